@@ -39,7 +39,7 @@ std::string check_rate(const std::string& text) {
     return *bytes == 0 ? std::string("a rate is at least 1 byte a second") : std::string();
 }
 
-// Less, and windows of a few files would wait until their calls have run out.
+// At a lower rate, windows of a few files would wait until their calls time out.
 std::string check_server_rate(const std::string& text) {
     const auto bytes = parse_bytes(text);
     if (!bytes) return bytes.error().message();
@@ -47,7 +47,7 @@ std::string check_server_rate(const std::string& text) {
 }
 
 void add_transport(CLI::App& command, std::string& transport) {
-    command.add_option("--transport", transport, "The transport to take of several that the address names: tcp, shm");
+    command.add_option("--transport", transport, "The transport to use, if the address names several: tcp, shm");
 }
 
 void add_session_options(CLI::App& command, SessionOptions& options) {
@@ -68,7 +68,7 @@ void add_transfer_options(CLI::App& command, TransferOptions& options) {
     command
         .add_option_function<std::string>(
             "--rate", [&](const std::string& text) { options.bytes_per_second = parse_bytes(text).value(); },
-            "Bytes a second that are moved, of all files together (default: as fast as it goes)")
+            "Bytes per second, over all files together (default: no limit)")
         ->check(check_rate)
         ->type_name("SIZE");
     command.add_flag("--replace", options.replace, "Replace files that exist");
@@ -88,10 +88,10 @@ void add_tree_options(CLI::App& command, TransferOptions& options) {
                                                 "Move files of trees also when size, time and mode are the same");
     command
         .add_flag("-c,--checksum", options.by_content,
-                  "Leave out files of trees whose content is the same, whatever their times are: both sides read all")
+                  "Skip files of trees whose content is the same, whatever their times are: both sides read all")
         ->excludes(ignore_times);
     command.add_flag("-W,--whole-file", options.whole,
-                     "Send all of a file that replaces another, and not only the blocks that differ");
+                     "Send all of a file that replaces another, not only the blocks that differ");
     command.add_flag("-n,--dry-run", options.dry_run, "Tell what would be done, and do nothing");
     command.add_option("--include", "Parts of trees to take; the first pattern that matches decides")
         ->type_name("PATTERN")
@@ -179,7 +179,7 @@ void add_copy(CLI::App& app, CopyOptions& options, Run& run) {
         ->required()
         ->expected(2, -1);
     command.add_option("--from-key-file", options.from_key_file,
-                       "The key of the server that is copied from, where it is not that of --key-file");
+                       "The key of the source server, if it differs from --key-file");
     add_sync(command, options.sync);
     add_transfer_options(command, options);
     add_tree_options(command, options);
@@ -221,7 +221,7 @@ void add_manages(CLI::App& app, ManageOptions& options, Run& run) {
     verify.callback([&] { run = [&] { return run_verify(options); }; });
 }
 
-// What clients may use of the disk and of the link.
+// Limits of what clients may use of the disk and of the network.
 void add_serve_limits(CLI::App& command, ServeOptions& options) {
     command
         .add_option_function<std::string>(
@@ -243,7 +243,7 @@ void add_serve_limits(CLI::App& command, ServeOptions& options) {
     command
         .add_option_function<std::string>(
             "--client-quota", [&](const std::string& text) { options.client_quota = parse_bytes(text).value(); },
-            "Bytes that one user or host may save while the server runs (default: any number)")
+            "Bytes that one user or host may save while the server runs (default: no limit)")
         ->check(check_size)
         ->type_name("SIZE");
     command.add_option("--client-quota-files", options.client_quota_files,
@@ -251,7 +251,7 @@ void add_serve_limits(CLI::App& command, ServeOptions& options) {
     command
         .add_option_function<std::string>(
             "--rate", [&](const std::string& text) { options.bytes_per_second = parse_bytes(text).value(); },
-            "Bytes a second that one user or host may move (default: as fast as it goes)")
+            "Bytes per second that one user or host may move (default: no limit)")
         ->check(check_server_rate)
         ->type_name("SIZE");
     command
@@ -266,7 +266,7 @@ void add_serve_limits(CLI::App& command, ServeOptions& options) {
 }
 
 void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
-    auto& command = *app.add_subcommand("serve", "Keep files of clients in a directory");
+    auto& command = *app.add_subcommand("serve", "Store files of clients in a directory");
     command.add_option("--root", options.root, "The directory; nothing outside of it is touched")
         ->type_name("DIR")
         ->required();
@@ -279,14 +279,15 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
         ->type_name("FILE");
     command
         .add_option("--key-file", options.key_file,
-                    "Serve only who proves the key in this file, in place of this user alone")
+                    "Serve only clients that prove the key in this file, instead of only this user")
         ->type_name("FILE");
     security::add_certificate_options(command, options.tls);
     command
         .add_option("--policy", options.policy_file,
-                    "Rules of which client may read, write, replace and remove what, and of its quota")
+                    "Rules that say which client may read, write, replace and remove what, and its quota")
         ->type_name("FILE");
-    command.add_flag("--insecure", options.insecure, "Want no key: whoever reaches the address reads and writes files");
+    command.add_flag("--insecure", options.insecure,
+                     "Require no key: everybody who can connect can read and write files");
     command.add_flag("--read-only", options.read_only, "Give files, take none");
     command.add_flag("--json", options.json, "Events as lines of JSON on stdout");
     watch::add_introspection(command, options.introspection);
@@ -297,7 +298,7 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
     command
         .add_option_function<std::string>(
             "--buffers", [&](const std::string& text) { options.buffer_bytes = parse_bytes(text).value(); },
-            "Memory for data on its way, of all clients together")
+            "Memory for data in transit, for all clients together")
         ->default_str("32M")
         ->check(check_size)
         ->type_name("SIZE");
@@ -372,7 +373,7 @@ std::string names_of_commands(const CLI::App& app) {
     return names;
 }
 
-// Of `launch` what follows "--" is another command line, and not read here.
+// The words after "--" of `launch` are another command line, which is not parsed here.
 std::vector<std::string> cut_program(int& count, char** words) {
     if (count < 2 || std::string_view(words[1]) != "launch") return {};
     char** const end = words + count;

@@ -68,7 +68,7 @@ Result<void> FileWatch::start(std::function<bool()> changed) {
         return nullptr;
     };
     if (!run_in_background(body, of_thread.get()))
-        return Error(Errc::io, "cannot start the thread that looks whether files have changed");
+        return Error(Errc::io, "cannot start the thread that checks files for changes");
     (void)of_thread.release();
     return {};
 }

@@ -65,7 +65,7 @@ const bool environment_read = [] {
     const char* const text = std::getenv("CINNABAR_LOG");
     if (!text) return false;
     if (const auto done = configure_log(text); !done) {
-        log(LogLevel::warning, "base", "CINNABAR_LOG is not heeded: %s", done.error().message().c_str());
+        log(LogLevel::warning, "base", "CINNABAR_LOG is ignored: %s", done.error().message().c_str());
     }
     return true;
 }();

@@ -18,11 +18,11 @@ constexpr std::uint64_t numbers_max = std::uint64_t{1} << 32;
 
 Error bad_list(Errc code) {
     return code == Errc::too_large
-               ? Error(code, "over blocks_max blocks in one list: make several of it")
-               : Error(code, "a list of blocks needs one block of one byte at least, and ends below 2^63");
+               ? Error(code, "more than blocks_max blocks in one list: split it")
+               : Error(code, "a list of blocks needs at least one block of one byte, and ends below 2^63");
 }
 
-// What tells where a run begins: how far from the block that would follow the one before. `next` is that block.
+// The encoded start of a run: its distance from `next`, the block that would follow the previous run.
 std::uint64_t jump_to(std::uint32_t first, std::uint64_t next) noexcept {
     return zigzag(static_cast<std::int64_t>(first) - static_cast<std::int64_t>(next));
 }
@@ -82,7 +82,7 @@ bool Blocks::overlap() const {
         const std::uint64_t last = std::uint64_t{before.first} + before.count - 1;
         return last >= after.first || offset_of(last) + block_bytes_ > offset_of(after.first);
     };
-    // Most lists ascend.
+    // Quick test first: most lists ascend.
     if (std::adjacent_find(runs_.begin(), runs_.end(), collide) == runs_.end()) return false;
     std::vector<Run> sorted = runs_;
     std::sort(sorted.begin(), sorted.end(), [](const Run& a, const Run& b) { return a.first < b.first; });

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* library = "libcuda.so.1";
 
-// The names with a version are those that the driver keeps for programs of CUDA 4.0 and later.
+// The versioned names are those for programs of CUDA 4.0 and later.
 Result<Driver> load(void* loaded) {
     Driver driver{};
     const char* missing = nullptr;
@@ -49,7 +49,7 @@ Result<const Driver*> open() {
     static Driver kept;
     CINNABAR_TRY(kept, load(loaded));
     if (const Code code = kept.init(0); code != success)
-        return Error(Errc::io, "the CUDA driver does not start: look at nvidia-smi", kept.name_of(code));
+        return Error(Errc::io, "the CUDA driver does not start: check nvidia-smi", kept.name_of(code));
     return &kept;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NVIDIA's driver interface, as much of it as copies need, from libcuda.so.1, which is loaded at the first use. The
-// prototypes are our own, after the CUDA driver API reference; no toolkit is needed to build.
+// The part of NVIDIA's driver API that copies need, from libcuda.so.1, which is loaded at the first use. The prototypes
+// are our own, written from the CUDA driver API reference, so no toolkit is needed to build.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -44,8 +44,8 @@ struct Driver {
     [[nodiscard]] const char* name_of(Code code) const noexcept;
 };
 
-// Loads and starts the driver, once; it stays. unsupported: there is no driver here, or an older one; io: it does not
-// start. A failure is tried again with the next call.
+// Loads and initializes the driver, once; it is never unloaded. unsupported: no driver, or one that is too old; io: it
+// does not initialize. After a failure the next call tries again.
 [[nodiscard]] Result<const Driver*> driver();
 
 }  // namespace cinnabar::bulk::cuda

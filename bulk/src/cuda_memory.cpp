@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of an NVIDIA device. A copy takes a stream of the region, copies, and waits for the stream; four threads,
-// which all regions share, keep as many copies in flight.
+// Memory of an NVIDIA device. A copy takes one of the region's streams, copies, and waits for the stream. Four threads,
+// shared by all regions, keep up to four copies in flight.
 #include "cuda_driver.hpp"
 #include "lasting_threads.hpp"
 
@@ -19,10 +19,10 @@ using cuda::Attribute;
 using cuda::Code;
 using cuda::Driver;
 
-// As many copies are in flight.
+// The number of copies in flight.
 constinit LastingThreads device_threads(4);
 
-// A context is the current one of this thread for as long as it lives.
+// Makes a context the current one of this thread for its lifetime.
 class Current {
   public:
     Current(const Driver& of, cuda::Context context) noexcept : driver_(of), code_(of.context_push(context)) {}
@@ -39,7 +39,7 @@ class Current {
     const Code code_;
 };
 
-// The primary context of a device, which the runtime API of CUDA uses.
+// The primary context of a device, which CUDA's runtime API uses.
 class Primary {
   public:
     Primary(const Driver& of, cuda::DeviceNumber device) noexcept
@@ -86,7 +86,7 @@ class Pinned {
 
 class CudaMemory final : public FarMemory {
   public:
-    // `context`: that the memory was allocated in.
+    // `context`: the one in which the memory was allocated.
     CudaMemory(std::shared_ptr<const Primary> primary, cuda::Context context, cuda::DeviceAddress address,
                std::uint64_t bytes, WorkThreads& threads) noexcept
         : primary_(std::move(primary)), context_(context), address_(address), bytes_(bytes), threads_(threads) {}
@@ -109,7 +109,7 @@ class CudaMemory final : public FarMemory {
             return driver().copy_to_device(address_ + offset, from.data(), from.size(), stream);
         });
     }
-    // Where the driver does not pin it, copies go through memory of the driver's own, and are slower.
+    // If the driver cannot pin it, copies go through the driver's own memory, and are slower.
     [[nodiscard]] std::shared_ptr<void> pin(Bytes memory) noexcept override {
         try {
             auto pinned = std::make_shared<Pinned>(primary_, memory);
@@ -131,7 +131,7 @@ class CudaMemory final : public FarMemory {
         if (code == cuda::success) code = take(stream);
         if (stream) {
             code = copy(stream);
-            // Also after a failure: nothing may be under way when the buffer is used again.
+            // Waits after a failure too: no copy may be in progress when the buffer is reused.
             const Code waited = driver().stream_synchronize(stream);
             if (code == cuda::success) code = waited;
             give(stream, code == cuda::success);
@@ -155,7 +155,7 @@ class CudaMemory final : public FarMemory {
         if (code != cuda::success) stream = nullptr;
         return code;
     }
-    // One that has failed is not used again.
+    // A stream that failed is not reused.
     void give(cuda::Stream stream, bool good) noexcept {
         try {
             const std::lock_guard lock(mutex_);
@@ -174,9 +174,9 @@ class CudaMemory final : public FarMemory {
     std::vector<cuda::Stream> streams_;  // idle ones
 };
 
-// What the driver knows of an address.
+// What the driver knows about an address.
 struct Found {
-    cuda::Context context = nullptr;  // null: memory that belongs to no one context
+    cuda::Context context = nullptr;  // null: the memory belongs to no single context
     int device = 0;
 };
 
@@ -188,9 +188,9 @@ Result<Found> look_up(const Driver& driver, cuda::DeviceAddress address, std::ui
     const auto ask = [&](Attribute attribute, auto& value) {
         return driver.pointer_attribute(&value, static_cast<int>(attribute), address);
     };
-    // Of an address that it does not know, the driver says that the value is invalid.
+    // For an unknown address the driver returns "invalid value".
     if (ask(Attribute::memory_type, type) != cuda::success || type != cuda::memory_type_device)
-        return Error(Errc::invalid_argument, "the address is no memory of a device");
+        return Error(Errc::invalid_argument, "the address is not device memory");
     Code code = ask(Attribute::device_ordinal, found.device);
     if (code == cuda::success) code = ask(Attribute::range_start, start);
     if (code == cuda::success) code = ask(Attribute::range_bytes, size);
@@ -208,7 +208,7 @@ Result<std::shared_ptr<FarMemory>> cuda_memory(void* address, std::uint64_t byte
     const auto at = static_cast<cuda::DeviceAddress>(reinterpret_cast<std::uintptr_t>(address));
     CINNABAR_TRY(const Found found, look_up(*driver, at, bytes));
     WorkThreads* const threads = device_threads.get();
-    if (!threads) return Error(Errc::overloaded, "the system has no threads to copy with");
+    if (!threads) return Error(Errc::overloaded, "the system can start no threads for copies");
     auto primary = std::make_shared<const Primary>(*driver, found.device);
     if (primary->code() != cuda::success)
         return Error(Errc::io, "the CUDA driver does not give the device's context", driver->name_of(primary->code()));
@@ -219,7 +219,7 @@ Result<std::shared_ptr<FarMemory>> cuda_memory(void* address, std::uint64_t byte
 }  // namespace
 
 Result<std::shared_ptr<FarMemory>> device_memory(MemoryKind kind, void* address, std::uint64_t bytes) {
-    if (kind != MemoryKind::cuda) return Error(Errc::unsupported, "no memory of a device that is known here");
+    if (kind != MemoryKind::cuda) return Error(Errc::unsupported, "not the memory of a known device");
     return cuda_memory(address, bytes);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chunks of far memory. A chunk holds a staging buffer from its begin to its end. A push loads the buffer from the far
-// memory, then posts it; a pull gets into the buffer, then stores what has come. A copy that has begun is waited for,
-// whatever becomes of the transfer, so nothing is read or written after the completion.
+// Chunks of far memory. A chunk holds a staging buffer from begin to end. A push loads the buffer from the far memory,
+// then posts it; a pull gets into the buffer, then stores it. The completion waits for each copy that has started, even
+// if the transfer failed, so nothing is read or written after it.
 #include "mover.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -22,7 +22,7 @@ Mover::Impl::Posted Mover::Impl::post_far(ChunkOp& op, TransferSlot& slot) noexc
     op.buffer = may ? staging.take(transports_[book.port_index]) : nullptr;
     if (!op.buffer) {
         chunks_.release(op);
-        if (!may) return Posted::peer_full;  // a chunk of its own is in flight
+        if (!may) return Posted::peer_full;  // a chunk of this peer is in flight
         fail(slot, Errc::out_of_memory);
         return Posted::failed;
     }
@@ -88,7 +88,7 @@ void Mover::Impl::post_loaded(ChunkOp& op) noexcept {
     if (!loaded_retry_.armed()) context_.arm(loaded_retry_, after(context_.now_us(), retry_loaded_after));
 }
 
-// Each once: what finds no room again goes behind the others.
+// Tries each once: a chunk that finds no room again goes to the end.
 void Mover::Impl::post_all_loaded() noexcept {
     std::size_t count = 0;
     for (ChunkOp* op = loaded_.front(); op; op = decltype(loaded_)::next(*op)) ++count;
@@ -96,7 +96,7 @@ void Mover::Impl::post_all_loaded() noexcept {
     pump();
 }
 
-// Of a transfer that has failed.
+// For a transfer that has failed.
 void Mover::Impl::drop_loaded(TransferSlot& slot) noexcept {
     bool any = false;
     for (ChunkOp* op = slot.inflight.front(); op;) {
@@ -109,7 +109,7 @@ void Mover::Impl::drop_loaded(TransferSlot& slot) noexcept {
         op = next;
     }
     if (!any) return;
-    // Others may use what it held, those of the same peer among them, but not from inside here.
+    // Other transfers may use its buffer, also those of the same peer, but must not start from inside this function.
     PeerBook& book = *slot.book;
     if (!book.ready.empty() && !Ring::linked(book)) enter(book, PeerBook::Place::ring);
     context_.disarm(loaded_retry_);

@@ -9,7 +9,7 @@
 namespace cinnabar::bulk {
 namespace {
 
-// The far segment at `offset`, or the next one behind it, or null: only host memory comes.
+// The far segment at `offset` or the next one after it; null: only host memory follows.
 FarMemory* far_memory_from(const Region& region, std::uint64_t offset) noexcept {
     const auto ends = region.segment_ends();
     const auto far = region.far_segments();
@@ -48,7 +48,7 @@ void FarCopy::run(Work& work) noexcept {
     FarCopy& self = *static_cast<FarCopy*>(work.user);
     FarCopies& copies = *self.copies_;
     self.end = self.dropped_.load(std::memory_order_relaxed) ? FarEnd{Errc::canceled, 0} : self.copy();
-    copies.context_.submit(self.done);  // the owner may use it again from here on
+    copies.context_.submit(self.done);  // the owner may reuse it from here on
     if (copies.under_way_.fetch_sub(1, std::memory_order_release) == 1) copies.under_way_.notify_all();
 }
 
@@ -68,7 +68,7 @@ FarEnd FarCopy::store_contents() const noexcept {
     return stored;
 }
 
-// By each kind that the range touches.
+// Pins the buffer for each kind of memory that the range touches.
 void FarCopy::pin() noexcept {
     const auto ends = region->segment_ends();
     const auto far = region->far_segments();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A copy between a range of a far region and host memory, on the threads of the far memory. It tells the owner of a
-// context when it has ended. A part of what waits for it, and never moved while it is under way.
+// A copy between a range of a far region and host memory, on the threads of the far memory. It submits `done` to the
+// context when it has ended. Embedded in the operation that waits for it; must not move while in progress.
 #pragma once
 
 #include "far_staging.hpp"
@@ -13,17 +13,17 @@
 
 namespace cinnabar::bulk {
 
-// The copies under way of one Mover.
+// The copies in progress of one Mover.
 class FarCopies {
   public:
-    // Where the clock is the simulator's, copies are made at once: its time does not wait for threads.
+    // On a simulator's clock copies run at once, since simulated time does not wait for threads.
     explicit FarCopies(na::Context& context) noexcept
         : context_(context), at_once_(&context.clock() != &steady_clock()) {}
     ~FarCopies() { await(); }
     FarCopies(const FarCopies&) = delete;
     FarCopies& operator=(const FarCopies&) = delete;
 
-    // Blocks until each copy that has begun has handed its end to the context: at most as long as one system call each.
+    // Blocks until each copy that has started has submitted its end to the context: at most one system call each.
     void await() const noexcept;
 
   private:
@@ -34,24 +34,24 @@ class FarCopies {
 };
 
 struct FarCopy {
-    // Fill in before begin(). What they point to lives until `done`.
+    // Fill in before begin(). Everything they point to must live until `done`.
     const Region* region = nullptr;
     std::uint64_t offset = 0;  // in the region
     std::uint64_t bytes = 0;
     FarBuffer* buffer = nullptr;     // or else:
     ConstBytes from;                 // only with into_region
-    const Blocks* blocks = nullptr;  // unless null: those of `from`, in their order
+    const Blocks* blocks = nullptr;  // if not null: those of `from`, in order
     bool into_region = false;
     Work done;  // runs as the owner of the context, never inside begin()
 
     FarEnd end;
 
-    // Owner.
+    // Owner only.
     void begin(FarCopies& copies) noexcept;
-    // One that has not begun to copy does not, and ends with `canceled`. Any thread.
+    // Skips the copy if it has not started, which then ends with `canceled`. Any thread.
     void drop() noexcept { dropped_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool under_way() const noexcept { return copies_ != nullptr; }
-    // In `done`.
+    // Call in `done`.
     void finished() noexcept { copies_ = nullptr; }
 
   private:

@@ -41,7 +41,7 @@ Errc FarLender::grant(na::Lease& lease) noexcept {
     const std::uint64_t key = secret_u64();
     try {
         const auto [place, is_new] = entries_.try_emplace(key);
-        if (!is_new) return Errc::too_large;  // once in 2^48 times
+        if (!is_new) return Errc::too_large;  // a collision: once in 2^48
         place->second.window = *window;
         place->second.access = lease.access;
     } catch (const std::bad_alloc&) {
@@ -52,7 +52,7 @@ Errc FarLender::grant(na::Lease& lease) noexcept {
 }
 
 Errc FarLender::revoke(na::Lease& lease) noexcept {
-    Region window;  // let go without the lock
+    Region window;  // released without the lock
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(lease.key);
     CINNABAR_ASSERT(found != entries_.end() && !found->second.revoked);

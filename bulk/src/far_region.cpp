@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Regions of far memory: how they are made, and the copies of their bytes.
+// Constructs regions of far memory, and copies their bytes.
 #include "file_memory.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -12,8 +12,8 @@
 namespace cinnabar::bulk {
 namespace {
 
-// Calls f(segment index, offset in it, bytes done before, bytes) for what [offset, offset + bytes) of the whole region
-// touches, in order, until one fails.
+// Calls f(segment index, offset in it, bytes done before, bytes) for each segment that [offset, offset + bytes) of the
+// whole region touches, in order, until one call fails.
 template <typename F>
 FarEnd each_segment(const Region& region, std::uint64_t offset, std::uint64_t bytes, F&& f) noexcept {
     const auto ends = region.segment_ends();

@@ -34,7 +34,7 @@ FarBuffer* FarStaging::take(const std::shared_ptr<na::Transport>& transport) noe
     }
 }
 
-// Those beyond the number that is kept go.
+// Frees buffers beyond the number that is kept.
 void FarStaging::give(FarBuffer& buffer) noexcept {
     if (taken_-- > buffers) {
         delete &buffer;

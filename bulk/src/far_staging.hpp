@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The staging buffers through which a Mover moves far memory over one transport. Made at the first use, and kept. There
-// are a fixed number of them, of which one peer may hold half; beyond that each peer may hold one, so that peers that
-// do not answer keep nobody waiting. Used only by the owner of the context.
+// The staging buffers through which a Mover moves far memory over one transport. Allocated at first use, and kept.
+// Their number is fixed, and one peer may hold half of them. If they run out, each peer may still have one more, so
+// that peers that do not answer block nobody. Owner of the context only.
 #pragma once
 
 #include <cinnabar/bulk/region.hpp>
@@ -15,7 +15,8 @@ namespace cinnabar::bulk {
 struct FarBuffer {
     Region region;
     na::Memory* memory = nullptr;
-    // By kind, once a copy has asked for it; let go before the region. Used by the copy that has the buffer.
+    // By kind of memory, filled when a copy first needs it; released before the region. Used by the copy that holds the
+    // buffer.
     struct Pinned {
         bool asked = false;
         std::shared_ptr<void> hold;
@@ -38,11 +39,11 @@ class FarStaging {
     FarStaging(const FarStaging&) = delete;
     FarStaging& operator=(const FarStaging&) = delete;
 
-    // Whether a peer that holds so many may have one more.
+    // Whether a peer that holds `held` buffers may have one more.
     [[nodiscard]] bool may_take(std::uint32_t held) const noexcept {
         return held == 0 || (held < peer_buffers_max && taken_ < buffers);
     }
-    // Null: no memory, or the transport does not register it. Requires: may_take().
+    // Null: no memory, or the transport cannot register it. Requires: may_take().
     [[nodiscard]] FarBuffer* take(const std::shared_ptr<na::Transport>& transport) noexcept;
     void give(FarBuffer& buffer) noexcept;
 

@@ -18,7 +18,7 @@ namespace {
 
 constinit LastingThreads file_threads(4);
 
-// None of the codes that speak of a peer.
+// Never a code that would blame a peer.
 FarEnd failed(int os_errno) noexcept {
     switch (const Errc code = errc_from_errno(os_errno)) {
         case Errc::no_space:
@@ -49,7 +49,7 @@ Result<void> check_file(int fd, std::uint64_t end, na::Access access) {
     if (::fstat(fd, &found) != 0) return Error(errc_from_errno(errno), "looking at the file", {}, errno);
     if (!S_ISREG(found.st_mode) && !S_ISBLK(found.st_mode))
         return Error(Errc::invalid_argument, "neither a regular file nor a block device");
-    // What is to be written may be beyond the end of the file; what is only read may not.
+    // A write may extend the file; a read beyond its end cannot succeed.
     const bool too_short = S_ISREG(found.st_mode) && static_cast<std::uint64_t>(found.st_size) < end;
     if (too_short && access == na::Access::read)
         return Error(Errc::invalid_argument, "the file has fewer bytes than the region");
@@ -66,7 +66,7 @@ Result<std::shared_ptr<FarMemory>> FileMemory::open(int fd, std::uint64_t offset
     CINNABAR_TRY_VOID(check_mode(fd, access));
     CINNABAR_TRY_VOID(check_file(fd, offset + bytes, access));
     WorkThreads* const threads = file_threads.get();
-    if (!threads) return Error(Errc::overloaded, "the system has no threads to read files with");
+    if (!threads) return Error(Errc::overloaded, "the system can start no threads to read files");
     UniqueFd own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
     if (!own) return Error(errc_from_errno(errno), "a descriptor of its own for a region", {}, errno);
     return std::shared_ptr<FarMemory>(std::make_shared<FileMemory>(std::move(own), offset, bytes, *threads));
@@ -86,7 +86,8 @@ FileMemory::~FileMemory() {
 FarEnd FileMemory::load(std::uint64_t offset, Bytes to) noexcept {
     const ssize_t count = read_at_most(fd_.get(), to, offset_ + offset);
     if (count < 0) return failed(errno);
-    // The file had the bytes once, or was to get them: it has become shorter, or did not get them.
+    // The file had these bytes when the region was made, or a transfer should have written them: it was truncated, or
+    // the write did not happen.
     return {static_cast<std::size_t>(count) == to.size() ? Errc::ok : Errc::stale, 0};
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A part of a file as far memory. Reads and writes run on four threads that all files of the process share.
+// A part of a file as far memory. Four threads, shared by all files of the process, read and write.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -16,7 +16,7 @@ class FileMemory final : public FarMemory {
                                                                  na::Access access);
     FileMemory(UniqueFd fd, std::uint64_t offset, std::uint64_t bytes, WorkThreads& threads) noexcept
         : fd_(std::move(fd)), offset_(offset), bytes_(bytes), threads_(threads) {}
-    // The descriptor is closed by one of the threads: to close a large file may take long.
+    // One of the threads closes the descriptor, since closing a large file can take long.
     ~FileMemory() override;
 
     [[nodiscard]] MemoryKind kind() const noexcept override { return MemoryKind::file; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads of one kind of far memory: started at the first use, and there until the process ends.
+// Threads for one kind of far memory: started at first use, and never stopped.
 #pragma once
 
 #include <cinnabar/base/work_threads.hpp>
@@ -13,7 +13,7 @@ class LastingThreads {
   public:
     explicit constexpr LastingThreads(unsigned count) noexcept : count_(count) {}
 
-    // Null: the system has no threads to give; it is asked again the next time. Any thread.
+    // Null: the system can start no threads; the next call tries again. Any thread.
     [[nodiscard]] WorkThreads* get() noexcept {
         const std::lock_guard lock(mutex_);
         try {

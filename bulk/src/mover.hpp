@@ -35,11 +35,11 @@ struct ChunkOp : PoolSlot, na::Op {
     std::uint32_t staging_index = Staging::none;
     ListLink<ChunkOp> inflight_link;
 
-    // Of far memory (far_chunk.cpp).
+    // For far memory (far_chunk.cpp).
     FarBuffer* buffer = nullptr;
     FarCopy copy;
     ListLink<ChunkOp> loaded_link;  // in Impl::loaded_: its bytes are in the buffer, and the port had no room
-    OwnerMove by_owner;             // in place of the op, if only the owner can move the remote bytes
+    OwnerMove by_owner;             // used instead of the op if only the owner can move the remote bytes
 };
 
 enum class Phase : std::uint8_t {
@@ -65,7 +65,7 @@ struct TransferSlot final : Transfer {
     void* user = nullptr;
     Deliver deliver = Deliver::queued;
     Phase phase = Phase::waiting;
-    Errc error = Errc::ok;           // the first one
+    Errc error = Errc::ok;  // the first one
     Silence silence;
     Microseconds stall_max{0};
     bool copy_eager = false;
@@ -191,7 +191,7 @@ class Mover::Impl {
     void leave(PeerBook& book) noexcept;
     void stall(PeerBook& book) noexcept;
     void chunk_done(ChunkOp& op) noexcept;
-    // Takes a chunk out of all accounts and frees it.
+    // Removes a chunk from all accounts and frees it.
     void retire(ChunkOp& op) noexcept;
     static void on_chunk(na::Op& op) noexcept;
     static void on_retry(Timer& timer) noexcept;
@@ -204,7 +204,7 @@ class Mover::Impl {
     void post_all_loaded() noexcept;
     void drop_loaded(TransferSlot& slot) noexcept;
     void give_buffer(ChunkOp& op) noexcept;
-    // Contents that the descriptor carried, into far memory.
+    // Copies contents that the descriptor carried into far memory.
     void begin_eager_copy(TransferSlot& slot) noexcept;
     static void on_eager_copied(Work& work) noexcept;
     [[nodiscard]] Errc post_by_owner(ChunkOp& op) noexcept;
@@ -218,7 +218,7 @@ class Mover::Impl {
     na::Context& context_;
     const std::vector<std::shared_ptr<na::Transport>> transports_;
     std::vector<Staging> staging_;         // one per transport
-    std::vector<FarStaging> far_staging_;  // the same
+    std::vector<FarStaging> far_staging_;  // one per transport
     SlotPool<ChunkOp> chunks_;
     SlotPool<PeerBook> books_;
     std::array<PeerBook*, buckets> table_{};  // by peer
@@ -229,10 +229,10 @@ class Mover::Impl {
     TimerOf<Impl> retry_;                         // armed while a peer is stalled
     Microseconds retry_after_ = retry_after_min;  // doubles until a chunk can be posted
     IntrusiveList<ChunkOp, &ChunkOp::loaded_link> loaded_;
-    TimerOf<Impl> loaded_retry_;  // armed while one is in it
+    TimerOf<Impl> loaded_retry_;  // armed while loaded_ is not empty
     Work close_work_;
     std::atomic<bool> closed_{false};  // shared
-    FarCopies copies_;                 // the first to go: what is under way uses the others
+    FarCopies copies_;                 // last, so destroyed first: copies in progress use the others
 };
 
 }  // namespace cinnabar::bulk

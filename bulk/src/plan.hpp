@@ -40,7 +40,7 @@ struct Chunk {
 class Planner {
   public:
     Planner() = default;
-    // The `ends` and the blocks must live until the last call of next(). Requires: both ranges lie inside the ends;
+    // `ends` and the blocks must outlive the last call of next(). Requires: both ranges lie inside the ends;
     // chunk_bytes and local_segments_max are at least 1.
     Planner(PlanSide local, PlanSide remote, std::uint64_t bytes, const PlanLimits& limits) noexcept;
     // False after the last chunk.
@@ -50,7 +50,7 @@ class Planner {
   private:
     [[nodiscard]] std::uint64_t local_reach(std::uint64_t wanted) const noexcept;
     [[nodiscard]] std::uint64_t remote_reach(std::uint64_t wanted) const noexcept;
-    // Moves on to the next of the remote blocks when one is done.
+    // Advances to the next remote block when one is done.
     void enter_block() noexcept;
     void pass_remote(std::uint64_t bytes) noexcept;
     // The length of the run of small segments that starts at the current position.
@@ -61,7 +61,7 @@ class Planner {
     std::uint64_t bytes_ = 0;
     std::uint64_t done_ = 0;
     std::optional<BlockWalk> walk_;  // of the remote blocks
-    BlockPiece block_;               // what is left of the piece at hand
+    BlockPiece block_;               // what is left of the present piece
     std::uint64_t remote_at_ = 0;
     std::size_t local_segment_ = 0;
     std::size_t remote_segment_ = 0;

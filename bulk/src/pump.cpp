@@ -228,7 +228,7 @@ void Mover::Impl::on_chunk(na::Op& op) noexcept {
     auto& chunk = static_cast<ChunkOp&>(op);
     Impl& mover = *chunk.transfer->mover;
     if (!chunk.buffer || op.kind != na::OpKind::get || op.result != Errc::ok) return mover.chunk_done(chunk);
-    // Bytes that have come for far memory are not in place yet; after a failure nothing more is written.
+    // Bytes that arrived for far memory still have to be stored; after a failure nothing more is written.
     if (chunk.transfer->error == Errc::ok) return mover.begin_copy(chunk);
     op.result = Errc::canceled;
     mover.chunk_done(chunk);

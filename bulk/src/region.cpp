@@ -41,7 +41,7 @@ class RegionBody {
     RegionBody(const RegionBody&) = delete;
     RegionBody& operator=(const RegionBody&) = delete;
 
-    // Of blocks of another region.
+    // For blocks of another region.
     RegionBody(std::vector<na::Segment> segments, na::Access access, Region base)
         : segments_(std::move(segments)), access_(access), base_(std::move(base)) {
         ends_.reserve(segments_.size());
@@ -64,7 +64,7 @@ class RegionBody {
         provider_ = std::move(provider);
     }
 
-    // `parts`: whose memory this is.
+    // `parts`: the regions that own the memory.
     void add_far(std::vector<FarSegment> far, std::vector<Region> parts) noexcept {
         far_ = std::move(far);
         parts_ = std::move(parts);
@@ -75,7 +75,7 @@ class RegionBody {
     [[nodiscard]] std::span<const std::uint64_t> ends() const noexcept { return ends_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return ends_.empty() ? 0 : ends_.back(); }
     [[nodiscard]] na::Access access() const noexcept { return access_; }
-    // What this one has blocks of; empty if it has memory of its own.
+    // The region that this one selects blocks of; empty if it has memory of its own.
     [[nodiscard]] const Region& base() const noexcept { return base_; }
     [[nodiscard]] std::size_t segment_at(std::uint64_t offset) const noexcept {
         return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), offset) - ends_.begin());
@@ -259,12 +259,12 @@ Result<Region> Region::select(const Blocks& blocks, na::Access access) const {
             segments.push_back({part.data(), part.size()});
         });
         if (segments.size() > descriptor_segments_max)
-            return Error(Errc::too_large, "over descriptor_segments_max pieces: make several regions of them");
+            return Error(Errc::too_large, "more than descriptor_segments_max pieces: make several regions");
     }
     return Region(std::make_shared<RegionBody>(std::move(segments), access, *this), 0, blocks.bytes());
 }
 
-// Blocks of another region are in quarantine where that one is: whole, as it stands for what was lent of them.
+// Blocks of another region are in quarantine together with that whole region, which stands for all that was lent of it.
 bool Region::quarantined() const noexcept {
     if (body_ && body_->base()) return body_->base().quarantined();
     return body_ && body_->quarantined(offset_, bytes_);

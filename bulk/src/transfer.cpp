@@ -23,7 +23,7 @@ MoverOptions sane(MoverOptions options) {
     return options;
 }
 
-// Whether the remote memory has what is to be moved. May throw std::bad_alloc.
+// Whether the range or blocks lie inside the remote memory. May throw std::bad_alloc.
 bool inside(const TransferArgs& args) {
     const std::uint64_t remote_bytes = args.remote->bytes();
     if (!args.remote_blocks)
@@ -49,7 +49,7 @@ Errc check(const TransferArgs& args) noexcept {
     return Errc::ok;
 }
 
-// Of memory that the descriptor carries.
+// For memory whose contents the descriptor carries.
 void copy_contents(const TransferArgs& args) noexcept {
     const ConstBytes contents = args.remote->eager();
     if (!args.remote_blocks) return args.local.copy_in(0, contents.subspan(args.remote_offset, args.bytes));
@@ -354,7 +354,7 @@ void Mover::Impl::on_close(Work& work) noexcept {
             book = next;
         }
     }
-    // Their ends come to the context, which goes next.
+    // Their ends are submitted to the context, which is destroyed next.
     mover.copies_.await();
 }
 

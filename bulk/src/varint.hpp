@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Numbers of one to ten bytes: seven bits a byte, the lowest first, the top bit set in all but the last. Signed ones
-// have their sign in the lowest bit, so that small ones of either sign are short.
+// Integers of one to ten bytes: seven bits per byte, lowest first, with the top bit set in all but the last byte.
+// Signed ones have their sign in the lowest bit, so that small numbers of either sign are short.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -20,7 +20,7 @@ inline void write_varint(std::uint64_t value, Writer& writer) noexcept {
     writer.u8(static_cast<std::uint8_t>(value));
 }
 
-// Fails the reader if there are more than 64 bits, or zeros at the end that say nothing.
+// Fails the reader if there are more than 64 bits, or superfluous zeros at the end.
 [[nodiscard]] inline std::uint64_t read_varint(Reader& reader) noexcept {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {

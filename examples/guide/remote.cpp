@@ -47,14 +47,14 @@ int main() {
         parts.push_back({got.table[4000 * i].token(), std::as_writable_bytes(std::span(few).subspan(i, 1))});
     std::cout << "read " << read_many(node, parts).wait().value() << " bytes\n";
 
-    // Every hundredth row, by a list of some ten bytes.
+    // Every hundredth row; the list takes about ten bytes on the wire.
     std::vector<double> picked(100);
     const Region into = node.expose(std::span(picked)).value();
     const auto hundredths = Blocks::strided(0, sizeof(double), 100 * sizeof(double), 100).value();
     const auto read = read_blocks(node, got.table.token(), hundredths, into).wait();
     std::cout << "picked " << read.value() << " bytes\n";
 
-    // Four rows to a block; a post says which blocks go where.
+    // Four rows per block; each transfer says which block goes where.
     const auto plan = TransferPlan::make(node, got.table.token(), into, 4 * sizeof(double)).value();
     const std::vector<std::uint32_t> there{7, 2000, 31}, here{0, 2, 1};
     std::cout << "planned " << plan.read(there, here).wait().value() << " bytes\n";

@@ -30,7 +30,7 @@ struct FolderRule {
     std::string refusal;  // the hint of an error
     rpc::Callers clients;
     unsigned rights = 0;
-    std::vector<std::string> folders;  // as names have it: without a '/' in front; empty: the root
+    std::vector<std::string> folders;  // like names: without a leading '/'; empty: the root
 
     [[nodiscard]] bool covers(std::string_view name) const noexcept {
         return std::ranges::any_of(folders, [&](const std::string& folder) {
@@ -88,19 +88,19 @@ Result<std::vector<std::string>> folders_of(std::string_view list) {
         if (!item.starts_with('/')) return wrong("a folder begins with '/', which is the server's root", item);
         std::string folder = item.substr(1);
         if (folder.ends_with('/')) folder.pop_back();
-        if (!folder.empty() && !check_name(folder)) return wrong("that is no folder below the server's root", item);
+        if (!folder.empty() && !check_name(folder)) return wrong("that is not a folder below the server's root", item);
         folders.push_back(std::move(folder));
     }
     if (folders.empty()) return wrong("a rule names folders; '/' is all of them", {});
     return folders;
 }
 
-// A number, perhaps with k, M, G or T behind it; '-': any.
+// A number, optionally followed by k, M, G or T; '-': `any`.
 Result<std::uint64_t> amount_of(std::string_view text, std::uint64_t any) {
     constexpr std::string_view units = "kMGT";
     if (text == "-") return any;
     const Error none =
-        wrong("a quota is a number, perhaps with k, M, G or T, or '-' for any number", std::string(text));
+        wrong("a quota is a number, optionally followed by k, M, G or T, or '-' for no limit", std::string(text));
     std::uint64_t amount = 0;
     const char* const last = text.data() + text.size();
     const auto [end, failed] = std::from_chars(text.data(), last, amount);

@@ -16,7 +16,7 @@ using detail::CollectiveCall;
 using detail::Encoded;
 using detail::Mode;
 
-// One value in place of several.
+// Combines all values into one.
 Errc fold(const detail::Combine& combine, std::vector<Encoded>& values) {
     while (values.size() > 1) {
         if (const Errc failed = combine({}, values.front(), values.back()); failed != Errc::ok) return failed;
@@ -25,7 +25,8 @@ Errc fold(const detail::Combine& combine, std::vector<Encoded>& values) {
     return Errc::ok;
 }
 
-// Adds what other members have brought. How values are combined is known to whoever has arrived; others pass them on.
+// Adds the values that other members sent. Only members that have arrived know the combiner; others pass values on
+// uncombined.
 Errc combine_arrived(const detail::Combine& combine, Encoded& into, const Encoded& more) {
     Arrived a;
     Arrived b;
@@ -49,10 +50,10 @@ CollectiveCall call_of(const R& rpc, Mode mode, const In& in, const CollectiveCa
     return call;
 }
 
-// Three quarters of the time, so that some is left for what comes after.
+// Three quarters of the time, so that some is left for the steps that follow.
 Microseconds at_least_some(Microseconds left) { return std::max(left * 3 / 4, Microseconds(1)); }
 
-// Asks all members for their values, until all have arrived.
+// Asks all members for their values until all have arrived.
 hl::Task<Result<Arrived>> collect_values(std::shared_ptr<Core> core, Arrive ask, CollectiveCall wanted,
                                          detail::Combine combine, Release& release) {
     CollectiveCall call = call_of(arrive_rpc, Mode::reduce, ask, wanted);
@@ -74,7 +75,7 @@ hl::Task<Result<Arrived>> collect_values(std::shared_ptr<Core> core, Arrive ask,
     co_return all;
 }
 
-// The leader's part: collects until all have arrived, then releases them.
+// The leader's part: collects the values of all, then releases the members.
 hl::Task<Errc> lead(std::shared_ptr<Core> core, std::string name, CollectiveCall wanted, detail::Combine combine) {
     for (int attempt = 0; attempt < 3; ++attempt) {
         Arrive ask{name, 0, core->arrivals->last(name)};
@@ -84,7 +85,7 @@ hl::Task<Errc> lead(std::shared_ptr<Core> core, std::string name, CollectiveCall
         Result<Arrived> all = co_await collecting;
         if (!all) co_return all.code();
         if (all->released.round > ask.round) {
-            // This member has missed rounds; it joined later than others.
+            // This member joined late and has missed rounds.
             core->arrivals->skip_to(all->released);
             continue;
         }
@@ -110,7 +111,7 @@ Rank leader_of(const CollectiveCall& call, const View& view) {
     return no_rank;
 }
 
-// A leader that died may have released only some. One who is not there any more does not lead, but knows.
+// A leader that died may have released only some members. A member that has gone on no longer leads, but can tell.
 hl::Task<void> ask_whether_released(std::shared_ptr<Core> core, std::string name, Rank leader, CollectiveCall wanted) {
     CollectiveCall call = call_of(released_rpc, Mode::gather, name, wanted);
     call.everybody = false;
@@ -137,7 +138,7 @@ hl::Task<Errc> pass(std::shared_ptr<Core> core, std::string name, std::shared_pt
             if (arrival->released->is_set()) co_return Errc::ok;
             if (led != Errc::ok) co_return led;
         }
-        // Looks again from time to time: the leader may have died, and this member may be the next one.
+        // Checks from time to time whether the leader died, since this member may be the next leader.
         const Errc waited = co_await wait_for(core->node, arrival->released, core->options.swim.period);
         if (waited == Errc::ok) co_return waited;
         auto rest = time_left(core);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All-to-all. The members agree first who takes part, by an all-reduce that also carries the secrets of which the
-// tickets are made; then each asks the others for what it takes, a few at a time, and waits until they have theirs.
+// All-to-all. First the members agree who takes part, by an all-reduce that also exchanges the secrets from which
+// tickets are derived. Then each requests its data from the others, a few at a time, and waits until the others have
+// theirs.
 #include "bounded.hpp"
 #include "bulk_terms.hpp"
 #include "core.hpp"
@@ -28,7 +29,7 @@ std::uint64_t ticket_for(std::uint64_t secret, Rank taker) {
     return Random(secret ^ (std::uint64_t{taker} << 32 | taker)).next();
 }
 
-// What this process gives one member.
+// What this process gives to one member.
 struct Given {
     std::shared_ptr<Holding> holding;
     Offers::Kept offer;
@@ -44,8 +45,8 @@ struct Exchange {
     Terms terms;
     std::uint64_t secret = secret_u64();
     std::map<Rank, Given> given = {};
-    std::map<Rank, std::uint64_t> secrets = {};  // of those that take part
-    std::vector<Rank> order = {};                // in which this process takes; begun are those before `next`
+    std::map<Rank, std::uint64_t> secrets = {};  // of the members that take part
+    std::vector<Rank> order = {};                // in which this process requests; those before `next` have begun
     std::size_t next = 0;
     Collected sum = {};
 
@@ -64,7 +65,7 @@ void offer_all(Exchange& exchange) {
     }
 }
 
-// Those who did not come are failures of what they would have given.
+// Members that did not come are listed as failures.
 hl::Task<Errc> agree(Exchange& exchange) {
     const Rank self = exchange.core->rank();
     detail::Encoded value;
@@ -89,7 +90,7 @@ hl::Task<Errc> agree(Exchange& exchange) {
                                           [rank = rank](const Failure& each) { return each.rank == rank; });
         exchange.fail(rank, failure == agreed->failures.end() ? Errc::not_found : failure->code);
     }
-    // Each begins behind itself, so that not all ask the same member first.
+    // Each starts with the rank after its own, so that not all ask the same member first.
     const auto after_self = std::upper_bound(exchange.order.begin(), exchange.order.end(), self);
     std::rotate(exchange.order.begin(), after_self, exchange.order.end());
     co_return Errc::ok;

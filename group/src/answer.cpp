@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a member answers a call: it runs it once, and gives the answer to all that ask for it.
+// How a member answers a call: it runs the handler once, and sends the result to everyone that asks for it.
 #include "collect.hpp"
 
 #include <cinnabar/hl/with_deadline.hpp>
@@ -32,7 +32,7 @@ Errc begin(const std::shared_ptr<Core>& core, const std::shared_ptr<Execution>& 
     return core->node.spawn(std::move(timed));
 }
 
-// What makes it useless to run the call here; `done`: nothing.
+// Returns why the call must not run here; `done`: it may run.
 Answered examine(Core& core, const TreeRequest& request, const std::vector<Rank>& below, TreeAnswer& answer) {
     if (request.to != core.rank() || request.incarnation != core.incarnation()) {
         if (answer.claims.empty()) answer.claims = core.claims_of({request.to});
@@ -53,7 +53,7 @@ bool well_formed(const Terms& terms, bool has_below) {
 
 hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request<TreeRequest> incoming) {
     TreeRequest& request = *incoming;
-    if (request.group != core->group()) co_return Error(Errc::not_found, "no member of that group is here");
+    if (request.group != core->group()) co_return Error(Errc::not_found, "no member of that group runs here");
     const bool shaped = request.mode <= detail::Mode::reduce && request.tree <= Tree::chain && request.fanout >= 2 &&
                         request.fanout <= 64 && request.claims.size() <= claims_max;
     auto below = ranks_of(request.below, core->options.swim.members_max);
@@ -67,9 +67,10 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
     meta.answered = examine(*core, request, *below, meta);
     if (meta.answered != Answered::done) co_return meta;
     const auto found = core->executions.find_or_begin(request.id, incoming.source(), core->now_us());
-    if (found.forgotten) co_return Error(Errc::timed_out, "it has run, and its answer has made room for later ones");
+    if (found.forgotten)
+        co_return Error(Errc::timed_out, "it has run, and its answer was dropped to make room for later ones");
     if (!found.execution && core->closed()) co_return Errc::shutting_down;
-    if (!found.execution) co_return Error(Errc::overloaded, "too many calls of the group are under way here");
+    if (!found.execution) co_return Error(Errc::overloaded, "too many calls of the group are in progress here");
     if (request.terms.way != Way::none) found.execution->sources->add(incoming.source(), request.terms.ticket);
     if (found.fresh && begin(core, found.execution, request, *std::move(below), incoming.time_left()) != Errc::ok) {
         TreeAnswer none;

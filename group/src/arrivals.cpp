@@ -16,7 +16,7 @@ Result<std::shared_ptr<Arrival>> Arrivals::arrive(const std::string& name, std::
         if (!places_.contains(name) && places_.size() >= names_max)
             return Error(Errc::too_large, "a process may use 1,024 names of barriers and all-reduces; use them again");
         Place& place = places_[name];
-        if (place.arrival) return Error(Errc::busy, "another task of this process waits there already");
+        if (place.arrival) return Error(Errc::busy, "another task of this process already waits under that name");
         place.arrival = arrival;
         changed = std::exchange(changed_, std::make_shared<Signal>());
     }
@@ -41,7 +41,7 @@ void Arrivals::skip_to(const Release& last) {
     if (at != places_.end() && comes_after(last, at->second.last)) at->second.last = last;
 }
 
-// A liar must not take all numbers that are left at once.
+// A liar must not use up all remaining numbers at once.
 bool Arrivals::comes_after(const Release& release, const Release& last) noexcept {
     return release.round > last.round && release.round - last.round <= round_step_max;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrivals: the local half of barriers and all-reduces. A member arrives at a name with a value, and goes on when the
-// lowest member, which leads, has collected the values of all and released them. Each such round of a name has a
-// number, so that a member that takes over from a leader that died knows who was released already. Any thread.
+// Arrivals: the local half of barriers and all-reduces. A member arrives under a name with a value, and waits. The
+// member with the lowest rank leads: it collects the values of all members and then releases them. Each round under a
+// name has a number, so that a member that takes over from a dead leader knows who has been released. Any thread.
 #pragma once
 
 #include "signal.hpp"
@@ -14,10 +14,10 @@
 
 namespace cinnabar::group {
 
-// How a round ended, for all that took part in it.
+// The end of a round, the same for all that took part in it.
 struct Release {
     std::string name;
-    std::uint64_t round = 0;  // 0: none has ended yet
+    std::uint64_t round = 0;  // 0: no round has ended yet
     std::vector<std::byte> result;
     std::uint64_t count = 0;
     std::vector<Failure> failures;
@@ -25,25 +25,25 @@ struct Release {
 struct Arrive {
     std::string name;
     std::uint64_t round = 0;
-    Release previous;  // of the round before, for members that a leader which died has not released from it
+    Release previous;  // of the round before, for members that a dead leader did not release from it
 };
-// What members have brought together so far.
+// The values of the members that have arrived so far.
 struct Arrived {
-    Release released;                            // of the largest round that one of them has been released from
-    std::vector<std::vector<std::byte>> values;  // of those that have arrived, combined where it was known how
+    Release released;                            // of the largest round from which one of them was released
+    std::vector<std::vector<std::byte>> values;  // combined wherever the combiner was known
 };
 inline constexpr hl::Rpc<Arrived(Arrive)> arrive_rpc{"cinnabar.group.arrive"};
 inline constexpr hl::Rpc<void(Release)> release_rpc{"cinnabar.group.release"};
 // The last release under a name.
 inline constexpr hl::Rpc<Release(std::string)> released_rpc{"cinnabar.group.released"};
 
-// One arrival that waits.
+// A task that has arrived and waits.
 struct Arrival {
     std::vector<std::byte> value;
     detail::Combine combine;
-    std::uint64_t round = 0;  // of which the value was given; 0: not yet
+    std::uint64_t round = 0;  // the round for which the value was collected; 0: not yet
     std::shared_ptr<Signal> released = std::make_shared<Signal>();
-    Release release;  // once it is released
+    Release release;  // set when it is released
 };
 
 class Arrivals {
@@ -54,29 +54,29 @@ class Arrivals {
 
     explicit Arrivals(hl::NodeRef node) : node_(node) {}
 
-    // invalid_argument: the name is too long; busy: another task waits there; too_large: names_max; closed.
+    // invalid_argument: the name is too long; busy: another task waits under it; too_large: names_max; closed.
     [[nodiscard]] Result<std::shared_ptr<Arrival>> arrive(const std::string& name, std::vector<std::byte> value,
                                                           detail::Combine combine);
     void depart(const std::string& name);
-    // The last release; one of round 0 if there is none.
+    // The last release; round 0 if there is none.
     [[nodiscard]] Release last(const std::string& name) const;
-    // Rounds that ended without this process.
+    // Skips rounds that ended without this process.
     void skip_to(const Release& last);
     void release(const Release& release);
-    // Ends the arrival that waits if its value was given for that round.
+    // Ends the waiting arrival if its value was collected for that round.
     void catch_up(const Release& release);
-    // Waits until the member has arrived, or has been released from that round or a later one.
+    // Returns once the member has arrived, or has been released from that round or a later one.
     [[nodiscard]] hl::Task<Result<Arrived>> await_arrival(Arrive asked);
     [[nodiscard]] detail::Combine combine_of(const std::string& name) const;
     void close();
 
   private:
     struct Place {
-        std::shared_ptr<Arrival> arrival;  // null: nobody is here
+        std::shared_ptr<Arrival> arrival;  // null: no task waits
         Release last;
     };
     [[nodiscard]] static bool comes_after(const Release& release, const Release& last) noexcept;
-    // The arrival that the release ends, if there is one.
+    // Returns the arrival that the release ends, or null.
     [[nodiscard]] static std::shared_ptr<Arrival> end_round(Place& place, const Release& release);
 
     hl::NodeRef node_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a process becomes a member, or begins to follow.
+// How a process becomes a member or a follower.
 #include "bounded.hpp"
 #include "core.hpp"
 #include "hopeless.hpp"
@@ -32,7 +32,7 @@ Result<void> check(hl::NodeRef node, const GroupOptions& options) {
     return {};
 }
 
-// All pages of a member's view.
+// Reads all pages of a member's view.
 hl::Task<Result<ViewPage>> read_view(std::shared_ptr<Core> core, na::Addr from) {
     ViewPage whole;
     Rank next = 0;
@@ -65,7 +65,7 @@ Table table_of(const std::vector<Claim>& claims, std::uint32_t members_max) {
     return table;
 }
 
-// Asks one seed for a rank, and for the view.
+// Asks one seed for a rank and for the view.
 hl::Task<Result<void>> join_by(std::shared_ptr<Core> core, na::Addr seed, Rank wanted, bool begun) {
     JoinRequest request{core->options.name, wanted, core->process, core->node.self_addr(), core->options.labels, 0};
     auto call = core->node.call(join_rpc, seed, request, call_of(*core, Microseconds(5'000'000)));
@@ -93,7 +93,7 @@ hl::Task<Result<void>> follow_by(std::shared_ptr<Core> core, na::Addr seed) {
     co_return Result<void>();
 }
 
-// Tries the seeds in turn, from a random one on, and waits longer after each round.
+// Tries the seeds in turn, starting with a random one, and waits longer after each round.
 template <typename Attempt>
 hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::string> seeds, Attempt attempt) {
     if (seeds.empty()) co_return Error(Errc::invalid_argument, "name at least one seed");
@@ -108,7 +108,7 @@ hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::st
         const Microseconds left(end > now ? end - now : 1);
         auto trying = run_bounded(core, attempt(core, *seed), left, {});
         Result<void> outcome = co_await trying;
-        // One that is cut off by the end says less than the one before.
+        // An attempt that was cut off by the end of the time says less than the one before.
         if (outcome.code() != Errc::timed_out || core->now_us() < end) last = std::move(outcome);
         if (last.ok() || is_hopeless(last.code()) || core->now_us() >= end) co_return last;
         if (++tried % seeds.size() != 0) continue;
@@ -122,7 +122,8 @@ hl::Task<Result<void>> join_next(std::shared_ptr<Core> core, na::Addr seed) {
     return join_by(std::move(core), std::move(seed), no_rank, false);
 }
 
-// Looks for the members of a roster until each has been seen: also two parts that began apart find each other.
+// Looks for the members of a roster until it has seen each of them, so that two parts that started separately find each
+// other.
 hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
     Random random(core->options.seed + 3);
     Microseconds pause = std::min(core->options.swim.period, Microseconds(20'000));
@@ -141,7 +142,7 @@ hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
     }
 }
 
-// The members to follow: those that are present, at random; the seeds if there are none.
+// The members to follow, in random order: those that are present, or the seeds if none is.
 na::Addr pick(Core& core, const std::vector<std::string>& seeds, Random& random) {
     const View view = core.view();
     const auto present = view.present();
@@ -164,7 +165,7 @@ hl::Task<void> keep_following(std::shared_ptr<Core> core, std::vector<std::strin
             auto view = co_await reading;
             if (view) core->learn(view->claims, true);
         }
-        // One that had nothing new to tell is asked again, but not in a hurry. One that says it knows more is left.
+        // Ask a member that had nothing new again, after a pause. Leave one that claims to know more than it tells.
         const Errc slept = co_await core->node.sleep_for(Microseconds(50'000 + random.below(100'000)));
         if (slept != Errc::ok) co_return;
         if (!page || !(core->stamp() == page->stamp)) from = pick(*core, seeds, random);
@@ -239,7 +240,7 @@ Result<Group> Group::start(hl::NodeRef node, Roster roster, GroupOptions options
     CINNABAR_TRY_VOID(check(node, options));
     CINNABAR_TRY(const Rank self, rank_on(roster, node));
     if (self >= roster.addresses.size() || roster.addresses.size() > options.swim.members_max)
-        return Error(Errc::invalid_argument, "the rank is not on the roster, or that is longer than members_max");
+        return Error(Errc::invalid_argument, "the rank is not in the roster, or the roster is longer than members_max");
     roster.self = self;
     auto core = std::make_shared<Core>(node, std::move(options));
     Group group(core);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A task under the deadline and the stop token of a group's call. As hl::with_deadline, but always on the node's clock:
-// that of a thread which waits in sync_wait is another one until its task first does something on a node.
+// Runs a task under the deadline and the stop token of a group's call. Like hl::with_deadline, but always on the node's
+// clock: a thread that waits in sync_wait has another clock until its task first uses a node.
 #pragma once
 
 #include "core.hpp"
@@ -20,7 +20,7 @@ hl::Task<T> run_until(hl::Task<T> task, TimeUs deadline) {
     co_return co_await task;
 }
 
-// `span` 0: what the enclosing task has, or hl::default_deadline.
+// `span` 0: the deadline of the enclosing task, or hl::default_deadline.
 template <typename T>
 hl::Task<T> run_bounded(std::shared_ptr<Core> core, hl::Task<T> task, Microseconds span, std::stop_token stop) {
     const hl::TaskContext* outer = co_await hl::this_task();
@@ -36,7 +36,7 @@ hl::Task<T> run_bounded(std::shared_ptr<Core> core, hl::Task<T> task, Microsecon
     co_return co_await timed;
 }
 
-// What is left of the enclosing task's time.
+// How much time the enclosing task has left.
 inline hl::Task<Microseconds> time_left(std::shared_ptr<Core> core) {
     const hl::TaskContext* task = co_await hl::this_task();
     if (!task || task->deadline == time_never) co_return hl::default_deadline;

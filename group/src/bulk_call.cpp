@@ -16,7 +16,7 @@ Result<Terms> terms_of(const BulkOptions& options, Way way) {
     if (options.chunks_in_flight < 1 || options.chunks_in_flight > window_max)
         return Error(Errc::invalid_argument, "BulkOptions::chunks_in_flight is 1 to 16");
     if (options.members_in_flight < 1)
-        return Error(Errc::invalid_argument, "BulkOptions::members_in_flight is 1 at least");
+        return Error(Errc::invalid_argument, "BulkOptions::members_in_flight is at least 1");
     Terms terms;
     terms.way = way;
     terms.checksum = options.checksum;
@@ -27,12 +27,13 @@ Result<Terms> terms_of(const BulkOptions& options, Way way) {
 
 Result<void> refuse_far(const bulk::Region& region) {
     if (!region || !region.is_far()) return {};
-    return Error(Errc::unsupported, "collectives move no files and no memory of devices: read it into memory first");
+    return Error(Errc::unsupported,
+                 "collective calls cannot move files or device memory: read it into host memory first");
 }
 
 Result<void> check_region(const bulk::Region& region, Way way) {
     CINNABAR_TRY_VOID(refuse_far(region));
-    // The chunks leave from here by this side's own transfers, so memory to be sent need not allow anything to others.
+    // The caller's own transfers send the chunks, so memory to be sent need not grant any access to others.
     if (way == Way::from_members && region && !na::allows(region.access(), na::Access::write))
         return Error(Errc::permission, "the bytes of the members cannot be written to that region");
     return {};
@@ -77,7 +78,7 @@ hl::Task<void> move_in_turn(EachMove& each) {
         CollectiveCall call = each.call;
         call.everybody = false;
         call.only = {rank};
-        call.deadline = Microseconds(0);  // that of all of them
+        call.deadline = Microseconds(0);  // the deadline of the whole call applies
         auto portion = portion_of(each.core, region, each.options, each.way);
         if (!portion) {
             add(each.sum, rank, portion.error());

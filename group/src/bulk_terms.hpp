@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the callers of bulk calls check before they begin.
+// Checks of the arguments of a bulk call before it starts.
 #pragma once
 
 #include "wire.hpp"
@@ -10,10 +10,9 @@
 
 namespace cinnabar::group {
 
-// invalid_argument: options out of their bounds.
+// invalid_argument: an option is out of bounds.
 [[nodiscard]] Result<Terms> terms_of(const BulkOptions& options, Way way);
-// permission: the region is not for that.
-// Chunks are read and written by the processor.
+// unsupported: the region is a file or device memory; chunks are read and written by the processor.
 [[nodiscard]] Result<void> refuse_far(const bulk::Region& region);
 [[nodiscard]] Result<void> check_region(const bulk::Region& region, Way way);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ChunkSources: from whom a member gets its portion. Each delivery of the call names one; the newest counts, since it
-// comes from whoever took over from a member that died. Any thread.
+// ChunkSources: the processes from which a member gets its portion. Each delivery of the call names one; the newest one
+// counts, since it comes from the process that took over from a dead member. Any thread.
 #pragma once
 
 #include "signal.hpp"
@@ -17,15 +17,15 @@ namespace cinnabar::group {
 struct ChunkSource {
     na::Addr address;
     std::uint64_t ticket = 0;
-    std::uint64_t number = 0;  // counts them, from 1; 0: there is none
-    std::stop_token replaced;  // stopped when there is a newer one, or this one is lost
+    std::uint64_t number = 0;  // counts sources from 1; 0: there is none
+    std::stop_token replaced;  // stopped when a newer source replaces this one, or this one is lost
 };
 
 class ChunkSources {
   public:
     void add(na::Addr address, std::uint64_t ticket);
     [[nodiscard]] ChunkSource newest() const;
-    // ok: there is one after `number`. timed_out: of the task, or the span; canceled.
+    // ok: there is a source after `number`. timed_out: of the task, or `span` is over; canceled.
     [[nodiscard]] hl::Task<Errc> wait_for_newer(hl::NodeRef node, std::uint64_t number, Microseconds span) const;
 
   private:

@@ -16,17 +16,17 @@ namespace {
 constexpr unsigned attempts_max = 2;
 constexpr std::size_t text_max = 256;
 
-// Less what the answer needs to come back. The levels of a chain share that time.
+// The time that is left, less what the answer needs to come back. The levels of a chain share that reserve.
 Microseconds for_child(Microseconds left, std::size_t levels) {
     return left - std::min(left / 8, Microseconds(50'000)) / static_cast<std::int64_t>(levels);
 }
 
-// That one of these came says nothing of the other members below the one that was called.
+// With one of these codes, the members below the called one may still be reachable.
 bool may_be_dead(Errc code) noexcept {
     return code == Errc::peer_lost || code == Errc::refused || code == Errc::unreachable;
 }
 
-// What a member below answered about `branch` adds up: each rank once, either with a result or with a failure.
+// Whether the answer of a member below covers `branch`: each rank exactly once, with a result or with a failure.
 bool adds_up(const Branch& branch, const TreeAnswer& answer, detail::Mode mode) {
     std::set<Rank> asked(branch.below.begin(), branch.below.end());
     asked.insert(branch.child);
@@ -36,7 +36,7 @@ bool adds_up(const Branch& branch, const TreeAnswer& answer, detail::Mode mode) 
     for (const Failure& failure : answer.failures) {
         if (failure.code == Errc::ok || asked.erase(failure.rank) == 0) return false;
     }
-    for (const Rank rank : answer.orphans) {  // never itself, or it would be called for ever
+    for (const Rank rank : answer.orphans) {  // not the child itself, or it would be called for ever
         if (rank == branch.child || asked.erase(rank) == 0) return false;
     }
     if (mode != detail::Mode::gather) return true;
@@ -124,7 +124,7 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
     }
     if (next != Next::adopt || branch.below.empty()) co_return;
     auto all = hl::when_all(deliveries_to(branch.below));
-    offer.end();  // after those of the members that are cared for now have begun
+    offer.end();  // only now: the members cared for from here must have begun
     co_await all;
 }
 
@@ -149,7 +149,7 @@ TreeRun::Next TreeRun::weigh(Branch& branch, const Result<TreeAnswer>& answer, c
     return Next::adopt;
 }
 
-// `canceled`, where this call was not stopped here, is the answer of a member that leaves.
+// `canceled`, if this call was not stopped here, is the answer of a member that leaves the group.
 TreeRun::Next TreeRun::weigh_failure(const Branch& branch, Errc code, const Core::Route& route, unsigned attempt,
                                      bool stopped) {
     const bool lost = route.lost.stop_requested();
@@ -159,7 +159,7 @@ TreeRun::Next TreeRun::weigh_failure(const Branch& branch, Errc code, const Core
         return Next::over;
     }
     if (may_be_dead(code)) core_->doubt(branch.child);
-    // The connection may have broken although the member lives. It runs nothing twice.
+    // Perhaps only the connection broke. Asking again is safe: a member runs a call once.
     if (code == Errc::peer_lost && !lost && attempt < attempts_max) return Next::again;
     fail(branch.child, code == Errc::canceled ? Errc::peer_lost : code);
     return Next::adopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call of many members: the part of it that one process carries out.
+// The part of a collective call that one process carries out.
 #pragma once
 
 #include "core.hpp"
@@ -11,10 +11,10 @@
 
 namespace cinnabar::group {
 
-// One member's, or the caller's, part of a call. Lives until all its deliveries have ended.
+// One member's part of a call, or the caller's. Lives until all its deliveries have ended.
 class TreeRun {
   public:
-    // `portion`: what the call moves; null if it moves nothing.
+    // `portion`: the memory that the call moves; null if it moves none.
     TreeRun(std::shared_ptr<Core> core, std::shared_ptr<const TreeRequest> request, detail::Combine combine,
             std::shared_ptr<PortionState> portion)
         : core_(std::move(core)),
@@ -22,29 +22,29 @@ class TreeRun {
           combine_(std::move(combine)),
           portion_(std::move(portion)) {}
 
-    // Calls those below, and runs the own handler if `local`.
+    // Calls the members below, and runs this process's own handler if `local`.
     [[nodiscard]] hl::Task<TreeAnswer> run(std::vector<Rank> below, bool local);
 
   private:
     enum class Next : std::uint8_t { again, adopt, over };
     [[nodiscard]] hl::Task<void> deliver(Branch branch, Offers::Kept offer);
-    // One for each branch of those that have to be cared for.
+    // One delivery for each branch of the tree over `ranks`.
     [[nodiscard]] std::vector<hl::Task<void>> deliveries_to(const std::vector<Rank>& ranks);
     [[nodiscard]] hl::Task<Result<TreeAnswer>> call(const TreeRequest& request, const Core::Route& route,
                                                     const Offers::Kept& offer, std::size_t below);
     [[nodiscard]] hl::Task<void> run_handler();
     [[nodiscard]] hl::Task<detail::LocalOutcome> run_served(const detail::ServedRpc& served);
-    // What the own handler is given; null: a scatter that has nothing for this member.
+    // The arguments for this process's own handler; null: a scatter that has nothing for this member.
     [[nodiscard]] const detail::Encoded* own_input() const noexcept;
-    // Of `branch` stays who has to be cared for next.
+    // Decides what follows an answer. Leaves in `branch` the members that still have to be called.
     [[nodiscard]] Next weigh(Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
                              TreeRequest& request, unsigned attempt, bool stopped);
     [[nodiscard]] Next weigh_failure(const Branch& branch, Errc code, const Core::Route& route, unsigned attempt,
                                      bool stopped);
-    // This member leaves the group, so that others care for those below it.
+    // This member leaves the group, so others must call the members below it.
     [[nodiscard]] bool leaves() const { return request_->id.origin != core_->process && core_->closed(); }
     void take(Branch& branch, const TreeAnswer& answer);
-    // Counts members whose results are together in `output`.
+    // Adds `output`, the combined results of `count` members.
     [[nodiscard]] Errc add_combined(const std::vector<std::byte>& output, std::uint64_t count);
     void fail(Rank rank, Errc code);
     void fail_all(const Branch& branch, Errc code);

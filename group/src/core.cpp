@@ -48,7 +48,7 @@ void Core::start_ticking() {
     (void)node.spawn(tick_loop(shared_from_this()));  // closed: then nothing else runs either
 }
 
-// `self` keeps it: the task may begin when the last Group is gone already.
+// `self` keeps the Core alive: the task may start after the last Group is gone.
 hl::Task<void> Core::tick_loop([[maybe_unused]] std::shared_ptr<Core> self) {
     const Microseconds step = std::max(options.swim.period / 4, Microseconds(2'500));
     for (;;) {
@@ -107,8 +107,8 @@ void Core::after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Ran
     if (over) close();
 }
 
-// The answer goes back on the connection by which it came. A peer that asks and takes no answers has a few under way:
-// the others of them would fill the room that all calls of this process have.
+// The answer goes back on the connection by which the message came. A peer that pings and does not read has only a few
+// answers in flight; more would fill the send slots that all calls of this process share.
 void Core::add_post(Message&& message, Rank from, const na::Addr& source, std::vector<Post>& posts) {
     const bool answer = message.to == from && !source.empty();
     na::Addr to = answer ? source : na::Addr();
@@ -128,7 +128,7 @@ void Core::forget_answer(const na::Addr& to) noexcept {
     if (--at->second == 0) answers_.erase(at);
 }
 
-// With the lock, so that all readers see the changes in the order in which they came about.
+// Called with the lock held, so that all readers see the changes in order.
 void Core::tell_readers(const std::vector<Change>& changes, const Stamp& stamp) {
     std::erase_if(readers_, [](const auto& reader) { return reader.expired(); });
     for (const auto& reader : readers_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Core: one process's part in a group, as a member or as one that follows it. Functions may be called on any thread;
-// nothing is sent, and no code of the user runs, while the mutex is held.
+// Core: one process's part in a group, as a member or as a follower. Functions may be called on any thread; while the
+// mutex is held, nothing is sent and no user code runs.
 #pragma once
 
 #include "event_queue.hpp"
@@ -34,33 +34,34 @@ class Core : public std::enable_shared_from_this<Core> {
     const std::uint64_t process;  // random
     [[nodiscard]] TimeUs now_us() const noexcept { return node.rpc_context().now_us(); }
 
-    // --- life (core.cpp). As a member, with what is known of the others; or as one that follows.
+    // --- start and end (core.cpp). As a member, with what is known of the others; or as a follower.
     void begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, bool owns_rank, const Table& known);
     [[nodiscard]] Result<void> serve_members();  // serving.cpp
     void begin_follower(std::uint64_t group);
     void start_ticking();
-    // Tells the others, if it is a member; then as close().
+    // Tells the others if this process is a member; then the same as close().
     void leave();
-    // Ends what waits. The node is not used afterwards, but by tasks that it waits for.
+    // Ends all waits. Afterwards only tasks that the node waits for still use the node.
     void close() noexcept;
     [[nodiscard]] bool closed() const;
 
-    // --- what is known (core.cpp)
+    // --- the view (core.cpp)
     [[nodiscard]] std::uint64_t group() const;
     [[nodiscard]] bool is_member() const;
-    [[nodiscard]] Rank rank() const;  // no_rank of one that follows
+    [[nodiscard]] Rank rank() const;  // no_rank for a follower
     [[nodiscard]] std::uint32_t incarnation() const;
     [[nodiscard]] View view();
     [[nodiscard]] Stamp stamp() const;
     [[nodiscard]] unsigned health() const;
-    // True while one more may follow from here, half of them by one peer; then leave_follower() is owed.
+    // True if another process may follow from here; the caller must then call leave_follower(). One peer gets half of
+    // the room.
     [[nodiscard]] bool enter_follower(const na::Addr& source);
     void leave_follower(const na::Addr& source);
     [[nodiscard]] std::shared_ptr<EventQueue> subscribe();
-    // Set at the next change of the view.
+    // A signal that is set at the next change of the view.
     [[nodiscard]] std::shared_ptr<Signal> next_change();
 
-    // --- claims of others (core.cpp)
+    // --- claims from other processes (core.cpp)
     void learn(const std::vector<Claim>& claims, bool trusted);
     [[nodiscard]] std::vector<Claim> missing_since(const Stamp& stamp, bool& too_old) const;
     [[nodiscard]] ViewPage page(Rank from) const;
@@ -89,17 +90,17 @@ class Core : public std::enable_shared_from_this<Core> {
     void on_message(const Message& message, const na::Addr& source);
 
   private:
-    // Answers that are under way to one source; more are not sent.
+    // Answers in flight to one source; further ones are dropped.
     static constexpr unsigned answers_max = 16;
     struct Post {
         Message message;
         na::Addr to;
-        bool answer = false;  // counted in answers_
+        bool answer = false;  // it is counted in answers_
     };
 
     hl::Task<void> tick_loop(std::shared_ptr<Core> self);
-    // Readers are told what has changed; then the lock is released, `out` sent, and who waits for a change woken. Whose
-    // rank is another's by now has left.
+    // Tells readers what changed, releases the lock, sends `out`, and wakes the tasks that wait for a change. If
+    // another process now has this one's rank, this one has left.
     void after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Rank from, const na::Addr& source);
     void add_post(Message&& message, Rank from, const na::Addr& source, std::vector<Post>& posts);
     void tell_readers(const std::vector<Change>& changes, const Stamp& stamp);
@@ -110,17 +111,18 @@ class Core : public std::enable_shared_from_this<Core> {
 
     mutable std::mutex mutex_;
     std::uint64_t group_ = 0;
-    std::optional<Swim> swim_;  // of a member
-    Table followed_;            // of one that follows
+    std::optional<Swim> swim_;  // if this process is a member
+    Table followed_;            // if it is a follower
     std::vector<Change> followed_changes_;
-    std::optional<View> view_;  // made when it is asked for
+    std::optional<View> view_;  // built on demand
     std::vector<std::weak_ptr<EventQueue>> readers_;
     std::shared_ptr<Signal> changed_ = std::make_shared<Signal>();
     std::shared_ptr<Signal> closing_ = std::make_shared<Signal>();
     std::unordered_map<Rank, std::stop_source> lost_;
     std::unordered_map<rpc::RpcId, std::shared_ptr<const detail::ServedRpc>> served_;
     std::uint64_t calls_ = 0;
-    std::unordered_map<const na::AddrBody*, unsigned> answers_;  // to each source; they hold its address
+    // in flight to each source; the messages hold its address
+    std::unordered_map<const na::AddrBody*, unsigned> answers_;
     std::vector<na::Addr> followers_;
     bool closed_ = false;
     bool serving_ = false;

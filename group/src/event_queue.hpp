@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EventQueue: the events that one reader has not seen yet, a bounded number. Any thread.
+// EventQueue: the events that one reader has not read yet; bounded. Any thread.
 #pragma once
 
 #include "signal.hpp"
@@ -17,7 +17,7 @@ class EventQueue {
     explicit EventQueue(hl::NodeRef node) : node_(node) {}
     void add(const Event& event);
     void close();
-    // Ready: something is there, or it is closed. Otherwise the signal says when to look again.
+    // Returns an event, or `closed`. If there is none, sets `later` to the signal to wait for.
     [[nodiscard]] std::optional<Result<Event>> take(std::shared_ptr<Signal>& later);
     [[nodiscard]] hl::NodeRef node() const noexcept { return node_; }
 

@@ -32,7 +32,7 @@ Executions::Found Executions::find_or_begin(const CallId& id, const na::Addr& so
     return {std::move(execution), true, false};
 }
 
-// After an answer has made room, if need be.
+// Whether there is room, after dropping an answer if necessary.
 bool Executions::has_room(Share& share) {
     const std::size_t records_max = remembered * calls_max_;
     if (share.records >= records_max / 2 || records_.size() >= records_max) return false;
@@ -40,7 +40,7 @@ bool Executions::has_room(Share& share) {
     return running_.size() + answers_ < calls_max_ || drop_answer(largest());
 }
 
-// False: there is none.
+// Returns false if there is no answer to drop.
 bool Executions::drop_answer(Share& share) {
     if (share.answers.empty()) return false;
     records_.at(share.answers.front()).execution = nullptr;
@@ -49,7 +49,7 @@ bool Executions::drop_answer(Share& share) {
     return true;
 }
 
-// That has the most answers.
+// The source with the most kept answers.
 Executions::Share& Executions::largest() {
     const auto fewer = [](const auto& a, const auto& b) { return a.second.answers.size() < b.second.answers.size(); };
     return std::max_element(shares_.begin(), shares_.end(), fewer)->second;
@@ -60,7 +60,7 @@ void Executions::forget(TimeUs now) {
         forget(records_.find(ended_.front().id));
 }
 
-// Answers are forgotten in the order in which they came, so this one is the oldest of its source.
+// Answers are dropped in the order in which they ended, so this one is the oldest of its source.
 void Executions::forget(Records::iterator at) {
     const auto share = shares_.find(&at->second.source.body());
     if (at->second.execution) (void)drop_answer(share->second);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Executions: the collective calls that this process runs, or has run. A handler runs once for each call, however often
-// the call is delivered: a member whose parent in the tree died is called again by the parent's parent, which then gets
-// the answer that the first delivery has produced.
+// Executions: the collective calls that this process runs, or has run. The handler runs once per call, however often
+// the call is delivered: if a member's parent in the tree dies, the grandparent calls the member again and gets the
+// answer that the first delivery produced.
 //
-// Calls that run and answers that are kept are `calls_max` together, and half of them one peer's. Where a call finds no
-// room, the oldest answer makes room. That the call has run is remembered all the same, so it is not run again. Any
+// Running calls and kept answers share `calls_max`; one peer may have half of it. If there is no room for a call, the
+// oldest answer is dropped. The fact that its call has run is still remembered, so that it does not run again. Any
 // thread.
 #pragma once
 
@@ -25,44 +25,45 @@
 
 namespace cinnabar::group {
 
-// No call runs longer, whatever deadline its caller names.
+// No call runs longer than this, whatever deadline its caller sends.
 inline constexpr Microseconds longest_call = std::chrono::hours(1);
 
 struct Execution {
     CallId id;
     std::stop_source stop;
     std::shared_ptr<Signal> ended = std::make_shared<Signal>();
-    TreeAnswer answer;                                                               // once it has ended
-    const std::shared_ptr<ChunkSources> sources = std::make_shared<ChunkSources>();  // of the memory that it moves
-    // Under the mutex of Executions:
+    TreeAnswer answer;  // set once it has ended
+    // of the memory that the call moves
+    const std::shared_ptr<ChunkSources> sources = std::make_shared<ChunkSources>();
+    // Guarded by the mutex of Executions:
     unsigned waiting = 0;             // deliveries that wait for it
-    TimeUs orphaned_us = time_never;  // since when nobody has waited
+    TimeUs orphaned_us = time_never;  // since when no delivery waits for it
 };
 
 class Executions {
   public:
     static constexpr Microseconds answer_kept{10'000'000};
-    static constexpr Microseconds orphan_grace{3'000'000};  // for somebody to take over a dead parent's part
-    // So many calls are remembered for each that may run or have its answer kept.
+    static constexpr Microseconds orphan_grace{3'000'000};  // time for another parent to take over
+    // How many past calls are remembered, for each unit of calls_max.
     static constexpr std::size_t remembered = 16;
 
     explicit Executions(std::uint32_t calls_max) noexcept : calls_max_(calls_max) {}
 
     struct Found {
-        std::shared_ptr<Execution> execution;  // null: there are too many
-        bool fresh = false;                    // it has to be run
-        bool forgotten = false;                // it has run, and its answer has made room
+        std::shared_ptr<Execution> execution;  // null: there are too many calls
+        bool fresh = false;                    // the caller has to run it
+        bool forgotten = false;                // it has run, and its answer was dropped
     };
-    // Counts one more that waits. Requires: a source that is not empty, who pays for it.
+    // Adds one waiting delivery. Requires: `source` is not empty; the call counts against it.
     [[nodiscard]] Found find_or_begin(const CallId& id, const na::Addr& source, TimeUs now);
     void end(Execution& execution, TreeAnswer answer, TimeUs now);
     void stop_waiting(Execution& execution, TimeUs now);
     void cancel(const CallId& id);
-    // Ends what nobody waits for, and forgets what has run.
+    // Stops calls that nobody waits for, and forgets old answers.
     void sweep(TimeUs now);
-    // Nothing begins any more, what runs is stopped, and nothing is kept of what has run.
+    // Starts no further call, stops running ones, and drops all answers.
     void stop_all();
-    // Calls that run or are remembered, and answers among them.
+    // Running and remembered calls; and how many kept answers there are.
     [[nodiscard]] std::size_t size() const;
     [[nodiscard]] std::size_t answers() const;
 
@@ -75,7 +76,7 @@ class Executions {
     struct Share {  // of one source
         std::size_t records = 0;
         std::size_t running = 0;
-        std::deque<CallId> answers;  // that are kept, the oldest first
+        std::deque<CallId> answers;  // the kept ones, oldest first
         [[nodiscard]] std::size_t kept() const noexcept { return running + answers.size(); }
     };
     // These require the lock.
@@ -96,7 +97,7 @@ class Executions {
         TimeUs forgotten_us;
         CallId id;
     };
-    std::deque<Ended> ended_;  // in the order in which they are forgotten
+    std::deque<Ended> ended_;  // oldest first; forgotten in this order
 };
 
 }  // namespace cinnabar::group

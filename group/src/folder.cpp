@@ -33,7 +33,7 @@ Error failed(std::string_view what, const std::string& path) {
     return Error(errc_from_errno(error), what, path, error);
 }
 
-// Under another name first, so that nobody reads half of it, on a file system of other hosts neither.
+// Writes to a temporary name first, so that no reader sees half a file, not even over a network file system.
 Result<void> put(const std::string& path, std::string_view text) {
     const std::string before = path + "." + std::to_string(::getpid()) + ".new";
     const UniqueFd fd(::open(before.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
@@ -61,7 +61,7 @@ Result<std::string> get(const std::string& path, std::size_t bytes_max) {
     return text;
 }
 
-// The next line without its end; `text` is what follows it.
+// Returns the next line without its end, and advances `text` past it.
 std::string_view next_line(std::string_view& text) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
@@ -92,7 +92,7 @@ Result<std::optional<Announced>> announced(const std::string& folder, const std:
     const auto incarnation = parse_number<std::uint64_t>(number);
     found.address = next_line(text);
     if (!begins || !incarnation || found.address.empty() || !text.empty())
-        return Error(Errc::protocol, "this is no file of a member", path);
+        return Error(Errc::protocol, "this is not the file of a member", path);
     found.incarnation = *incarnation;
     if (of_run != run) return std::optional<Announced>();
     return std::optional<Announced>(std::move(found));
@@ -112,7 +112,7 @@ Result<std::vector<std::string>> find_roster(const std::string& folder, const st
     std::vector<std::string> addresses;
     std::string_view text = whole;
     if (whole.empty()) return addresses;
-    if (next_line(text) != roster_begins) return Error(Errc::protocol, "this is no roster of a group", path);
+    if (next_line(text) != roster_begins) return Error(Errc::protocol, "this is not the roster of a group", path);
     if (next_line(text) != run) return addresses;
     while (!text.empty()) addresses.emplace_back(next_line(text));
     if (addresses.size() == size) return addresses;

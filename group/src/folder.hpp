@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files by which members find each other in a folder. All of it blocks.
+// The files by which members find each other in a folder. All functions block.
 //
-//   member-RANK   written by that member: "cinnabar member", run, incarnation, address, a line each
-//   roster        written by rank 0 when all have come: "cinnabar roster", run, then the addresses by rank
+//     member-RANK   written by that member: "cinnabar member", run, incarnation, address, one per line
+//     roster        written by rank 0 when all members have come: "cinnabar roster", run, addresses by rank
 //
-// A file is written whole, and then takes its name, so nobody reads half of it. What has another run is of another life
-// of the group. The incarnation counts the starts of a member within a run.
+// A file is written under a temporary name and then renamed, so nobody reads half of it. Files of another run are
+// ignored. The incarnation counts the starts of a member within a run.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -23,20 +23,20 @@ struct Announced {
     std::string address;
 };
 
-// Writes the file of a member, with the incarnation after that of its last one. io.
+// Writes the file of a member, with the incarnation that follows that of its last file. io.
 [[nodiscard]] Result<void> announce(const std::string& folder, const std::string& run, Rank rank,
                                     const std::string& address);
-// None: it has not come yet, or the file is of another run. protocol: it makes no sense. io.
+// Empty: the member has not written its file yet, or the file is of another run. protocol: it is malformed. io.
 [[nodiscard]] Result<std::optional<Announced>> announced(const std::string& folder, const std::string& run, Rank rank);
 
 [[nodiscard]] Result<void> write_roster(const std::string& folder, const std::string& run,
                                         const std::vector<std::string>& addresses);
-// Empty: there is none of this run yet. protocol: it has not `size` addresses. io.
+// Empty: there is no roster of this run yet. protocol: it does not have `size` addresses. io.
 [[nodiscard]] Result<std::vector<std::string>> find_roster(const std::string& folder, const std::string& run,
                                                            Rank size);
 
-// Reads the files of those in `addresses` that are empty. Once none is, all are read again, since a member may have
-// been started anew meanwhile. True: all have come.
+// Reads the files of the members whose entry in `addresses` is empty. Once none is empty, reads all files again, since
+// a member may have been restarted in between. Returns true if all members have come.
 [[nodiscard]] Result<bool> collect(const std::string& folder, const std::string& run,
                                    std::vector<std::string>& addresses);
 

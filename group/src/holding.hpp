@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Holding: the memory that a call moves, at one process: at the caller all of it from the start, at a member what it
-// has received so far. Accesses for members below are counted, so that the memory can be taken back. Any thread.
+// Holding: the memory that a call moves, at one process. The caller has all of its bytes from the start, a member has
+// those received so far. Accesses on behalf of members below are counted, so that the memory can be taken back. Any
+// thread.
 #pragma once
 
 #include "signal.hpp"
@@ -27,15 +28,15 @@ class Holding {
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] std::uint64_t chunks() const noexcept { return (bytes_ + chunk_bytes_ - 1) / chunk_bytes_; }
 
-    // --- what is in place
+    // --- which bytes have arrived
     void hold_all(bulk::Region region);
-    void begin(bulk::Region region);  // nothing of it is in place yet
+    void begin(bulk::Region region);  // none of its bytes have arrived yet
     void set_in_place(std::uint64_t chunk);
     [[nodiscard]] bool complete() const;
-    // ok: the bytes are in place. not_found: the memory was taken back. timed_out, canceled: of the task.
+    // ok: the bytes have arrived. not_found: the memory was taken back. timed_out, canceled: of the task.
     [[nodiscard]] hl::Task<Errc> wait_for_bytes(std::uint64_t offset, std::uint64_t bytes);
 
-    // --- accesses for others
+    // --- accesses on behalf of others
     class Access {
       public:
         Access(Holding& holding, bulk::Region region, std::stop_token stop) noexcept
@@ -58,13 +59,13 @@ class Holding {
         bulk::Region region_;
         std::stop_token stop_;
     };
-    // None once the memory was taken back. The holding must outlive it. Requires: the bytes lie inside.
+    // Empty once the memory was taken back. The Holding must outlive the Access. Requires: the range lies inside.
     [[nodiscard]] std::optional<Access> access(std::uint64_t offset, std::uint64_t bytes);
-    // No access begins any more, and those that run are stopped. Who was offered the memory and lacks some is given up.
+    // Allows no further access, and stops those in progress. Members that still lack bytes are given up.
     void take_back();
     [[nodiscard]] bool taken_back() const;
 
-    // Resumes when no access is left, whatever the deadline and the stop of the task. One task at a time.
+    // Awaits the end of the last access, ignoring the deadline and the stop token of the task. One task at a time.
     struct Untouched {
         Holding& holding;
         hl::Job job = {};
@@ -78,18 +79,18 @@ class Holding {
     };
     [[nodiscard]] Untouched untouched() noexcept { return {*this}; }
 
-    // --- to whom it is offered
+    // --- the members to which it is offered
     void add_offer(const std::shared_ptr<Offer>& offer);
-    void end_offer(Offer& offer);  // it has got all, or wants no more
+    void end_offer(Offer& offer);  // the member has all bytes, or wants no more
     void note_progress();
-    // Ends when no offer is left, or none has made progress for half of the time that the task has left.
+    // Returns when no offer is left, or none has made progress for half of the time that the task has left.
     [[nodiscard]] hl::Task<void> wait_for_takers();
 
   private:
     void end_access() noexcept;
     [[nodiscard]] bool join(hl::Executor& executor, hl::Job& joiner) noexcept;
-    [[nodiscard]] bool has(std::uint64_t offset, std::uint64_t bytes) const;  // under the mutex
-    [[nodiscard]] std::shared_ptr<Signal> renew_changed();                    // under the mutex
+    [[nodiscard]] bool has(std::uint64_t offset, std::uint64_t bytes) const;  // with the mutex held
+    [[nodiscard]] std::shared_ptr<Signal> renew_changed();                    // with the mutex held
 
     hl::NodeRef node_;
     const std::uint64_t bytes_;
@@ -97,13 +98,13 @@ class Holding {
     mutable std::mutex mutex_;
     bulk::Region region_;
     bool all_ = false;
-    std::vector<bool> in_place_;  // by chunk; empty before begin()
-    std::uint64_t missing_ = 0;   // chunks
+    std::vector<bool> in_place_;  // one bit per chunk; empty before begin()
+    std::uint64_t missing_ = 0;   // in chunks
     bool taken_back_ = false;
     std::uint64_t progress_ = 0;
     std::uint32_t accesses_ = 0;
     std::stop_source stop_;
-    std::vector<std::shared_ptr<Offer>> offers_;  // those that are not over
+    std::vector<std::shared_ptr<Offer>> offers_;  // not ended
     std::shared_ptr<Signal> changed_ = std::make_shared<Signal>();
     hl::Executor* join_executor_ = nullptr;
     hl::Job* joiner_ = nullptr;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether to try again to become a member.
+// Whether another attempt to join makes sense.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
 
 namespace cinnabar::group {
 
-// What no later attempt and no other seed mends.
+// Errors that neither a later attempt nor another seed can change.
 [[nodiscard]] constexpr bool is_hopeless(Errc code) noexcept {
     return code == Errc::canceled || code == Errc::too_large || code == Errc::not_found ||
            code == Errc::invalid_argument;

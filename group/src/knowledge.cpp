@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process knows of the members, and what it takes from others.
+// What a process knows of the members, and which claims of others it accepts.
 #include "core.hpp"
 
 #include <cinnabar/base/random.hpp>
@@ -24,7 +24,7 @@ void Core::learn(const std::vector<Claim>& claims, bool trusted) {
     after_turn(lock, none, no_rank, {});
 }
 
-// One that follows believes the member that it follows.
+// A follower believes the member that it follows.
 void Core::put_followed(const Claim& claim) {
     if (claim.rank >= options.swim.members_max || !is_life(claim.incarnation)) return;
     const Entry& known = followed_.at(claim.rank);
@@ -84,7 +84,7 @@ std::vector<Rank> Core::missing_of_roster(std::size_t ranks) const {
     return missing;
 }
 
-// The lowest rank that is present gives out ranks, so that two members do not give out the same one.
+// Only the lowest present rank assigns ranks, so that no rank is assigned twice.
 Result<JoinAnswer> Core::accept(const JoinRequest& request, na::Addr& hand_on) {
     std::unique_lock lock(mutex_);
     if (closed_ || !swim_ || swim_->displaced()) return Errc::shutting_down;
@@ -109,15 +109,16 @@ Result<JoinAnswer> Core::accept(const JoinRequest& request, na::Addr& hand_on) {
     }
     if (rank == no_rank) rank = swim_->free_rank();
     if (rank >= options.swim.members_max)
-        return Error(Errc::too_large, "the group has given out all its ranks; see SwimOptions::members_max");
+        return Error(Errc::too_large, "the group has assigned all its ranks; see SwimOptions::members_max");
     const Entry& before = known.at(rank);
-    const bool own = rank == swim_->self().rank;  // not to be had, whatever address is named
+    const bool own = rank == swim_->self().rank;  // never given away, whatever address is named
     if (own || (before.present() && !(before.profile && before.profile->address == request.address))) {
         swim_->doubt(rank);
         return Error(Errc::busy, "another process has that rank; it is free when that one is known to be gone");
     }
     const std::uint32_t incarnation = before.incarnation + 1;
-    if (!is_life(incarnation)) return Error(Errc::too_large, "that rank has had all its lives; take another");
+    if (!is_life(incarnation))
+        return Error(Errc::too_large, "that rank has used up its incarnations: take another one");
     swim_->accept(rank, incarnation, request.process, std::move(profile), now_us());
     Swim::Outbox none;
     const JoinAnswer answer{group_, rank, incarnation};

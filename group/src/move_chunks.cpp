@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a member moves its portion: it asks for chunk after chunk, some at a time, and asks again, whoever offers them
-// then, when a source fails.
+// How a member moves its portion: it requests one chunk after the other, several at a time. If a source fails, it
+// requests the missing chunks from the next one.
 #include "portion_state.hpp"
 
 #include <cinnabar/bulk/checksum.hpp>
@@ -19,7 +19,7 @@ struct Move {
     Asking asking;
     bulk::Region region;
     std::shared_ptr<Holding> holding;
-    std::uint64_t next = 0;  // chunk; lanes run on one executor
+    std::uint64_t next = 0;  // the next chunk; all lanes run on one executor
     Result<void> outcome = {};
 };
 
@@ -49,13 +49,13 @@ hl::Task<Result<void>> ask(const Move& move, const ChunkSource& source, Chunk ch
     co_return Result<void>();
 }
 
-// No other source, and no other moment, would change these.
+// Errors that neither another source nor a later attempt can change.
 bool is_final(Errc code) noexcept {
     return code == Errc::invalid_argument || code == Errc::permission || code == Errc::protocol ||
            code == Errc::too_large || code == Errc::unsupported || code == Errc::out_of_memory ||
            code == Errc::timed_out;
 }
-// Only another source helps.
+// Only another source can help.
 bool is_gone(Errc code) noexcept {
     return code == Errc::not_found || code == Errc::no_such_rpc || code == Errc::closed || code == Errc::shutting_down;
 }

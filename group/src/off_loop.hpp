@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs what may block on a thread of its own, while a task waits for it.
+// Runs a blocking function on a thread of its own while a task waits for it.
 #pragma once
 
 #include "signal.hpp"
@@ -17,8 +17,8 @@
 
 namespace cinnabar::group {
 
-// f() returns a Result, and holds all that it uses: it may still run when the task has given up (timed_out, canceled).
-// overloaded: the system has no thread.
+// f() returns a Result. It must own all that it uses, since it may still run after the task has given up (timed_out,
+// canceled). overloaded: the system can start no thread.
 template <typename F>
 hl::Task<std::invoke_result_t<F&>> off_loop(hl::NodeRef node, F f) {
     struct Run {
@@ -44,7 +44,7 @@ hl::Task<std::invoke_result_t<F&>> off_loop(hl::NodeRef node, F f) {
         held);
     if (!runs) {
         delete held;
-        co_return Error(Errc::overloaded, "the system has no thread for it");
+        co_return Error(Errc::overloaded, "the system can start no thread for it");
     }
     auto waiting = wait_for(node, state->done);
     const Errc ended = co_await waiting;

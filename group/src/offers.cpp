@@ -11,7 +11,7 @@ namespace {
 
 Error checksum_error() { return Error(Errc::bad_checksum, "a chunk did not arrive as it was sent"); }
 
-// From the memory that is offered to that of the member.
+// Copies from the offered memory to the member's.
 hl::Task<Result<ChunkAnswer>> give(const Offer& offer, const ChunkRequest& asked) {
     const std::uint64_t bytes = asked.memory.size();
     auto waiting = offer.holding->wait_for_bytes(asked.offset, bytes);
@@ -29,7 +29,7 @@ hl::Task<Result<ChunkAnswer>> give(const Offer& offer, const ChunkRequest& asked
     co_return answer;
 }
 
-// From the memory of the member to that which is offered.
+// Copies from the member's memory to the offered memory.
 hl::Task<Result<ChunkAnswer>> take(const Offer& offer, const ChunkRequest& asked) {
     auto access = offer.holding->access(asked.offset, asked.memory.size());
     if (!access) co_return Errc::not_found;
@@ -44,7 +44,7 @@ hl::Task<Result<ChunkAnswer>> take(const Offer& offer, const ChunkRequest& asked
 hl::Task<Result<ChunkAnswer>> move(const Offer& offer, const ChunkRequest& asked) {
     const std::uint64_t bytes = asked.memory.size();
     if (asked.total != offer.terms.bytes)
-        co_return Error(Errc::invalid_argument, "the two sides name different sizes of the memory that moves");
+        co_return Error(Errc::invalid_argument, "the two sides expect different sizes of the memory");
     if (bytes == 0 || bytes > chunk_bytes_max || asked.offset > asked.total || bytes > asked.total - asked.offset)
         co_return Error(Errc::invalid_argument, "no such chunk");
     auto moving = offer.terms.way == Way::to_members ? give(offer, asked) : take(offer, asked);
@@ -70,9 +70,9 @@ Result<std::shared_ptr<Offer>> Offers::enter(std::uint64_t ticket, std::uint64_t
     if (at == offers_.end()) return Error(Errc::not_found, "nothing is offered under that ticket, or not any more");
     Offer& offer = *at->second;
     if (offer.in_flight >= window_max)
-        return Error(Errc::overloaded, "a member has 16 chunks of one call in flight at a time");
+        return Error(Errc::overloaded, "a member may have 16 chunks of one call in flight at a time");
     if (offer.bytes_asked / 2 > offer.terms.bytes + chunk_bytes_max)
-        return Error(Errc::overloaded, "a member gets its part of the memory twice in one call");
+        return Error(Errc::overloaded, "a member gets its part of the memory at most twice in one call");
     offer.bytes_asked += bytes;
     ++offer.in_flight;
     return at->second;

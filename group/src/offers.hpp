@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Offers: what this process offers to members, for one call each. A member that knows the ticket of an offer asks for
-// chunks, and lends the memory that they go to, or come from; this side moves them. So a member decides how much is in
-// flight, and this side touches only memory that is lent for that very chunk. Any thread.
+// Offers: memory that this process offers to members, each offer for one call. A member that knows the ticket of an
+// offer requests chunks, and lends the memory that they go to or come from; this side moves them. So the member decides
+// how much is in flight, and this side touches only memory that was lent for that very chunk. Any thread.
 #pragma once
 
 #include "holding.hpp"
@@ -18,16 +18,16 @@ namespace cinnabar::group {
 
 struct ChunkRequest {
     std::uint64_t ticket = 0;
-    std::uint64_t total = 0;  // bytes of the offer, as the member understands it
+    std::uint64_t total = 0;  // size of the offer as the member understands it
     std::uint64_t offset = 0;
-    std::uint32_t checksum = 0;  // of the chunk, where it comes from the member
-    hl::Bulk memory;             // the member's, for this chunk alone
+    std::uint32_t checksum = 0;  // of the chunk, if it comes from the member
+    hl::Bulk memory;             // the member's, for this chunk only
 };
 struct ChunkAnswer {
-    std::uint32_t checksum = 0;  // of the chunk, where it goes to the member
+    std::uint32_t checksum = 0;  // of the chunk, if it goes to the member
 };
 inline constexpr hl::Rpc<ChunkAnswer(ChunkRequest)> chunk_rpc{"cinnabar.group.chunk"};
-// The member has all, or wants no more, of the offer with this ticket.
+// The member has all of the offer with this ticket, or wants no more of it.
 inline constexpr hl::OneWay<std::uint64_t> moved_message{"cinnabar.group.moved"};
 
 inline constexpr std::uint32_t chunk_bytes_min = 4096;
@@ -38,20 +38,20 @@ struct Offer {
     std::uint64_t ticket = 0;
     Terms terms;
     std::shared_ptr<Holding> holding;
-    std::stop_source given_up;  // stopped when the memory was taken back before the member had all
-    // Under the mutex of Offers:
+    std::stop_source given_up;  // stopped if the memory was taken back before the member had all
+    // Guarded by the mutex of Offers:
     unsigned in_flight = 0;
     std::uint64_t bytes_asked = 0;
 };
 
 class Offers {
   public:
-    // The handler of chunk_rpc. not_found: nothing is offered under that ticket (any more). overloaded: the member asks
-    // for more at a time than window_max, or for all of it more than twice. invalid_argument: sizes that do not fit.
+    // Handles chunk_rpc. not_found: no such ticket, or no longer. overloaded: the member has more than window_max
+    // requests in flight, or has requested more than twice the whole. invalid_argument: sizes that do not fit.
     [[nodiscard]] static hl::Task<Result<ChunkAnswer>> answer(std::shared_ptr<Offers> offers,
                                                               hl::Request<ChunkRequest> incoming);
 
-    // One offer under a ticket of its own, until it goes.
+    // One offer with a ticket of its own; destroying it ends the offer.
     class Kept {
       public:
         Kept() = default;
@@ -69,17 +69,17 @@ class Offers {
         std::shared_ptr<Offers> offers_;
         std::shared_ptr<Offer> offer_;
     };
-    // `terms` but for their ticket; 0: a secret one is drawn.
+    // Uses `terms` except for their ticket. `ticket` 0: draws a secret one.
     [[nodiscard]] static Kept open(const std::shared_ptr<Offers>& offers, std::shared_ptr<Holding> holding, Terms terms,
                                    std::uint64_t ticket = 0);
     void moved(std::uint64_t ticket);
     [[nodiscard]] std::size_t size() const;
 
-    // Serves the chunks of what is offered here; does nothing the second time. exists: another group of this node does,
-    // under that provider.
+    // Serves requests for chunks; does nothing the second time. exists: another group of this node serves them under
+    // that provider.
     [[nodiscard]] static Result<void> serve(const std::shared_ptr<Offers>& offers, hl::NodeRef node,
                                             rpc::ProviderId provider);
-    // And never serves again.
+    // Stops serving for good.
     void withdraw(hl::NodeRef node, rpc::ProviderId provider) noexcept;
 
   private:

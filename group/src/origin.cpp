@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The beginning of a collective call: whom it is for, and what comes back.
+// The caller's side of a collective call: chooses the targets and returns the outcome.
 #include "bounded.hpp"
 #include "collect.hpp"
 
@@ -17,7 +17,7 @@ bool has(const std::vector<Rank>& ranks, Rank rank) {
     return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
-// In the order of the tree: those after this process first, so that not all callers lean on the same members.
+// In the order of the tree: ranks after this process's own first, so that different callers load different members.
 std::vector<Rank> targets_of(const detail::CollectiveCall& call, const View& view, Rank self,
                              std::vector<Failure>& failures) {
     std::vector<Rank> wanted(view.present().begin(), view.present().end());
@@ -60,8 +60,8 @@ std::shared_ptr<TreeRequest> request_of(Core& core, detail::CollectiveCall& call
     return request;
 }
 
-// Worth a tree: the caller then has connections to a few members, and as many calls under way; bytes travel once for
-// each level.
+// Whether a tree is worth it: the caller then needs connections and calls to only a few members, but bytes travel once
+// per level.
 bool is_many_and_little(const std::vector<detail::CollectiveCall>& calls) {
     std::size_t bytes = 0;
     for (const detail::CollectiveCall& call : calls) {

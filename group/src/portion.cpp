@@ -65,7 +65,7 @@ Result<void> PortionState::admit(const bulk::Region& region, Way way) {
                                            ? "the call gathers: send() is for its portions"
                                            : "the call does not gather: receive() is for its portions");
     if (region.bytes() != terms().bytes)
-        return Error(Errc::invalid_argument, "the memory has not the size of the portion; see Portion::bytes()");
+        return Error(Errc::invalid_argument, "the memory does not have the size of the portion; see Portion::bytes()");
     CINNABAR_TRY_VOID(refuse_far(region));
     const na::Access need = way == Way::to_members ? na::Access::write : na::Access::read;
     if (region && !na::allows(region.access(), need))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a member serves to other members, to those that want to join, and to those that follow.
+// What a member serves: to other members, to processes that join, and to followers.
 #include "all_reduce.hpp"
 #include "collect.hpp"
 #include "offers.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr Microseconds follow_time{5'000'000};
 
-// From a member that knows the group's name to the one that gives out ranks.
+// A member passes the request on to the member that assigns ranks.
 hl::Task<Result<JoinAnswer>> answer_join(std::shared_ptr<Core> core, JoinRequest request) {
     if (request.name != core->options.name) co_return Error(Errc::not_found, "the group here has another name");
     na::Addr hand_on;
@@ -48,8 +48,8 @@ hl::Task<Result<ViewPage>> wait_for_change(std::shared_ptr<Core> core, FollowReq
 hl::Task<Result<ViewPage>> answer_follower(std::shared_ptr<Core> core, hl::Request<FollowRequest> incoming) {
     const FollowRequest& request = *incoming;
     const na::Addr source = incoming.source();
-    if (request.group != core->group()) co_return Error(Errc::not_found, "no member of that group is here");
-    if (!core->enter_follower(source)) co_return Error(Errc::overloaded, "too many follow the group from this member");
+    if (request.group != core->group()) co_return Error(Errc::not_found, "no member of that group runs here");
+    if (!core->enter_follower(source)) co_return Error(Errc::overloaded, "this member has too many followers");
     auto waiting = wait_for_change(core, request);
     auto page = co_await waiting;
     core->leave_follower(source);

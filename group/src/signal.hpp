@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signal: something that happens once, and tasks that wait for it. Any thread.
+// Signal: an event that happens once, and the tasks that wait for it. Any thread.
 #pragma once
 
 #include <cinnabar/hl/node_ref.hpp>
@@ -21,10 +21,10 @@ class Signal {
     friend hl::Task<Errc> wait_for(hl::NodeRef node, std::shared_ptr<Signal> signal, Microseconds span);
     mutable std::mutex mutex_;
     bool set_ = false;
-    std::vector<hl::StopScope*> waiting_;  // the scope of a sleep each
+    std::vector<hl::StopScope*> waiting_;  // one scope for each waiting task
 };
 
-// ok: it has happened. Otherwise what ended the wait: timed_out (the deadline of the task, or the span), canceled.
+// ok: the signal is set. Otherwise the reason why the wait ended: timed_out (the task's deadline, or `span`), canceled.
 [[nodiscard]] hl::Task<Errc> wait_for(hl::NodeRef node, std::shared_ptr<Signal> signal,
                                       Microseconds span = std::chrono::hours(24 * 365));
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bootstrap(): by a folder, a name, a roster or seeds.
+// bootstrap(): from a folder, a host name, a roster or seeds.
 #include "folder.hpp"
 #include "hopeless.hpp"
 #include "off_loop.hpp"
@@ -34,7 +34,7 @@ Result<std::string> to_text(const addrinfo& found) {
     return std::string(text);
 }
 
-// Blocks.
+// Resolves a host name. Blocks.
 Result<std::vector<std::string>> look_up(const std::string& uri) {
     CINNABAR_TRY(na::Uri parsed, na::Uri::parse(uri));
     if (parsed.host.empty() || !parsed.port)
@@ -56,8 +56,8 @@ Result<std::vector<std::string>> look_up(const std::string& uri) {
     return addresses;
 }
 
-// The members write where they are, and rank 0 puts it together. Others look for what it wrote, at random and more and
-// more slowly, so that a thousand of them do not read the files of all.
+// Each member writes where it listens, and rank 0 collects that into the roster. The others look for the roster only,
+// at random times and ever less often, so that a thousand of them do not read a thousand files each.
 Result<std::vector<std::string>> look_into(const std::string& folder, const std::string& run, Rank rank,
                                            std::vector<std::string>& known) {
     const auto size = static_cast<Rank>(known.size());
@@ -105,7 +105,7 @@ hl::Task<Result<Group>> meet_in(hl::NodeRef node, Source source, std::string fol
     co_return Group::start(node, {*std::move(roster), source.rank}, std::move(options));
 }
 
-// The name is looked up again for each attempt: members that have come since are among its addresses.
+// Resolves the name again for each attempt, since members that came later are among its addresses.
 hl::Task<Result<Group>> join_by_name(hl::NodeRef node, std::string uri, GroupOptions options) {
     constexpr Microseconds attempt_max{2'000'000};
     const TimeUs end = after(node.rpc_context().now_us(), options.join_time);
@@ -143,7 +143,7 @@ std::vector<std::string> words_of(std::string_view text) {
     return words;
 }
 
-// 0 to 65,536; `otherwise` where there is no such variable.
+// 0 to 65,536; `otherwise` if the variable is not set.
 Result<Rank> number_of(const char* name, Rank otherwise) {
     const char* const text = std::getenv(name);
     if (!text) return otherwise;

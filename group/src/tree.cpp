@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t flat_max = 8;
 constexpr std::size_t large_bytes = std::size_t{64} << 10;
-constexpr std::size_t chain_max = 64;  // beyond that, one that is slow holds up too many
+constexpr std::size_t chain_max = 64;  // beyond that, one slow member delays too many
 
 Branch branch(std::span<const Rank> part) { return {part.front(), {part.begin() + 1, part.end()}}; }
 
@@ -24,9 +24,9 @@ Shape shape_for(Tree wanted, unsigned fanout, std::size_t members, std::size_t b
     return {wanted, fanout == 0 ? 4 : std::clamp(fanout, 2u, 64u)};
 }
 
-// In units of bytes sent by one process. In a chain all of it leaves each process once, and the last one has it later
-// by a chunk for each before it. In a binary tree it leaves each process twice; in a binomial one, the first sends it
-// to log2(members) others.
+// Estimates time in bytes sent by one process. In a chain each process sends everything once, and the last member waits
+// one chunk more for each member before it. In a binary tree each process sends everything twice; in a binomial one the
+// first sends it to log2(members) others.
 Shape bulk_shape_for(Tree wanted, unsigned fanout, std::size_t members, std::uint64_t bytes,
                      std::uint64_t chunk_bytes) {
     if (wanted != Tree::automatic) return shape_for(wanted, fanout, members, 0);
@@ -54,7 +54,7 @@ std::vector<Branch> branches_of(std::span<const Rank> ranks, Shape shape) {
             ranks = ranks.subspan(count);
         }
     } else {
-        // Of all that are left, this member among them, k - 1 of k equal parts go to children, and one stays.
+        // Splits the remaining ranks, this member included, into k equal parts: k - 1 go to children, one stays here.
         while (!ranks.empty()) {
             const std::size_t part = std::max<std::size_t>((ranks.size() + 1) / shape.fanout, 1);
             for (unsigned i = 1; i < shape.fanout && !ranks.empty(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the members of a collective call are laid out as a tree. Pure functions: whoever takes over the subtree of a
-// member that died divides it exactly as that member did.
+// How the members of a collective call are arranged as a tree. Pure functions: a process that takes over the subtree of
+// a dead member divides it exactly as that member did.
 #pragma once
 
 #include "wire.hpp"
@@ -18,23 +18,23 @@ struct Shape {
     unsigned fanout = 4;
 };
 
-// What `automatic` means for so many members and bytes.
+// Resolves `automatic` for that many members and bytes.
 [[nodiscard]] CINNABAR_API Shape shape_for(Tree wanted, unsigned fanout, std::size_t members, std::size_t bytes);
 
-// The same for a broadcast of so many bytes that move in chunks: what takes the least time where each process sends at
-// one rate.
+// The same for a broadcast whose bytes move in chunks: the shape that takes the least time if all processes send at the
+// same rate.
 [[nodiscard]] CINNABAR_API Shape bulk_shape_for(Tree wanted, unsigned fanout, std::size_t members, std::uint64_t bytes,
                                                 std::uint64_t chunk_bytes);
 
 struct Branch {
     Rank child;
-    std::vector<Rank> below;  // the child's own part
+    std::vector<Rank> below;  // the members below this child
 };
-// Each of `ranks` is in one branch, as its child or below it.
+// Puts each of `ranks` into exactly one branch, as its child or below it.
 [[nodiscard]] CINNABAR_API std::vector<Branch> branches_of(std::span<const Rank> ranks, Shape shape);
 
 [[nodiscard]] CINNABAR_API std::vector<RankRun> runs_of(std::span<const Rank> ranks);
-// None if they would be more than `ranks_max`, or a rank comes twice.
+// Empty if there would be more than `ranks_max`, or a rank occurs twice.
 [[nodiscard]] CINNABAR_API std::optional<std::vector<Rank>> ranks_of(std::span<const RankRun> runs,
                                                                      std::size_t ranks_max);
 

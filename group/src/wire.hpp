@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls between members, and from those that follow a group. What comes is from anybody: each list has a limit
-// that is checked after decoding, which itself takes memory in proportion to the message.
+// The calls between members, and those of followers. Any peer can send them: each list has a limit that is checked
+// after decoding, and decoding takes memory in proportion to the message.
 #pragma once
 
 #include "swim/message.hpp"
@@ -22,7 +22,7 @@ struct JoinRequest {
     std::uint64_t process = 0;
     na::Addr address;
     Labels labels;
-    std::uint8_t hops = 0;  // how many members have handed it on
+    std::uint8_t hops = 0;  // how many members have passed it on
 };
 struct JoinAnswer {
     std::uint64_t group = 0;
@@ -31,7 +31,7 @@ struct JoinAnswer {
 };
 inline constexpr hl::Rpc<JoinAnswer(JoinRequest)> join_rpc{"cinnabar.group.join"};
 
-// A part of a view: the ranks from `from` on, or all that has changed since a stamp.
+// Asks for a part of a view: the ranks from `from` on, or all changes since a stamp.
 struct ViewRequest {
     std::string name;
     Rank from = 0;
@@ -44,7 +44,7 @@ struct ViewPage {
     std::uint64_t group = 0;
     Stamp stamp;
     Rank next = no_rank;   // no_rank: this is the last page
-    bool too_old = false;  // what has changed is not known: read the view anew
+    bool too_old = false;  // the changes are not known: read the whole view
     std::vector<Claim> claims;
 };
 inline constexpr hl::Rpc<ViewPage(ViewRequest)> view_rpc{"cinnabar.group.view"};
@@ -60,15 +60,15 @@ struct RankRun {
     std::uint32_t count = 0;
 };
 
-// What a call moves beside its arguments: memory of the caller's. Members ask for it, chunk by chunk.
+// Direction of the memory that a call moves besides its arguments. Members request it chunk by chunk.
 enum class Way : std::uint8_t { none, to_members, from_members };
 struct Terms {
     Way way = Way::none;
     bool checksum = false;    // of each chunk
-    std::uint8_t window = 0;  // chunks that a member has in flight
+    std::uint8_t window = 0;  // chunks in flight to one member
     std::uint32_t chunk_bytes = 0;
     std::uint64_t bytes = 0;   // for this member
-    std::uint64_t ticket = 0;  // under which the sender of the request offers them
+    std::uint64_t ticket = 0;  // under which the sender of the request offers the chunks
 };
 
 struct TreeRequest {
@@ -82,11 +82,11 @@ struct TreeRequest {
     detail::Mode mode = detail::Mode::count;
     Tree tree = Tree::flat;
     std::uint8_t fanout = 4;
-    std::vector<RankRun> below;  // for whom `to` is asked to care, in their order
-    std::vector<Claim> claims;   // of members that `to` did not know
+    std::vector<RankRun> below;  // the members that `to` should call, in their order
+    std::vector<Claim> claims;   // about members that `to` did not know
     std::vector<std::byte> input;
     Terms terms;
-    std::vector<detail::Part> inputs;  // of a scatter, in place of `input`: for `to`, and for those below
+    std::vector<detail::Part> inputs;  // for a scatter, instead of `input`: for `to` and for those below
 };
 
 enum class Answered : std::uint8_t {
@@ -103,10 +103,10 @@ struct TreeAnswer {
     std::vector<detail::Part> parts;
     std::vector<std::byte> combined;
     std::vector<Failure> failures;
-    std::vector<Rank> orphans;  // members below that the caller has to serve: this one cannot give them chunks
+    std::vector<Rank> orphans;  // members below that the caller has to serve, because this one cannot give them chunks
 };
 inline constexpr hl::Rpc<TreeAnswer(TreeRequest)> tree_rpc{"cinnabar.group.call"};
-// The caller has given up: what still runs of this call ends.
+// The caller has given up: stop what still runs of this call.
 inline constexpr hl::OneWay<std::uint64_t, CallId> cancel_message{"cinnabar.group.cancel"};
 
 }  // namespace cinnabar::group

@@ -38,7 +38,7 @@ class AdmissionCore {
         options_.running_max = std::max(options_.running_max, 1u);
     }
 
-    // Nothing: let in. Otherwise it is told this error.
+    // Returns nothing if the request may run, otherwise the error to answer.
     [[nodiscard]] std::optional<Error> enter(const na::Addr& source, std::uint64_t claimed, TimeUs now_us) {
         const std::lock_guard lock(mutex_);
         forget_late(now_us);
@@ -79,7 +79,7 @@ class AdmissionCore {
         na::Addr source;
         TimeUs ends_us = 0;
     };
-    using Places = std::map<std::uint64_t, Place>;  // by the order of their first coming
+    using Places = std::map<std::uint64_t, Place>;  // in the order in which they were given out
 
     static double usual_at_first(const AdmissionOptions& options) {
         return static_cast<double>(options.pause_min.count());
@@ -87,7 +87,7 @@ class AdmissionCore {
     [[nodiscard]] TimeUs ends(TimeUs now_us, Microseconds pause) const noexcept {
         return after(now_us, 2 * pause + options_.late_max);
     }
-    // Looking on is of no use beyond `most`.
+    // Counts no further than `most`.
     [[nodiscard]] std::size_t ahead_of(Places::const_iterator own, std::size_t most) const noexcept {
         std::size_t ahead = 0;
         for (auto each = places_.begin(); each != own && ahead < most; ++each) ++ahead;
@@ -98,7 +98,7 @@ class AdmissionCore {
         const auto us = static_cast<std::int64_t>(std::min(usual_us_ * rounds, 1e12));
         return std::clamp(Microseconds(us), options_.pause_min, std::max(options_.pause_min, options_.pause_max));
     }
-    // Those that do not come, at the front or, now and then, everywhere.
+    // Drops places whose requests did not come in time: those at the front, and now and then all.
     void forget_late(TimeUs now_us) {
         while (!places_.empty() && places_.begin()->second.ends_us <= now_us) drop(places_.begin());
         if (now_us < next_sweep_us_) return;
@@ -109,7 +109,7 @@ class AdmissionCore {
             each = next;
         }
     }
-    // 0: there is none for this peer.
+    // 0: this peer gets no place.
     [[nodiscard]] std::uint64_t keep_place(const na::Addr& source, TimeUs ends_us) {
         const std::uint32_t share = std::max(options_.running_max / 2, 1u);
         std::uint32_t& own = held_[&source.body()];
@@ -130,11 +130,11 @@ class AdmissionCore {
     AdmissionOptions options_;
     mutable std::mutex mutex_;
     std::uint32_t running_ = 0;
-    double usual_us_;  // how long one runs, of late
+    double usual_us_;  // recent running time of a request
     std::uint64_t last_ = 0;
     TimeUs next_sweep_us_ = 0;
     Places places_;
-    std::unordered_map<const na::AddrBody*, std::uint32_t> held_;  // places of each peer, whose address they hold
+    std::unordered_map<const na::AddrBody*, std::uint32_t> held_;  // places of each peer; they hold its address
 };
 
 Admitted::~Admitted() {

@@ -12,8 +12,8 @@
 namespace cinnabar::hl::detail {
 namespace {
 
-constexpr Microseconds told_max{60'000'000};  // of what a target says when to come again
-constexpr std::size_t attempts_told = 16;     // in an error
+constexpr Microseconds told_max{60'000'000};  // longest pause that a target may ask for
+constexpr std::size_t attempts_told = 16;     // listed in an error
 
 std::string milliseconds(TimeUs us) {
     std::array<char, 32> text{};
@@ -39,7 +39,7 @@ TaskContext Attempts::begin(const TaskContext* outer) {
     Loop& loop = node().pick_loop(options_.context, to_);
     TaskContext inner = outer ? *outer : TaskContext{};
     if (!inner.executor) inner.executor = &loop;
-    inner.executor->relies_on(loop);  // whose clock counts
+    inner.executor->relies_on(loop);  // whose clock is used
     executor_ = inner.executor;
     const bool in_task = outer && outer->deadline != time_never;
     const Microseconds span = span_.value_or(in_task ? no_deadline : default_deadline);
@@ -86,10 +86,10 @@ std::optional<Microseconds> Attempts::no_more(std::string_view why) noexcept {
 
 std::optional<Microseconds> Attempts::unless_late(Microseconds pause) noexcept {
     if (deadline_ == time_never || after(now_us(), pause) < deadline_) return pause;
-    return no_more("the next one would come after the deadline");
+    return no_more("the next one would start after the deadline");
 }
 
-// Half of it is left to chance, so that those that failed together do not come again together.
+// Half of it is random, so that calls that failed together do not come again together.
 Microseconds Attempts::back_off() const noexcept {
     const RetryPolicy& retry = caller_.core->retry;
     const std::uint32_t doublings = std::min(counted_ - 1, 30u);
@@ -126,12 +126,12 @@ std::optional<Microseconds> Attempts::after_failure(const Error& error, const Ca
     if (counted_ >= core.retry.attempts) return no_more("RetryPolicy::attempts allows no more");
     if (!affordable) {
         core.out_of_budget.fetch_add(1, std::memory_order_relaxed);
-        return no_more("the budget of attempts is used up, because too many of late have failed");
+        return no_more("the retry budget is used up, because too many recent attempts failed");
     }
     return unless_late(back_off());
 }
 
-// "; 2 attempts: peer lost, sending, 3.1 ms; refused, not sent, 0.2 ms; no more: ..."
+// For example "; 2 attempts: peer lost, sending, 3.1 ms; refused, not sent, 0.2 ms; no more: ..."
 std::string Attempts::text(std::string_view why) const {
     if (failed_.size() == 1 && why.empty()) return {};
     std::string text = "; " + std::to_string(failed_.size()) + (failed_.size() == 1 ? " attempt: " : " attempts: ");

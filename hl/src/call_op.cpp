@@ -89,7 +89,7 @@ void CallOp::give_back() noexcept {
     if (std::exchange(result_held_, false)) loop_->results_held.fetch_sub(1, std::memory_order_release);
 }
 
-// Runs when start() and the completion are both done.
+// Runs after both start() and the completion.
 [[gnu::always_inline]] inline void CallOp::end() noexcept {
     if (watched_) {
         if (scope_) scope_->remove(stop_node_);
@@ -206,13 +206,13 @@ bool CallOp::ended_well(std::uint16_t shape) noexcept {
 
 namespace {
 
-// What to look at when a call has ended early there.
+// What to check if a call ended in that phase.
 std::string_view advice_for(rpc::CallPhase phase) noexcept {
     switch (phase) {
         case rpc::CallPhase::connecting:
-            return "no connection was made: see whether the target runs and the address leads to it";
+            return "no connection was made: check that the target runs and that the address is right";
         case rpc::CallPhase::waits_for_credit:
-            return "the target holds as many requests of this node as it takes: its handlers are slow or stuck, or "
+            return "the target has as many requests of this node as it accepts: its handlers are slow or stuck, or "
                    "rpc.credits_per_peer_max there is small";
         case rpc::CallPhase::waits_for_reply_slot:
             return "as many answers are outstanding as this node has slots for: raise transport.receive_slots";
@@ -223,7 +223,7 @@ std::string_view advice_for(rpc::CallPhase phase) noexcept {
         case rpc::CallPhase::sent:
             return "the request was sent and no answer came: see what the target does with it (cinnabar calls)";
         case rpc::CallPhase::fetching:
-            return "the answer came, and its large result was being fetched";
+            return "the answer had arrived, and its large result was being fetched";
         default:
             return {};
     }
@@ -233,7 +233,7 @@ bool ends_early(Errc code) noexcept {
     return code == Errc::timed_out || code == Errc::canceled || code == Errc::peer_lost || code == Errc::overloaded;
 }
 
-// "3.9 s", "12 ms"
+// For example "3.9 s" or "12 ms".
 std::string span_text(TimeUs us) {
     std::array<char, 32> text{};
     if (us >= 1'000'000) {
@@ -247,7 +247,7 @@ std::string span_text(TimeUs us) {
 
 }  // namespace
 
-// ", over tcp: waiting for a credit for 3.9 s, ended after 4.0 s"
+// For example ", over tcp: waiting for a credit for 3.9 s, ended after 4.0 s".
 std::string CallOp::ending_of(rpc::Call& call, TimeUs took_us) noexcept {
     if (!ends_early(error_)) return {};
     TimeUs waited_us = 0;

@@ -20,7 +20,7 @@ bool CallQuota::fits_peer(const Wish& wish) const noexcept {
     return own == peers_.end() || fits(own->second, wish.bytes, options_.peer_calls, options_.peer_bytes);
 }
 
-// Those that wait have the right of way, unless they wait for another peer.
+// Waiting calls go first, unless they wait for another peer.
 bool CallQuota::goes_at_once(const Wish& wish) const noexcept {
     if (!fits_node(wish) || !fits_peer(wish)) return false;
     return std::none_of(waiting_.begin(), waiting_.end(), [&](const Waiter* waiter) {
@@ -37,7 +37,7 @@ void CallQuota::take(const Wish& wish) {
     }
 }
 
-// Whether it does not fit its peer, or an earlier one does not.
+// Whether this call exceeds the quota of its peer, or an earlier call to that peer does.
 bool CallQuota::holds_up_peer(const Wish& wish) noexcept {
     const auto own = peers_.find(key(wish));
     if (own == peers_.end()) return false;
@@ -45,8 +45,8 @@ bool CallQuota::holds_up_peer(const Wish& wish) noexcept {
     return own->second.held_up == looks_;
 }
 
-// Whoever fits, in their order: one that does not fit its peer holds up the later ones of that peer alone, one that
-// does not fit the node all.
+// Starts waiting calls in order. A call that exceeds the quota of its peer holds up later calls to that peer only; one
+// that exceeds the node's quota holds up all.
 void CallQuota::wake() noexcept {
     ++looks_;
     for (auto each = waiting_.begin(); each != waiting_.end();) {
@@ -93,7 +93,7 @@ Task<Errc> CallQuota::enter(NodeRef node, Wish wish) {
     const std::lock_guard lock(mutex_);
     if (waiter.let_go) co_return Errc::ok;
     waiting_.erase(&waiter);
-    wake();  // those that it held up
+    wake();  // starts the calls that this one held up
     co_return slept == Errc::ok ? Errc::timed_out : slept;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CallQuota: how many calls and bytes of a Caller are under way, to each peer and in all, and those that wait for
-// others to end (QuotaOptions). Thread-safe.
+// CallQuota: counts the calls and bytes of a Caller that are in progress, per peer and in all, and queues calls that
+// exceed the quota (QuotaOptions). Thread-safe.
 #pragma once
 
 #include <cinnabar/hl/node_ref.hpp>
@@ -26,9 +26,10 @@ class CallQuota {
         std::uint64_t bytes = 0;
         Priority priority = Priority::normal;
     };
-    // False: it has to wait. True: leave() is owed.
+    // false: the call has to wait. true: the caller must call leave() later.
     [[nodiscard]] bool enters_at_once(const Wish& wish);
-    // Waits until the call may go: ok, and then leave() is owed. overloaded: too many wait; timed_out, canceled.
+    // Waits until the call may start. ok: the caller must call leave() later. overloaded: too many calls wait;
+    // timed_out, canceled.
     [[nodiscard]] Task<Errc> enter(NodeRef node, Wish wish);
     void leave(const Wish& wish) noexcept;
 
@@ -46,13 +47,13 @@ class CallQuota {
         na::Addr peer;
         std::uint32_t calls = 0;
         std::uint64_t bytes = 0;
-        std::uint64_t held_up = 0;  // the look at the waiting calls that found one that does not fit
+        std::uint64_t held_up = 0;  // the pass over the queue in which this peer's quota was exceeded
     };
     struct Waiter {
         const Wish& wish;
         TimeUs deadline;
         std::uint64_t number;
-        StopScope& pause;  // stopped to wake it
+        StopScope& pause;  // stopped in order to wake the call
         bool let_go = false;
     };
     struct Before {
@@ -78,7 +79,7 @@ class CallQuota {
     const QuotaOptions options_;
     mutable std::mutex mutex_;
     Use all_;
-    std::unordered_map<const na::AddrBody*, Use> peers_;  // those with calls under way
+    std::unordered_map<const na::AddrBody*, Use> peers_;  // those with calls in progress
     std::set<Waiter*, Before> waiting_;
     std::uint64_t numbers_ = 0;
     std::uint64_t looks_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CallerCore: what the calls of a Caller share. Thread-safe.
+// CallerCore: the state that all calls of a Caller share. Thread-safe.
 #pragma once
 
 #include "call_quota.hpp"
@@ -21,7 +21,7 @@ class CallerCore {
         retry.attempts = std::clamp(retry.attempts, 1u, attempts_max);
     }
 
-    // Of a call, those that are not counted included.
+    // Per call, including those that RetryPolicy does not count.
     static constexpr std::uint32_t attempts_max = 64;
 
     // Uniform in [0, bound).

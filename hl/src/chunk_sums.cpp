@@ -13,7 +13,7 @@
 namespace cinnabar::hl {
 namespace {
 
-// Chunks under way together.
+// Chunks in flight at a time.
 constexpr std::uint64_t lanes_max = 8;
 
 // One pull. Its lanes may run on several threads of a pool.
@@ -24,11 +24,11 @@ struct CheckedPull {
     const TransferOptions& options;
     std::atomic<std::int64_t> again_left;
     std::atomic<std::uint64_t> next{0};
-    std::atomic<std::uint64_t> right{0};  // bytes
+    std::atomic<std::uint64_t> right{0};  // bytes whose checksum was correct
     std::atomic<bool> failed{false};
 
     [[nodiscard]] Error damaged(std::uint64_t chunk) const {
-        Error error(Errc::bad_checksum, "the bytes are not those that their owner made the sum of");
+        Error error(Errc::bad_checksum, "the bytes do not match the checksum of their owner");
         error.subject = "chunk " + std::to_string(chunk) + " of " + std::to_string(sums.chunks()) + ", " +
                         std::to_string(right.load(std::memory_order_relaxed)) + " of " + std::to_string(sums.bytes()) +
                         " bytes were moved and right";
@@ -98,9 +98,10 @@ bool ChunkSums::plausible() const noexcept {
 Task<Result<std::uint64_t>> pull_checked(const Bulk& from, bulk::Region into, const ChunkSums& sums,
                                          TransferOptions options, std::uint32_t fetch_again_max) {
     if (into.is_far())
-        co_return Error(Errc::unsupported, "no sums are made of files and of the memory of devices: pull into memory");
+        co_return Error(Errc::unsupported,
+                        "checksums of files and device memory are not supported: pull into host memory");
     if (into.bytes() < sums.bytes() || options.offset > from.size() || sums.bytes() > from.size() - options.offset)
-        co_return Error(Errc::invalid_argument, "the memory of one side is smaller than what the sums are of");
+        co_return Error(Errc::invalid_argument, "the memory is smaller than what the checksums cover");
     CheckedPull pull{from, into, sums, options, std::int64_t{fetch_again_max}};
     auto all = pull_all(pull);
     if (options.deadline) all = with_deadline(std::move(all), *options.deadline);

@@ -34,8 +34,7 @@ bool may_ask(Introspection to, const Request<In>& request) {
 }
 
 Error not_for_you() {
-    return Error(Errc::permission,
-                 "introspection is for calls of the own user over shm, unless the node says otherwise");
+    return Error(Errc::permission, "only the same user may ask, over shm, unless the node allows more");
 }
 
 ContextReport report_of(rpc::Context& context) {
@@ -60,7 +59,7 @@ ContextReport report_of(rpc::Context& context) {
     return report;
 }
 
-// Transports that were described once, since that may read files.
+// Cached descriptions of transports, since making one may read files.
 std::vector<TransportReport> describe(const std::vector<std::shared_ptr<na::Transport>>& transports) {
     std::vector<TransportReport> reports;
     for (const auto& transport : transports) {
@@ -94,7 +93,7 @@ NodeReport report_of(NodeCore& node, const std::vector<TransportReport>& transpo
     report.memory_bytes_max = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
     report.buffer_bytes = node.buffers().bytes_taken();
     report.draining = node.engine().draining();
-    for (Loop* loop : node.loops()) {  // of a node that closes, some have none any more
+    for (Loop* loop : node.loops()) {  // a node that closes may have loops without contexts
         report.contexts.push_back(loop->context() ? report_of(*loop->context()) : ContextReport());
     }
     report.transports = transports;
@@ -142,7 +141,7 @@ Page<RpcReport> page_of_rpcs(NodeCore& node, const Ask& ask) {
     return page;
 }
 
-// Where a page of peers or calls begins: the context in the upper 16 bits, then the peer, then the call.
+// Where a page of peers or calls starts: the context in the upper 16 bits, then the peer, then the call.
 struct Cursor {
     std::size_t context;
     rpc::LookPlace place;
@@ -160,7 +159,7 @@ struct Cursor {
     }
 };
 
-// One look at one context, whichever the cursor names: `look` fills the span, `report` turns one into a report.
+// Looks at the context that the cursor names: `look` fills the span, `report` converts each entry.
 template <typename Snapshot, typename T, typename Look, typename Report>
 Page<T> page_of(NodeCore& node, const Ask& ask, Look look, Report report) {
     Page<T> page;
@@ -233,7 +232,7 @@ CallReport report_of(NodeCore& node, const rpc::CallSnapshot& call, TimeUs now) 
     return report;
 }
 
-// A handler that answers those who may ask with what `answer` makes of the arguments.
+// Makes a handler that answers permitted callers with the result of `answer`.
 template <typename R, typename Answer>
 Result<void> serve_to(const NodeRef& node, const R& rpc, Introspection to, Answer answer) {
     return node.serve(

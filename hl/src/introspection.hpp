@@ -8,7 +8,7 @@ namespace cinnabar::hl {
 
 class NodeCore;
 
-// Serves the calls of node_reports.hpp for those that may ask.
+// Serves the calls of node_reports.hpp to callers that `to` allows.
 [[nodiscard]] Result<void> serve_introspection(NodeCore& node, Introspection to);
 
 }  // namespace cinnabar::hl

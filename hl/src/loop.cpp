@@ -108,7 +108,7 @@ void Loop::close() noexcept {
         while (Sleeper* sleeper = sleepers.pop_front()) sleeper->end(*sleeper);
     }
     do {
-        drive_alone(Microseconds{0});  // it has left a simulated clock
+        drive_alone(Microseconds{0});  // it no longer runs on a simulated clock
     } while (context_->na().has_completions());
     while (posting_.load(std::memory_order_acquire) != 0) ::sched_yield();
     const Turn turn(*this);  // operations in flight complete inside

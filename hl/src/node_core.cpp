@@ -185,7 +185,8 @@ RpcStats* NodeCore::find_stats(const RpcName& rpc) noexcept {
 std::string_view NodeCore::name_of(rpc::RpcId id) const noexcept {
     for (std::size_t i = 0, at = id; i < stats_max; ++i, ++at) {
         const StatsEntry& entry = (*stats_)[at % stats_max];
-        const rpc::RpcId there = entry.id.load(std::memory_order_acquire);  // the name was written before it
+        // acquire: the name was written before the id
+        const rpc::RpcId there = entry.id.load(std::memory_order_acquire);
         if (there == id) return entry.name;
         if (there == 0) break;
     }

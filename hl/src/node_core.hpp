@@ -75,11 +75,11 @@ class NodeCore {
         return find_stats(rpc);
     }
     [[nodiscard]] std::vector<RpcCounts> stats();
-    // The name of an RPC that this node has called or served; else empty. Any thread.
+    // The name of an RPC that this node has called or served; otherwise empty. Any thread.
     [[nodiscard]] std::string_view name_of(rpc::RpcId id) const noexcept;
     [[nodiscard]] std::vector<introspection::PoolReport> pool_reports();
     [[nodiscard]] Tracer* tracer() const noexcept { return options_.tracer.get(); }
-    // Whether it is told where the time of that call goes: by how often its slot was used.
+    // Whether that call is one of those that are timed; depends on how often its slot was used.
     [[nodiscard]] bool times(rpc::CallId call) const noexcept {
         return (call >> rpc::call_slot_bits & timed_mask_) == timed_;
     }

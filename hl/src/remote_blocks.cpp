@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The side that asks for lists of blocks.
+// The caller's side of operations on lists of blocks.
 #include "remote_contracts.hpp"
 #include "remote_made.hpp"
 
@@ -12,7 +12,7 @@ namespace cinnabar::hl {
 namespace detail {
 namespace {
 
-// The list as the owner counts: from the window of the grant.
+// Converts the list to offsets from the start of the grant's window.
 Result<bulk::Blocks> inside(const RemoteBytes& token, const bulk::Blocks& blocks) {
     if (blocks.empty() || blocks.end() > token.bytes())
         return Error(Errc::invalid_argument, "the blocks do not lie inside the memory that the token names");
@@ -25,7 +25,7 @@ RemoteMade made_blocks(const NodeRef& node, const R& rpc, const RemoteBytes& tok
     auto list = inside(token, blocks);
     if (!list) return refused_call(node, std::move(list).error());
     if (blocks.bytes() != local_bytes)
-        return refused_call(node, Error(Errc::invalid_argument, "the memory of this side is not as large as the list"));
+        return refused_call(node, Error(Errc::invalid_argument, "the local memory does not have the size of the list"));
     arguments.grant = token.grant();
     arguments.blocks.list = *std::move(list);
     return made(node, rpc, token, token.bytes(), access, options, arguments);
@@ -54,14 +54,14 @@ RemoteMade make_write_blocks(const NodeRef& node, const RemoteBytes& to, const b
 
 namespace {
 
-// A part of them in one region, where they are many pieces.
+// If the local blocks are not adjacent, one call moves at most this many of them.
 constexpr std::uint64_t local_blocks_max = bulk::descriptor_segments_max / 2;
 
 bool without_gap(const bulk::Blocks& blocks, bulk::BlockPiece& piece) noexcept {
     return bulk::BlockWalk(blocks).next(blocks.bytes(), piece) && piece.bytes == blocks.bytes();
 }
 
-// Those blocks of the region; a slice of it where they have no gap.
+// Selects those blocks of the region; a slice if there are no gaps.
 Result<bulk::Region> pick(const bulk::Region& region, const bulk::Blocks& blocks, na::Access access) {
     bulk::BlockPiece piece;
     const bool one = without_gap(blocks, piece);
@@ -78,7 +78,7 @@ Error unlike() {
 Result<TransferPlan> TransferPlan::make(const NodeRef& node, const RemoteBytes& remote, const bulk::Region& local,
                                         std::uint64_t block_bytes) {
     if (remote.empty() || local.bytes() == 0 || block_bytes == 0)
-        return Error(Errc::invalid_argument, "a plan needs a token, a region, and blocks of a byte at least");
+        return Error(Errc::invalid_argument, "a plan needs a token, a region, and blocks of at least one byte");
     return TransferPlan(node, remote, local, block_bytes);
 }
 

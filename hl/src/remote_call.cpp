@@ -23,10 +23,11 @@ std::optional<Error> refusal(const RemoteBytes& token, const na::Addr& target, s
     if (token.empty()) return Error(Errc::invalid_argument, "an empty token: it names no memory");
     if (token.bytes() != bytes)
         return Error(Errc::invalid_argument,
-                     "the token is for another number of bytes than the memory of this side has: take a part of it");
+                     "the token is for another number of bytes than the local memory: use RemoteBytes::part");
     if (!na::allows(token.access(), access))
-        return Error(Errc::permission, "the token is not for that access: ask its owner for one that is");
-    if (target.empty()) return Error(Errc::unreachable, "the token does not say where its owner is: say so by at()");
+        return Error(Errc::permission, "the token does not allow that access: ask its owner for one that does");
+    if (target.empty())
+        return Error(Errc::unreachable, "the token does not contain its owner's address: give it by at()");
     return std::nullopt;
 }
 
@@ -49,7 +50,7 @@ In whole(const RemoteBytes& token) {
     return arguments;
 }
 
-// The parts of an operation over many that go in one call.
+// The parts of an operation over many tokens that travel in one call.
 template <typename In>
 struct Batch {
     na::Addr target;
@@ -93,7 +94,7 @@ class Batches {
         batches_[open->second].add(token, local);
         batches_[open->second].not_followed |= not_followed(token, options_);
     }
-    // `lend(region)` puts the memory of this side into the arguments.
+    // `lend(region)` puts this side's memory into the arguments.
     template <typename R, typename Lend>
     std::vector<RemoteMade> calls(const R& rpc, na::Access of_memory, Lend lend) {
         std::vector<RemoteMade> calls;
@@ -120,7 +121,7 @@ class Batches {
     const RemoteOptions& options_;
     const na::Access access_;
     std::vector<Batch<In>> batches_;
-    std::unordered_map<const na::AddrBody*, std::size_t> open_;  // the last batch for each target
+    std::unordered_map<const na::AddrBody*, std::size_t> open_;  // the latest batch for each target
 };
 
 }  // namespace
@@ -182,7 +183,7 @@ std::vector<RemoteMade> make_writes(const NodeRef& node, std::span<const RemoteW
                                     const RemoteOptions& options) {
     Batches<remote_calls::Scatter> batches(node, options, na::Access::write);
     for (const RemoteWrite& part : parts) {
-        // Exposed for reading, so never written.
+        // Exposed read-only, so it is never written.
         batches.add(part.to, Bytes(const_cast<std::byte*>(part.from.data()), part.from.size()));
     }
     return batches.calls(remote_calls::scatter, na::Access::read,

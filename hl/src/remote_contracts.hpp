@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls that a node which shares memory serves. Offsets count from the window of their grant.
+// The calls that a node serves for its shared memory. Offsets count from the start of the grant's window.
 #pragma once
 
 #include <cinnabar/bulk/blocks.hpp>
@@ -37,7 +37,7 @@ struct Piece {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
 };
-// The pieces in their order are the memory of the caller.
+// Fills the caller's memory with the pieces, in their order.
 struct Gather {
     std::vector<RemoteGrant> grants;
     std::vector<Piece> pieces;
@@ -50,7 +50,7 @@ struct Scatter {
     Bulk from;
 };
 
-// A list of blocks as it travels: u32 size, then as docs/wire-format-bulk.md has it.
+// A list of blocks in its encoded form: u32 size, then as in docs/wire-format-bulk.md.
 struct BlockList {
     static constexpr std::uint64_t proc_shape = 0x6b636f6c62;
     static constexpr bool proc_borrows = false;
@@ -74,7 +74,7 @@ struct BlockList {
         }
     }
 };
-// The blocks in their order are the memory of the caller.
+// Fills the caller's memory with the blocks, in their order.
 struct GatherBlocks {
     RemoteGrant grant;
     BlockList blocks;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the makers of remote operations have in common: who is called, and what is refused before anybody is.
+// Shared by the functions that make remote operations: finds the target, and refuses invalid operations before anything
+// is sent.
 #pragma once
 
 #include "remote_contracts.hpp"
@@ -14,16 +15,16 @@
 namespace cinnabar::hl::detail {
 
 [[nodiscard]] CallOptions call_options_of(const RemoteOptions& options) noexcept;
-// A node calls itself for its own memory, whether it listens or not.
+// For its own memory a node calls itself, whether it listens or not.
 [[nodiscard]] na::Addr target_of(const NodeRef& node, const RemoteBytes& token, const RemoteOptions& options);
-// Why the token does not do for so many bytes of this side.
+// Why the token cannot be used for that many bytes of this side.
 [[nodiscard]] std::optional<Error> refusal(const RemoteBytes& token, const na::Addr& target, std::uint64_t bytes,
                                            na::Access access);
 [[nodiscard]] bool not_followed(const RemoteBytes& token, const RemoteOptions& options) noexcept;
-// A call to nobody, which ends with that error.
+// A call without a target, which ends with that error.
 [[nodiscard]] RemoteMade refused_call(const NodeRef& node, Error error);
 
-// Calls with these arguments, or a call to nobody if it is refused.
+// A call with these arguments, or one without a target if it is refused.
 template <typename R, typename In>
 [[nodiscard]] RemoteMade made(const NodeRef& node, const R& rpc, const RemoteBytes& token, std::uint64_t bytes,
                               na::Access access, const RemoteOptions& options, const In& arguments) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the owner of shared memory does for others. Words and a few bytes at once, where the request is read; the rest
-// by transfers under the request.
+// How the owner of shared memory serves operations. Words and a few bytes are handled where the request is read;
+// everything else by transfers under the request.
 #include "remote_contracts.hpp"
 #include "remote_staging.hpp"
 #include "remote_table.hpp"
@@ -59,7 +59,7 @@ Task<Result<RemoteReply>> do_gather(Table table, Request<Gather> request) {
     co_return RemoteReply();
 }
 
-// Writes these bytes of the caller's memory, from `offset` on, to the pieces that they belong to.
+// Writes these bytes, which start at `offset` in the caller's memory, to the pieces that they belong to.
 Errc write_pieces(RemoteTable& table, const Scatter& call, std::uint64_t offset, ConstBytes bytes) {
     for (const Piece& piece : call.pieces) {
         if (offset >= piece.bytes) {

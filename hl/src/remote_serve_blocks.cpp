@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of blocks at the owner. They are moved in windows of so many blocks, so that a list of a few bytes that names
-// very many costs the memory of one window.
+// How the owner serves lists of blocks. A list of a few bytes can name very many blocks, so they are moved in windows,
+// and take the memory of one window.
 #include "remote_contracts.hpp"
 #include "remote_staging.hpp"
 #include "remote_table.hpp"
@@ -18,7 +18,7 @@ using Table = std::shared_ptr<RemoteTable>;
 
 constexpr std::uint64_t window_blocks = 4096;
 
-// Moves all blocks between the memory and the caller's, in their order.
+// Moves all blocks between this memory and the caller's, in their order.
 Task<Result<void>> move_blocks(bulk::Direction direction, const bulk::Region& memory, const bulk::Blocks& list,
                                const Bulk& other, RemoteTransfer& transfer) {
     const auto access = direction == bulk::Direction::push ? na::Access::read : na::Access::write;

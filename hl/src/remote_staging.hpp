@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes that are written under a version pass through a buffer, so that none arrives after the contents were renewed.
+// Writes that name a version go through a buffer, so that none arrives after the contents were renewed.
 #pragma once
 
 #include "remote_table.hpp"
@@ -12,11 +12,11 @@
 
 namespace cinnabar::hl {
 
-// A buffer for them; smaller than asked for where the buffers of the node, or the peer's share of them, are short.
+// Takes a buffer; it is smaller than requested if the node's buffers, or the peer's share of them, run short.
 [[nodiscard]] Result<Buffer> take_staging(Buffers& buffers, std::uint64_t bytes, const na::Addr& peer);
 
-// Pulls what the caller writes, a buffer at a time. `store` gets how much came before, and the bytes, and returns
-// an Errc; it writes them nowhere if they may not be written any more. All but `store` must outlive the task.
+// Pulls what the caller writes, one buffer at a time. `store` gets the offset and the bytes, and returns an Errc; it
+// must not write if the token is no longer valid. All arguments but `store` must outlive the task.
 template <typename In, typename Store>
 Task<Result<void>> pull_staged(Request<In>& request, RemoteTransfer& transfer, Store store) {
     const std::uint64_t bytes = request->from.size();

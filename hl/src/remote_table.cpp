@@ -24,7 +24,7 @@ std::uint64_t seal_of(const SipKey& key, const RemoteGrant& grant) noexcept {
     return siphash(key, std::as_bytes(std::span(sealed)));
 }
 
-// False: too many.
+// False: there would be too many.
 bool append_segments(const bulk::Region& part, std::vector<na::Segment>& out) {
     const auto ends = part.segment_ends();
     std::uint64_t offset = part.offset();
@@ -61,12 +61,12 @@ std::uint64_t apply_word(std::byte* at, const remote_calls::Word& call) noexcept
 
 }  // namespace
 
-// A function of the program that is told: what withdraw() waits for, since what it uses may be gone afterwards. There
-// is nothing to be stopped.
+// A call of the program's notice function. withdraw() waits for it, since what it uses may be gone afterwards. It
+// cannot be stopped.
 struct RemoteTable::Notifying {
     RemoteTable& table;
     const RemoteGrant& grant;
-    std::shared_ptr<const NoticeFunction> function;  // none: not counted
+    std::shared_ptr<const NoticeFunction> function;  // null: not counted
 
     [[nodiscard]] static std::stop_source counted() noexcept { return std::stop_source(std::nostopstate); }
     ~Notifying() {
@@ -105,7 +105,7 @@ Result<SharedBytes> RemoteTable::share(const bulk::Region& memory, na::Access ac
         return Error(Errc::permission, "more access than the region was made with: expose it for more");
     CINNABAR_TRY_VOID(serve());
     SharedSlot* const slot = slots_.acquire();
-    if (!slot) return Error(Errc::too_large, "this node shares as much memory as it can: withdraw some");
+    if (!slot) return Error(Errc::too_large, "this node shares the maximum number of regions: withdraw some");
     const std::lock_guard lock(slot->mutex);
     slot->memory = memory;
     ++slot->lease;
@@ -142,7 +142,7 @@ void RemoteTable::renew(SharedSlot& slot, std::uint32_t lease) noexcept {
 
 bool RemoteTable::withdraw(SharedSlot& slot, std::uint32_t lease) noexcept {
     std::vector<std::stop_source> stopped;
-    bulk::Region memory;  // let go without the lock, as is the program's function
+    bulk::Region memory;  // released without the lock, like the program's function
     std::shared_ptr<const NoticeFunction> notified;
     std::unique_lock lock(slot.mutex);
     if (slot.lease != lease) return true;
@@ -164,7 +164,7 @@ bool RemoteTable::in_use(SharedSlot& slot, std::uint32_t lease) noexcept {
     return slot.lease == lease && !slot.under_way.empty();
 }
 
-// The node lives: its handlers are under way.
+// The node still runs, so operations in progress will end.
 void RemoteTable::await_idle(SharedSlot& slot, std::uint32_t lease) noexcept {
     Waiter waiter;
     {
@@ -185,7 +185,7 @@ SharedSlot* RemoteTable::find(const RemoteGrant& grant) const noexcept {
     return grant.node == id_ ? slots_.at(grant.slot) : nullptr;
 }
 
-// A grant of an earlier lease has a seal by another key, so the lease comes first.
+// The lease is checked first, because a grant of an earlier lease was sealed with another key.
 Errc RemoteTable::check(const SharedSlot& slot, const RemoteGrant& grant) noexcept {
     if (!slot.memory || slot.lease != grant.lease) return Errc::stale;
     if (seal_of(slot.key, grant) != grant.seal) return Errc::permission;
@@ -316,7 +316,7 @@ Result<bulk::Region> RemoteTransfer::begin(const RemoteGrant& grant, const bulk:
     return memory_.front();
 }
 
-// Requires: room in both vectors.
+// Requires: both vectors have room.
 Errc RemoteTransfer::begin(const RemoteGrant& grant, na::Access access) {
     if (!na::allows(grant.access, access)) return Errc::permission;
     bulk::Region memory;

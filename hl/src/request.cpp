@@ -32,7 +32,7 @@ void RequestState::begin_span() noexcept {
 void RequestState::end_span(Errc result) noexcept {
     served_.node->tracer()->ended({SpanKind::handler, served_.name, trace(), request_.trace().span, started_us_,
                                    loop_->now_us(), result, &request_.source(), 0});
-    span_ = 0;  // it is told once
+    span_ = 0;  // reported once
 }
 
 TraceContext RequestState::trace() const noexcept {

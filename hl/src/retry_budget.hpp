@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RetryBudget: the tokens that attempts cost, of each peer and of all (RetryPolicy). Thread-safe.
+// RetryBudget: the tokens that failed attempts cost, per peer and in all (RetryPolicy). Thread-safe.
 #pragma once
 
 #include <cinnabar/hl/retry_policy.hpp>
@@ -15,12 +15,12 @@ class RetryBudget {
   public:
     explicit RetryBudget(const RetryPolicy& policy) noexcept;
 
-    // After a failed attempt; false: nothing may be tried again now.
+    // Call after a failed attempt; false: no further attempt is allowed now.
     [[nodiscard]] bool spend(const na::Addr& peer);
-    // After a call that has succeeded.
+    // Call after a call that succeeded.
     void earn(const na::Addr& peer) noexcept;
 
-    // Peers of which the tokens are kept, since they are not all there; of further ones only the node's count.
+    // Peers that are tracked because their tokens are not full; for further peers only the node's budget applies.
     static constexpr std::size_t peers_max = 1024;
 
   private:

@@ -8,8 +8,8 @@
 namespace cinnabar::hl {
 namespace {
 
-// The sources of the scopes that one stop() reaches. Their callbacks are user code, which may use any scope, so they
-// run when that stop() has let go of all of them: a child's is stopped under its parent's lock.
+// The stop sources of all scopes that one stop() reaches. Their callbacks are user code, which may use any scope, so
+// they run after stop() has released all locks: a child is stopped under its parent's lock.
 using Sources = std::vector<std::stop_source>;
 thread_local Sources* collecting = nullptr;
 

@@ -11,7 +11,7 @@ namespace {
 
 thread_local TraceContext current;
 
-// Lower-case hexadecimal digits alone.
+// Accepts lower-case hexadecimal digits only.
 std::optional<std::uint64_t> hex_of(std::string_view text) noexcept {
     std::uint64_t value = 0;
     for (const char c : text) {
@@ -31,7 +31,7 @@ std::string to_traceparent(const TraceContext& context) {
     return "00-" + to_hex(context.id[0]) + to_hex(context.id[1]) + "-" + to_hex(context.span) + "-01";
 }
 
-// "vv-tttttttttttttttttttttttttttttttt-ssssssssssssssss-ff"; later versions may add more behind another '-'.
+// "vv-tttttttttttttttttttttttttttttttt-ssssssssssssssss-ff"; later versions may add more after another '-'.
 Result<Traceparent> parse_traceparent(std::string_view text) {
     const Error wrong(Errc::invalid_argument, "a traceparent is 00-TRACE-SPAN-FLAGS, with 32, 16 and 2 hex digits",
                       std::string(text));

@@ -16,7 +16,7 @@ std::string_view category_of(SpanKind kind) noexcept {
     return names[static_cast<std::size_t>(kind)];
 }
 
-// Names of RPCs and addresses are the program's own and its peers': whatever is not plain is left out.
+// Peers choose names and addresses, so all characters that would need escaping are dropped.
 std::string plain(std::string_view text) {
     std::string kept;
     for (const char c : text) {
@@ -25,7 +25,7 @@ std::string plain(std::string_view text) {
     return kept;
 }
 
-// An asynchronous slice, so that those that overlap do not nest: `phase` is b, where it begins, or e.
+// One end of an asynchronous slice; these may overlap without nesting. `phase`: 'b' begins it, 'e' ends it.
 std::string event(const SpanRecord& span, char phase, std::uint64_t at_us) {
     std::string text = "{\"name\": \"" + plain(span.name) + "\", \"cat\": \"";
     text.append(category_of(span.kind)).append("\", \"ph\": \"").append(1, phase);
@@ -77,7 +77,7 @@ bool TraceFile::write(std::string_view text) noexcept {
     return true;
 }
 
-// An array without its end is read as well: the file is of use while it grows, and after a crash.
+// Viewers accept an array without its closing bracket, so the file can be read while it grows, and after a crash.
 void TraceFile::export_spans(const std::vector<SpanRecord>& spans) {
     std::string text;
     for (const SpanRecord& span : spans) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may call what, as a context asks its policy: once for each connection and handler, which it remembers.
+// Checks the policy of a context: once for each connection and handler, then from a cache.
 #include "context_core.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -17,7 +17,7 @@ const Policy::Verdict no_account{"that has no memory for its quota", false};
 
 }  // namespace
 
-// Where memory is out, the policy is asked each time.
+// Without memory for the cache, the policy is asked each time.
 const Policy::Verdict* ContextCore::ask_policy(PeerBook& book, const Handler& handler, ProviderId provider) noexcept {
     if (handler.by_key) return nullptr;
     if (!book.verdicts && !book.counted && !begin_verdicts(book)) return &no_account;
@@ -31,7 +31,7 @@ const Policy::Verdict* ContextCore::ask_policy(PeerBook& book, const Handler& ha
     return verdict.allow && !book.counted ? nullptr : &verdict;
 }
 
-// False: the caller has a quota, and there is no memory to count it by.
+// False: the caller has a quota, and there is no memory to count its requests.
 bool ContextCore::begin_verdicts(PeerBook& book) noexcept {
     const Policy::Quota* const quota = policy->quota_of(book.peer->addr());
     if (!quota) {
@@ -43,14 +43,14 @@ bool ContextCore::begin_verdicts(PeerBook& book) noexcept {
     return book.counted != nullptr;
 }
 
-// What a rule says of a request that would be admitted else; ok: it goes to its handler, and is counted where it has to
-// be.
+// Applies the verdict to a request that is otherwise accepted. ok: it goes to its handler, and is counted if the caller
+// has a quota.
 Errc ContextCore::obey(Request& request, const Policy::Verdict& verdict) noexcept {
     if (!verdict.allow) return refuse_by_rule(request, verdict);
     const std::shared_ptr<CallerAccount>& account = request.book_->counted->account;
     if (account->requests >= account->requests_max) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "rpc", "%s has as many requests under way as the quota %s allows it",
+        log_limited(lines, LogLevel::warning, "rpc", "%s has as many requests in progress as the quota %s allows",
                     request.source_.log_name().c_str(), account->quota.c_str());
         return Errc::overloaded;
     }
@@ -60,7 +60,7 @@ Errc ContextCore::obey(Request& request, const Policy::Verdict& verdict) noexcep
     return Errc::ok;
 }
 
-// The sink is the program's, so it is told from trigger.
+// Called from trigger, since the audit function is the program's.
 void ContextCore::audit(const PeerBook& book, const Handler& handler, ProviderId provider,
                         const Policy::Verdict& verdict) noexcept {
     struct Told {

@@ -381,15 +381,6 @@ void ContextCore::forget_deadline(Call& call) noexcept {
     if (call.whole_way_) na->disarm(call.timer_);
 }
 
-void ContextCore::look_at_deadlines() noexcept {
-    const TimeUs now = na->now_us();
-    for (Call* first = deadlines.front(); first; first = deadlines.front()) {
-        if (first->args.deadline > now) return na->arm(first_deadline, first->args.deadline);
-        note_phase(*first);
-        finish(*first, Errc::timed_out);
-    }
-}
-
 // A request that waited with the transport. Of one whose call is over the target hears that it has no time left.
 void ContextCore::on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes message) noexcept {
     if (kind != na::OpKind::send_unexpected) return;
@@ -590,10 +581,10 @@ void ContextCore::free_call(Call& call) noexcept {
         return;
     }
     call.free_after_cancel_ = call.free_when_over_ = false;
-    while (Loan* lend = call.lends_) {  // a call that was never forwarded
+    while (RpcLend* lend = call.lends_) {  // a call that was never forwarded
         call.lends_ = lend->next;
         lend->next = nullptr;
-        (void)take_back(*lend, nullptr, 0, nullptr, nullptr);
+        (void)fences.take_back(*lend, nullptr, 0, nullptr, nullptr);
     }
     release_reply(call);
     if (call.message_ && call.slot_index >= messages_retained) {

@@ -48,10 +48,10 @@ ContextCore::ContextCore(Engine& owner, const Options& wanted)
       options(wanted),
       calls(wanted.context.threads, calls_of(owner, wanted)),
       requests(Threads::one, wanted.requests_held_max + request_slots_spare),
-      loans(wanted.context.threads, wanted.lends_max),
       transfers(Threads::one, wanted.bulk.transfers_max),
       books(Threads::one, books_max),
-      messages_retained(messages_retained_of(owner)) {}
+      messages_retained(messages_retained_of(owner)),
+      fences(*this, wanted.context.threads, wanted.lends_max) {}
 
 ContextCore::~ContextCore() = default;
 
@@ -63,8 +63,6 @@ std::recursive_mutex& ContextCore::after_close() noexcept {
 }
 
 Result<void> ContextCore::open() {
-    quarantine_look.user = this;
-    quarantine_look.fire = [](Timer& timer) noexcept { static_cast<ContextCore*>(timer.user)->look_at_quarantine(); };
     first_deadline.user = this;
     first_deadline.fire = [](Timer& timer) noexcept { static_cast<ContextCore*>(timer.user)->look_at_deadlines(); };
     std::vector<na::Transport*> transports;
@@ -160,7 +158,7 @@ void ContextCore::close() noexcept {
         (void)na->progress(Microseconds{0});
         deliver_all();
     }
-    end_loans();
+    end_lends();
     deliver_all();  // what has ended may show its reply still
     // Before the ports close: their memory goes with them.
     {
@@ -175,7 +173,6 @@ void ContextCore::close() noexcept {
     closed_ = true;
     na->disarm(debts);
     na->disarm(first_deadline);
-    na->disarm(quarantine_look);
     books.for_each([this](PeerBook& book) {
         while (Work* reply = book.unsent_replies.pop_front()) reply->run(*reply);
         na->disarm(book.account.starved);
@@ -183,11 +180,11 @@ void ContextCore::close() noexcept {
         na->disarm(book.retry);
         book.looks_again = false;
     });
-    abandon_fences();
+    fences.abandon();
     deliver_all();
     drop_messages();
     if (at_hand) requests.release(*std::exchange(at_hand, nullptr));
-    end_quarantine(nullptr);
+    fences.end_quarantine();
     books.for_each([this](PeerBook& book) {
         if (!book.peer) return;
         book.open = false;
@@ -258,8 +255,8 @@ Context::Counts Context::counts() {
         counts.overflow_bytes = core_->overflow_budget.taken();
         counts.overflow_kept = core_->overflow_pool.bytes();
         counts.decoded_bytes = core_->decoded_budget.taken();
-        counts.leases = core_->loans.taken();
-        counts.quarantined = core_->quarantined_count;
+        counts.leases = core_->fences.lent();
+        counts.quarantined = core_->fences.quarantined();
         counts.transfers = core_->mover->transfers();
         counts.replies_owed = core_->replies_owed;
         counts.replies_kept = core_->replies_kept;

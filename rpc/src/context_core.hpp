@@ -4,6 +4,7 @@
 #pragma once
 
 #include "far_moves.hpp"
+#include "fences.hpp"
 #include "frame.hpp"
 #include "notices.hpp"
 #include "overflow_pool.hpp"
@@ -12,7 +13,6 @@
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/spare_slot.hpp>
-#include <cinnabar/bulk/lend.hpp>
 #include <cinnabar/bulk/transfer.hpp>
 #include <cinnabar/rpc/context.hpp>
 #include <cinnabar/rpc/engine.hpp>
@@ -27,21 +27,6 @@
 
 namespace cinnabar::rpc {
 
-// Memory lent by a call, or a large result lent by a request.
-struct Loan : bulk::Lend {
-    using Ended = void (*)(void* holder, bool safe) noexcept;
-
-    Loan* next = nullptr;  // of the same holder, or in quarantine
-    // While its fence is under way:
-    ContextCore* core = nullptr;
-    void* holder = nullptr;        // whom `ended` tells
-    Ended ended = nullptr;         // null: nobody waits for it any more
-    PeerBook* peer = nullptr;      // who knows of it; also while it is in quarantine, unless that is gone
-    std::uint32_t connection = 0;  // of the peer, when it was told
-    bool fencing = false;
-    Work over;  // when it has ended
-};
-
 // A transfer that runs under a request.
 struct RequestTransfer : PoolSlot {
     Request* request = nullptr;
@@ -53,7 +38,8 @@ struct RequestTransfer : PoolSlot {
     RequestTransfer* next = nullptr;
 };
 
-// Of the context whose callbacks this thread runs. Found without a call, also where the library is a shared one.
+// The spare slot of the context whose callbacks this thread runs. initial-exec: accessed without a function call, even
+// in a shared library.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareSlot<Call> spare_call;
 
 class ContextCore final : public na::Receiver {
@@ -65,13 +51,9 @@ class ContextCore final : public na::Receiver {
     void drop_replies() noexcept;
     void drop_messages() noexcept;
 
-    // What was accepted, and leaves before the context closes (farewell.cpp).
+    // Sends what was accepted before the context closes (farewell.cpp).
+    class Farewell;
     void let_leave() noexcept;
-    template <typename F>
-    void drive_while(TimeUs until, F&& left) noexcept;
-    [[nodiscard]] bool anything_to_leave() noexcept;
-    void ask_for_receipts() noexcept;
-    [[nodiscard]] bool awaits_receipts() noexcept;
 
     // Calls, as origin (call.cpp).
     [[nodiscard, gnu::noinline]] Call* make_call(const na::Addr& to, Errc& why) noexcept;
@@ -108,18 +90,9 @@ class ContextCore final : public na::Receiver {
     void deliver(Call& call) noexcept;  // trigger
 
     // For people (snapshot.cpp).
-    [[nodiscard]] CallPhase phase_of(const PeerBook& book, const Call& call) const noexcept;
-    [[nodiscard]] static CallPhase phase_of(const Request& request) noexcept;
-    [[nodiscard]] TimeUs began_us(const Request& request) const noexcept;
+    class Snapshots;
     void note_phase(Call& call) noexcept;
     void note_phases(PeerBook& book) noexcept;
-    void describe(const PeerBook& book, PeerSnapshot& out) const noexcept;
-    [[nodiscard]] unsigned describe_calls(const PeerBook& book, LookPlace& place,
-                                          std::span<CallSnapshot> out) const noexcept;
-    [[nodiscard]] unsigned describe_sent_calls(LookPlace& place, std::uint32_t& steps,
-                                               std::span<CallSnapshot> out) const noexcept;
-    void describe(const PeerBook& book, const Call& call, CallSnapshot& shown) const noexcept;
-    void describe(const PeerBook& book, const Request& request, CallSnapshot& shown) const noexcept;
 
     // What waits to be sent (queue.cpp).
     [[nodiscard]] Call& next_to_send(PeerBook& book) noexcept;
@@ -150,23 +123,11 @@ class ContextCore final : public na::Receiver {
     void release_reply(Call& call) noexcept;
     void accept_reply(Call& call, na::Arrival& arrival, const ReplyHeader& header, ConstBytes payload) noexcept;
 
-    // Lent memory (fence.cpp).
+    // Memory that a call has lent (call_lend.cpp, call_fence.cpp).
     void begin_fence(Call& call) noexcept;
     void release_came(Call& call) noexcept;
     void revoke_lends(Call& call) noexcept;
-    // `peer`: who was told of it, on which of its connections; null: nobody. True: taken back and given to the pool.
-    // False: `ended` will be called, once.
-    [[nodiscard]] bool take_back(Loan& loan, PeerBook* peer, std::uint32_t connection, void* holder,
-                                 Loan::Ended ended) noexcept;
-    void fence_ended(Loan& loan) noexcept;
-    void end_loans() noexcept;
-    void abandon_fences() noexcept;
-    void begin_quarantine(Loan& loan) noexcept;
-    void end_quarantine(PeerBook* peer) noexcept;
-    void leave_without_peer(Loan& loan) noexcept;
-    void look_at_quarantine() noexcept;
-    void forget_loan(Loan& loan) noexcept;
-    void give_loan(Loan& loan) noexcept { loans.release(loan); }
+    void end_lends() noexcept;
 
     // Arguments and results that do not fit a message (overflow.cpp). The budget: any thread.
     // `peer`: for whose request; null for a call of this side.
@@ -278,12 +239,15 @@ class ContextCore final : public na::Receiver {
     }
     [[nodiscard]] PeerBook* make_book(na::Peer& peer) noexcept;
     void open_book(PeerBook& book) noexcept;
-    void close_book(PeerBook& book, Errc why) noexcept;
     void drop_book_if_idle(PeerBook& book) noexcept {
         if (!book.open) drop_closed_book_if_idle(book);
     }
     [[gnu::noinline]] void drop_closed_book_if_idle(PeerBook& book) noexcept;
     void on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept override;
+    // Lost connections (lost_connection.cpp).
+    void close_book(PeerBook& book, Errc why) noexcept;
+    void orphan_requests(PeerBook& book) noexcept;
+    void end_orphans(PeerBook& book) noexcept;
     [[nodiscard]] bool books_add_up() noexcept;
     [[nodiscard]] static bool account_adds_up(const PeerBook& book) noexcept;
     void add_credits(PeerBook& book, std::uint32_t credits) noexcept;
@@ -384,7 +348,6 @@ class ContextCore final : public na::Receiver {
     [[nodiscard, gnu::always_inline]] std::uint32_t requests_taken() const noexcept {
         return requests.taken() - (at_hand ? 1 : 0);
     }
-    SlotPool<Loan> loans;
     SlotPool<RequestTransfer> transfers;
     SlotPool<PeerBook> books;
     Notices notices;
@@ -434,14 +397,12 @@ class ContextCore final : public na::Receiver {
     std::atomic<Context::PeerFunction> peer_function{nullptr};
     std::atomic<void*> peer_user{nullptr};
 
-    // A list: those that a peer may still access, until it is gone, or others to whom it has handed them on.
-    Loan* quarantined = nullptr;
-    Timer quarantine_look;  // runs while there are some without a peer
-    std::uint32_t quarantined_count = 0;
-    std::uint32_t fences = 0;  // loans whose fence is under way
+    Fences fences;  // of calls and of large results
 
     // What outlives close(): requests that handlers hold, calls that were never sent, fences that take their time.
-    [[nodiscard]] bool held() const noexcept { return requests_taken() != 0 || calls.taken() != 0 || fences != 0; }
+    [[nodiscard]] bool held() const noexcept {
+        return requests_taken() != 0 || calls.taken() != 0 || fences.in_progress() != 0;
+    }
     void go_if_over() noexcept {
         if (closed_ && !held()) keep_alive.reset();
     }

@@ -121,7 +121,7 @@ void ContextCore::grow_budget(PeerBook& book) noexcept {
     const std::uint64_t held_max = std::uint64_t{2} * options.requests_held_max;
     const auto left =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, budgets < held_max ? held_max - budgets : 0));
-    // Twice as many; one by one where it has yet to fetch what it was given.
+    // Doubles the budget; one credit at a time while it has results to fetch.
     const std::uint32_t wanted = book.unfetched_bytes == 0 ? std::max(account.budget(), 1u) : 1;
     const std::uint32_t more = std::min({wanted, peer_budget_max - account.budget(), left});
     account.grow(more);

@@ -58,9 +58,9 @@ class Credits {
     // Makes more credits, which are returnable.
     void grow(std::uint32_t more) noexcept;
 
-    // Whether credits may be granted: not while too many replies have not left, or they are withheld.
+    // Whether credits may be granted: not while too many replies have not left, or credits are withheld.
     [[nodiscard]] bool may_give() const noexcept { return unsent() < unsent_max_; }
-    // For as long as the peer leaves too many large results unfetched, whichever of its connections they were for.
+    // Call while the peer leaves too many large results unfetched, on whichever of its connections.
     void withhold(bool withheld) noexcept;
     [[nodiscard]] bool withheld() const noexcept { return withheld_; }
     // Grants all that is returnable, and returns how much that is. Requires: may_give().
@@ -121,8 +121,8 @@ class Credits {
     std::uint32_t left_ = 0;
     std::uint32_t marked_ = 0;  // begun_ at the mark
     std::uint32_t came_at_look_ = 0;
-    std::uint32_t unsent_share_ = 0;  // what unsent_max_ is unless credits are withheld
-    TimeUs asked_ = 0;                // since when it neither gives back what it does not use nor uses it
+    std::uint32_t unsent_share_ = 0;  // the value of unsent_max_ while credits are not withheld
+    TimeUs asked_ = 0;                // since when it was asked for unused credits, and neither returned nor used them
     bool hungry_ = false;
     bool withheld_ = false;
     bool recalled_ = false;  // asked, not answered

@@ -65,7 +65,7 @@ void FarMoves::on_done(Call& call, void* user) noexcept {
 
 namespace {
 
-// A chunk that this side, the owner, moves. Its end has two halves: serve() is done with it, and so is the transfer.
+// A chunk that this side, the owner, moves. It ends when both serve() and the transfer are done with it.
 struct Serving : bulk::FarLender::Use {
     Serving(Request& of, bulk::FarLender& from) noexcept : request(of), lender(from) {}
     Request& request;
@@ -88,7 +88,7 @@ struct Serving : bulk::FarLender::Use {
 void Serving::over() noexcept {
     lender.end(*this);
     if (bulk::Transfer* const moved = transfer.load()) request.context().mover().release(*moved);
-    // Taken back by this side: to the peer it is no longer lent.
+    // This side took the lease back, so the peer sees it as no longer lent.
     if (result == Errc::canceled && stopped.load()) result = Errc::permission;
     result == Errc::ok ? request.respond(0) : request.respond_error(result);
     request.release();
@@ -103,7 +103,7 @@ Errc parse(Request& request, std::uint64_t& key, std::uint64_t& offset, std::uin
     key = reader.u64();
     if (!reader.ok() || (direction != owner_pushes && direction != owner_pulls)) return Errc::protocol;
     if (const Errc bad = bulk::RemoteRegion::decode(reader, window); bad != Errc::ok) return bad;
-    // A window that only its owner can move would ask for a call in return.
+    // Far memory cannot be such a window: moving it would take a call in return.
     if (reader.left() != 0 || window.empty() || !window.key_for(bulk::far_scheme).empty()) return Errc::protocol;
     return window.own();
 }
@@ -154,7 +154,7 @@ void serve(Request& request, void* target) noexcept {
     }
     if (const Errc why = start(*serving, direction); why != Errc::ok) {
         serving->result = why;
-        serving->half_over();  // no transfer ends
+        serving->half_over();  // there is no transfer whose end to wait for
     }
     serving->half_over();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Far memory that a peer has lent is moved by calls to it: `cinnabar.far.move`, one for each chunk, by which it pulls
-// from or pushes to a window of this side (docs/wire-format-bulk.md, "Far memory").
+// Moves far memory that a peer has lent, by calls to that peer: `cinnabar.far.move`, one per chunk, in which the peer
+// pulls from or pushes to a window of this side (docs/wire-format-bulk.md, "Far memory").
 #pragma once
 
 #include <cinnabar/bulk/far_lender.hpp>
@@ -18,7 +18,7 @@ class ContextCore;
 inline constexpr const char* far_move_name = "cinnabar.far.move";
 inline constexpr RpcId far_move_id = rpc_id(far_move_name);
 
-// Who asks.
+// The side that asks.
 class FarMoves final : public bulk::OwnerMoves {
   public:
     explicit FarMoves(ContextCore& core) noexcept : core_(core) {}
@@ -31,7 +31,7 @@ class FarMoves final : public bulk::OwnerMoves {
     ContextCore& core_;
 };
 
-// Who serves it.
+// The side that serves.
 [[nodiscard]] Handler far_move_handler(std::shared_ptr<bulk::FarLender> lender);
 
 }  // namespace cinnabar::rpc

@@ -22,7 +22,7 @@ inline constexpr std::uint16_t flag_hungry = 4;    // requests: the origin has m
 inline constexpr std::uint16_t flag_checksum = 8;  // the CRC-32C of the payload is in the header
 inline constexpr std::uint16_t flag_trace = 16;    // requests: a trace context follows the payload
 inline constexpr std::uint16_t flag_place = 32;    // requests: a place in a queue of the target follows the payload
-// Requests: the answer is to say how long the target had it. Replies: those times follow the payload.
+// Requests: asks the target to report how long it had the request. Replies: those times follow the payload.
 inline constexpr std::uint16_t flag_times = 64;
 inline constexpr std::uint16_t request_flags_known = 127;
 inline constexpr std::uint16_t reply_flags_known = flag_overflow | flag_checksum | flag_times;
@@ -42,7 +42,7 @@ struct RequestHeader {
 
 inline constexpr std::size_t place_bytes = 8;
 inline constexpr std::size_t trace_bytes = 24;
-// What follows the payload of a request at most, and with these flags.
+// The most that can follow the payload of a request, and how much follows it with given flags.
 inline constexpr std::size_t behind_payload_max = place_bytes + trace_bytes;
 [[nodiscard]] constexpr std::size_t behind_payload(std::uint16_t flags) noexcept {
     if ((flags & (flag_place | flag_trace)) == 0) return 0;
@@ -91,14 +91,15 @@ inline constexpr std::size_t reply_header_bytes = 16;
 // Requires: room for the header, the payload, which is in its place already, and what follows it.
 void encode_request(const RequestHeader& header, Bytes out) noexcept;
 void encode_reply(const ReplyHeader& header, Bytes out) noexcept;
-// Behind the payload of a reply with flag_times, which encode_reply() leaves alone.
+// Appends the times after the payload of a reply with flag_times; encode_reply() does not.
 void encode_times(const TargetTimes& times, Bytes out) noexcept;
 // Requires: decode_reply() has found flag_times in it.
 [[nodiscard]] TargetTimes decode_times(ConstBytes reply) noexcept;
 // protocol: cut short, unknown flags or kind, a payload size that is not that of the rest. bad_checksum.
 [[nodiscard]] Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) noexcept;
 [[nodiscard]] Errc decode_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept;
-// The same in two steps: one without times; and, of what that calls `protocol`, one with them, whose header is decoded.
+// The same in two steps: a reply without times; and, if that returns `protocol`, one with times, whose header is
+// decoded already.
 [[nodiscard]] Errc decode_plain_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept;
 [[nodiscard, gnu::cold]] Errc decode_timed_reply(ConstBytes in, const ReplyHeader& header,
                                                  ConstBytes& payload) noexcept;

@@ -80,11 +80,11 @@ Errc ContextCore::move_to_overflow(Call& call) noexcept {
 
 // Puts the descriptor of the large arguments where the arguments would have been.
 Errc ContextCore::lend_overflow(Call& call) noexcept {
-    Loan* lend = loans.acquire();
+    RpcLend* lend = fences.acquire();
     if (!lend) return Errc::overloaded;
     const bulk::Region window = call.large_input_.slice(0, call.input_bytes_);
     if (const Errc failed = lend->grant(window, na::Access::read, transport_of(*call.port_)); failed != Errc::ok) {
-        loans.release(*lend);
+        fences.release(*lend);
         return failed;
     }
     lend->next = call.lends_;
@@ -197,11 +197,11 @@ void ContextCore::input_pulled(Request& request) noexcept {
 
 // Puts the descriptor of a large result into the reply, and keeps the result until the origin has it.
 Errc ContextCore::lend_result(Request& request) noexcept {
-    Loan* lend = loans.acquire();
+    RpcLend* lend = fences.acquire();
     if (!lend) return Errc::overloaded;
     const bulk::Region window = request.large_output_.slice(0, request.output_bytes_);
     if (const Errc failed = lend->grant(window, na::Access::read, transport_of(*request.port_)); failed != Errc::ok) {
-        loans.release(*lend);
+        fences.release(*lend);
         return failed;
     }
     Writer writer(request.message_->bytes().subspan(reply_header_bytes));
@@ -219,8 +219,8 @@ Errc ContextCore::lend_result(Request& request) noexcept {
     return Errc::ok;
 }
 
-// A peer that leaves too much of what it was given unfetched gets no more credits: more results would cost their
-// handlers, and memory, and bring it nothing. One result may be as large as it likes.
+// A peer that leaves too many results unfetched gets no more credits: further requests would only cost handlers and
+// memory. A single result may have any size.
 void ContextCore::result_lent(Request& request) noexcept {
     PeerBook& book = *request.book_;
     if (book.unfetched_bytes > options.unfetched_bytes_max) book.account.withhold(true);
@@ -232,7 +232,7 @@ void ContextCore::result_over(Request& request) noexcept {
     book.unfetched_bytes -= request.large_output_.bytes();
     if (closed_ || !book.account.withheld() || book.unfetched_bytes > options.unfetched_bytes_max) return;
     book.account.withhold(false);
-    na->disarm(book.account.starved);  // it may be set for later
+    na->disarm(book.account.starved);  // may still be armed
     watch_starving(book);
 }
 
@@ -248,8 +248,8 @@ void ContextCore::keep_result(Request& request) noexcept {
 }
 
 void ContextCore::result_released(Request& request) noexcept {
-    Loan* const loan = request.lend_;
-    if (!loan || loan->fencing) return;
+    RpcLend* const lend = request.lend_;
+    if (!lend || lend->fencing) return;
     na->disarm(request.timer_);
     if (!request.reply_posted_ && !request.reply_done_) {
         // The reply still waits for room, and now has nothing to tell.
@@ -264,7 +264,7 @@ void ContextCore::result_released(Request& request) noexcept {
         answered.core_->free_request_if_over(answered);
     };
     PeerBook* const knows = request.orphaned_ ? nullptr : request.book_;
-    if (take_back(*loan, knows, request.book_->connection, &request, ended)) ended(&request, true);
+    if (fences.take_back(*lend, knows, request.book_->connection, &request, ended)) ended(&request, true);
 }
 
 }  // namespace cinnabar::rpc

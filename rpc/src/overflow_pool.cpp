@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t step_min = 4096;
 
-// Sixteen sizes for each power of two.
+// Rounds up to one of sixteen sizes per power of two.
 std::uint64_t room_for(std::uint64_t bytes) noexcept {
     const std::uint64_t step = std::max(std::bit_floor(bytes) / 16, step_min);
     return (bytes + step - 1) / step * step;
@@ -50,7 +50,7 @@ std::uint64_t OverflowPool::bytes() noexcept {
     return bytes_;
 }
 
-// The one that was used last, which caches may still have.
+// Prefers the one used last, which may still be in a cache.
 bulk::Region OverflowPool::take_kept(std::uint64_t room) noexcept {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = count_; i-- != 0;) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opening and closing the books of a peer.
+// The book of a peer: opened with its connection, closed when that is lost (lost_connection.cpp), released when idle.
 //
-// Requests: credits.cpp. Replies: the origin reserves a slot of its own before it sends. Control: two slots for each
-// connection (control.cpp).
+// Slots for requests: credits.cpp. Replies: the origin reserves a slot of its own before it sends. Control: two slots
+// for each connection (control.cpp).
 #include "context_core.hpp"
 
 #include <algorithm>
@@ -36,70 +36,6 @@ void ContextCore::open_book(PeerBook& book) noexcept {
     book.owes_ack = false;
     if (options.heartbeat.count() != 0 && book.sent != 0) watch_peer(book);
     make_room();
-}
-
-// Before the book forgets what they waited for.
-void ContextCore::note_phases(PeerBook& book) noexcept {
-    calls.for_each([&](Call& call) {
-        if (call.book_ == &book) note_phase(call);
-    });
-}
-
-void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
-    if (why == Errc::peer_lost) note_phases(book);
-    const bool dial_failed = !book.open;
-    if (book.open) {
-        budgets -= book.account.close();
-        --connections;
-    }
-    book.open = false;
-    book.verdicts.reset();  // whoever connects next may be somebody else
-    book.counted.reset();
-    book.posted = 0;
-    ++book.connection;
-    for (Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
-        request->orphaned_ = true;  // its credit is gone
-        request->go_whole_way();
-        request_table.remove(*request);
-    }
-    na->disarm(book.account.starved);
-    na->disarm(book.beat);
-    replies_owed -= book.replies_owed;
-    book.replies_owed = book.credits = 0;
-    wake_reply_waiter();
-    book.control.clear();
-    book.control_unacked = false;
-    book.owes_ack = false;
-    book.one_way_sent = book.ending = book.complained = false;
-    calls.for_each([&](Call& call) {
-        if (call.book_ != &book || !call.is_sent()) return;
-        call.never_left_ = dial_failed;
-        finish(call, why);
-    });
-    // Those that waited while the peer was asked to leave have lost nothing.
-    const bool left = std::exchange(book.leaving, Leaving::no) != Leaving::no;
-    if (left) --connections_leaving;
-    // An ending may run into another call's, so the list is looked at anew each time.
-    while (Call* call = left ? nullptr : book.queued.front()) finish(*call, why);
-    calls.for_each([&](Call& call) {
-        if (call.book_ == &book && call.awaiting_release_) release_came(call);
-    });
-    for (Request* request = book.held.front(); request;) {
-        Request* const next = PeerBook::Requests::next(*request);
-        if (!request->one_way_) cancel_request(*request);  // of those nobody waits for an answer anyway
-        if (request->lend_) {
-            result_released(*request);
-        } else {
-            free_request_if_over(*request);
-        }
-        request = next;
-    }
-    for (Tombstone& tombstone : tombstones) {
-        if (tombstone.peer == book.peer) tombstone = {};
-    }
-    end_quarantine(&book);
-    if (left && !book.queued.empty()) look_soon(book);
-    drop_book_if_idle(book);
 }
 
 // Deferred, because callers are in the middle of the book.
@@ -144,18 +80,18 @@ void ContextCore::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcep
     }
     const Context::PeerFunction function = peer_function.load();
     if (!function) return;
-    struct News {
+    struct Notification {
         Work work;
         ContextCore* core;
         na::Addr addr;
         na::PeerEvent event;
         Errc why;
     };
-    auto* notice = new (std::nothrow) News{{}, this, peer.addr(), event, why};
+    auto* notice = new (std::nothrow) Notification{{}, this, peer.addr(), event, why};
     if (!notice) return;
     notice->work.user = notice;
     notice->work.run = [](Work& work) noexcept {
-        const std::unique_ptr<News> told(static_cast<News*>(work.user));
+        const std::unique_ptr<Notification> told(static_cast<Notification*>(work.user));
         if (const Context::PeerFunction tell = told->core->peer_function.load()) {
             tell(told->addr, told->event, told->why, told->core->peer_user.load());
         }

@@ -4,7 +4,7 @@
 // connected.
 #pragma once
 
-#include "caller_accounts.hpp"
+#include "caller_quotas.hpp"
 #include "control_queue.hpp"
 #include "credits.hpp"
 #include "frame.hpp"
@@ -35,7 +35,7 @@ struct PeerBook : PoolSlot {
 
     ContextCore* core = nullptr;
     na::Peer* peer = nullptr;
-    std::uint32_t users = 0;  // calls and loans that refer to it
+    std::uint32_t users = 0;  // calls and lent memory that refer to it
     bool open = false;        // connected, and the counts below are of this connection
 
     // As origin.
@@ -69,7 +69,7 @@ struct PeerBook : PoolSlot {
     SharedBudget::Part decoded_bytes{0};   // what those of its requests are decoded to
     WorkQueue unsent_replies;              // that the transport had no room for
     Credits account;
-    std::uint64_t unfetched_bytes = 0;       // of large results that are lent to it
+    std::uint64_t unfetched_bytes = 0;       // of large results lent to it
     std::unique_ptr<Verdicts> verdicts;      // of this connection; null: the policy was not asked yet, or
     std::unique_ptr<CountedCaller> counted;  // it has a quota for the caller, and each request is counted
 

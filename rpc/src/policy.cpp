@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What rules say of a caller and an RPC, and who is told of it.
+// Decides by the rules about a caller and an RPC, and makes the events for the audit function.
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/rpc/policy.hpp>

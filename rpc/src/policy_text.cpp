@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Policies as text and as files.
+// Reads policies from text and from files.
 #include <cinnabar/base/parse_number.hpp>
 #include <cinnabar/rpc/policy.hpp>
 #include <cinnabar/rpc/rule_text.hpp>
@@ -14,7 +14,7 @@ constexpr std::string_view form =
     "a rule is a line: NAME allow|deny CALLER[,CALLER] RPC[,RPC] [PROVIDER[,PROVIDER]], or NAME quota "
     "CALLER[,CALLER] REQUESTS";
 
-// Of a line whose second word is "quota".
+// Parses a line whose second word is "quota".
 Result<Policy::Quota> quota_from(std::string_view line) {
     Policy::Quota quota;
     quota.name = take_word(line);
@@ -67,7 +67,7 @@ Result<std::shared_ptr<const Policy>> Policy::parse(std::string_view text, Audit
             return {};
         }
         CINNABAR_TRY(Rule rule, rule_of(line));
-        CINNABAR_TRY_VOID(make({rule}));  // so that the error is told with its line
+        CINNABAR_TRY_VOID(make({rule}));  // checks each rule alone, so that the error has its line
         rules.push_back(std::move(rule));
         return {};
     };

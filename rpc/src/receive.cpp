@@ -225,8 +225,8 @@ Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept 
 
 // An answer without a handler: the request has no user.
 void ContextCore::answer_now(Request& request, Errc code) noexcept {
-    const bool nonsense = code == Errc::protocol || code == Errc::bad_checksum;
-    if (nonsense && !std::exchange(request.book_->complained, true)) {
+    const bool malformed = code == Errc::protocol || code == Errc::bad_checksum;
+    if (malformed && !std::exchange(request.book_->complained, true)) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning, "rpc", "a request from %s makes no sense",
                     request.source_.log_name().c_str());

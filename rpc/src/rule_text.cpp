@@ -25,7 +25,7 @@ Result<void> check_owner(const struct stat& status, const std::string& path) {
     if (status.st_uid != ::geteuid() && status.st_uid != 0)
         return Error(Errc::permission, "the policy belongs to somebody else", path);
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return Error(Errc::permission, "others can write the policy: chmod go-w it", path);
+        return Error(Errc::permission, "others can write the policy: run chmod go-w on it", path);
     return {};
 }
 
@@ -77,7 +77,7 @@ Result<std::string> read_rules(const std::string& path) {
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file) return rules_failure("cannot open the policy", path);
     struct stat status {};
-    if (::fstat(file.get(), &status) != 0) return rules_failure("cannot look at the policy", path);
+    if (::fstat(file.get(), &status) != 0) return rules_failure("cannot check the policy for changes", path);
     CINNABAR_TRY_VOID(check_owner(status, path));
     std::string text(rule_text_bytes_max + 1, '\0');
     std::size_t have = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a context holds, for people. Only what its owner alone changes is looked at: of calls, those that wait in the
-// list of a peer, and those that were sent to one. Others may be in another thread's hands.
+// Fills snapshots of a context. It only reads what the owner of the context alone changes: calls that wait in the list
+// of a peer, and calls that were sent. Other calls may be in use by another thread.
 #include "context_core.hpp"
 
 #include <algorithm>
@@ -10,10 +10,10 @@ namespace cinnabar::rpc {
 namespace {
 
 constexpr std::uint32_t steps_per_page = 4'096;  // books, or slots of calls
-constexpr std::size_t items_max = 4'096;         // of one peer that are shown, but for calls that were sent
+constexpr std::size_t items_max = 4'096;         // shown for one peer, except for calls that were sent
 
-// LookPlace::peer behind the last book: the calls that were sent, to whomever; LookPlace::item is the next slot. Slots
-// of a pool are fewer than that.
+// LookPlace::peer after the last book: the sent calls, to all peers; LookPlace::item is the next slot. Slots of a pool
+// are fewer than that.
 constexpr std::uint32_t sent_calls = 1u << 23;
 
 template <typename List>
@@ -23,7 +23,7 @@ std::uint32_t count_of(const List& list, std::uint32_t most) noexcept {
     return count;
 }
 
-// Writes what a list has into a page, past the first `skipped` items, which may be in earlier lists.
+// Copies a list into a page, skipping the first `skipped` items, which earlier pages had.
 class PageOf {
   public:
     PageOf(std::span<CallSnapshot> out, std::uint32_t skipped) noexcept : out_(out), skipped_(skipped) {}
@@ -33,7 +33,7 @@ class PageOf {
         std::uint32_t ahead = 0;
         for (const auto* item = list.front(); item && add(*item, ahead, describe); item = List::next(*item)) ++ahead;
     }
-    // False: no more.
+    // False: the page is full.
     template <typename T, typename F>
     bool add(const T& item, std::uint32_t ahead, F&& describe) noexcept {
         if (passed_ + filled_ == items_max) return false;
@@ -77,7 +77,34 @@ std::string_view to_string(CallPhase phase) noexcept {
     return index < words.size() ? words[index] : words.front();
 }
 
-CallPhase ContextCore::phase_of(const PeerBook& book, const Call& call) const noexcept {
+// Reads as the owner of the context.
+class ContextCore::Snapshots {
+  public:
+    explicit Snapshots(const ContextCore& core) noexcept : core_(core) {}
+
+    [[nodiscard]] static CallPhase phase_of(const PeerBook& book, const Call& call) noexcept;
+    void describe(const PeerBook& book, PeerSnapshot& out) const noexcept;
+    // Calls that wait to be sent to that peer, and its requests that are here.
+    [[nodiscard]] unsigned describe_calls(const PeerBook& book, LookPlace& place,
+                                          std::span<CallSnapshot> out) const noexcept;
+    // All calls that were sent, by slot: they are in no list, and one walk finds those to all peers. `steps`: how many
+    // slots may still be visited.
+    [[nodiscard]] unsigned describe_sent_calls(LookPlace& place, std::uint32_t& steps,
+                                               std::span<CallSnapshot> out) const noexcept;
+
+  private:
+    [[nodiscard]] static CallPhase phase_of(const Request& request) noexcept;
+    [[nodiscard]] TimeUs began_us(const Request& request) const noexcept;
+    [[nodiscard]] std::string_view scheme_of(const PeerBook& book) const noexcept {
+        return core_.na->transport_of(book.peer->port()).scheme();
+    }
+    void describe(const PeerBook& book, const Call& call, CallSnapshot& shown) const noexcept;
+    void describe(const PeerBook& book, const Request& request, CallSnapshot& shown) const noexcept;
+
+    const ContextCore& core_;
+};
+
+CallPhase ContextCore::Snapshots::phase_of(const PeerBook& book, const Call& call) noexcept {
     const bool connected = book.open && book.leaving == Leaving::no;
     switch (call.state_) {
         case Call::State::queued:
@@ -97,28 +124,28 @@ CallPhase ContextCore::phase_of(const PeerBook& book, const Call& call) const no
     return CallPhase::unknown;
 }
 
-CallPhase ContextCore::phase_of(const Request& request) noexcept {
+CallPhase ContextCore::Snapshots::phase_of(const Request& request) noexcept {
     if (request.answered()) return CallPhase::answered;
     if (request.whole_way() && request.pull_) return CallPhase::fetching;
     return request.began_.load(std::memory_order_relaxed) != 0 ? CallPhase::in_handler : CallPhase::waits_for_handler;
 }
 
-TimeUs ContextCore::began_us(const Request& request) const noexcept {
+TimeUs ContextCore::Snapshots::began_us(const Request& request) const noexcept {
     const std::uint32_t began = request.began_.load(std::memory_order_relaxed);
     if (began == 0) return 0;
-    const TimeUs now = na->now_us();
+    const TimeUs now = core_.na->now_us();
     const TimeUs age = TimeUs{(static_cast<std::uint32_t>(now >> 10) | 1) - began} << 10;  // modulo 50 days
     return now - std::min(std::max(age, TimeUs{1}), now);
 }
 
-// Of one that is not under way nothing is written: it may be in another thread's hands.
+// Writes nothing about a call that is not in progress: another thread may be using it.
 void ContextCore::note_phase(Call& call) noexcept {
-    const CallPhase phase = call.book_ ? phase_of(*call.book_, call) : CallPhase::unknown;
+    const CallPhase phase = call.book_ ? Snapshots::phase_of(*call.book_, call) : CallPhase::unknown;
     if (phase == CallPhase::unknown) return;
     call.noted_generation_ = call.generation_.load(std::memory_order_relaxed);
     call.noted_phase_ = phase;
     const bool waited = call.state_ == Call::State::queued && call.stale_at_ != time_never;
-    // Half of the time that was left when it began to wait was over at stale_at_.
+    // At stale_at_, half of the time was over that was left when it began to wait.
     const TimeUs began = waited ? 2 * call.stale_at_ - call.args.deadline : 0;
     call.noted_wait_us_ = waited ? na->now_us() - std::min(began, na->now_us()) : 0;
 }
@@ -131,9 +158,9 @@ CallPhase Call::ended_in(TimeUs& waited_us) const noexcept {
 
 std::string_view Call::scheme() const noexcept { return core_->na->transport_of(*port_).scheme(); }
 
-void ContextCore::describe(const PeerBook& book, PeerSnapshot& out) const noexcept {
+void ContextCore::Snapshots::describe(const PeerBook& book, PeerSnapshot& out) const noexcept {
     out.addr = book.peer->addr();
-    out.scheme = na->transport_of(book.peer->port()).scheme();
+    out.scheme = scheme_of(book);
     out.state = book.peer->state();
     out.leaving = book.leaving != Leaving::no;
     out.connections = book.peer->epoch();
@@ -148,9 +175,8 @@ void ContextCore::describe(const PeerBook& book, PeerSnapshot& out) const noexce
     out.heard_us = book.heard;
 }
 
-// Of one peer: its calls that wait to be sent, and its requests that are here.
-unsigned ContextCore::describe_calls(const PeerBook& book, LookPlace& place,
-                                     std::span<CallSnapshot> out) const noexcept {
+unsigned ContextCore::Snapshots::describe_calls(const PeerBook& book, LookPlace& place,
+                                                std::span<CallSnapshot> out) const noexcept {
     PageOf page(out, place.item);
     page.add_all(book.queued, [&](const Call& call, CallSnapshot& shown) { describe(book, call, shown); });
     page.add_all(book.held, [&](const Request& request, CallSnapshot& shown) { describe(book, request, shown); });
@@ -159,7 +185,7 @@ unsigned ContextCore::describe_calls(const PeerBook& book, LookPlace& place,
     return page.filled();
 }
 
-void ContextCore::describe(const PeerBook& book, const Call& call, CallSnapshot& shown) const noexcept {
+void ContextCore::Snapshots::describe(const PeerBook& book, const Call& call, CallSnapshot& shown) const noexcept {
     shown.phase = phase_of(book, call);
     shown.rpc = call.args.rpc;
     shown.provider = call.args.provider;
@@ -168,11 +194,12 @@ void ContextCore::describe(const PeerBook& book, const Call& call, CallSnapshot&
     shown.deadline_us = call.args.deadline;
     shown.bytes = call.input_bytes_;
     shown.credits = book.credits;
-    shown.scheme = na->transport_of(book.peer->port()).scheme();
+    shown.scheme = scheme_of(book);
     shown.peer = call.to_;
 }
 
-void ContextCore::describe(const PeerBook& book, const Request& request, CallSnapshot& shown) const noexcept {
+void ContextCore::Snapshots::describe(const PeerBook& book, const Request& request,
+                                      CallSnapshot& shown) const noexcept {
     shown.as_target = true;
     shown.phase = phase_of(request);
     shown.rpc = request.rpc_;
@@ -181,17 +208,15 @@ void ContextCore::describe(const PeerBook& book, const Request& request, CallSna
     shown.began_us = began_us(request);
     shown.deadline_us = request.deadline_;
     shown.credits = book.credits;
-    shown.scheme = na->transport_of(book.peer->port()).scheme();
+    shown.scheme = scheme_of(book);
     shown.peer = request.source_;
 }
 
-// All calls that were sent, by their slots: no list has them, and one walk finds those to all peers. `steps`: slots
-// that may still be looked at.
-unsigned ContextCore::describe_sent_calls(LookPlace& place, std::uint32_t& steps,
-                                          std::span<CallSnapshot> out) const noexcept {
+unsigned ContextCore::Snapshots::describe_sent_calls(LookPlace& place, std::uint32_t& steps,
+                                                     std::span<CallSnapshot> out) const noexcept {
     unsigned filled = 0;
     for (; filled < out.size() && steps != 0; --steps, ++place.item) {
-        const Call* const call = calls.at(place.item);
+        const Call* const call = core_.calls.at(place.item);
         if (!call) {
             place.over = true;
             break;
@@ -203,6 +228,7 @@ unsigned ContextCore::describe_sent_calls(LookPlace& place, std::uint32_t& steps
 }
 
 unsigned Context::look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) noexcept {
+    const ContextCore::Snapshots snapshots(*core_);
     unsigned filled = 0;
     core_->owned([&] {
         for (std::uint32_t steps = 0; filled < out.size() && steps < steps_per_page; ++steps) {
@@ -212,13 +238,14 @@ unsigned Context::look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) n
                 return;
             }
             ++place.peer;
-            if (book->peer) core_->describe(*book, out[filled++] = PeerSnapshot());
+            if (book->peer) snapshots.describe(*book, out[filled++] = PeerSnapshot());
         }
     });
     return filled;
 }
 
 unsigned Context::look_at_calls(LookPlace& place, std::span<CallSnapshot> out) noexcept {
+    const ContextCore::Snapshots snapshots(*core_);
     unsigned filled = 0;
     std::uint32_t steps = steps_per_page;
     core_->owned([&] {
@@ -229,10 +256,10 @@ unsigned Context::look_at_calls(LookPlace& place, std::span<CallSnapshot> out) n
             } else if (!book->peer) {
                 ++place.peer;
             } else {
-                filled += core_->describe_calls(*book, place, out.subspan(filled));
+                filled += snapshots.describe_calls(*book, place, out.subspan(filled));
             }
         }
-        if (place.peer >= sent_calls) filled += core_->describe_sent_calls(place, steps, out.subspan(filled));
+        if (place.peer >= sent_calls) filled += snapshots.describe_sent_calls(place, steps, out.subspan(filled));
     });
     return filled;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report of `cinnabar perf` and the page of a node as a browser shows them: in light, in dark, and on a phone. No
-// error, nothing beside the screen, each point of the data in its place, and all text readable. Pictures are left in
-// build/dev/browser, to be looked at.
+// The report of `cinnabar perf` and the page of a node in a real browser: light, dark, and on a phone. Checks that
+// there is no error, nothing beyond the screen's edge, each point of the data in its place, and all text readable.
+// Leaves screenshots in build/dev/browser.
 #include "browser/checks.hpp"
 #include "browser/web_driver.hpp"
 #include "integration/gate.hpp"
@@ -42,13 +42,13 @@ class Browser : public testing::Test {
         std::filesystem::create_directories(CINNABAR_PICTURES);
         driver_.emplace();
     }
-    // Opens it in each look, takes a picture, and checks what every page has to be.
+    // Opens the page in each look, takes a screenshot, and checks what must hold for every page.
     void look_at(const std::string& name, const std::string& url) {
         for (const auto& [kind, look] : shown) {
             SCOPED_TRACE(name + " " + kind);
             driver_->look(look);
             driver_->open(url);
-            (void)driver_->run("window.stop()");  // nor does it ask for itself again meanwhile
+            (void)driver_->run("window.stop()");  // so that it does not reload in between
             driver_->picture(std::string(CINNABAR_PICTURES) + "/" + name + "-" + kind + ".png");
             EXPECT_EQ(driver_->errors(), Json::array());
             EXPECT_EQ(driver_->run(test::is_dark), look.dark);
@@ -61,8 +61,8 @@ class Browser : public testing::Test {
     std::optional<WebDriver> driver_;
 };
 
-// What is looked for is found: else the tests below would say nothing.
-TEST_F(Browser, FindsWhatIsWrongWithAPage) {
+// The checks find what they look for; otherwise the tests below would prove nothing.
+TEST_F(Browser, TheChecksFindFaultsOfAPage) {
     const support::Folder folder;
     const auto file =
         folder.put("wrong.html",
@@ -144,7 +144,7 @@ TEST_F(BrowserOfANode, ShowsThePage) {
     ASSERT_TRUE(line.starts_with("listening on ")) << line << page.err();
     const std::string url = line.substr(13);
     driver_->open(url);
-    ASSERT_TRUE(eventually([&] {  // it looks again by itself, and shows what came between
+    ASSERT_TRUE(eventually([&] {  // the page reloads itself and shows the new requests
         (void)node_->call(echo, node_->self_addr(), 1).wait();
         return driver_->run("return document.querySelectorAll('svg polyline').length") != 0;
     }));

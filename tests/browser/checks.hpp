@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a page is asked, as bodies of functions in JavaScript. Lists are of what is wrong.
+// Checks of a page, as bodies of JavaScript functions. Those that return lists return what is wrong.
 #pragma once
 
 namespace cinnabar::test {
 
-// Elements that stick out to the right of the window, but for what is in a box that scrolls by itself.
+// Elements beyond the right edge of the window, except inside a box that scrolls.
 inline constexpr const char* beyond_the_screen = R"js(
 const width = document.documentElement.clientWidth;
 if (document.documentElement.scrollWidth <= width) return [];
@@ -45,7 +45,7 @@ for (const element of document.body.querySelectorAll('*')) {
 return wrong;
 )js";
 
-// Text of a plot that lies upon other text of it, or that is cut off by its edge.
+// Text of a plot that overlaps other text, or is cut off by the edge.
 inline constexpr const char* texts_that_meet = R"js(
 const wrong = [];
 for (const svg of document.querySelectorAll('svg')) {
@@ -64,7 +64,7 @@ for (const svg of document.querySelectorAll('svg')) {
 return wrong;
 )js";
 
-// What the page would load from anywhere but itself.
+// Resources that the page would load from elsewhere.
 inline constexpr const char* comes_from_elsewhere = R"js(
 return [...document.querySelectorAll('[src], link[href]')].map(e => e.src || e.href)
   .filter(from => !from.startsWith('data:') && !(from.startsWith(location.origin) && location.protocol !== 'file:'));
@@ -85,7 +85,7 @@ return [...document.querySelectorAll('.point')].filter(point => {
 }).length;
 )js";
 
-// Of each line of a plot, but for those of the legends.
+// The points of each line of a plot, without those of legends.
 inline constexpr const char* points_of_lines = R"js(
 return [...document.querySelectorAll('figure > svg polyline')].map(line => line.points.numberOfItems);
 )js";

@@ -13,7 +13,7 @@ namespace cinnabar::test {
 
 class WebDriver {
   public:
-    // Whether both programs are there; what is not is what a test says when it is skipped.
+    // Whether both programs are installed. If not, tests are skipped and name the missing one.
     [[nodiscard]] static bool is_here();
 
     WebDriver();
@@ -21,16 +21,16 @@ class WebDriver {
     WebDriver(const WebDriver&) = delete;
     WebDriver& operator=(const WebDriver&) = delete;
 
-    // From now on; a page that is open is drawn anew.
+    // How pages look from now on; an open page is rendered again.
     struct Look {
         unsigned width = 1280;  // of the window, in CSS pixels
         bool dark = false;
     };
     void look(const Look& look);
     void open(const std::string& url);
-    // The value that the body of a function returns.
+    // Returns the value of a function body.
     [[nodiscard]] nlohmann::json run(const std::string& script);
-    // Errors that the page, its scripts and its requests have caused since it was asked last.
+    // Errors of the page, its scripts and its requests since the last call.
     [[nodiscard]] nlohmann::json errors();
     // The whole page, as PNG.
     void picture(const std::string& path);
@@ -40,7 +40,7 @@ class WebDriver {
     nlohmann::json devtools(const char* name, const nlohmann::json& parameters);
     nlohmann::json request(const char* verb, const std::string& url, const std::string& body);
 
-    support::Folder folder_;  // what the browser keeps
+    support::Folder folder_;  // the browser's profile
     pid_t driver_ = -1;
     std::string session_;  // its URL; empty: there is none
 };

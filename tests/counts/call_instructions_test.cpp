@@ -23,7 +23,7 @@ struct Bound {
     const char* handlers = "";       // " on_arrival": so they are served
 };
 
-// Of a call: between runs of `few` and of three times as many.
+// Instructions per call: the difference between a run of `few` calls and one of three times as many.
 unsigned long each(const Bound& bound, const std::function<unsigned long(const std::string&)>& count,
                    unsigned long calls_few = 500) {
     const unsigned long calls_many = 3 * calls_few;
@@ -81,7 +81,7 @@ TEST(CacheMisses, AreFew) {
     EXPECT_LE(missed, 37u);
 }
 
-// auth.cost: who calls is known, and asked about, for each call.
+// auth.cost: the cost of looking up the policy's verdict for each call.
 TEST(PolicyCost, IsAFewInstructions) {
     ASSERT_TRUE(counts::has_valgrind()) << counts::get_valgrind;
     for (const char* handlers : {"", " on_arrival"}) {
@@ -96,10 +96,10 @@ TEST(PolicyCost, IsAFewInstructions) {
     }
 }
 
-// phases.cost: where the time of a call goes is told, of one call in 64, and of each.
+// phases.cost: the cost of timing one call in 64, and of timing every call.
 TEST(PhasesCost, IsAFewInstructions) {
     ASSERT_TRUE(counts::has_valgrind()) << counts::get_valgrind;
-    constexpr unsigned long calls = 64 * 64;  // each slot once in 64
+    constexpr unsigned long calls = 64 * 64;  // each slot is timed once in 64 uses
     const auto with = [](const char* timed) {
         return each({"phases_cost", CINNABAR_TYPED_LOOP, "shm", 64, 0, 0, timed}, counts::instructions, calls);
     };

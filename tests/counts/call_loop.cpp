@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // call_loop SCHEME CALLS IN_FLIGHT [on_arrival] [policy]: small calls between two contexts of one thread, and nothing
-// else. `policy`: one says who may make them. What call_instructions_test counts, and what to run under a profiler.
+// else. With `policy`, a policy of ten rules applies. call_instructions_test counts its instructions; also useful under
+// a profiler.
 #include <cinnabar/na/registry.hpp>
 #include <cinnabar/plugins/builtin.hpp>
 #include <cinnabar/rpc/context.hpp>
@@ -29,7 +30,7 @@ void echo(rpc::Request& request, void*) noexcept {
     request.release();
 }
 
-// Of ten rules the last is about these calls.
+// Ten rules, of which only the last matches these calls.
 std::shared_ptr<const rpc::Policy> policy() {
     std::string rules;
     for (int i = 0; i < 9; ++i) rules += "other allow key:somebody,uid:4294967294 other.*\n";

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loaded before the C library into a process of the crash test (LD_PRELOAD): system calls on files fail, do a part of
-// what they were asked for, or are the last that the process makes. Which ones, a seed says:
-//   CINNABAR_FAULTS_ON    nothing happens before this file exists
-//   CINNABAR_FAULTS_SEED  of the choice
-//   CINNABAR_KILL_AT      the process is killed before the so many'th call; 0: never
-//   CINNABAR_FAULT_RATE   so many of a thousand calls fail
-//   CINNABAR_FAULT_READS  set: reads are among them
+// Preloaded (LD_PRELOAD) into a process of the crash test: system calls on files fail, do only part of their work, or
+// are the last call of the process. The environment says which:
+//     CINNABAR_FAULTS_ON    nothing happens before this file exists
+//     CINNABAR_FAULTS_SEED  seed of the random choice
+//     CINNABAR_KILL_AT      kill the process before its n-th call; 0: never
+//     CINNABAR_FAULT_RATE   how many of a thousand calls fail
+//     CINNABAR_FAULT_READS  if set, reads may fail too
 // Calls are numbered in the order in which the threads of the process make them.
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of a device by a driver that is made up, and keeps account: the order of calls, failures of each of them,
-// and what is not given back.
+// Device memory on a simulated driver that checks the order of calls: failures of each driver call, and leaks.
 #include "fake_cuda.hpp"
 #include "far_fixture.hpp"
 #include "gpu_device.hpp"
@@ -41,7 +40,7 @@ class CudaTest : public testing::Test {
         Node user = Node::open("tcp://").value();
         Addr to = user.lookup(owner.address()).value();
     };
-    // A pull of `lent` into `memory`, which is made a region of for this.
+    // Makes a region of `memory` and pulls `lent` into it.
     [[nodiscard]] Errc pull_into(const GpuMemory& memory, std::span<std::byte> lent) {
         if (!nodes_) nodes_.emplace();
         auto far = device_memory(MemoryKind::cuda, memory.address(), memory.size());
@@ -75,7 +74,7 @@ TEST_F(CudaTest, CopiesOverlapAndUsePinnedBuffers) {
     EXPECT_GE(after.copies_at_once, 3u);
 }
 
-TEST_F(CudaTest, AFailureOfAnyCallEndsItOnceAndNothingIsLost) {
+TEST_F(CudaTest, AFailingDriverCallEndsTheTransferAndLeaksNothing) {
     log_.allow("a copy to the memory of a device failed: CUDA_ERROR_LAUNCH_FAILED");
     GpuMemory to(gpu_, 4 * mib);
     std::vector<std::byte> lent(to.size());
@@ -116,7 +115,7 @@ TEST_F(CudaTest, OutOfMemoryHasItsOwnCode) {
     EXPECT_EQ(pull_into(to, lent), Errc::out_of_memory);
 }
 
-TEST_F(CudaTest, WhatIsNoMemoryOfADeviceIsRefused) {
+TEST_F(CudaTest, OtherMemoryThanADevicesIsRefused) {
     GpuMemory memory(gpu_, 1000);
     std::byte host{};
     auto* const inside = static_cast<std::byte*>(memory.address()) + 900;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A driver of CUDA that is made up: a libcuda.so.1 with the entry points that Cinnabar and the checks use, whose device
-// is host memory. It checks the order of calls: copies need a current context and a stream of it, and move their bytes
-// only when the stream is waited for, so that who reads too early reads what was there before. It counts what is not
-// given back, and lets the call fail that a test names.
+// A simulated CUDA driver: a libcuda.so.1 with the entry points that Cinnabar and the checks use, whose device is host
+// memory. It checks the order of calls: a copy needs a current context and one of its streams, and moves its bytes only
+// when the stream is waited for, so a reader that does not wait sees the old bytes. It counts leaks, and can make a
+// given call fail.
 #include "fake_cuda.hpp"
 
 #include <chrono>
@@ -65,7 +65,7 @@ World& world() {
 
 thread_local std::vector<CUctx_st*> current;
 
-// Locks the world; `code` is what the call answers, unless it goes on.
+// Locks the state; if `code` is set, the call returns it and does nothing.
 struct Entry {
     explicit Entry(const char* name) : lock(world().mutex) {
         World& of = world();

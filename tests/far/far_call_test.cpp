@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The call by which lent far memory is moved, made by hand by a peer that has no right to it, or lies.
+// The call that moves lent far memory, made by hand by a peer that lies or has no right to it.
 #include "far_fixture.hpp"
 #include "rpc/rpc_fixture.hpp"
 
@@ -83,7 +83,7 @@ TEST_P(FarCallTest, MalformedOnesAreRefused) {
         writer.bytes(std::vector<std::byte>(bytes, std::byte{1}));
         EXPECT_EQ(ending_of(*call, bytes), Errc::protocol) << bytes;
     }
-    // A window that only a call to its owner could move.
+    // A window of far memory, which would need a call to its owner.
     EXPECT_EQ(ask(key(), 0, owner_pushes, region.slice(0, 100), na::Access::write), Errc::protocol);
 }
 

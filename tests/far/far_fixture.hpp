@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files with a pattern, and far memory that a test holds up or lets fail.
+// Files with a pattern, and far memory whose copies a test can delay or fail.
 #pragma once
 
 #include "support/folder.hpp"
@@ -57,7 +57,7 @@ class PatternFile {
     UniqueFd fd_;
 };
 
-// Host memory that is reached like that of a device. Copies take as long as the test says, and fail when told to.
+// Host memory that behaves like device memory. Copies take as long as the test says, and fail when it says so.
 class MadeUpFar final : public bulk::FarMemory {
   public:
     explicit MadeUpFar(std::size_t bytes, std::uint64_t seed = 1) : memory_(bytes) {
@@ -84,7 +84,7 @@ class MadeUpFar final : public bulk::FarMemory {
         return std::shared_ptr<void>(pins.get(), [held = pins](void*) { --*held; });
     }
 
-    // Each copy takes so long, and the first one tells by `function` that it has begun. Before the first copy.
+    // Each copy takes that long, and the first one calls `function` when it has started. Call before the first copy.
     void take_long(std::chrono::milliseconds takes, std::function<void()> function = {}) {
         takes_ = takes;
         begun_ = std::move(function);
@@ -101,7 +101,7 @@ class MadeUpFar final : public bulk::FarMemory {
 
     std::atomic<int> entered{0};
     std::atomic<int> ended{0};
-    const std::shared_ptr<std::atomic<int>> pins = std::make_shared<std::atomic<int>>(0);  // which outlive this
+    const std::shared_ptr<std::atomic<int>> pins = std::make_shared<std::atomic<int>>(0);  // they outlive this object
 
   private:
     bulk::FarEnd enter() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The other process (far_peer.cpp) is killed in the middle of a transfer of far memory: the copy under way ends first,
-// and nothing is copied afterwards.
+// Kills the other process (far_peer.cpp) during a transfer of far memory: the copy in progress ends first, and nothing
+// is copied afterwards.
 #include "far_fixture.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -44,7 +44,7 @@ class OtherProcess {
     ~OtherProcess() { kill(); }
     OtherProcess(const OtherProcess&) = delete;
     OtherProcess& operator=(const OtherProcess&) = delete;
-    // What it says first, up to the end of the line.
+    // The first line that it prints.
     [[nodiscard]] std::string line() const {
         std::string said;
         for (char c = 0; ::read(in_.get(), &c, 1) == 1 && c != '\n';) said += c;
@@ -62,7 +62,7 @@ class OtherProcess {
     pid_t pid_ = 0;
 };
 
-TEST(FarKill, OfWhoPullsLentFarMemoryEndsTheCall) {
+TEST(FarKill, OfThePullerEndsTheCall) {
     OtherProcess other("pull");
     const Node node = Node::open("tcp://").value();
     const auto far = std::make_shared<MadeUpFar>(far_bytes);
@@ -75,11 +75,11 @@ TEST(FarKill, OfWhoPullsLentFarMemoryEndsTheCall) {
     EXPECT_EQ(far->ended, far->entered);
 }
 
-TEST(FarKill, OfWhoLendsEndsThePullAndNothingIsStoredAfterIt) {
+TEST(FarKill, OfTheLenderEndsThePullAndNothingIsStoredAfterIt) {
     const Node node = Node::listen("tcp://127.0.0.1:0").value();
     const auto far = std::make_shared<MadeUpFar>(far_bytes);
     far->take_long(50ms);
-    std::promise<std::pair<Errc, bool>> ended;  // and whether no copy was under way then
+    std::promise<std::pair<Errc, bool>> ended;  // and whether no copy was in progress then
     const auto take = [&](Request<Bulk> request) -> Task<Result<std::uint64_t>> {
         const Region local = Region::of_far(far, Access::write).value();
         const auto moved = co_await request->pull(local);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chunks of far memory over a transport that the test plays: their order, their staging buffers, and their ends.
+// Chunks of far memory over a simulated transport: their order, their staging buffers, and how they end.
 #include "far_fixture.hpp"
 #include "unit/bulk/mover_fixture.hpp"
 
@@ -12,14 +12,14 @@ using test::MadeUpFar;
 
 constexpr std::size_t chunk = 1000;
 
-// The clock is the test's, so copies are made at once.
+// On the test's clock, where copies run at once.
 struct FarMoverTest : MoverFixture {
     void open_with(std::size_t bytes, std::uint32_t window = 4) {
         open({.chunk_bytes = chunk, .window = window});
         far = std::make_shared<MadeUpFar>(bytes);
         region = Region::of_far(far, na::Access::read_write).value();
     }
-    // Completes what is posted until nothing is.
+    // Completes posted operations until there are none.
     void finish() {
         while (!port().posted.empty()) {
             port().end_all();
@@ -85,7 +85,7 @@ TEST_F(FarMoverTest, AFailedLoadEndsThePushAndPostsNothingOfIt) {
     EXPECT_EQ(outcome.completions, 1);
 }
 
-TEST_F(FarMoverTest, WhatFindsNoRoomStaysLoadedAndIsPostedLater) {
+TEST_F(FarMoverTest, AChunkWithoutRoomStaysLoadedAndIsPostedLater) {
     open_with(2 * chunk);
     Scattered there(2 * chunk);
     const Lent lent(there.region, {transport});
@@ -102,7 +102,7 @@ TEST_F(FarMoverTest, WhatFindsNoRoomStaysLoadedAndIsPostedLater) {
     EXPECT_EQ(outcome.result, Errc::ok);
 }
 
-TEST_F(FarMoverTest, ACancelDropsWhatIsLoadedAndItsBuffersServeOthers) {
+TEST_F(FarMoverTest, ACancelDropsLoadedChunksAndFreesTheirBuffers) {
     open_with(2 * chunk);
     Scattered there(2 * chunk);
     const Lent lent(there.region, {transport});
@@ -125,7 +125,7 @@ TEST_F(FarMoverTest, ACancelDropsWhatIsLoadedAndItsBuffersServeOthers) {
     EXPECT_EQ(*far->pins, 2) << "the buffers are those of before, and were pinned once";
 }
 
-TEST_F(FarMoverTest, OthersOfThePeerGoOnWithTheBuffersOfWhatIsDropped) {
+TEST_F(FarMoverTest, BuffersOfADroppedTransferServeOthersOfThePeer) {
     open_with(8 * chunk, 16);
     Scattered there(8 * chunk);
     const Lent lent(there.region, {transport});
@@ -144,7 +144,7 @@ TEST_F(FarMoverTest, OthersOfThePeerGoOnWithTheBuffersOfWhatIsDropped) {
     EXPECT_EQ(waiting.result, Errc::ok);
 }
 
-TEST_F(FarMoverTest, WhatHasComeForACanceledPullIsNotStored) {
+TEST_F(FarMoverTest, ArrivedBytesOfACanceledPullAreNotStored) {
     open_with(2 * chunk);
     port().revocable = false;
     Scattered there(2 * chunk);
@@ -184,7 +184,7 @@ TEST_F(FarMoverTest, APeerHoldsHalfOfTheBuffersAndEachHasOne) {
     EXPECT_EQ(third.result, Errc::ok);
 }
 
-TEST_F(FarMoverTest, WhatTheDescriptorCarriesIsStored) {
+TEST_F(FarMoverTest, ContentsOfTheDescriptorAreStored) {
     open_with(100);
     Scattered there(100);
     there.fill(7);
@@ -202,7 +202,7 @@ TEST_F(FarMoverTest, WhatTheDescriptorCarriesIsStored) {
     EXPECT_EQ(failing.result, Errc::io);
 }
 
-TEST_F(FarMoverTest, BlocksOfWhatTheDescriptorCarriesAreStored) {
+TEST_F(FarMoverTest, BlocksOfContentsOfTheDescriptorAreStored) {
     open_with(40);
     Scattered there(100);
     there.fill(7);
@@ -221,12 +221,12 @@ TEST_F(FarMoverTest, BlocksOfWhatTheDescriptorCarriesAreStored) {
     EXPECT_TRUE(support::holds_pattern(ConstBytes(far->memory()).subspan(20), 7, 20));
 }
 
-// The clock is the machine's, so threads make the copies.
+// On the real clock, where threads make the copies.
 struct FarMoverOnThreads : FarMoverTest {
     FarMoverOnThreads() { transport->clock_ = nullptr; }
 };
 
-TEST_F(FarMoverOnThreads, WhatIsLoadedForACanceledPushIsNotPosted) {
+TEST_F(FarMoverOnThreads, ALoadedChunkOfACanceledPushIsNotPosted) {
     open_with(4 * chunk);
     far->take_long(std::chrono::milliseconds(50));
     Scattered there(4 * chunk);

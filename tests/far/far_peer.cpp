@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The other process of far_kill_test.cpp, which kills it. `far_peer pull`: pulls what it is lent, and says its address.
-// `far_peer lend ADDRESS`: lends memory to a call there.
+// The process that far_kill_test.cpp kills. `far_peer pull`: prints its address, and pulls what is lent to it.
+// `far_peer lend ADDRESS`: lends memory to a call at that address.
 #include <cinnabar/cinnabar.hpp>
 
 #include <cstdio>

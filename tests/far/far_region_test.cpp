@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Regions of files and of other far memory, without a network: how they are made, refused, cut, joined and copied.
+// Regions of files and of other far memory, without a network: how they are made, refused, sliced, joined and copied.
 #include "far_fixture.hpp"
 #include "support/os_limits.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 using test::MadeUpFar;
 using test::PatternFile;
 
-// Of tests/crash/faults.cpp, which is a part of this program: from now on each read and write of a file fails.
+// From now on each read and write of a file fails. Uses tests/crash/faults.cpp, which is linked into this program.
 class DiskFails {
   public:
     DiskFails() { std::ofstream{switch_file()}; }
@@ -42,7 +42,7 @@ Errc refusal(int fd, std::uint64_t offset, std::uint64_t bytes, na::Access acces
     return Region::of_file(fd, offset, bytes, access).code();
 }
 
-TEST(FileRegion, IsRefusedWhereItCouldNotBeMoved) {
+TEST(FileRegion, IsRefusedIfItCannotBeMoved) {
     const PatternFile file(100);
     EXPECT_EQ(refusal(file.fd(), 0, 0, na::Access::read), Errc::invalid_argument);
     EXPECT_EQ(refusal(file.fd(), 1, 100, na::Access::read), Errc::invalid_argument) << "longer than the file";
@@ -192,7 +192,7 @@ TEST_F(LenderTest, AKeyIsGoodForItsWindowAndAccessOnly) {
     EXPECT_EQ(lend.revoke(), Errc::ok);
 }
 
-TEST_F(LenderTest, TakingItBackStopsWhatRunsAndIsOverWithTheLast) {
+TEST_F(LenderTest, TakingALeaseBackStopsItsTransfersAndEndsWithTheLast) {
     ASSERT_EQ(lend.grant(region, na::Access::read_write, lender), Errc::ok);
     const std::uint64_t known = key();
     FarLender::Use one = use();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files and other far memory that nodes lend to calls, pull into and push from, over each transport that needs no
-// device.
+// Files and other far memory that nodes lend, pull and push, over each transport that needs no device.
 #include "far_fixture.hpp"
 #include "remote/remote_fixture.hpp"
 
@@ -81,7 +80,7 @@ TEST_P(FileBulk, lists_of_memory_and_files_move_both_ways) {
     EXPECT_TRUE(support::holds_pattern(ConstBytes(there).subspan(1000 + middle.size()), 3, 5));
 }
 
-TEST_P(FileBulk, what_travels_in_the_call_is_stored) {
+TEST_P(FileBulk, contents_of_the_call_are_stored) {
     const PatternFile to(10);
     std::vector<std::byte> few(100, std::byte{9});
     serve(bulk::Direction::pull, to.region(0, 100, Access::write));
@@ -114,10 +113,10 @@ TEST_P(FileBulk, a_failing_copy_tells_its_own_code_and_the_systems) {
     EXPECT_LE(moved_, 3 * 512 * 1024u);
 }
 
-// Where the clock is real: on the simulator's, copies are made at once.
+// On a real clock: on the simulator's, copies run at once.
 class SlowCopies : public FileBulk {};
 
-// A copy that has begun is waited for: what the call lent is not touched once it has ended.
+// The call waits for a copy that has started, and the lent memory is not touched after the call has ended.
 TEST_P(SlowCopies, lent_far_memory_is_fenced_when_the_call_ends_early) {
     const auto far = std::make_shared<MadeUpFar>(4 * mib);
     far->take_long(100ms);
@@ -197,7 +196,7 @@ TEST_P(FileBulk, it_is_not_shared_by_tokens) {
     EXPECT_EQ(hl::share_bytes(nodes_.owner, file.region(0, 100), Access::read).code(), Errc::unsupported);
 }
 
-// Over each that moves memory in its own manner.
+// One transport for each way of moving memory.
 std::vector<Way> far_ways() {
     std::vector<Way> some;
     for (const Way& way : remote_ways()) {

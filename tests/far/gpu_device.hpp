@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory for the checks, by the driver that is here: the real one, or the made-up one that a test is linked to.
+// Device memory for the checks, by whichever driver is present: the real one, or the simulated one that a test is
+// linked to.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of a device, lent, pulled, pushed and mixed with other memory. `./dev test-gpu` runs it on a real one and
-// prints what it measures; the tests run it on a made-up one.
+// Device memory that is lent, pulled, pushed and joined with other memory. `./dev test-gpu` runs it on a real device
+// and prints what it measures; the tests run it on a simulated one.
 #include "far_fixture.hpp"
 #include "gpu_device.hpp"
 #include "integration/ways.hpp"
@@ -84,7 +84,7 @@ TEST_P(GpuTest, host_file_and_device_memory_are_one_list) {
     EXPECT_TRUE(support::holds_pattern(ConstBytes(there).subspan(1000 + mib), 5));
 }
 
-// How fast that is it prints, for `./dev test-gpu`.
+// Prints the rate, for `./dev test-gpu`.
 TEST_P(GpuTest, memory_is_pulled_into_the_device_again_and_again) {
     GpuMemory device(gpu_, 64 * mib);
     std::vector<std::byte> host(device.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules of who may do what below a server's root: as text, and of a server whose clients prove keys.
-#include "session/account.hpp"
+// Rules that say who may do what below a server's root: as text, and for clients that prove keys.
+#include "session/client_quota.hpp"
 #include "support/content.hpp"
 #include "support/test_key.hpp"
 
@@ -101,7 +101,7 @@ TEST(AccessRules, GiveQuotas) {
     EXPECT_EQ(policy->quota_of(by_user(0)), nullptr);
 }
 
-TEST(AccessRules, WhatIsNoneIsToldWithItsLine) {
+TEST(AccessRules, AnErrorNamesTheLineThatIsNotARule) {
     const auto told = [](const std::string& line) {
         auto policy = AccessPolicy::parse("# one\n" + line + "\n");
         EXPECT_EQ(policy.code(), Errc::invalid_argument) << line;
@@ -150,7 +150,7 @@ TEST(AccessRules, AFileThatOthersCanWriteIsRefused) {
     EXPECT_EQ(AccessPolicy::load(folder.at("none")).code(), Errc::not_found);
 }
 
-TEST(Accounts, AClientIsWhoItHasProvenToBe) {
+TEST(Accounts, AClientIsItsProvenIdentity) {
     EXPECT_EQ(client_name(by_key("ann")), "key:ann");
     EXPECT_EQ(client_name(by_user(1000)), "uid:1000");
     EXPECT_EQ(client_name(na::Addr::of_connection("tcp", 0, 0, 7, false, "tcp://10.0.0.5:41234")), "10.0.0.5");
@@ -221,7 +221,7 @@ TEST_F(PolicyServerTest, EachClientHasItsRightsAndIsToldTheRule) {
     EXPECT_EQ(hl::sync_wait(ann->client.make_link("ann/l", "../pub", {})).code(), Errc::permission);
 }
 
-TEST_F(PolicyServerTest, WhomNoRuleAllowsAnythingCannotLogIn) {
+TEST_F(PolicyServerTest, AClientThatNoRuleAllowsCannotLogIn) {
     begin("own allow key:ann all /\nnot deny key:bob all /\n");
     const auto bob = guest("bob");
     EXPECT_EQ(bob->opened.code(), Errc::permission);

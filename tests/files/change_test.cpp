@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that replace an older version: only the blocks that changed are sent, whichever way the file moves.
+// Files that replace an older version: only the changed blocks are sent, in every direction.
 #include "file/blocks.hpp"
 #include "file/journal.hpp"
 #include "session/protocol.hpp"
@@ -36,7 +36,7 @@ using support::pattern;
 constexpr std::uint64_t one_block = compared_block_bytes;
 constexpr std::uint64_t changed_window = 4 * one_block;
 
-TEST(Blocks, WhatIsTheSameOnBothSidesIsLeftOut) {
+TEST(Blocks, EqualBlocksAreNotSent) {
     const auto old = pattern(4 * one_block);
     auto changed = old;
     changed[0] ^= 1;
@@ -52,7 +52,7 @@ TEST(Blocks, WhatIsTheSameOnBothSidesIsLeftOut) {
     EXPECT_EQ(changed_ranges({}, theirs, 4 * one_block), (std::vector<ByteRange>{{0, 4 * one_block}}));
 }
 
-TEST(Blocks, ABlockThatIsNotAllThereIsNot) {
+TEST(Blocks, AnIncompleteBlockHasNoChecksum) {
     const auto text = pattern(2 * one_block + 7);
     const auto all = block_checksums(as_bytes(text), text.size());
     ASSERT_EQ(all.size(), 3u) << "the last one_block of a changed_window is as short as it is";
@@ -72,13 +72,13 @@ std::ostream& operator<<(std::ostream& out, How how) {
     return out << names[static_cast<std::size_t>(how)];
 }
 
-// The new version lies in `new/a` and the old one in `old/a`, on whichever side they are.
+// The new version is `new/a` and the old one `old/a`, on whichever side they are.
 struct ChangeTest : testing::TestWithParam<How> {
     Folder folder;
     ServerOptions options;
-    ServerHooks hooks;  // of the server that has the old version
+    ServerHooks hooks;  // of the server with the old version
     std::unique_ptr<Server> server;
-    std::unique_ptr<Server> other;  // of a copy: has the new version
+    std::unique_ptr<Server> other;  // for a copy: has the new version
     std::optional<hl::Node> there;
     std::optional<hl::Node> there_too;
     std::optional<hl::Node> here;
@@ -103,7 +103,7 @@ struct ChangeTest : testing::TestWithParam<How> {
     void serve(std::unique_ptr<Server>& at, std::optional<hl::Node>& node, const std::string& root,
                const ServerHooks& with) {
         at = Server::make(Root::serve(folder.at(root)).value(), std::nullopt, options, with).value();
-        node = hl::Node::listen("shm://").value();  // where the own user may have it connect to another server
+        node = hl::Node::listen("shm://").value();  // over shm the same user may make it connect to another server
         ASSERT_TRUE(at->serve_on(*node).ok());
     }
     void log_in() {
@@ -165,7 +165,7 @@ TEST_P(ChangeTest, OnlyTheBlocksThatChangedAreSent) {
     expect_moved(move(), 4 * one_block);
 }
 
-TEST_P(ChangeTest, OfAFileThatIsTheSameNothingIsSent) {
+TEST_P(ChangeTest, NothingIsSentOfAnEqualFile) {
     begin(old);
     expect_moved(move(), 0);
 }
@@ -181,7 +181,7 @@ TEST_P(ChangeTest, AFileThatWasCutSendsNothing) {
     expect_moved(move(), 0);
 }
 
-TEST_P(ChangeTest, AFileThatIsAnotherOneSendsAll) {
+TEST_P(ChangeTest, ADifferentFileIsSentWhole) {
     begin(pattern(120 * one_block + 3, 5));
     expect_moved(move(), 120 * one_block + 3);
 }
@@ -204,8 +204,8 @@ TEST_P(ChangeTest, HolesAreNeitherSentNorTakenFromTheOldOne) {
     EXPECT_LT(static_cast<std::uint64_t>(status.st_blocks) * 512, 20 * one_block);
 }
 
-// What was put in place before the end is in the staged file, not in the older version.
-TEST_P(ChangeTest, AnInterruptedOneLeavesTheOldOneAndGoesOn) {
+// What was written before the interruption is in the staged file, not in the older version.
+TEST_P(ChangeTest, AnInterruptedSaveLeavesTheOldFileAndContinues) {
     auto fresh = old;
     for (std::uint64_t at = 0; at < fresh.size(); at += 10 * one_block) fresh[at] ^= 1;
     begin(fresh);
@@ -231,7 +231,7 @@ TEST_P(ChangeTest, AnInterruptedOneLeavesTheOldOneAndGoesOn) {
     EXPECT_EQ(again->had_bytes + again->sent_bytes, fresh.size());
 }
 
-// Somebody writes to the older version meanwhile: what was compared is what is written.
+// Somebody writes to the older version meanwhile: the bytes that were compared are the ones written.
 TEST_P(ChangeTest, AnOlderVersionThatChangesMeanwhileDoesNoHarm) {
     auto fresh = old;
     fresh[5 * one_block] ^= 1;
@@ -245,10 +245,10 @@ TEST_P(ChangeTest, AnOlderVersionThatChangesMeanwhileDoesNoHarm) {
     EXPECT_TRUE(folder.get("old/a") == fresh);
 }
 
-// Not of a fetch, whose old one is the client's own.
+// Not for a fetch, where the client has the old version.
 struct ChangeOnAServer : ChangeTest {};
 
-TEST_P(ChangeOnAServer, WhoMayNotFetchTheOldOneSendsAll) {
+TEST_P(ChangeOnAServer, AClientThatMayNotFetchTheOldFileSendsAll) {
     hooks.may_access = [](const AccessRequest& access) -> Result<void> {
         if (access.kind != AccessRequest::Kind::fetch) return {};
         return Error{Errc::permission, "not yours"};
@@ -260,7 +260,7 @@ TEST_P(ChangeOnAServer, WhoMayNotFetchTheOldOneSendsAll) {
 INSTANTIATE_TEST_SUITE_P(By, ChangeOnAServer, testing::Values(How::pull, How::push, How::copy),
                          testing::PrintToStringParamName());
 
-// A server that says that it has more than it was offered.
+// A server that claims to have more than was offered.
 struct LyingServer : testing::Test {
     Folder folder;
     hl::Node there = hl::Node::listen("tcp://127.0.0.1:0").value();

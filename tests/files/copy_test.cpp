@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that go from one server straight to another: what arrives, what each server allows, and what becomes of a copy
-// that ends early.
+// Files copied directly between two servers: what arrives, what each server allows, and what is left of a copy that
+// ends early.
 #include "session/protocol.hpp"
 #include "session/remote_error.hpp"
 #include "session/seal.hpp"
@@ -73,7 +73,7 @@ struct Party {
     }
 };
 
-// By which transports the two servers are called. Both listen on both of the mixed ones.
+// The transports to the two servers. In the mixed cases both listen on both.
 struct Between {
     std::string name;
     std::string from;
@@ -104,7 +104,7 @@ struct CopyTest : testing::TestWithParam<Between> {
         b.begin(listen_on(GetParam()));
         log_in(a.endpoint(GetParam().from), b.endpoint(GetParam().to));
     }
-    // Both sessions on one node.
+    // Both sessions belong to one node.
     void log_in(const std::string& at_a, const std::string& at_b) {
         here = hl::Node::open({"tcp://", "shm://"}, {.progress_thread = false}).value();
         from.emplace(*here, here->lookup(at_a).value(), a.key ? &key : nullptr);
@@ -193,10 +193,10 @@ TEST_P(CopyTest, WhatIsThereIsKeptOrReplacedAndWhatIsMissingIsTold) {
     const std::string missing = "missing";
     const auto copied = hl::sync_wait(copy(*from, missing, *to, as, {.existing = Existing::replace}));
     EXPECT_EQ(copied.code(), Errc::not_found);
-    EXPECT_NE(copied.error().message().find("copied from"), std::string::npos) << copied.error().message();
+    EXPECT_NE(copied.error().message().find("the source server"), std::string::npos) << copied.error().message();
 }
 
-// As of a commit whose answer got lost.
+// As if the answer to a commit got lost.
 TEST_P(CopyTest, ASecondAttemptFindsThatTheFirstOneWasDone) {
     begin();
     ASSERT_TRUE(copy_all().ok());
@@ -236,7 +236,7 @@ TEST_P(CopyTest, AFileThatChangesMeanwhileIsNotSaved) {
         if (!std::exchange(changed, true)) std::ofstream(a.root / "x", std::ios::app) << "more";
     }));
     EXPECT_EQ(copied.code(), Errc::bad_checksum);
-    EXPECT_NE(copied.error().message().find("copied from"), std::string::npos) << copied.error().message();
+    EXPECT_NE(copied.error().message().find("the source server"), std::string::npos) << copied.error().message();
     EXPECT_TRUE(nothing_at_b());
 }
 
@@ -298,7 +298,7 @@ TEST_P(CopyTcp, AServerThatTheOtherOneCannotReachIsTold) {
     log_in(a.endpoint("shm"), b.endpoint("tcp"));
     const auto copied = copy_all();
     EXPECT_EQ(copied.code(), Errc::unreachable);
-    EXPECT_NE(copied.error().message().find("copied to"), std::string::npos) << copied.error().message();
+    EXPECT_NE(copied.error().message().find("the destination server"), std::string::npos) << copied.error().message();
     EXPECT_TRUE(nothing_at_b());
 }
 
@@ -325,7 +325,7 @@ TEST_P(CopyShm, TheOwnUserNeedsNoKey) {
     EXPECT_TRUE(folder.get("b/y") == content);
 }
 
-// A conductor that does not keep to the protocol: it hands on what it is lent as the window that it likes.
+// A client that breaks the protocol: it passes lent memory on as whichever window it likes.
 struct RudeConductor : CopyTest {
     Party c{folder.path() / "c", true};
     struct Session {
@@ -438,7 +438,7 @@ TEST_P(RudeConductor, OnlyWindowsOfTheFileAreLentAndEachOnce) {
     here.reset();
 }
 
-// A server that lends what it was not asked for.
+// A server that lends memory that was not requested.
 struct RudeLender : CopyTest {
     std::vector<std::byte> memory = std::vector<std::byte>(copied_window);
     hl::Node rude = hl::Node::listen("tcp://127.0.0.1:0").value();
@@ -475,7 +475,7 @@ struct RudeLender : CopyTest {
 INSTANTIATE_TEST_SUITE_P(Over, RudeLender, testing::Values(Between{"tcp", "tcp", "tcp"}),
                          [](const auto& each) { return each.param.name; });
 
-TEST_P(RudeLender, WhatItWasNotAskedForEndsTheFile) {
+TEST_P(RudeLender, AWindowThatWasNotRequestedEndsTheFile) {
     const auto copied = copy_from_it([this](hl::Request<LendIn> request) -> hl::Task<Result<LendOut>> {
         const std::uint64_t elsewhere = 7 * copied_window;
         co_await have_taken(request.node(), request.source(), elsewhere, copied_window);
@@ -505,14 +505,14 @@ TEST_P(RudeLender, AHoleInAFileWithoutHolesEndsIt) {
     EXPECT_TRUE(nothing_at_b());
 }
 
-// The checksum of what it read is not that of what it lent.
+// The checksum does not match the bytes that it lent.
 TEST_P(RudeLender, OtherBytesThanItsChecksumSaysAreNotSaved) {
     const auto copied = copy_from_it([this](hl::Request<LendIn> request) -> hl::Task<Result<LendOut>> {
         co_await have_taken(request.node(), request.source(), request->offset, copied_window);
         co_return LendOut{};
     });
     EXPECT_EQ(copied.code(), Errc::bad_checksum);
-    EXPECT_NE(copied.error().message().find("copied to"), std::string::npos) << copied.error().message();
+    EXPECT_NE(copied.error().message().find("the destination server"), std::string::npos) << copied.error().message();
     EXPECT_TRUE(nothing_at_b());
 }
 

@@ -40,8 +40,8 @@ TEST_F(GateTest, TheRightKeyGetsAProofAndAToken) {
     EXPECT_TRUE(gate.hold(out.token, ann).ok());
 }
 
-// By tcps, where the transport has seen to it.
-TEST_F(GateTest, WhoHasProvenThemselvesProveNoKeyAgain) {
+// Over tcps, where the transport has checked the identity.
+TEST_F(GateTest, AProvenConnectionNeedsNoKey) {
     Gate gate(key(), limits, clock);
     const na::Addr proven = na::Addr::of_connection("tcps", 0, 0, 333, false, {}, {},
                                                     na::ProvenIdentity{na::ProvenIdentity::By::key, "ann"});

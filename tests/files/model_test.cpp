@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random commands of a client against a server, and against a tree in memory: both answer the same, and in the end both
-// hold the same. CINNABAR_SEEDS says how many walks there are.
+// Runs random commands against a server and against a tree in memory: both must give the same answers, and in the end
+// have the same contents. CINNABAR_SEEDS sets the number of walks.
 #include "model_tree.hpp"
 #include "support/content.hpp"
 #include "support/seeds.hpp"
@@ -38,7 +38,7 @@ using test::ThingPtr;
 
 constexpr std::size_t window_bytes = 64u << 10;
 
-// Both sides, whose nodes are kept for all walks.
+// The server and the model; the nodes are reused for all walks.
 class Both {
   public:
     Both() {
@@ -54,7 +54,7 @@ class Both {
     [[nodiscard]] Client& client() { return *client_; }
     [[nodiscard]] const support::Folder& folder() const { return folder_; }
     [[nodiscard]] bool keeps_attributes() const { return keeps_attributes_; }
-    // How often a command was done, and how often it was refused.
+    // How often a command succeeded, and how often it was refused.
     struct Count {
         unsigned done = 0;
         unsigned refused = 0;
@@ -96,7 +96,7 @@ mode_t umask_here() {
     return mask;
 }
 
-// One walk: commands, each of which is compared.
+// One walk: a sequence of commands, each compared.
 class ModelWalk {
   public:
     ModelWalk(Both& both, std::uint64_t seed) : both_(both), random_(seed), into_(Root::open(into_folder()).value()) {}
@@ -113,7 +113,7 @@ class ModelWalk {
     static Errc code_of(const Result<T>& result) {
         return result.ok() ? Errc::ok : result.code();
     }
-    // What was done, for whoever reads a failure.
+    // Logs the command for the message of a failure.
     testing::AssertionResult agree(Errc served, Errc expected, const std::string& what) {
         auto& count = both_.counts[what.substr(0, what.find(' '))];
         ++(expected == Errc::ok ? count.done : count.refused);
@@ -132,7 +132,7 @@ class ModelWalk {
         if (random_.chance(30)) return bad_name();
         std::string name = leaf();
         auto parent = model_.root();
-        // Often down into what there is.
+        // Often descends into existing folders.
         while (random_.below(3) != 0 && std::count(name.begin(), name.end(), '/') < 4) {
             if (!parent->names.empty() && random_.below(4) != 0) {
                 auto chosen = parent->names.begin();
@@ -176,7 +176,7 @@ class ModelWalk {
         made.modified_ns = static_cast<std::uint32_t>(random_.below(1'000'000'000));
         return made;
     }
-    // A file here, as it is to be on the server; its path is added.
+    // Creates a local file with the content to save, and sets its path.
     ThingPtr make_source(const SaveMode& mode, std::size_t bytes, const std::string& path) {
         auto file = std::make_shared<Thing>();
         file->kind = EntryKind::file;
@@ -258,7 +258,7 @@ class ModelWalk {
         if (!saved) return;
         EXPECT_EQ(saved->bytes, file->content.size());
     }
-    // Into one folder, over which no link leads: what one file replaces is on the way of no other one.
+    // All into one folder that no link leads into, so that files do not replace each other's folders.
     void save_pack() {
         const auto folder = plain_folder({}, model_.root());
         SaveMode mode = save_mode();
@@ -311,7 +311,7 @@ class ModelWalk {
         const bool replace = random_.chance(2);
         const auto made =
             hl::sync_wait(both_.client().make_hard_link(name, of, replace ? Existing::replace : Existing::keep));
-        // Names that are too long are refused before anything is looked at, then what it is to be a name of is.
+        // Too long names are refused first; then the file that gets the new name is looked up.
         const bool too_long = std::max(name.size(), of.size()) > name_bytes_max;
         Errc expected = too_long ? Errc::too_large : ModelTree::check(of);
         ThingPtr file;
@@ -421,7 +421,7 @@ class ModelWalk {
             compare(entry, name + "/" + entry.name, *found->second);
         }
     }
-    // All of it, the contents from the disk itself, and which names are of one file.
+    // Compares everything, contents as read from disk, and which names belong to the same file.
     void compare_folder(const std::string& name, const Thing& folder) {
         const auto listed = hl::sync_wait(both_.client().list(name));
         ASSERT_TRUE(listed.ok()) << printable(name) << ": " << listed.error().message();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a root should hold, in memory: a tree with links and several names of one file, whose paths are resolved as the
-// service documents it. Every answer is what the service should answer.
+// A model of a server's root, in memory: a tree with links and files with several names, whose paths are resolved as
+// documented. Its answers are those that the service should give.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -21,26 +21,26 @@ struct Thing {
     std::string content;  // of a file
     std::string target;   // of a link
     std::uint32_t mode = 0;
-    std::optional<std::pair<std::int64_t, std::uint32_t>> modified;  // nothing: when it was made
+    std::optional<std::pair<std::int64_t, std::uint32_t>> modified;  // unset: the time of creation
     bool checked = false;                                            // it was saved with a checksum
-    std::map<std::string, std::shared_ptr<Thing>> names;             // of a folder
+    std::map<std::string, std::shared_ptr<Thing>> names;             // entries of a folder
 };
 using ThingPtr = std::shared_ptr<Thing>;
 
 class ModelTree {
   public:
-    // The code that the service should answer for anything with that name; ok: the name can be.
+    // The error that the service should return for any entry with that name; ok: the name is valid.
     [[nodiscard]] static Errc check(std::string_view name);
 
-    // Puts a file or a link where the name leads to.
+    // Puts a file or a link at the place that the name resolves to.
     Errc put(std::string_view name, ThingPtr thing, bool replace);
     Errc make_folder(std::string_view name);
     Errc remove(std::string_view name);
 
-    // Links on the way are followed, and with `follow` the last one, too.
+    // Follows links on the way and, with `follow`, also the last one.
     [[nodiscard]] std::pair<Errc, ThingPtr> find(std::string_view name, bool follow) const;
 
-    // A file that is to get a further name. invalid_argument: it is none.
+    // A file that is to get another name. invalid_argument: it is not a file.
     [[nodiscard]] std::pair<Errc, ThingPtr> find_for_link(std::string_view name) const;
 
     [[nodiscard]] const ThingPtr& root() const noexcept { return root_; }

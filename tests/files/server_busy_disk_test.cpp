@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits for the disk, and the loop that does not.
+// Windows wait for the disk, and the loop does not.
 #include "file/checksum.hpp"
 #include "server_fixture.hpp"
 
@@ -11,7 +11,7 @@
 namespace cinnabar::files {
 namespace {
 
-// A server whose only disk thread is kept by a commit, so that windows stay where they wait for it.
+// A server whose only disk thread is busy with a commit, so that windows have to wait.
 struct BusyDiskTest : ServerTest {
     static constexpr std::size_t window = 4096;
     std::atomic<bool> busy = false;
@@ -55,7 +55,7 @@ struct BusyDiskTest : ServerTest {
         call(commit_rpc, commit);
         ASSERT_TRUE(wait_until([this] { return busy.load(); }));
     }
-    // Of the window at `offset`, for either direction.
+    // A call for the window at `offset`, in either direction.
     template <typename Out, typename In>
     void move_window(hl::Rpc<Out(In)> rpc, std::uint64_t file, std::uint64_t offset) {
         In in;
@@ -93,7 +93,7 @@ TEST_F(BusyDiskTest, AWindowThatIsReadTwiceEndsItsFile) {
     EXPECT_TRUE(wait_until([this] { return outcomes.size() >= 5; })) << "the one that was at work, and the commit";
 }
 
-// It looks at the file once more, on a disk thread as all such work.
+// It looks at the file again, on a disk thread.
 TEST_F(BusyDiskTest, AFinishWaitsForTheDiskAndTheLoopDoesNot) {
     (void)folder.put("a", support::pattern(window));
     begin();

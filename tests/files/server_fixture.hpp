@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server of the save service, and a client that does not keep to the protocol.
+// The server of the save service, and a client that can break the protocol.
 #pragma once
 
 #include "session/protocol.hpp"

@@ -8,7 +8,7 @@
 namespace cinnabar::files {
 namespace {
 
-// A client whose packs are not what they should be.
+// A client whose packs are malformed.
 struct HandmadePackTest : ServerTest {
     std::vector<std::byte> content = std::vector<std::byte>(1 << 20);
     PackIn pack_of(std::vector<std::string> names, std::uint64_t bytes_each) const {

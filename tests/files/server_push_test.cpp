@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client that is asked to fill buffers of the server, and does as it likes.
+// A client that is asked to fill buffers of the server, and misbehaves.
 #include "server_fixture.hpp"
 
 #include <cinnabar/files/client.hpp>

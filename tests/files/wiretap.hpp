@@ -47,7 +47,7 @@ class Wiretap {
 
     // Where the client goes in place of the server.
     [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
-    // How many bytes went either way.
+    // Bytes that passed, both directions together.
     [[nodiscard]] std::uint64_t passed() const { return passed_.load(); }
     // Says all that was heard on the first connection, piece by piece; what is answered is read and dropped. The
     // connection stays as long as this.

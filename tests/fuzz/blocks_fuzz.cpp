@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of blocks: what is taken stays below its end and its bounds, costs no more memory than its bytes allow, and
-// comes back as it was.
+// Lists of blocks: an accepted list stays within its end and its limits, takes memory in proportion to its bytes, and
+// encodes to the same bytes again.
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/bulk/blocks.hpp>
 
@@ -11,7 +11,7 @@ using bulk::Blocks;
 
 namespace {
 
-// The first pieces of a list, which may be of very many.
+// Walks the first pieces; a list may have very many.
 void walk(const Blocks& blocks) {
     constexpr int pieces_max = 4096;
     bulk::BlockWalk walk(blocks);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What members of a group send each other: the first byte picks a kind of bytes, the rest is its payload. What is taken
-// encodes to the same again; and a member that is told it keeps its own rank and life, or says that it is displaced,
-// keeps no more members than its options allow, and answers with no more than it may.
+// Messages between members of a group: the first byte picks the kind, the rest is its payload. An accepted message
+// encodes to the same bytes again. A member that receives it keeps its own rank and life, or says that it is displaced;
+// it stores no more members than its options allow, and sends no more than it may.
 #include "swim/swim.hpp"
 #include "tree.hpp"
 #include "wire.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The heads of journals, as a server finds them beside the unfinished files of an earlier one. The checksum would
-// refuse almost all of what a fuzzer makes, so it is repaired first. What is taken is a head that encodes to the same.
+// Heads of journals, as a server finds them next to unfinished files of an earlier run. The checksum would reject
+// almost all inputs of a fuzzer, so it is repaired first. An accepted head encodes to the same bytes again.
 #include "file/journal.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -31,7 +31,7 @@ void try_head(ConstBytes in) {
     CINNABAR_ASSERT(again->head.final_mode == head.final_mode);
 }
 
-// The same with a checksum that fits, where there is room for one.
+// Replaces the checksum by the right one, if there is room for one.
 void repair(std::vector<std::byte>& bytes) {
     if (bytes.size() < name_at) return;
     std::uint32_t name_bytes = 0;

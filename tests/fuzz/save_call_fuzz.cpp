@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls and answers of the save service: the first byte picks one, the rest is its payload. What is taken encodes to
-// the same again; a call that one side signs is what the other side accepts, and accepts once; and what is looked at
-// before a seal is holds what it says of packs, names and attributes.
+// Calls and answers of the save service: the first byte picks one, the rest is its payload. An accepted one encodes to
+// the same bytes again. A call that one side signs is accepted by the other, exactly once. What is checked before the
+// seal is correct about packs, names and attributes.
 #include "session/client_session.hpp"
 #include "session/pack.hpp"
 #include "session/protocol.hpp"
@@ -22,7 +22,7 @@ using namespace cinnabar::files;
 
 namespace {
 
-// Memory is lent by a call that is made, so it is encoded nowhere else.
+// Memory is only lent by real calls, so it is not encoded here.
 template <class T>
 bool lends(const T& value) {
     if constexpr (requires { value.window; }) return !value.window.empty();
@@ -115,7 +115,7 @@ void try_call(ConstBytes in) {
     try_parts(call);
     Seals here = seals();
     Seals there = seals();
-    CINNABAR_ASSERT(!there.check(call));  // nobody has signed it
+    CINNABAR_ASSERT(!there.check(call));  // it is not signed
     here.stamp(call);
     CINNABAR_ASSERT(there.check(call));
     CINNABAR_ASSERT(!there.check(call));  // a replay

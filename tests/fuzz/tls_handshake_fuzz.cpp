@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes to an open tcps port, and what a server answers a dial. The first byte says what the rest is:
-//   0  bytes that come to a side that accepts, until the other side hangs up
-//   1  bytes that come to a side that dials
-//   2  changes of a handshake between two sides that share a key: three bytes each, where in what passes and what is
-//      added there
-// Nobody is proven who has no key: what comes of raw bytes is an error. A handshake of which nothing was changed is
-// done; one that is done on both sides, since only what is not covered was changed (the version in the header of a
-// record), is that of the key.
+// What arrives at an open tcps port, and what a server answers to a dial. The first byte says what the rest is:
+//     0  bytes that arrive at the accepting side, until the other side hangs up
+//     1  bytes that arrive at the dialling side
+//     2  changes to a handshake between two sides that share a key: three bytes each, the position in the traffic and
+//        the value added there
+// A peer without a key is never accepted: raw bytes end in an error. A handshake without changes succeeds. If one with
+// changes succeeds on both sides, because only unprotected bytes were changed (the version in a record's header), it
+// has the identity of the key.
 #include "tls/guards.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -41,7 +41,7 @@ Pair connected() {
     return {UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
-// In memory, so that nothing is left behind.
+// In memory, so that no file is left behind.
 std::string key_file() {
     constexpr std::string_view line = "tests:000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
     static const UniqueFd file(::memfd_create("key", MFD_CLOEXEC));
@@ -52,7 +52,7 @@ std::string key_file() {
 
 const TlsGuards& guards() {
     static const std::shared_ptr<const TlsGuards> made = [] {
-        set_log_sink([](const LogLine&, void*) {}, nullptr);  // each input is a fault that somebody is told of
+        set_log_sink([](const LogLine&, void*) {}, nullptr);  // each input causes a log line
         na::TlsOptions options;
         options.key_file = key_file();
         auto loaded = TlsGuards::make(options, 1u << 20);
@@ -67,7 +67,7 @@ const na::Addr& somewhere() {
     return addr;
 }
 
-// One side of a connection, and what the way has of it.
+// One side of a connection, and its bytes on the way.
 struct Side {
     Pair way = connected();
     na::Stream stream;

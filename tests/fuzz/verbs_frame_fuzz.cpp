@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes from a peer over RDMA: the first byte picks the greeting, the header of a message, or a lease's key, as it
-// came or with its checksum put right. What is taken keeps the limits that sessions rely on, and encodes to something
-// that is taken as the same; a place that is found lies in a segment.
+// Data from a peer over RDMA: the first byte picks the greeting, the header of a message, or the key of a lease, either
+// unchanged or with a repaired checksum. Accepted data respects the limits that sessions rely on, and encodes to bytes
+// that decode to the same; a position that is found lies inside a segment.
 #include "credits.hpp"
 #include "greeting.hpp"
 #include "lease_key.hpp"

@@ -20,7 +20,7 @@ using group::Group;
 using group::Rank;
 using group::Source;
 
-// A node and the member that it becomes, or why it does not.
+// A node and the member that it becomes, or the error.
 struct Started {
     Node node;
     Result<Group> group;
@@ -52,7 +52,7 @@ TEST(bootstrap, members_meet_in_a_folder_and_pass_by_what_is_left_there) {
         ASSERT_TRUE(own);
         EXPECT_EQ(own->address.to_string(), members[rank].node.self_addr().to_string());
     }
-    // One that is started again finds the roster.
+    // A restarted member finds the roster.
     members.pop_back();
     Started again = start({"folder:" + place.path().string(), 3, 4, "now"}).get();
     ASSERT_TRUE(again.group.ok()) << again.group.error().message();

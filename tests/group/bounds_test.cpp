@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process keeps for its own readers and tasks has limits, too.
+// Limits of what a process stores for its own readers and tasks.
 #include "arrivals.hpp"
 #include "event_queue.hpp"
 

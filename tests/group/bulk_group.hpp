@@ -18,8 +18,8 @@ using group::Rank;
 using group::Tree;
 using Memory = std::vector<std::byte>;
 
-inline constexpr Rpc<void(std::uint64_t)> load{"test.load"};    // receives, and keeps it under the argument
-inline constexpr Rpc<void(std::uint64_t)> store{"test.store"};  // sends the pattern of the argument and the rank
+inline constexpr Rpc<void(std::uint64_t)> load{"test.load"};    // receives, and stores the bytes under the argument
+inline constexpr Rpc<void(std::uint64_t)> store{"test.store"};  // sends the pattern of argument and rank
 
 inline std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t seed) {
     std::vector<std::byte> memory(bytes);
@@ -27,7 +27,7 @@ inline std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t seed) {
     return memory;
 }
 
-// What one member has received in its calls.
+// What one member has received.
 struct Received {
     std::map<std::uint64_t, std::vector<std::byte>> memory;  // by argument
     std::map<std::uint64_t, Result<void>> outcome;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random bulk calls, all from one seed, while connections break, members die, lines are cut, and calls are canceled at
-// any moment. Whose call succeeded has the right bytes, and no memory changes once its call has ended.
+// Random bulk calls from one seed, while connections break, members die, lines are cut, and calls are canceled at any
+// moment. If a call succeeded, its bytes are right, and no memory changes after its call has ended.
 #include "bulk_group.hpp"
 #include "support/seeds.hpp"
 
@@ -18,7 +18,7 @@ inline constexpr Rpc<void(std::uint64_t)> storm_load{"test.storm_load"};
 constexpr std::byte after_receiving{0xee};
 constexpr std::byte after_calling{0xdd};
 
-// One call, at its caller.
+// The outcome of one call, at its caller.
 struct BulkOutcome {
     Memory memory;
     std::optional<group::Reached> reached;
@@ -42,7 +42,7 @@ bool all_are(const Memory& memory, std::byte value) {
     return std::all_of(memory.begin(), memory.end(), [value](std::byte each) { return each == value; });
 }
 
-// Bytes of memory that somebody was done with: the patterns have no such runs.
+// Memory is overwritten with such bytes when it is no longer in use; the patterns have no such runs.
 bool has_stale_bytes(const Memory& memory) {
     const auto has_run_of = [&](std::byte value) {
         return std::search_n(memory.begin(), memory.end(), 64, value) != memory.end();
@@ -50,7 +50,7 @@ bool has_stale_bytes(const Memory& memory) {
     return has_run_of(after_receiving) || has_run_of(after_calling);
 }
 
-// What the handlers of one member have done, by call. Outlives it.
+// What the handlers of one member did, by call. Outlives the member.
 struct HandlersOf {
     struct Run {
         Memory memory;
@@ -83,7 +83,7 @@ class BulkStorm {
         for (int step = 0; step < 6; ++step) {
             begin_call();
             all_.run_for(Microseconds(random_.below(20'000)));
-            if (random_.chance(3)) stops_.back().request_stop();  // in the middle of it
+            if (random_.chance(3)) stops_.back().request_stop();  // during the call
             disturb();
             all_.run_for(Microseconds(random_.below(200'000)));
             if (random_.chance(3)) stops_[random_.below(stops_.size())].request_stop();
@@ -145,7 +145,7 @@ class BulkStorm {
         if (what <= 1 && all_.alive() > 3) {
             all_.kill(one);
             for (std::size_t i = 0; i < owners_.size(); ++i) {
-                if (owners_[i] == &one) outcomes_[i].reset();  // nobody is left to hear of it
+                if (owners_[i] == &one) outcomes_[i].reset();  // nobody is left to receive the outcome
             }
         } else if (what == 2 && &one != &other) {
             all_.partition(one, other);

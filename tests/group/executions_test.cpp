@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call is run once, and what is kept for that has limits.
+// Each call runs once, and the memory of past calls is bounded.
 #include "executions.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(executions, one_peer_has_half_of_them) {
     EXPECT_EQ(begun, 16u);
 }
 
-// As one after the other by the same peer, whatever the number that runs at once.
+// As if one peer made calls one after the other, more than may run at once.
 TEST(executions, an_answer_makes_room_and_its_call_is_not_run_again) {
     Executions calls(16);
     for (std::uint64_t i = 0; i < 100; ++i) {
@@ -68,7 +68,7 @@ TEST(executions, those_that_are_remembered_are_bounded) {
     EXPECT_FALSE(calls.find_or_begin({9, 9}, peer("1"), 0).execution);
 }
 
-TEST(executions, whoever_comes_late_finds_room_that_answers_of_others_held) {
+TEST(executions, a_later_peer_gets_room_from_answers_of_others) {
     Executions calls(16);
     for (const char* source : {"1", "2"}) {
         for (std::uint64_t i = 0; i < 8; ++i) {
@@ -100,7 +100,7 @@ TEST(executions, a_call_that_nobody_waits_for_is_stopped_after_the_grace) {
     calls.stop_waiting(*call.execution, 100);
     calls.sweep(99 + grace);
     EXPECT_FALSE(call.execution->stop.stop_requested());
-    (void)calls.find_or_begin({1, 1}, peer("2"), 99 + grace);  // taken over
+    (void)calls.find_or_begin({1, 1}, peer("2"), 99 + grace);  // another parent takes over
     calls.sweep(200 + grace);
     EXPECT_FALSE(call.execution->stop.stop_requested());
     calls.stop_waiting(*call.execution, 300 + grace);

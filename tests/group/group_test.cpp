@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups on the simulated network: who belongs to them, and calls of many.
+// Groups on the simulated network: membership, and collective calls.
 #include "sim_group.hpp"
 
 #include <gtest/gtest.h>
@@ -133,7 +133,7 @@ TEST(group, one_member_is_called_by_rank) {
 
 TEST(group, a_call_to_a_member_that_dies_ends_with_peer_lost) {
     SimGroup all(4, 9);
-    for (std::size_t i = 0; i < 3; ++i) all.partition(all[i], all[3]);  // no connection breaks, nothing is refused
+    for (std::size_t i = 0; i < 3; ++i) all.partition(all[i], all[3]);  // messages vanish; no connection breaks
     const TimeUs from = all.world().now_us();
     const auto cut = sync_wait(all[0].group->call(wait_long, 3, CollectiveOptions{.deadline = 1h}));
     EXPECT_EQ(cut.code(), Errc::peer_lost);
@@ -170,7 +170,7 @@ TEST(group, a_gather_gives_results_by_rank_and_failures_by_rank) {
 
 TEST(group, a_scatter_gives_each_its_own) {
     SimGroup all(6, 23);
-    all.kill(all[4]);  // nobody knows yet
+    all.kill(all[4]);  // before anybody notices
     const std::map<Rank, std::uint64_t> factors{{0, 10}, {1, 20}, {3, 30}, {4, 40}, {77, 1}};
     const auto gathered = sync_wait(all[1].group->scatter(give_rank, factors, ten_seconds)).value();
     const std::vector<std::pair<Rank, std::uint64_t>> expected{{0, 10}, {1, 40}, {3, 120}};
@@ -188,7 +188,7 @@ TEST(group, a_scatter_gives_each_its_own) {
 TEST(group, a_scatter_to_many_goes_down_a_tree) {
     SimGroup all(24, 24);
     auto client = all.client();
-    all.kill(all[0]);  // nobody knows yet; the first that is called, with others below it
+    all.kill(all[0]);  // before anybody notices; the first member that is called, with others below it
     std::map<Rank, std::uint64_t> factors;
     for (Rank rank = 0; rank < 24; ++rank) factors[rank] = 100 + rank;
     const auto gathered = sync_wait(client->group->scatter(give_rank, factors, ten_seconds)).value();
@@ -235,7 +235,7 @@ TEST(group, clients_follow_the_view_and_call_members) {
 TEST(group, the_subtree_of_a_dead_inner_member_is_taken_over_in_the_same_call) {
     SimGroup all(13, 14);
     const CollectiveOptions binary{.deadline = 10s, .tree = Tree::k_nomial, .fanout = 2};
-    all.kill(all[1]);  // the first below 0, with half of all members below it; nobody knows yet
+    all.kill(all[1]);  // before anybody notices; the first child of 0, with half of all members below it
     const auto gathered = sync_wait(all[0].group->gather(give_rank, 1, binary)).value();
     EXPECT_EQ(gathered.values.size(), 12u);
     ASSERT_EQ(gathered.failures.size(), 1u);
@@ -245,7 +245,7 @@ TEST(group, the_subtree_of_a_dead_inner_member_is_taken_over_in_the_same_call) {
 TEST(group, an_old_view_is_brought_up_to_date_by_the_call_itself) {
     SimGroup all(12, 15);
     auto client = all.client();
-    // The client hears nothing of the members that join now, but for what its calls bring.
+    // The client only hears of the members that join now by its calls.
     for (std::size_t i = 0; i < 12; ++i) all.partition(*client, all[i]);
     all.run_for(1s);
     (void)all.add();
@@ -304,7 +304,7 @@ TEST(group, a_call_whose_origin_dies_ends_everywhere) {
 
 struct Passed {
     int members = 0;
-    std::size_t count = 0;  // as the last one was told
+    std::size_t count = 0;  // as the last member was told
 };
 
 Task<void> pass_barrier(Group group, Passed& passed) {
@@ -314,7 +314,7 @@ Task<void> pass_barrier(Group group, Passed& passed) {
     ++passed.members;
 }
 
-// The members [first, last) come to a barrier.
+// The members [first, last) arrive at a barrier.
 void come(SimGroup& all, std::size_t first, std::size_t last, Passed& passed) {
     for (std::size_t i = first; i < last; ++i)
         ASSERT_EQ(all[i].node->spawn(pass_barrier(*all[i].group, passed)), Errc::ok);
@@ -354,7 +354,7 @@ Task<void> pass_barrier_and_leave(Group group, Passed& passed) {
     group.leave();
 }
 
-// Those that it has still to let go are let go by others.
+// If the leader leaves before it has released all, others release them.
 TEST(group, members_may_leave_as_soon_as_a_barrier_lets_them_go) {
     SimGroup all(40, 23);
     Passed passed;
@@ -396,7 +396,7 @@ TEST(group, an_all_reduce_gives_the_sum_to_all) {
     EXPECT_EQ(sums, std::vector<int>(7, 28));
 }
 
-TEST(group, what_cannot_be_done_says_so) {
+TEST(group, impossible_requests_have_errors) {
     SimGroup all(2, 22);
     EXPECT_EQ(all[0].group->serve(note, [](const std::string&) {}).code(), Errc::exists);
     constexpr Rpc<int(int)> unknown{"test.unknown"};

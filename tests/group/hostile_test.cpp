@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that speak the calls of a group by hand, and lie: strangers, seeds and members.
+// Peers that make the calls of a group by hand, and lie: strangers, seeds and members.
 #include "sim_group.hpp"
 #include "wire.hpp"
 
@@ -39,7 +39,7 @@ std::shared_ptr<const Profile> profile_at(const std::string& address) {
     return profile;
 }
 
-// A group of members and a process that is none of them.
+// A group of members, and a process that is not a member.
 class LiarTest : public testing::Test {
   protected:
     static constexpr std::size_t members = 5;
@@ -49,7 +49,7 @@ class LiarTest : public testing::Test {
     ~LiarTest() override { (void)liar_.withdraw(group::swim_message); }
 
     [[nodiscard]] Addr at(Rank rank) { return liar_.lookup("sim://m" + std::to_string(rank)).value(); }
-    // What a member tells anybody who asks.
+    // The view that a member shows to anybody who asks.
     [[nodiscard]] ViewPage page_of(Rank rank, Rank from = 0) {
         const ViewRequest request{"group", from};
         return liar_.call(group::view_rpc, at(rank), request, 1s).wait().value();
@@ -133,7 +133,7 @@ TEST_F(LiarTest, incarnations_at_their_end_are_believed_of_nobody) {
 TEST_F(LiarTest, stamps_of_the_future_are_asked_about_once_a_period) {
     std::size_t syncs = 0;
     liar_.serve(group::swim_message, [&syncs](const Message& message) { syncs += message.kind == Kind::sync; }).value();
-    all_.run_for(10s);  // gossip has had its time
+    all_.run_for(10s);  // gossip has had time
     Message message = message_from(4, 0, Kind::ping);
     message.stamp = {~std::uint64_t{0}, 1};
     for (int i = 0; i < 1000; ++i) say(0, message);
@@ -205,10 +205,10 @@ TEST_F(LiarTest, a_peer_that_pings_and_takes_no_answers_fills_no_queue) {
         all_.run_for(span);
     };
     const auto queued = [&] { return all_[0].node->rpc_context().counts().queued; };
-    for (int i = 0; i < 20; ++i) ping_for(20ms);  // it is given credits for many at once
+    for (int i = 0; i < 20; ++i) ping_for(20ms);  // it gets credits for many at once
     std::uint32_t most = 0;
     for (int i = 0; i < 10; ++i) {
-        ping_for(60us);  // they are on their way
+        ping_for(60us);  // still in flight
         all_.world().stop("mute");
         for (int step = 0; step < 10; ++step) {
             all_.run_for(500us);
@@ -241,7 +241,7 @@ TEST_F(LiarTest, a_member_whose_rank_somebody_takes_has_left_and_says_so) {
     EXPECT_EQ(liar_.call(group::view_rpc, at(3), ViewRequest{"group", 0}, 1s).wait().code(), Errc::no_such_rpc);
 }
 
-// A member that lies in its answers costs its own part, and that of those below it.
+// A member that lies in its answers costs its own part and those below it, not more.
 class LyingMember : public LiarTest {
   protected:
     LyingMember() {
@@ -309,7 +309,7 @@ TEST_F(LyingMember, one_that_always_wants_to_know_more_is_asked_three_times) {
     EXPECT_EQ(asked, 3);
 }
 
-// A seed that leads a process that joins by the nose.
+// A seed that deceives a process that joins.
 class LyingSeed : public testing::Test {
   protected:
     std::shared_ptr<sim::World> world_ = sim::World::numbered(20'100, {.seed = 32});

@@ -29,7 +29,7 @@ using group::Rank;
 using group::Tree;
 using Ranks = std::vector<Rank>;
 
-// Members in processes of their own, which end with this object.
+// Members in processes of their own, which are killed by the destructor.
 class Members {
   public:
     Members(std::size_t count, const std::string& seed, const std::string& listen) {
@@ -61,7 +61,7 @@ class Members {
     std::vector<pid_t> pids_;
 };
 
-// Processes that are killed in the middle of calls of all of them, two each time.
+// Kills processes during calls to all of them, two each time.
 class Killing {
   public:
     static constexpr std::size_t processes = 24;
@@ -72,15 +72,15 @@ class Killing {
         serve_words(node_, group_, [this] { begun_.release(); });
         members_.emplace(processes - 1, node_.address(), listen);
         EXPECT_TRUE(sync_wait(with_deadline(group_.wait_for_members(processes), 60s)).ok());
-        // A member serves its calls a moment after it has joined.
+        // A member can be called a moment after it has joined.
         for (int i = 0; i < 1000 && pids_.size() < processes; ++i) {
             for (const auto& [rank, pid] : sync_wait(group_.gather(get_pid, binary)).value().values) pids_[rank] = pid;
         }
         EXPECT_EQ(pids_.size(), processes);
     }
 
-    // Makes the call, and kills two when it has begun: the first that the caller calls, which has half of the others
-    // below it, and one further down.
+    // Makes the call, and kills two members once it has begun: the first child of the caller, which has half of the
+    // others below it, and one further down.
     template <typename Call>
     auto kill_in(Call call) {
         const group::View view = group_.view();
@@ -127,7 +127,7 @@ void kill_in_mid_call(const std::string& listen) {
     EXPECT_EQ(reached.count, 20u);
     all.wait_for_exclusion();
 
-    // The two that die do not come to the barrier, so all others wait there until it is known that they are dead.
+    // The two victims do not arrive at the barrier, so all others wait there until the victims are known to be dead.
     const auto pass = [](Group& group, const Ranks& victims) {
         return group.gather(pass_barrier, {.deadline = 60s, .except = victims, .tree = Tree::k_nomial, .fanout = 2});
     };
@@ -136,7 +136,7 @@ void kill_in_mid_call(const std::string& listen) {
     ASSERT_EQ(passed.values.size(), 18u);
     for (const auto& [rank, count] : passed.values) EXPECT_EQ(count, 18u) << rank;
     all.wait_for_exclusion();
-    // Much memory, on its way down a chain: the second of it dies, and one in the middle.
+    // Much memory, down a chain: its second member dies, and one in the middle.
     std::vector<std::uint64_t> memory = words(std::size_t{1} << 20);
     const auto load = [&memory](Group& group, const Ranks&) {
         group::BulkOptions options;
@@ -157,7 +157,7 @@ void kill_in_mid_call(const std::string& listen) {
 TEST(group_processes, two_of_them_are_killed_in_each_call_over_tcp) { kill_in_mid_call("tcp://127.0.0.1:0"); }
 TEST(group_processes, two_of_them_are_killed_in_each_call_over_shm) { kill_in_mid_call("shm://"); }
 
-// CINNABAR_GROUP_MEMBERS=15 CINNABAR_GROUP_MIB=128, and CINNABAR_GROUP_LISTEN=tcp://127.0.0.1:0, make figures of it.
+// Measures with CINNABAR_GROUP_MEMBERS=15 CINNABAR_GROUP_MIB=128, and CINNABAR_GROUP_LISTEN=tcp://127.0.0.1:0.
 TEST(group_processes, memory_flows_and_is_stored_and_forwarded) {
     const std::size_t members = number_from_environment("CINNABAR_GROUP_MEMBERS", 4);
     const std::size_t mib = number_from_environment("CINNABAR_GROUP_MIB", 4);
@@ -175,7 +175,7 @@ TEST(group_processes, memory_flows_and_is_stored_and_forwarded) {
     group::BulkOptions options;
     options.call.deadline = 60s;
     options.call.except = self;
-    // A member serves its calls a moment after it has joined.
+    // A member can be called a moment after it has joined.
     for (int i = 0; i < 1000 && !sync_wait(group.gather(get_pid, {.deadline = 5s})).value().all(); ++i) {
     }
     EXPECT_TRUE(sync_wait(group.broadcast_bulk(load_words, true, region, options)).value().all());

@@ -17,11 +17,11 @@
 namespace cinnabar::test {
 
 inline constexpr Rpc<int()> get_pid{"test.get_pid"};
-inline constexpr Rpc<int()> count_late{"test.count_late"};                // 1, after a second
-inline constexpr Rpc<std::uint64_t()> pass_barrier{"test.pass_barrier"};  // how many have come
+inline constexpr Rpc<int()> count_late{"test.count_late"};                // returns 1 after a second
+inline constexpr Rpc<std::uint64_t()> pass_barrier{"test.pass_barrier"};  // returns how many have arrived
 
-inline constexpr Rpc<void(bool)> load_words{"test.load_words"};  // true: io if they are not words()
-// Receives all, then passes it on to each half of the ranks: what a broadcast that does not flow would cost.
+inline constexpr Rpc<void(bool)> load_words{"test.load_words"};  // true: fails with io unless it receives words()
+// Receives everything, then passes it on to each half of the ranks: a broadcast without pipelining, for comparison.
 inline constexpr Rpc<void(std::vector<group::Rank>)> pass_words_on{"test.pass_words_on"};
 
 // Words of 0, 1, 2, ...
@@ -51,7 +51,7 @@ inline Task<Result<void>> pass_on(const group::Group& group, bulk::Region region
     co_return Result<void>();
 }
 
-// `begun` is called where a handler begins to receive. The memory is kept for the next call. The group outlives its
+// `begun` is called when a handler begins to receive. The memory is kept for the next call. The group must outlive its
 // handlers.
 template <typename F>
 void serve_words(NodeRef node, const group::Group& group, F begun) {
@@ -92,7 +92,7 @@ inline group::GroupOptions quick_group() {
     return options;
 }
 
-// `begun` is called where a handler begins to wait. The group outlives its handlers.
+// `begun` is called when a handler begins to wait. The group must outlive its handlers.
 template <typename F>
 void serve_late(NodeRef node, const group::Group& group, F begun) {
     group.serve(get_pid, [] { return static_cast<int>(::getpid()); }).value();

@@ -33,19 +33,19 @@ struct SimMember {
 
 class SimGroup {
   public:
-    // Of each member, so that what is bounded by them is soon full.
+    // Limit of each member, so that limits are reached soon.
     static constexpr std::uint32_t members_max = 200;
     static constexpr std::uint32_t calls_max = 64;
 
-    // `members` that know each other. World numbers are not used twice at a time.
+    // `members` that know each other. Each group that exists needs a world number of its own.
     SimGroup(std::size_t members, std::uint64_t seed, sim::WorldOptions weather = {});
     ~SimGroup();
 
-    [[nodiscard]] SimMember& add();  // by the first member that lives
+    [[nodiscard]] SimMember& add();  // joins by the first living member
     [[nodiscard]] std::unique_ptr<SimMember> client();
     void kill(SimMember& member);
     void partition(SimMember& a, SimMember& b) { world_->partition(a.host, b.host); }
-    // No more faults of the network.
+    // Ends all faults of the network.
     void calm() {
         sim::WorldOptions calm;
         calm.seed = seed_;
@@ -54,7 +54,7 @@ class SimGroup {
     }
     void heal() { world_->heal_all(); }
     void run_for(Microseconds span);
-    // Runs until every living member's view has the same stamp; false after `span`.
+    // Runs until the views of all living members have the same stamp; false after `span`.
     [[nodiscard]] bool converge(Microseconds span);
     [[nodiscard]] SimMember& operator[](std::size_t index) { return *members_[index]; }
     [[nodiscard]] std::size_t size() const { return members_.size(); }

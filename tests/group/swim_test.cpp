@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The protocol that finds out who lives, without a network: many members, one thread, one seed.
+// Failure detection without a network: many members, one thread, one seed.
 #include "support/seeds.hpp"
 #include "swim_world.hpp"
 
@@ -20,7 +20,7 @@ using group::SwimOptions;
 
 constexpr TimeUs period_us = 1'000'000;
 
-// When members heard of one death, in periods after it.
+// When members heard of a death, in periods after it.
 struct Death {
     Rank victim;
     double first_suspicion = -1;
@@ -29,7 +29,7 @@ struct Death {
     std::size_t excluded_at = 0;
 };
 
-// Kills one member and follows what the others hear of it; counts living members that are excluded.
+// Kills one member and records what the others hear of it; counts living members that were excluded.
 Death kill_one(SwimWorld& world, TimeUs span, std::size_t& wronged) {
     Death death{world.random_rank()};
     while (world.dead(death.victim)) death.victim = world.random_rank();
@@ -140,7 +140,7 @@ TEST(swim, a_lie_excludes_nobody_who_can_answer) {
     std::size_t excluded = 0;
     std::size_t lies = 0;
     world.on_change = [&](Rank, const Change& change) { excluded += change.happened == Happened::excluded; };
-    // Rank 4 tells everybody, all the time, that 9 is dead and that 11 has left.
+    // Rank 4 keeps telling everybody that 9 is dead and that 11 has left.
     world.on_send = [&](group::Message& message) {
         if (message.from != 4) return;
         message.claims = {Claim{9, 1, 0, State::excluded, 10, 4, nullptr},
@@ -169,7 +169,7 @@ TEST(swim, claims_about_ranks_that_nobody_gave_out_take_no_memory) {
     EXPECT_EQ(victim.table().at(3).state, State::alive) << "no rank has lived so often";
 }
 
-// How many messages of a kind a member sends when it is told the same a thousand times.
+// How many messages of a kind a member sends when it receives the same message a thousand times.
 std::size_t sent_of_kind(const group::Message& told, group::Kind kind, Rank to) {
     SwimWorld world(10, {}, {}, 12);
     world.run_for(30 * period_us);

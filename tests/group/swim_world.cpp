@@ -44,7 +44,7 @@ void SwimWorld::arrive(const Arrival& arrival) {
     if (arrival.message) {
         host.swim->receive(*arrival.message, now_, out);
     } else {
-        if (arrival.at != host.tick_at && host.tick_at > now_) return;  // another one is on its way
+        if (arrival.at != host.tick_at && host.tick_at > now_) return;  // a later tick was scheduled
         host.tick_at = time_never;
         host.swim->tick(now_, out);
     }

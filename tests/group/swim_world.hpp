@@ -26,9 +26,9 @@ class SwimWorld {
     void run_for(TimeUs span);
     void kill(group::Rank rank) { hosts_[rank].dead = true; }
     void restart_clock(group::Rank rank) { hosts_[rank].stopped_until = now_; }
-    // Nothing runs on it for so long, and what arrives waits.
+    // The member does not run for that long; messages to it wait.
     void stop_clock(group::Rank rank, TimeUs span) { hosts_[rank].stopped_until = now_ + span; }
-    // Hosts of different sides do not hear each other.
+    // Members on different sides do not hear each other.
     void put_on_side(group::Rank rank, int side) { hosts_[rank].side = side; }
     void leave(group::Rank rank);
 
@@ -39,9 +39,9 @@ class SwimWorld {
     [[nodiscard]] std::uint64_t messages() const { return messages_; }
     [[nodiscard]] group::Rank random_rank() { return static_cast<group::Rank>(random_.below(hosts_.size())); }
     [[nodiscard]] bool all_views_equal() const;
-    // Told of each change that a living member sees.
+    // Called for each change that a living member sees.
     std::function<void(group::Rank at, const group::Change& change)> on_change;
-    // To look at, or change, what is sent.
+    // Sees each message before it is sent, and may change it.
     std::function<void(group::Message& message)> on_send;
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups whose nodes have threads of their own: members that come and go while calls, barriers and readers of events
-// are under way. For the thread sanitizer as well as for itself.
+// Groups whose nodes have threads of their own: members come and go during calls, barriers and reads of events. Also
+// run under the thread sanitizer.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/group/group.hpp>
 
@@ -28,11 +28,11 @@ constexpr CollectiveOptions ten_seconds{.deadline = 10s};
 GroupOptions quick() {
     GroupOptions options;
     options.swim.period = 50ms;
-    options.swim.suspicion_min = 20;  // a machine that is busy excludes nobody
+    options.swim.suspicion_min = 20;  // a busy machine must not exclude anybody
     return options;
 }
 
-// A process, as far as a group can tell. Two contexts, so that handlers of one member run at the same time.
+// Stands for a process. Two contexts, so that handlers of one member run at the same time.
 struct Threaded {
     std::unique_ptr<Node> node;
     std::optional<Group> group;
@@ -54,7 +54,7 @@ struct Threaded {
     [[nodiscard]] std::vector<std::string> seeds() const { return {node->address()}; }
 };
 
-// What one reader has seen of each rank, step by step: nobody leaves who has not come, and nobody comes twice.
+// What one reader has seen of each rank, in order: nobody leaves who has not joined, and nobody joins twice.
 class Story {
   public:
     explicit Story(const std::vector<Rank>& present) {

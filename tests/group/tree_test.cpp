@@ -19,7 +19,8 @@ using group::Rank;
 using group::Shape;
 using group::Tree;
 
-// Visits all and gives the most messages one after the other until the last has heard: each sends one at a time.
+// Visits all members, and returns the longest chain of messages until the last one has heard, if each sends one at a
+// time.
 std::size_t longest_path(const std::vector<Rank>& ranks, Shape shape, std::vector<Rank>& seen) {
     std::size_t longest = 0;
     std::size_t sent = 0;

@@ -127,7 +127,7 @@ const Behaviour& busy_and_honest() noexcept {
     return behaviour;
 }
 
-// What makes the hostile one hostile is that it never looks.
+// This one is hostile only in that it never looks.
 const Behaviour& busy_and_lending() noexcept {
     static constexpr Behaviour behaviour{"IsBusyAndLends", true, lends_and_is_silent, true};
     return behaviour;

@@ -43,8 +43,8 @@ std::size_t memory_used() {
     return info.uordblks + info.hblkhd;
 }
 
-// Freed memory stays mapped. Else a pull into memory whose neighbours are free pays for fresh pages, which may cost
-// many times what is moved, and a pull beside others that use memory does not.
+// Keeps freed memory mapped. Otherwise some pulls pay for fresh pages, which may cost many times the copy, depending on
+// whether neighbouring memory is in use.
 void keep_freed_memory() {
     (void)::mallopt(M_MMAP_THRESHOLD, 32 << 20);
     (void)::mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -163,7 +163,7 @@ void PaceTest::keep_pace(const MakeOthers& make_hostile, bool lends) {
     keep_freed_memory();
     serve_all();
     for (unsigned i = 0; i < crowd_members; ++i) places_.push_back({rude_transport(i), rude_context(i)});
-    // A device moves what was lent in place of its lender, silent or not: as much as honest ones make it move.
+    // A device serves lent memory even if its owner is silent, so the honest peers of the baseline lend as well.
     const bool by_device = network_.kind() == support::NetworkKind::cable && network_.is_one_sided();
     const hostile::Behaviour& honest = lends && by_device ? hostile::busy_and_lending() : hostile::busy_and_honest();
     const bool is_tls = network_.kind() == support::NetworkKind::tcps;

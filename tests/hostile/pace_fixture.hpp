@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long an honest client's calls take while others do their worst: at most twice what they take beside peers that
-// are as busy and honest; and that nothing of the others stays when they are gone.
+// Measures how long an honest client's calls take next to hostile peers: at most twice as long as next to peers that
+// are just as busy but honest. Also checks that nothing of the hostile peers is left when they are gone.
 //
-// - *Calm* is not idle. Three honest peers that ask for as much as they are let have their share of the server, and a
-//   call waits for theirs; three hostile ones may not take more. Beside nobody a call takes a few microseconds, and
-//   any work at all for others is more than twice that.
-// - All are driven by one thread, in turns, and the clock is its processor time without that of the others; on a
-//   virtual network the network's own. The others have as much of the processor as the client and the server have
-//   together, as if they ran beside them. So a machine whose cores are taken measures the same, and a server that spins
-//   or serves others too long shows.
-// - The 99th percentile is judged above some milliseconds only: a kernel may take the packets of a flood, and the
-//   resets that answer it, in the time of whoever makes the next system call, for 2 ms in one go
-//   (net.core.netdev_budget_usecs). The median is judged above a fraction of one.
-// - Beside peers that lend only the median is judged: a server that can get at what they lend moves many times the
-//   bytes that the busy ones make it move, and a call waits for that now and then. Over a device whose every byte takes
-//   the processor of this machine, the calls wait for nothing else: there the busy ones lend as much as they are let.
-// - Over `tcps` the median alone is judged, too, and three times the calm is allowed: a handshake takes the server some
-//   milliseconds, also of those who dial again and again, and each small frame of a flood is decrypted.
-// - Windows of both kinds take turns, and one pair in bounds is enough: noise only ever adds.
-// - `self` is left out: who is in the process needs no network to stand in its way.
+// - The baseline (*calm*) is not idle. Three honest peers that ask for as much as they are allowed get their share of
+//   the server, and calls wait for their turn; three hostile peers must not get more. Without other peers a call takes
+//   a few microseconds, and any work for others is more than twice that.
+// - One thread drives everybody in turns, and the clock is its processor time without that of the other peers; on a
+//   virtual network it is the network's own. The other peers get as much processor time as client and server together,
+//   as if they ran in parallel. So a busy machine measures the same, and a server that spins or serves others for too
+//   long is found.
+// - The 99th percentile is only judged above a few milliseconds: a kernel may process the packets of a flood, and the
+//   resets that answer it, within the next system call of anybody, for up to 2 ms at once
+//   (net.core.netdev_budget_usecs). The median is judged above a fraction of a millisecond.
+// - Next to peers that lend memory only the median is judged: a server that can reach that memory moves many times the
+//   bytes, and a call now and then waits for that. Over a device whose transfers all take this machine's processor,
+//   calls wait for nothing else: there the busy peers lend as much as they are allowed.
+// - Over `tcps`, too, only the median is judged, and three times the baseline is allowed: a handshake takes the server
+//   some milliseconds, also those of peers that keep dialling, and each small frame of a flood is decrypted.
+// - Measurements of both kinds alternate, and one pair within the bounds is enough: noise only adds time.
+// - `self` is left out: code within the process can disturb it without any network.
 #pragma once
 
 #include "crowd.hpp"

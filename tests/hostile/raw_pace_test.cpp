@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Beside peers that are made of bytes. What has a meaning on which network:
+// Peers that send raw bytes. Which behaviour exists on which network:
 //
 // - half greetings: tcp, and libfabric, whose greetings go over tcp. A greeting of shm is one packet.
-// - half messages, half transfers: tcp. A record of shm is published when it is whole, and a message of a fabric is as
-//   well; puts of libfabric whose chunks do not come are in tests/unit/ofi/silent_peers_test.cpp.
-// - lanes and their tokens: tcp alone has them.
-// - none of it: verbs. Its devices hand over whole messages and do the accesses by themselves, and a greeting comes
-//   whole with the request for a connection; what can be said there is in tests/unit/verbs/hostile_test.cpp.
-// - accesses whose answers nobody takes: tcp here; all others by BesideHostile.ReadsAndTakesNothing, up to the number
-//   that a transport of ours has under way at once.
+// - half messages, half transfers: tcp. A record of shm is only published when it is complete, and so is a message of a
+//   fabric; puts of libfabric whose chunks do not come are in tests/unit/ofi/silent_peers_test.cpp.
+// - lanes and their tokens: tcp only.
+// - none of these: verbs. Devices deliver complete messages and carry out accesses themselves, and a greeting comes
+//   whole with the request for a connection; tests/unit/verbs/hostile_test.cpp has what is possible there.
+// - accesses whose answers are never read: tcp here; all others in BesideHostile.ReadsAndTakesNothing, up to the number
+//   that our own transport allows in flight.
 #include "pace_fixture.hpp"
 #include "raw_crowd.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the time of a call goes: the parts are what they should be, and together the whole.
+// Where the time of a call goes: each part is right, and together they are the whole time.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/stats.hpp>
 #include <cinnabar/plugins/sim.hpp>
@@ -165,12 +165,12 @@ TEST(CallPartsOverANetwork, AreToldOfEachKindOfAnswer) {
     }
 }
 
-TEST(CallParts, WhatATargetClaimsIsWithinTheTimeBetween) {
+TEST(CallParts, ClaimsOfATargetAreLimitedToTheTimeThatPassed) {
     constexpr CallParts honest{10, 20, 30, 40, 5};
     EXPECT_EQ(hl::parts_of(100, 110, 200, 205, {30, 40}), honest);
     constexpr CallParts liar{10, 0, 90, 0, 5};
     EXPECT_EQ(hl::parts_of(100, 110, 200, 205, {4'000'000'000, 4'000'000'000}), liar);
-    // Times of rounds may be a little older than those that were read.
+    // The time of a round may be slightly older than times that were read directly.
     EXPECT_EQ(sum(hl::parts_of(100, 99, 98, 105, {7, 7})), 5u);
     EXPECT_EQ(sum(hl::parts_of(100, 120, 110, 115, {7, 7})), 15u);
     EXPECT_EQ(sum(hl::parts_of(100, 90, 80, 70, {7, 7})), 0u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that are made again, by policy, and calls that wait for others to end.
+// Retries by policy, and calls that wait for a quota.
 #include "integration/gate.hpp"
 
 #include <cinnabar/base/random.hpp>
@@ -32,7 +32,7 @@ constexpr Rpc<int(int)> get{"caller.get", idempotent};
 constexpr Rpc<int(int)> put{"caller.put"};
 constexpr Rpc<std::size_t(std::string)> measure{"caller.measure"};
 
-// As of Node::call: not to be awaited where the argument is a temporary that g++ 12 would destroy twice.
+// Like Node::call: cannot be awaited if the argument is a temporary that g++ 12 would destroy twice.
 using Measured = decltype(std::declval<Caller>().call(measure, Addr(), std::string()));
 static_assert(std::is_same_v<Measured, MustBeNamedRetried<std::size_t>> == detail::await_breaks_temporaries);
 
@@ -52,7 +52,7 @@ CallerOptions quick(std::uint32_t attempts = 4) {
 
 class CallerTest : public testing::Test {
   protected:
-    // A handler that fails so many times, for `get` and `put`.
+    // A handler that fails that many times, for `get` and `put`.
     void serve_failing(int times, Errc code) {
         left_ = times;
         const auto handler = [this, code](int value) -> Result<int> {
@@ -69,7 +69,7 @@ class CallerTest : public testing::Test {
                             put, [this](int value) { return note(value), gate_.pass(), value; }, on(pool_))
                         .ok());
     }
-    // Of a Caller whose calls stay under way until the gate is opened.
+    // Options of a Caller whose calls stay in progress until the gate is opened.
     CallerOptions gated(const QuotaOptions& quota) {
         serve_gated();
         CallerOptions options = quick();
@@ -102,7 +102,7 @@ class CallerTest : public testing::Test {
 
 Task<Result<int>> awaits(Caller caller, Addr to) { co_return co_await caller.call(get, to, 1); }
 
-TEST_F(CallerTest, AnIdempotentCallIsMadeAgainHoweverItsEndIsAwaited) {
+TEST_F(CallerTest, AnIdempotentCallIsRetriedInAllFourEndings) {
     serve_failing(0, Errc::overloaded);
     CallerOptions options = quick();
     options.retry.peer_tokens = 0;
@@ -127,7 +127,7 @@ TEST_F(CallerTest, AnIdempotentCallIsMadeAgainHoweverItsEndIsAwaited) {
     EXPECT_EQ(caller.counts().failed, 0u);
 }
 
-TEST_F(CallerTest, ACallThatMayHaveBeenDoneIsNotMadeAgain) {
+TEST_F(CallerTest, ACallThatMayHaveRunIsNotRetried) {
     serve_failing(1, Errc::overloaded);
     const auto result = Caller(client_, quick()).call(put, to_, 1).wait();
     EXPECT_EQ(result.code(), Errc::overloaded);
@@ -136,7 +136,7 @@ TEST_F(CallerTest, ACallThatMayHaveBeenDoneIsNotMadeAgain) {
     EXPECT_TRUE(says(result.error(), "not declared idempotent"));
 }
 
-TEST_F(CallerTest, WhatWouldFailAgainIsNotTriedAgain) {
+TEST_F(CallerTest, ErrorsThatWouldRepeatAreNotRetried) {
     serve_failing(9, Errc::not_found);
     const auto result = Caller(client_, quick()).call(get, to_, 1).wait();
     EXPECT_EQ(result.code(), Errc::not_found);
@@ -154,7 +154,7 @@ TEST_F(CallerTest, AnErrorTellsOfEachAttempt) {
     EXPECT_TRUE(says(result.error(), "RetryPolicy::attempts allows no more"));
 }
 
-// Nothing was done, so the RPC need not be idempotent.
+// Nothing was executed, so the RPC need not be idempotent.
 TEST_F(CallerTest, AServerThatStartsLateIsReached) {
     const std::string address = server_.address();
     { const Node gone = std::move(server_); }
@@ -169,8 +169,8 @@ TEST_F(CallerTest, AServerThatStartsLateIsReached) {
 }
 
 // The handler holds the loop of the server, which gives out no credits meanwhile: some calls have left when the
-// connection breaks, and others wait.
-TEST_F(CallerTest, WhatNeverLeftIsMadeAgainAtOnceAndTheRestIsNot) {
+// connection breaks, others still wait.
+TEST_F(CallerTest, OnlyCallsThatNeverLeftAreRetriedAtOnce) {
     NodeOptions narrow;
     narrow.rpc.credits_per_peer_max = 1;
     narrow.rpc.context.initial_credits = 1;
@@ -217,11 +217,11 @@ TEST_F(CallerTest, OneDeadlineCountsForAllAttempts) {
     const auto result = Caller(client_, options).call(get, to_, 1, 200ms).wait();
     EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
     EXPECT_EQ(result.code(), Errc::overloaded);
-    EXPECT_TRUE(says(result.error(), "the next one would come after the deadline"));
+    EXPECT_TRUE(says(result.error(), "the next one would start after the deadline"));
     EXPECT_GT(runs_, 3);
 }
 
-TEST_F(CallerTest, AnAttemptThatHangsIsMadeAgainWithinTheDeadline) {
+TEST_F(CallerTest, AHangingAttemptIsRetriedWithinTheDeadline) {
     std::atomic<int> runs{0};
     const auto hang_once = [&](Request<int> request) -> Task<Result<int>> {
         if (++runs == 1) co_return co_await request.node().sleep_for(1h);
@@ -234,14 +234,14 @@ TEST_F(CallerTest, AnAttemptThatHangsIsMadeAgainWithinTheDeadline) {
     EXPECT_EQ(runs, 2);
 }
 
-TEST_F(CallerTest, ABudgetEndsAttemptsUntilCallsSucceed) {
+TEST_F(CallerTest, AnEmptyBudgetStopsRetriesUntilCallsSucceed) {
     serve_failing(1000, Errc::overloaded);
     CallerOptions options = quick();
     options.retry.peer_tokens = 4;
     options.retry.tokens_back = 0.5;
     const Caller caller(client_, options);
     EXPECT_TRUE(says(caller.call(get, to_, 1).wait().error(), "2 attempts: "));
-    EXPECT_TRUE(says(caller.call(get, to_, 1).wait().error(), "the budget of attempts is used up"));
+    EXPECT_TRUE(says(caller.call(get, to_, 1).wait().error(), "the retry budget is used up"));
     EXPECT_EQ(runs_, 3);
     EXPECT_EQ(caller.counts().out_of_budget, 2u);
     left_ = 0;
@@ -250,8 +250,9 @@ TEST_F(CallerTest, ABudgetEndsAttemptsUntilCallsSucceed) {
     EXPECT_TRUE(caller.call(get, to_, 1).wait().ok());
 }
 
-// Each is told to come again until it is its turn, which is no failed attempt, and needs no idempotent RPC.
-TEST_F(CallerTest, WhoIsToldToComeAgainDoes) {
+// Each is told to come again until it is its turn. That does not count as a failed attempt, and the RPC need not be
+// idempotent.
+TEST_F(CallerTest, ACallThatIsToldToComeAgainIsRetried) {
     const Admission admission({.running_max = 2});
     std::atomic<int> running{0};
     std::atomic<int> most{0};
@@ -283,7 +284,7 @@ TEST_F(CallerTest, WhoIsToldToComeAgainDoes) {
     EXPECT_TRUE(says(plain.error(), "says when to come again"));
 }
 
-TEST_F(CallerTest, ATargetThatAlwaysSaysLaterIsGivenUp) {
+TEST_F(CallerTest, ATargetThatAlwaysSaysComeAgainIsGivenUp) {
     const auto later = [this](int) -> Result<int> {
         ++runs_;
         return come_again(0us);
@@ -295,7 +296,7 @@ TEST_F(CallerTest, ATargetThatAlwaysSaysLaterIsGivenUp) {
     EXPECT_TRUE(says(result.error(), "64 attempts: 48 more before; "));
 }
 
-TEST_F(CallerTest, ACallThatPausesIsCanceled) {
+TEST_F(CallerTest, ACallIsCanceledDuringItsPause) {
     serve_failing(1000, Errc::overloaded);
     CallerOptions options = quick();
     options.retry.pause = options.retry.pause_max = 1h;
@@ -313,7 +314,7 @@ TEST_F(CallerTest, ACallThatPausesIsCanceled) {
     EXPECT_TRUE(says(ended.error(), "overloaded, sent, "));
 }
 
-TEST_F(CallerTest, ANodeThatClosesEndsThem) {
+TEST_F(CallerTest, AClosingNodeEndsItsCalls) {
     serve_failing(1000, Errc::overloaded);
     CallerOptions options = quick();
     options.retry.pause = options.retry.pause_max = 1h;
@@ -327,7 +328,7 @@ TEST_F(CallerTest, ANodeThatClosesEndsThem) {
     EXPECT_EQ(call->get().code(), Errc::canceled);
 }
 
-TEST_F(CallerTest, ANodeWithoutAThreadIsDrivenByWhoWaits) {
+TEST_F(CallerTest, AWaitingCallDrivesANodeWithoutAThread) {
     serve_failing(2, Errc::overloaded);
     Node node = Node::open("tcp://", {.progress_thread = false}).value();
     const Caller caller(node, quick());
@@ -336,7 +337,7 @@ TEST_F(CallerTest, ANodeWithoutAThreadIsDrivenByWhoWaits) {
     EXPECT_EQ(caller.call(get, to_, 1).future().get().value(), 2);
 }
 
-TEST_F(CallerTest, OnlySoManyCallsAreUnderWayToAPeer) {
+TEST_F(CallerTest, CallsInProgressToAPeerAreLimited) {
     const Caller caller(client_, gated({.peer_calls = 2}));
     std::vector<RetriedFuture<int>> calls;
     for (int i = 0; i < 5; ++i) calls.push_back(caller.call(put, to_, i).future());
@@ -351,7 +352,7 @@ TEST_F(CallerTest, OnlySoManyCallsAreUnderWayToAPeer) {
     EXPECT_EQ(caller.counts().waiting, 0u);
 }
 
-TEST_F(CallerTest, ThoseThatWaitGoByPriorityThenByDeadline) {
+TEST_F(CallerTest, WaitingCallsGoByPriorityThenByDeadline) {
     const Caller caller(client_, gated({.node_calls = 1}));
     std::vector<RetriedFuture<int>> calls;
     const auto call = [&](Priority priority, int value, Microseconds deadline) {
@@ -371,7 +372,7 @@ TEST_F(CallerTest, ThoseThatWaitGoByPriorityThenByDeadline) {
     EXPECT_EQ(order(), (std::vector<int>{0, 1, 2, 3, 4, 5}));
 }
 
-TEST_F(CallerTest, AFullQueueAndADeadlineInItSaySo) {
+TEST_F(CallerTest, ErrorsTellAFullQueueFromADeadlineInIt) {
     const Caller caller(client_, gated({.peer_calls = 1, .waiting_max = 1}));
     auto first = caller.call(put, to_, 1).future();
     gate_.await(1);
@@ -390,8 +391,8 @@ TEST_F(CallerTest, AFullQueueAndADeadlineInItSaySo) {
     EXPECT_EQ(order(), (std::vector<int>{1}));
 }
 
-// One that is larger than all that may be under way goes when nothing else is.
-TEST_F(CallerTest, BytesUnderWayAreLimited) {
+// A single call above the limit starts when nothing else is in progress.
+TEST_F(CallerTest, BytesInProgressAreLimited) {
     const auto handler = [this](std::string text) { return note(0), gate_.pass(), text.size(); };
     ASSERT_TRUE(server_.serve(measure, handler, on(pool_)).ok());
     CallerOptions options = quick();
@@ -402,7 +403,7 @@ TEST_F(CallerTest, BytesUnderWayAreLimited) {
         calls.push_back(caller.call(measure, to_, std::string(bytes, 'x')).future());
         ASSERT_TRUE(comes_true([&] { return order().size() + caller.counts().waiting == calls.size(); }));
     }
-    EXPECT_EQ(caller.counts().waiting, 2u);  // the small one would fit, but is behind the large one
+    EXPECT_EQ(caller.counts().waiting, 2u);  // the small one would fit, but it is behind the large one
     gate_.open();
     for (auto& each : calls) EXPECT_TRUE(each.get().ok());
 }
@@ -451,7 +452,7 @@ Addr connection() { return Addr::of_connection("tcp", 0, 0, 7, false); }
 // The place in the text of an answer.
 std::uint64_t place_of(const Result<Admitted>& told) { return std::stoull(told.error().subject); }
 
-TEST(AdmissionTest, WhoComesAgainIsBeforeThoseThatCameLater) {
+TEST(AdmissionTest, ARequestThatComesAgainGoesBeforeLaterOnes) {
     const Admission admission({.running_max = 1, .pause_min = 10ms});
     const Addr one = connection();
     const Addr two = connection();
@@ -464,9 +465,9 @@ TEST(AdmissionTest, WhoComesAgainIsBeforeThoseThatCameLater) {
     const auto later = admission.enter(one, 0, 2'000);
     EXPECT_GT(place_of(later), place_of(told));
     runs.reset();
-    EXPECT_EQ(admission.enter(connection(), 0, 3'000).code(), Errc::overloaded);       // comes later
-    EXPECT_EQ(admission.enter(one, place_of(later), 4'000).code(), Errc::overloaded);  // came later
-    EXPECT_EQ(admission.enter(one, place_of(told), 5'000).code(), Errc::overloaded);   // of somebody else
+    EXPECT_EQ(admission.enter(connection(), 0, 3'000).code(), Errc::overloaded);       // a later request
+    EXPECT_EQ(admission.enter(one, place_of(later), 4'000).code(), Errc::overloaded);  // its turn is later
+    EXPECT_EQ(admission.enter(one, place_of(told), 5'000).code(), Errc::overloaded);   // a place of another peer
     EXPECT_EQ(admission.enter(two, place_of(told), 6'000).code(), Errc::ok);
     EXPECT_EQ(admission.enter(one, place_of(later), 7'000).code(), Errc::ok);
 }
@@ -479,12 +480,12 @@ TEST(AdmissionTest, APlaceIsKeptForATimeAndAPeerHasItsShare) {
     for (int i = 0; i < 10; ++i) EXPECT_EQ(admission.enter(greedy, 0, 0).code(), Errc::overloaded);
     EXPECT_EQ(admission.places(), 2u);
     running.clear();
-    // Two slots are kept for those that were told, the others are not.
+    // Two slots are reserved for the places; the others are free.
     std::vector<Result<Admitted>> others;
     for (int i = 0; i < 3; ++i) others.push_back(admission.enter(connection(), 0, 20'000));
     EXPECT_TRUE(others[0].ok() && others[1].ok());
     EXPECT_EQ(others[2].code(), Errc::overloaded);
-    EXPECT_TRUE(admission.enter(connection(), 0, 25'001).ok());  // they did not come
+    EXPECT_TRUE(admission.enter(connection(), 0, 25'001).ok());  // the places were not used in time
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pulls whose chunks are compared with the sums of their owner.
+// Pulls that compare each chunk with the checksums of the owner.
 #include "far/far_fixture.hpp"
 #include "ways.hpp"
 
@@ -59,17 +59,17 @@ class CheckedPull : public testing::TestWithParam<Way> {
     std::vector<std::byte> there_ = std::vector<std::byte>(bytes);
     std::vector<std::byte> here_ = std::vector<std::byte>(bytes);
     std::vector<std::uint64_t> told_;
-    bool repair_ = false;  // once all other chunks were found to be right
+    bool repair_ = false;  // once all other chunks were correct
     std::uint32_t again_max_ = 16;
     std::uint64_t moved_ = 0;
     std::string said_;
-    Region file_;  // to pull into instead
+    Region file_;  // pulled into if set
     Node server_ = Node::listen(GetParam().listen).value();
     Node client_ = Node::open(GetParam().open).value();
     Addr to_ = client_.lookup(server_.address()).value();
 };
 
-TEST_P(CheckedPull, what_its_owner_summed_is_taken) {
+TEST_P(CheckedPull, undamaged_chunks_are_accepted) {
     EXPECT_EQ(call(sums()), Errc::ok);
     EXPECT_EQ(here_, there_);
     EXPECT_EQ(moved_, bytes);
@@ -89,12 +89,12 @@ TEST_P(CheckedPull, a_damaged_chunk_is_fetched_again) {
 
 CINNABAR_ON_EACH_WAY(CheckedPull);
 
-// What does not depend on the network.
+// Cases that do not depend on the network.
 class CheckedPullTcp : public CheckedPull {};
 INSTANTIATE_TEST_SUITE_P(Over, CheckedPullTcp, testing::Values(ways().front()),
                          [](const auto& each) { return each.param.name; });
 
-TEST_P(CheckedPullTcp, one_that_stays_damaged_ends_it_within_the_budget) {
+TEST_P(CheckedPullTcp, a_chunk_that_stays_damaged_ends_the_pull_within_the_budget) {
     const ChunkSums right = sums();
     there_[damaged] ^= damage;
     again_max_ = 3;
@@ -117,7 +117,7 @@ TEST_P(CheckedPullTcp, into_a_file_is_refused) {
     EXPECT_EQ(call(sums()), Errc::unsupported);
 }
 
-// What this library would not send.
+// Sums that this library never sends.
 TEST_P(CheckedPullTcp, sums_that_do_not_fit_together_are_malformed) {
     const auto plausible = [](std::uint64_t chunk_bytes, std::uint64_t size, std::size_t count) {
         std::vector<std::byte> wire(1000);

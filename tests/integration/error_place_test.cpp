@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An error of a call says where the call was, for how long, and what to look at.
+// The error of a call says where the call was, for how long, and what to check.
 #include "integration/gate.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -89,7 +89,7 @@ TEST_F(ErrorPlace, OneWhosePeerIsLostSaysWhereItWas) {
     EXPECT_TRUE(tells(ended.error(), "over tcp: waiting for the answer, ended after "));
 }
 
-// The slot of a call that has timed out is used again: what was noted of it is not said of the next.
+// The slot of a call that timed out is reused; the next call does not inherit its notes.
 TEST_F(ErrorPlace, ALaterCallOfTheSameSlotHasItsOwn) {
     ASSERT_TRUE(server_
                     .serve(

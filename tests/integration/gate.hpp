@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A door for handlers on a pool: those that come wait before it until it is opened.
+// A gate for handlers on a pool: they block at it until it is opened.
 #pragma once
 
 #include <condition_variable>
@@ -10,14 +10,14 @@ namespace cinnabar::test {
 class Gate {
   public:
     ~Gate() { open(); }
-    // Of a handler.
+    // Called by a handler.
     void pass() {
         std::unique_lock lock(mutex_);
         ++inside_;
         changed_.notify_all();
         changed_.wait(lock, [this] { return open_; });
     }
-    // Until so many wait.
+    // Blocks until that many handlers wait.
     void await(int count) {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return inside_ >= count; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node tells of itself, and to whom.
+// What a node reports about itself, and to whom.
 #include "integration/gate.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -53,7 +53,7 @@ auto all(const Node& node, const R& rpc, const Addr& of, std::uint32_t count = 6
     return items;
 }
 
-// The first call of that RPC that `node` tells of itself, as the one side or the other.
+// The first call of that RPC that `node` reports, as origin or as target.
 std::optional<look::CallReport> find_call(const Node& node, const std::string& rpc, bool as_target) {
     for (const auto& call : all(node, look::calls, node.self_addr())) {
         if (call.rpc == rpc && call.as_target == as_target) return call;
@@ -202,8 +202,8 @@ TEST(Introspection, ACallIsSeenAtBothSidesWhileItsHandlerRuns) {
     EXPECT_FALSE(find_call(server, "look.stuck", true)) << "it is over";
 }
 
-// The handler holds the loop of the server, which gives out no credits meanwhile. The client listens, too: one without
-// an address cannot be asked.
+// The handler holds the loop of the server, which gives out no credits meanwhile. The client listens too: a node
+// without an address cannot be asked.
 TEST(Introspection, ACallThatWaitsSaysForWhat) {
     test::Gate gate;
     NodeOptions narrow = asked_by(Introspection::off);

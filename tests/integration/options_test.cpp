@@ -137,7 +137,7 @@ TEST(Options, a_nested_call_ends_by_its_own_deadline_or_by_the_one_around_it) {
                        nested =
                            (co_await request.node().call(hang_there, server.self_addr(), {.deadline = own})).code();
                        const TimeUs then = request.node().rpc_context().now_us();
-                       // Its own deadline came first, and the handler has time left.
+                       // The call ended by its own deadline, before that of the handler.
                        co_return then >= after(now, own) && then < around;
                    })
             .ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes whose policy asks who calls: by key over tcps, and by user over shm.
+// Policies of nodes: by key over tcps, and by user over shm.
 #include "support/folder.hpp"
 #include "support/log_watch.hpp"
 #include "support/test_key.hpp"

@@ -57,7 +57,7 @@ class Recorder final : public hl::Tracer {
         const std::lock_guard lock(mutex_);
         return kept_;
     }
-    // The only one of that kind and name.
+    // The only span of that kind and name.
     Kept one(SpanKind kind, const std::string& name) {
         std::vector<Kept> found;
         for (const Kept& span : spans()) {
@@ -73,7 +73,7 @@ class Recorder final : public hl::Tracer {
     std::vector<Kept> kept_;
 };
 
-// A node that serves and calls itself, and one that calls it over tcp.
+// A node that serves and calls itself, and another that calls it over tcp.
 class Trace : public testing::Test {
   protected:
     void open(std::shared_ptr<hl::Tracer> at_client, std::shared_ptr<hl::Tracer> at_server) {
@@ -110,7 +110,7 @@ class Trace : public testing::Test {
     int call(const Rpc<int(int)>& rpc, const TraceContext* trace = nullptr) {
         return client_->node.call(rpc, client_->peer, 7, CallOptions{.trace = trace}).wait().value();
     }
-    // A nested call's handler may end after the outer call has: what it tells is awaited.
+    // The handler of a nested call may end after the outer call, so its span is waited for.
     static void await_spans(Recorder& recorder, std::size_t count) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         while (recorder.spans().size() < count && std::chrono::steady_clock::now() < end) std::this_thread::yield();
@@ -174,7 +174,7 @@ TEST_F(Trace, WithoutATracerTheContextIsPassedOn) {
     EXPECT_FALSE(seen_) << "a later call on the same slots belongs to no trace";
 }
 
-TEST_F(Trace, WhoSamplesNothingBeginsNone) {
+TEST_F(Trace, WithoutSamplingNoTraceBegins) {
     const auto recorder = std::make_shared<Recorder>(false);
     open(recorder, recorder);
     ASSERT_EQ(call(told), 7);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How far a transfer came: its progress, and what is told when it ends early.
+// The progress of a transfer, and what it reports when it ends early.
 #include "ways.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -25,7 +25,7 @@ class TransferEnd : public testing::TestWithParam<Way> {
   protected:
     static constexpr std::size_t bytes = std::size_t{48} << 20;
 
-    // Serves the call with a pull or a push of what was lent.
+    // Serves the call with a pull or a push of the lent memory.
     void serve(bool pull, std::stop_source* stop = nullptr) {
         const auto move = [this, pull, stop](Request<Bulk> request) -> Task<Result<std::uint64_t>> {
             const std::function<void(std::uint64_t)> progress = [this, stop](std::uint64_t done) {
@@ -46,7 +46,7 @@ class TransferEnd : public testing::TestWithParam<Way> {
         const auto region = client_.expose(lent).value();
         return client_.call(move_it, to_, region, 60s).wait().code();
     }
-    // Each time more than before, and all of it at last.
+    // Each report is larger than the one before, and the last one is everything.
     void expect_progress(std::uint64_t all) const {
         ASSERT_FALSE(told_.empty());
         EXPECT_TRUE(std::adjacent_find(told_.begin(), told_.end(), std::greater_equal<>()) == told_.end());
@@ -110,7 +110,7 @@ TEST_P(TransferEnd, one_that_never_began_has_moved_nothing) {
 
 CINNABAR_ON_EACH_WAY(TransferEnd);
 
-// Somebody who lends memory and then does not drive his node. Over tcp: shared memory is read without him.
+// A client that lends memory and then does not drive its node. Over tcp: shared memory can be read without the client.
 class TransferStall : public testing::Test {
   protected:
     static NodeOptions undriven() {
@@ -136,7 +136,7 @@ TEST_F(TransferStall, a_limit_of_its_own_ends_it_and_says_how_far_it_came) {
     ASSERT_TRUE(server_.serve(move_it, pull).ok());
     auto call = client_.call(move_it, to_, client_.expose(std::span(there_)).value(), 60s).future();
     auto error = ended.get_future();
-    // The call leaves, and nothing after it.
+    // Sends the call, and nothing after it.
     while (server_.rpc_context().mover().transfers() == 0 && error.wait_for(0s) != std::future_status::ready)
         client_.poll();
     const Error told = error.get();
@@ -147,7 +147,7 @@ TEST_F(TransferStall, a_limit_of_its_own_ends_it_and_says_how_far_it_came) {
     EXPECT_EQ(call.get().code(), Errc::timed_out);
 }
 
-TEST_F(TransferStall, an_answer_that_has_come_wins_over_a_deadline_looked_at_afterwards) {
+TEST_F(TransferStall, an_answer_that_arrived_counts_although_the_deadline_has_passed) {
     std::promise<void> served;
     ASSERT_TRUE(server_
                     .serve(move_it,
@@ -160,7 +160,7 @@ TEST_F(TransferStall, an_answer_that_has_come_wins_over_a_deadline_looked_at_aft
     auto call = client_.call(move_it, to_, Bulk(), deadline).future();
     auto done = served.get_future();
     while (done.wait_for(0s) != std::future_status::ready) client_.poll();
-    // The answer arrives in the kernel, the deadline passes, and only then somebody looks.
+    // The answer arrives in the kernel, the deadline passes, and only then the client reads it.
     std::promise<void> never;
     (void)never.get_future().wait_for(2 * deadline);
     while (!call.ready()) client_.poll();

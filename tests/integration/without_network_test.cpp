@@ -190,7 +190,7 @@ TEST(Quarantine, is_told_by_the_region_and_by_the_error) {
     EXPECT_FALSE(region.quarantined());
 }
 
-// What a task begins as it is stopped completes after the last task of the node has ended.
+// An operation that a task starts while it is stopped completes after the last task of the node has ended.
 TEST_F(Simulated, a_node_is_destroyed_with_completions_that_nobody_has_run) {
     std::optional<Node> leaving = Node::open(at("leaving")).value();
     int told = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stub of a collector: takes requests over HTTP, keeps their bodies, and answers with a status, or not at all.
+// A stub of a collector: receives HTTP requests, stores their bodies, and answers with a status or not at all.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -19,7 +19,7 @@ namespace cinnabar::test {
 
 class Collector {
   public:
-    // 0: it reads, and never answers.
+    // `status` 0: reads, and never answers.
     explicit Collector(int status) : status_(status), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in name{};
         name.sin_family = AF_INET;
@@ -68,7 +68,7 @@ class Collector {
             const std::lock_guard lock(mutex_);
             requests_.emplace_back(text.substr(0, head_bytes), text.substr(head_bytes));
         }
-        if (status_ == 0) {  // until the other side gives up
+        if (status_ == 0) {  // waits until the other side gives up
             while (::recv(connection, some.data(), some.size(), 0) > 0) {
             }
             return;

@@ -25,7 +25,7 @@ class Otlp : public testing::Test {
         set_log_sink([](const LogLine& line, void* self) { static_cast<Otlp*>(self)->line_ = line.text; }, this);
     }
     ~Otlp() override { set_log_sink(nullptr, nullptr); }
-    // A call that is served, and one that nobody serves.
+    // Makes a call that is served, and one that is not.
     void call(const std::shared_ptr<OtlpExporter>& exporter) {
         NodeOptions options;
         options.tracer = exporter;
@@ -83,7 +83,7 @@ TEST_F(Otlp, ACollectorGetsTheSpansOfACallAndItsHandler) {
     EXPECT_NE(failed["traceId"], echoes[3]["traceId"]);
     EXPECT_EQ(failed["status"]["code"], 2);
     EXPECT_EQ(failed["status"]["message"], "no such rpc");
-    // In this decade: what a collector orders by.
+    // A time after 2020: collectors sort by it.
     EXPECT_GT(std::stoull(failed["startTimeUnixNano"].get<std::string>()), 1'600'000'000'000'000'000u);
 }
 
@@ -101,7 +101,7 @@ TEST_F(Otlp, ACollectorThatNeverAnswersHoldsUpNoCall) {
     test::Collector collector(0);
     const auto exporter =
         OtlpExporter::make({.url = collector.url(), .answer_max = std::chrono::milliseconds(100)}).value();
-    call(exporter);  // ends while the thread waits
+    call(exporter);  // ends before the thread exports
     exporter->flush();
     EXPECT_EQ(exporter->dropped(), 3u);
 }

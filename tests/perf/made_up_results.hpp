@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run could have measured: closed and open loops, and transfers of two sizes in both directions.
+// Invented results of a run: closed and open loops, and transfers of two sizes in both directions.
 #pragma once
 
 #include "perf/results.hpp"

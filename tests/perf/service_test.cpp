@@ -107,7 +107,7 @@ TEST_F(PerfService, WrongBytesAreCountedAndNotTimed) {
     options.faults.corrupt_every = 4;
     serve();
     Plan plan = short_plan();
-    plan.warm_up_seconds = 0;  // of a warm-up, wrong bytes are counted and good calls are not
+    plan.warm_up_seconds = 0;  // in a warm-up, wrong bytes are counted but good calls are not
     const auto row = run_calls(target(), {}, plan, {});
     ASSERT_TRUE(row) << row.error().message();
     EXPECT_EQ(row->outcomes.exit(), ExitCode::damaged);

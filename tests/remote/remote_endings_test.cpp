@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The four endings of an operation, and those that come early.
+// The four endings of an operation, and operations that end early.
 #include "remote_fixture.hpp"
 
 #include <future>
@@ -63,7 +63,7 @@ TEST_F(RemoteEndings, what_does_not_fit_is_refused_here_in_each_ending) {
     EXPECT_EQ(called_back(op()).code(), Errc::invalid_argument);
     EXPECT_EQ(op().future().get().code(), Errc::invalid_argument);
     const auto error = op().wait().error();
-    EXPECT_NE(error.message().find("take a part of it"), std::string::npos) << error.message();
+    EXPECT_NE(error.message().find("use RemoteBytes::part"), std::string::npos) << error.message();
     EXPECT_EQ(token.write(user(), few).wait().code(), Errc::invalid_argument);
     EXPECT_EQ(RemoteSpan<std::uint64_t>().read(user(), few).wait().code(), Errc::invalid_argument);
     EXPECT_EQ(Remote<std::uint64_t>().fetch_add(user(), 1).wait().code(), Errc::invalid_argument);
@@ -86,7 +86,7 @@ TEST_F(RemoteEndings, an_owner_that_does_not_listen_is_unreachable_for_others) {
     EXPECT_NE(ended.error().message().find("at()"), std::string::npos);
 }
 
-// An owner that nobody drives, so that nothing is answered.
+// An owner that is not driven, so nothing is answered.
 class RemoteSilence : public testing::Test {
   protected:
     static NodeOptions undriven() {

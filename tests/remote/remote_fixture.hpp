@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An owner of memory and a user of it, over each transport that needs no device.
+// An owner of memory and a user, over each transport that needs no device.
 #pragma once
 
 #include "integration/ways.hpp"
@@ -54,7 +54,7 @@ inline const std::vector<Way>& remote_ways() {
     INSTANTIATE_TEST_SUITE_P(Over, suite, testing::ValuesIn(::cinnabar::test::remote_ways()), \
                              [](const auto& each) { return each.param.name; })
 
-// A world of its own for each pair on the simulated network, which must outlive the nodes.
+// On the simulated network each pair has a world of its own, which must outlive the nodes.
 class Pair {
   public:
     explicit Pair(const Way& way, const NodeOptions& of_user = {})
@@ -84,7 +84,7 @@ inline const Way& way_named(const std::string& name) {
     throw std::out_of_range(name);
 }
 
-// Words that the owner shares, and their token as the user got it in the result of a call.
+// Words that the owner shares, and the token that the user received in the result of a call.
 class RemoteWords : public testing::TestWithParam<Way> {
   protected:
     static constexpr std::size_t count = 100'000;

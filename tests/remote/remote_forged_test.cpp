@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Strangers that make tokens up, or change what they were given, and that call the owner without this library's checks.
+// Peers that forge or change tokens, and call the owner without this library's checks.
 #include "remote_contracts.hpp"
 #include "remote_fixture.hpp"
 #include "support/seeds.hpp"
@@ -19,7 +19,7 @@ class RemoteForged : public RemoteWords {
     RemoteForged() : RemoteWords(way_named("tcp")) {}
 
     [[nodiscard]] RemoteBytes forged(const RemoteGrant& grant) const { return RemoteBytes(grant, pair_.to); }
-    // The code of each operation with that grant, which must all be the same. Nothing is read or written.
+    // Tries each operation with that grant: all must return the same code. Nothing is read or written.
     [[nodiscard]] Errc tried(const RemoteGrant& grant) {
         const RemoteSpan<std::uint64_t> token(forged(grant));
         Words few(2, untouched), many(1000, untouched);
@@ -99,7 +99,7 @@ TEST_F(RemoteForged, grants_made_up_at_random_open_nothing) {
     });
 }
 
-// The sender of a token chooses no address that its receiver then calls.
+// The sender of a token cannot choose an address that its receiver then calls.
 TEST_F(RemoteForged, the_owner_that_a_caller_names_is_called_only_if_it_is_followed) {
     constexpr Rpc<std::uint64_t(Remote<std::uint64_t>, bool)> read_it{"read_it"};
     const Node reader = Node::listen("tcp://127.0.0.1:0").value();
@@ -112,14 +112,14 @@ TEST_F(RemoteForged, the_owner_that_a_caller_names_is_called_only_if_it_is_follo
     const Remote<std::uint64_t> third_party = token()[42];
     EXPECT_EQ(user().call(read_it, to, third_party, true).wait().value(), 42u);
     const Errc code = user().call(read_it, to, third_party, false).wait().code();
-    // The caller shares nothing, so it serves no such call; one that does says stale.
+    // The caller shares nothing, so it serves no such call; one that did would answer stale.
     EXPECT_EQ(code, Errc::no_such_rpc);
     Words own = counted(50);
     auto shared = share(user(), std::span(own)).value();
     EXPECT_EQ(user().call(read_it, to, third_party, false).wait().code(), Errc::stale);
 }
 
-// What this library would not send.
+// Calls that this library never makes.
 class RemoteRaw : public RemoteForged {
   protected:
     template <typename R, typename In>
@@ -186,7 +186,7 @@ TEST_F(RemoteRaw, an_operation_on_words_that_is_not_known_changes_nothing) {
     EXPECT_EQ(memory_, counted(count));
 }
 
-// An owner that answers with other bytes than were asked for.
+// An owner whose answer has another size than requested.
 TEST(RemoteLiar, an_answer_of_another_size_is_malformed) {
     Pair pair(way_named("tcp"));
     const auto answer = [](std::size_t bytes) {

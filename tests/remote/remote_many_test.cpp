@@ -50,7 +50,7 @@ TEST_P(RemoteMany, words_here_and_there_are_written_at_once) {
 
 CINNABAR_ON_EACH_REMOTE_WAY(RemoteMany);
 
-// Over 4,096 parts, and over 64 grants, take several calls; parts of 2 MiB are staged in steps.
+// Over 4,096 parts, or over 64 grants, need several calls; parts of 2 MiB are staged in steps.
 class RemoteManyTcp : public RemoteMany {
   protected:
     RemoteManyTcp() = default;
@@ -119,7 +119,7 @@ TEST_P(RemoteManyTcp, several_owners_in_each_ending) {
     std::promise<Result<std::uint64_t>> promise;
     read_many(user, parts).then([&](Result<std::uint64_t> moved) { promise.set_value(std::move(moved)); });
     check(promise.get_future().get());
-    // One owner that refuses ends it with its error.
+    // If one owner refuses, the operation ends with its error.
     shared_theirs.renew();
     EXPECT_EQ(read_many(user, parts).wait().code(), Errc::stale);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes that tell the owner when their bytes are in place.
+// Writes that notify the owner when their bytes are in place.
 #include "remote_fixture.hpp"
 
 #include <atomic>
@@ -24,7 +24,7 @@ class RemoteNotify : public RemoteWords {
     }
     std::mutex mutex_;
     std::vector<RemoteNotice> notices_;
-    Words seen_;  // the first word at each notice
+    Words seen_;  // the first word at the time of each notice
 };
 
 TEST_P(RemoteNotify, the_owner_is_told_once_the_bytes_are_in_place) {
@@ -79,8 +79,8 @@ TEST_P(RemoteNotify, the_function_is_let_go_when_the_memory_is_withdrawn) {
 
 CINNABAR_ON_EACH_REMOTE_WAY(RemoteNotify);
 
-// What the function uses may be gone once the memory is withdrawn.
-TEST(RemoteNotifyTcp, who_withdraws_waits_for_the_function_that_is_being_told) {
+// What the notice function uses may be freed once the memory is withdrawn.
+TEST(RemoteNotifyTcp, withdrawing_waits_for_a_running_notice_function) {
     Pair pair(way_named("tcp"));
     Words memory(8);
     auto shared = share(pair.owner, std::span(memory)).value();

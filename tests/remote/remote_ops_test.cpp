@@ -107,7 +107,7 @@ TEST_P(RemoteOps, objects_are_read_and_written_whole) {
     EXPECT_EQ(points[0], (Point{7, 8, 9}));
 }
 
-// The token of a caller leads back over the connection that it called by, whether it listens or not.
+// The caller's token is used over the connection by which the caller called, whether it listens or not.
 TEST_P(RemoteOps, a_handler_reads_the_memory_of_its_caller) {
     const auto add = [](Request<RemoteSpan<std::uint64_t>> request) -> Task<Result<std::uint64_t>> {
         Words words(request->size());

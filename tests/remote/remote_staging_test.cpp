@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes that pass through the owner's buffers, of which a peer has its share.
+// Writes that pass through the owner's buffers, of which each peer has a share.
 #include "remote_fixture.hpp"
 
 namespace cinnabar {

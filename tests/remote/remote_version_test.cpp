@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Versions of the contents: what an old token reads or writes never counts, whenever the contents are renewed.
+// Versions of contents: an old token never reads or writes anything that counts, whenever the contents are renewed.
 #include "remote_fixture.hpp"
 #include "support/seeds.hpp"
 
@@ -41,7 +41,7 @@ TEST_P(RemoteVersion, renewing_makes_old_tokens_stale_at_once) {
     EXPECT_TRUE(lasting[0].read(user()).wait().ok());
 }
 
-// Memory that holds the number of its version in each word, but for the time in which its owner changes it.
+// Memory in which each word is the number of its version, except while its owner changes it.
 class Versions {
   public:
     Versions(const Node& owner, std::size_t words)
@@ -55,7 +55,7 @@ class Versions {
         const std::lock_guard lock(mutex_);
         return token_;
     }
-    // False: somebody has written after the contents were renewed.
+    // False: somebody wrote after the contents were renewed.
     [[nodiscard]] bool use_again() {
         const bool clean = holds(memory_, token_.version);
         shared_.renew();
@@ -75,13 +75,13 @@ class Versions {
     Token token_;
 };
 
-// Reads or writes some words by the token that is the newest, or was a moment ago.
+// Reads or writes some words by the newest token, or by one that was the newest a moment ago.
 class Visitor {
   public:
     Visitor(Versions& versions, std::uint64_t seed, std::size_t words)
         : versions_(&versions), random_(seed), words_(words), token_(versions.token()) {}
 
-    // False: stale bytes were served as fresh.
+    // False: stale bytes were returned as fresh.
     Task<bool> visit(hl::NodeRef user, Addr owner) {
         if (random_.chance(2)) token_ = versions_->token();
         const std::size_t size = 1 + random_.below(random_.chance(2) ? words_ : 100);
@@ -103,7 +103,7 @@ class Visitor {
     std::uint64_t stale = 0;
 
   private:
-    // Every other few words of them, by a list.
+    // Every other group of a few words, by a list.
     Task<bool> visit_blocks(hl::NodeRef user, RemoteSpan<std::uint64_t> part, bool write) {
         const std::uint64_t each = 1 + random_.below(std::min<std::uint64_t>(part.size(), 50));
         const std::uint64_t blocks = (part.size() - each) / (2 * each) + 1;
@@ -131,14 +131,14 @@ class Visitor {
     Versions::Token token_;
 };
 
-// The owner's thread uses the memory again while others read and write it.
+// The owner's thread reuses the memory while others read and write it.
 TEST_P(RemoteVersion, stale_bytes_are_never_served_as_fresh) {
     Versions versions(owner(), count);
     std::atomic<bool> over{false};
     std::atomic<bool> clean{true};
     std::thread renewing;
-    // The thread sanitizer sees that bytes are read while they are changed, and not that they do not count. So there
-    // the contents change between the operations of a single visitor.
+    // The thread sanitizer sees bytes that are read while they change, but not that they are discarded. So under it the
+    // contents change between the operations of a single visitor.
     const bool one_thread = GetParam().name == "sim";
     const bool beside = !one_thread && !support::thread_sanitizer;
     const std::uint64_t count_of_visitors = beside || one_thread ? 4 : 1;
@@ -168,7 +168,7 @@ TEST_P(RemoteVersion, stale_bytes_are_never_served_as_fresh) {
 
 CINNABAR_ON_EACH_REMOTE_WAY(RemoteVersion);
 
-// On the simulated network the contents change at random moments of transfers that take a while.
+// On the simulated network the contents change at random moments of slow transfers.
 TEST(RemoteVersionSeeds, stale_bytes_are_never_served_as_fresh) {
     std::uint64_t fresh = 0, stale = 0;
     for_each_seed(

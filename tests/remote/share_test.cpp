@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The owner's side: what is granted, and how sharing ends.
+// The owner's side: grants, and the end of sharing.
 #include "remote_fixture.hpp"
 
 using namespace std::chrono_literals;
@@ -21,7 +21,7 @@ TEST_F(ShareTest, tokens_are_stale_once_the_memory_is_withdrawn) {
     EXPECT_EQ(shared_.withdraw(), Errc::ok);
     EXPECT_EQ(token.subspan(0, 2).read(user(), few).wait().code(), Errc::stale);
     EXPECT_TRUE(shared_.token().empty());
-    // The slot is used again; the old token does not open what is there now.
+    // The slot is reused; the old token does not open the new memory.
     Words others = counted(count, 9);
     auto again = share(owner(), std::span(others)).value();
     ASSERT_EQ(again.token().grant().slot, token.token().grant().slot);
@@ -72,13 +72,13 @@ TEST_F(ShareTest, as_many_as_there_are_slots) {
     Result<hl::SharedBytes> next = hl::share_bytes(owner(), region, Access::read);
     for (; next && all.size() < 70'000; next = hl::share_bytes(owner(), region, Access::read))
         all.push_back(*std::move(next));
-    EXPECT_EQ(all.size(), 65'535u);  // one is the fixture's
+    EXPECT_EQ(all.size(), 65'535u);  // the fixture has one
     EXPECT_EQ(next.code(), Errc::too_large);
     all.pop_back();
     EXPECT_TRUE(hl::share_bytes(owner(), region, Access::read).ok());
 }
 
-// A reader that has asked for all of it, and then reads nothing.
+// A reader that requests everything and then reads nothing.
 class ShareStalled : public testing::Test {
   protected:
     static NodeOptions undriven() {
@@ -86,7 +86,7 @@ class ShareStalled : public testing::Test {
         options.progress_thread = false;
         return options;
     }
-    // The owner has begun to serve it.
+    // Waits until the owner has begun to serve it.
     void begin() {
         while (!shared_.in_use()) user_.poll();
     }

@@ -39,8 +39,8 @@ TEST_P(CallTest, ManyInFlightAllEndOnceWithTheirOwnReply) {
     EXPECT_GT(target_.context->counts().credits_granted, 2u) << "a hungry peer is given more";
 }
 
-// One call after the other, in the slot of the one before, which is over for good.
-TEST_P(CallTest, OneIsMadeInPlaceOfAnother) {
+// Calls one after the other, each in the slot of a previous one that is completely over.
+TEST_P(CallTest, ACallTakesTheSlotOfAnother) {
     serve_echo();
     serve("hold", [](Request& request) { request.release(); });  // answers `canceled`
     Call* call = make("echo");
@@ -66,14 +66,14 @@ TEST_P(CallTest, OneIsMadeInPlaceOfAnother) {
     for (const char* name : {"echo", "hold", "echo", "nobody", "echo"}) {
         forward();
         next(to_, name);
-        origin_.context->cancel(ids.back());  // means the one before
+        origin_.context->cancel(ids.back());  // the id of the previous call
     }
     forward();
     EXPECT_EQ(call->result(), Errc::ok);
     EXPECT_EQ(call->output().size(), 4u);
     std::sort(ids.begin(), ids.end());
     EXPECT_EQ(std::unique(ids.begin(), ids.end()), ids.end()) << "each is another call";
-    // Where a transport holds the message still, the slot is free when it is done.
+    // If the transport still holds the message, the slot is free only when it is done.
     EXPECT_TRUE(until([&] { return origin_.context->counts().calls == 1; }));
     next(na::Addr::make(to_.body().endpoints, 9, 0), "echo");  // another peer
     EXPECT_EQ(call->peer().body().context, 9u);

@@ -56,7 +56,7 @@ TEST_P(CancelTest, ReachesTheHandlerAndEndsOnce) {
     EXPECT_EQ(ending.count, 1);
 }
 
-// Each look for a request puts those into the table that came since the last.
+// Each lookup of a request adds those to the table that arrived since the last one.
 TEST_P(CancelTest, FindsEachOfManyInAnyOrder) {
     serve_held();
     constexpr std::size_t calls = 12;

@@ -95,7 +95,7 @@ TEST_P(EvictTest, ACallThatCrossesTheQuestionIsNotLost) {
     std::vector<Ending> endings(4 * peers_);
     std::size_t next = 0;
     for (int rounds = 0; rounds < 4; ++rounds) {
-        // Few at a time: beyond the limit at once, peers are turned away.
+        // Few at a time: beyond the limit at once, peers are rejected.
         for (std::size_t begin = 0; begin < peers_; begin += 2) {
             const std::size_t first = next;
             for (std::size_t i = begin; i < begin + 2; ++i) call_from(i, "echo", endings[next++]);

@@ -190,7 +190,7 @@ TEST_P(LendTest, ATargetThatNeverLetsGoIsFencedByForce) {
     serve_mover(mover, bulk::Direction::pull);
     serve_echo();
     Ending echo;
-    (void)send("echo", "", echo);  // to be connected before the short time begins
+    (void)send("echo", "", echo);  // connects before the short time begins
     ASSERT_TRUE(until([&] { return echo.count == 1; }));
     auto memory = pattern(100'000);
     Ending ending;

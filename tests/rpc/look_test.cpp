@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a context shows of its calls: one that is stuck is found in each phase, and those that were sent to many peers
-// are found in one walk.
+// Snapshots of calls: a stuck call is found in each phase, and calls to many peers are found in one walk.
 #include "support/fault_transport.hpp"
 #include "support/pump.hpp"
 
@@ -98,7 +97,7 @@ class Look : public ::testing::Test {
         ASSERT_EQ(call->forward(bytes, end, this), Errc::ok);
         ++made_;
     }
-    // One that connects both and comes to its handler.
+    // A call that connects both sides and reaches its handler.
     void call_until_held() {
         call(hold_id);
         ASSERT_TRUE(until([&] { return held_.size() == 1; }));
@@ -118,7 +117,7 @@ class Look : public ::testing::Test {
         for (const Side& side : more_) pump.add(side.context->na());
         return pump.until(done, std::chrono::seconds(20));
     }
-    // Only the transports and the timers of one side; no handler runs.
+    // Progresses one side only: its transports and timers; no handler runs.
     void progress(Side& side, Microseconds passes = Microseconds{0}) {
         world_->run_to(after(world_->now_us(), passes));
         (void)side.context->progress(Microseconds{0});
@@ -134,7 +133,7 @@ class Look : public ::testing::Test {
         }
         return all;
     }
-    // Whether that side has a call of that kind in that phase.
+    // Whether that side has such a call in that phase.
     static testing::AssertionResult shows(const Side& side, bool as_target, RpcId rpc, CallPhase phase) {
         std::string others;
         for (const CallSnapshot& call : look(side)) {
@@ -254,7 +253,7 @@ TEST_F(Look, AnsweredWhatHasNotLeft) {
     EXPECT_TRUE(shows(target_, true, hold_id, CallPhase::answered));
 }
 
-// To a hundred peers, each of which holds one, by pages of a few: each is there once.
+// To a hundred peers, each with one call, in pages of a few: each call appears once.
 TEST_F(Look, SentToManyPeersIsOneWalk) {
     constexpr std::size_t peers = 100;
     open_both();

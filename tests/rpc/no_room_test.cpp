@@ -16,7 +16,7 @@
 namespace cinnabar::rpc {
 namespace {
 
-constexpr unsigned many = 6'000;  // more than are turned away at once
+constexpr unsigned many = 6'000;  // more than are refused at once
 
 class NoRoom : public ::testing::Test {
   protected:

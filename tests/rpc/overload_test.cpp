@@ -123,7 +123,7 @@ class FewHeldTest : public RpcTest {
 };
 
 // Two are as many as they leave free. Turned away, the origin comes back with less at a time.
-TEST_P(FewHeldTest, ARequestThatIsTurnedAwayTakesItsCreditAlong) {
+TEST_P(FewHeldTest, ARefusedRequestTakesItsCreditAlong) {
     std::vector<Request*> held;
     serve("hold", [&held](Request& request) {
         request.detach();
@@ -183,11 +183,11 @@ TEST_P(CrowdedTest, EachPeerHoldsWhatAllLeaveFree) {
             call->args.rpc = rpc_id("hold");
             ASSERT_EQ(call->forward(0, &Ending::take, &ending), Errc::ok);
         }
-        const auto turned_away = [](const Ending& e) { return e.result == Errc::overloaded; };
+        const auto refused = [](const Ending& e) { return e.result == Errc::overloaded; };
         const std::size_t before = held.size();
         ASSERT_TRUE(all.until([&] {
             return held.size() == before + taken &&
-                   std::count_if(ended.begin(), ended.end(), turned_away) == static_cast<long>(ended.size() - taken);
+                   std::count_if(ended.begin(), ended.end(), refused) == static_cast<long>(ended.size() - taken);
         }));
     };
     ASSERT_NO_FATAL_FAILURE(flood(origin_, endings[0], 6));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What rules say of whom, and what is no rule.
+// Rules of a policy: what they decide, and which texts are not rules.
 #include "support/folder.hpp"
 
 #include <cinnabar/rpc/policy.hpp>
@@ -90,7 +90,7 @@ TEST(PolicyRules, CallersHaveNamesForLogs) {
     EXPECT_EQ(caller_name(na::Addr::parse("tcp://10.0.0.5:7000").value()), "tcp://10.0.0.5:7000");
 }
 
-TEST(PolicyRules, WhatIsNoneIsToldWithItsLine) {
+TEST(PolicyRules, AnErrorNamesTheLineThatIsNotARule) {
     const auto told = [](std::string_view line) {
         auto policy = Policy::parse("# one\n" + std::string(line) + "\n");
         EXPECT_FALSE(policy.ok()) << line;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A context with a policy runs no handler, and fetches nothing, for those who may not call.
+// A context with a policy neither runs handlers nor fetches arguments for callers that are refused.
 #include "rpc_fixture.hpp"
 
 #include <cinnabar/rpc/policy.hpp>
@@ -52,7 +52,7 @@ class PolicyTest : public RpcTest {
     std::vector<AuditEvent> events_;
 };
 
-TEST_P(PolicyTest, WhoMayNotCallIsToldTheRule) {
+TEST_P(PolicyTest, ARefusedCallerLearnsTheRule) {
     log_.allow("may not call");
     for (const char* name : {"open.one", "shut.one", "other"}) serve_counted(name);
     EXPECT_EQ(ended("open.one").result, Errc::ok);
@@ -74,7 +74,7 @@ TEST_P(PolicyTest, HandlersOnArrivalAreBehindItAsWell) {
     EXPECT_EQ(ran_, 3);
 }
 
-TEST_P(PolicyTest, LargeArgumentsOfThoseWhoMayNotCallAreNotFetched) {
+TEST_P(PolicyTest, LargeArgumentsOfRefusedCallsAreNotFetched) {
     log_.allow("may not call");
     serve_counted("open.large");
     serve_counted("shut.large");
@@ -97,7 +97,7 @@ TEST_P(PolicyTest, LargeArgumentsOfThoseWhoMayNotCallAreNotFetched) {
     EXPECT_EQ(ran_, 1);
 }
 
-TEST_P(PolicyTest, OneWayCallsOfThoseWhoMayNotCallAreDropped) {
+TEST_P(PolicyTest, RefusedOneWayCallsAreDropped) {
     log_.allow("may not call");
     serve_counted("shut.note");
     serve_counted("open.note");
@@ -146,7 +146,7 @@ TEST_P(PolicyTest, TheAuditHearsOfTheFirstCallAndOfEachThatIsRefused) {
     }
 }
 
-// Whoever asks again and again for what it may not have fills neither the log nor the audit.
+// A peer that keeps making calls that are refused fills neither the log nor the audit.
 TEST_P(PolicyTest, TheAuditOfAFloodIsCounted) {
     log_.allow("may not call");
     serve_counted("shut.one");
@@ -159,7 +159,7 @@ TEST_P(PolicyTest, TheAuditOfAFloodIsCounted) {
     EXPECT_LT(events_.size(), 300u) << "a hundred at once, and then ten a second";
 }
 
-// More handlers than a connection remembers verdicts of.
+// More handlers than the cache of a connection holds.
 TEST_P(PolicyTest, ManyHandlersAreToldApart) {
     log_.allow("may not call");
     std::vector<std::string> names;
@@ -173,7 +173,7 @@ TEST_P(PolicyTest, ManyHandlersAreToldApart) {
     }
 }
 
-// Also handlers that run on arrival elsewhere, and requests that nobody waits for any more.
+// Includes handlers that otherwise run on arrival, and requests that nobody waits for any more.
 TEST_P(PolicyTest, AQuotaBoundsWhatIsWithHandlers) {
     log_.allow("has as many requests under way as the quota few allows it");
     target_.context->set_policy(policy("all allow anyone *\nfew quota anyone 2\n"));
@@ -220,7 +220,7 @@ TEST_P(PolicyTest, AQuotaBoundsWhatIsWithHandlers) {
     ASSERT_TRUE(until([&] { return within[0].count + within[1].count == 2; }));
 }
 
-// But self: a process may call itself (PolicyRules.AProcessMayCallItself).
+// All but self: a process may call itself (PolicyRules.AProcessMayCallItself).
 std::vector<support::NetworkKind> networks_of_others() {
     std::vector<support::NetworkKind> networks = support::networks_for_calls();
     std::erase(networks, support::NetworkKind::self);

@@ -283,7 +283,7 @@ TEST_P(LastReleaseTest, IsFinalAtAnyMoment) {
             client_->cancel(id);
             ASSERT_TRUE(soon([&] { return ended.load() == i + 1; })) << "round " << i;
         }
-        // The cancel may come in behind the handler, and the handler's turn behind the end of the call.
+        // The cancel may arrive after the handler, and the handler may run after the end of the call.
         EXPECT_TRUE(soon([&] { return server_->counts().requests == 0; })) << server_->counts().requests;
         over.store(true);
         worker.join();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A key for tcps, the same for all of a test program, in a file that goes with it.
+// A key for tcps, shared by all tests of a program, in a file that is removed at its end.
 #pragma once
 
 #include "support/folder.hpp"
@@ -8,7 +8,7 @@
 
 namespace cinnabar::support {
 
-// A line NAME:HEX in a new file of the folder, closed to others.
+// Writes the line NAME:HEX to a new file of the folder that others cannot read.
 inline std::string put_key(const Folder& folder, const std::string& file, const std::string& line) {
     const std::string path = folder.put(file, line + "\n");
     std::filesystem::permissions(path, std::filesystem::perms::owner_read);

@@ -33,7 +33,7 @@ inline constexpr std::size_t line_columns_max = 120;
 [[nodiscard]] Findings check_libfabric(const Source& source);
 // What a hand left behind: unfinished marks, code that is switched off, tests that are switched off.
 [[nodiscard]] Findings check_leftovers(const Source& source);
-// The marks of a merge that was not finished, in any file.
+// Conflict markers of an unfinished merge, in any file.
 [[nodiscard]] Findings check_merges(const Source& source);
 // Paths that exist on somebody's machine only.
 [[nodiscard]] Findings check_machine_paths(const Source& source);

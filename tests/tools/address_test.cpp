@@ -48,10 +48,10 @@ TEST(Place, WhatStaysOnTheHost) {
         EXPECT_FALSE(stays_on_host(open).value()) << open;
     EXPECT_TRUE(stays_on_host("shm://x").value());
     EXPECT_FALSE(stays_on_host("shm://x?group=users").value()) << "its members are others";
-    EXPECT_EQ(stays_on_host("nonsense").code(), Errc::bad_address);
+    EXPECT_EQ(stays_on_host("malformed").code(), Errc::bad_address);
 }
 
-TEST(Address, AServerIsReachedFromAnotherOneByWhatBothHave) {
+TEST(Address, AServerReachesAnotherByATransportThatBothHave) {
     EXPECT_EQ(reachable_from("tcp://1.2.3.4:5,shm://a", "shm://b"), "shm://a");
     EXPECT_EQ(reachable_from("tcp://1.2.3.4:5,shm://a", "tcp://6.7.8.9:1,shm://b"), "tcp://1.2.3.4:5,shm://a");
     EXPECT_EQ(reachable_from("tcp://1.2.3.4:5", "shm://b"), "tcp://1.2.3.4:5") << "it may have more than it names";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Only what changed is moved: blocks of large files, and files of trees by their content.
+// Only changes are moved: changed blocks of large files, and files of trees whose content differs.
 #include "process.hpp"
 #include "support/content.hpp"
 
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using support::Folder;
 using support::pattern;
 
-// A number of the summary of --json.
+// A number in the summary of --json.
 std::uint64_t number_of(const std::string& out, const std::string& key) {
     const std::string text = "\"" + key + "\": ";
     const auto at = out.rfind(text);
@@ -35,7 +35,7 @@ struct ChangeProcess : testing::Test {
     static constexpr std::size_t bytes = std::size_t{64} << 20;
     std::string content = pattern(bytes);
     ChangeProcess() { fs::create_directory(root); }
-    // Of a hundredth of its pages, anywhere, one byte.
+    // Changes one byte in each of a hundredth of its pages, at random.
     void change(unsigned seed) {
         std::uint64_t state = seed;
         for (std::size_t i = 0; i < bytes / page / 100; ++i) {
@@ -51,7 +51,7 @@ struct ChangeProcess : testing::Test {
     }
 };
 
-TEST_F(ChangeProcess, OfALargeFileOnlyBlocksThatChangedAreSent) {
+TEST_F(ChangeProcess, OnlyChangedBlocksOfALargeFileAreSent) {
     const auto large = folder.put("large", content);
     Serving serving(root);
     const auto first = run({"save", "--json", large, serving.uri()});
@@ -100,7 +100,7 @@ struct ByContent : ChangeProcess {
         const timespec times[2] = {{0, UTIME_OMIT}, {seconds, 0}};
         ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0) << path;
     }
-    // On the other side: one file has another time, and one another content of the same size and time.
+    // On the other side, one file has another time, and another has other content of the same size and time.
     void differ(const std::string& there) {
         set_time(there + "/same", 1);
         const auto time = fs::last_write_time(tree + "/other");
@@ -109,7 +109,7 @@ struct ByContent : ChangeProcess {
     }
 };
 
-TEST_F(ByContent, FilesOfTreesAreComparedWhenThatIsWanted) {
+TEST_F(ByContent, FilesOfTreesAreComparedByContentOnRequest) {
     Serving serving(root);
     ASSERT_EQ(run({"save", tree, serving.uri()}).exit, 0);
     differ(root + "/tree");
@@ -122,7 +122,7 @@ TEST_F(ByContent, FilesOfTreesAreComparedWhenThatIsWanted) {
     EXPECT_EQ(run({"save", "--checksum", tree, serving.uri()}).exit, 0) << "all is the same now";
 }
 
-TEST_F(ByContent, AlsoOfThoseThatAreFetchedOrCopied) {
+TEST_F(ByContent, FilesAreComparedByFetchAndCopyToo) {
     const auto back = folder.at("back");
     fs::create_directory(back);
     fs::create_directory(folder.at("third"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar copy`, as real processes: files and trees go from server to server, and whoever is lost meanwhile is told.
+// `cinnabar copy` as a real process: files and trees go from server to server, and lost servers are reported.
 #include "process.hpp"
 #include "support/content.hpp"
 
@@ -28,7 +28,7 @@ struct CopyProcess : testing::Test {
         fs::create_directory(root_a);
         fs::create_directory(root_b);
     }
-    // Of zeros that are not holes: all of it is moved.
+    // Zeros that are not holes, so that all of it is moved.
     void put_large() {
         const auto bytes = std::min(std::uintmax_t{1} << 30, fs::space(folder.path()).available / 8);
         const int fd = ::open((root_a + "/large").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -36,7 +36,7 @@ struct CopyProcess : testing::Test {
         EXPECT_EQ(::posix_fallocate(fd, 0, static_cast<off_t>(bytes)), 0);
         ::close(fd);
     }
-    // Until the server that gets it has written something.
+    // Waits until the receiving server has written something.
     bool under_way() {
         return eventually([&] {
             std::error_code ignored;
@@ -81,7 +81,7 @@ TEST_F(CopyProcess, WhatIsThereIsKeptOrReplaced) {
     EXPECT_EQ(folder.get("b/y"), "new");
     const auto missing = run({"copy", a.uri() + "/missing", b.uri() + "/z"});
     EXPECT_EQ(missing.exit, 10) << missing.err;
-    EXPECT_NE(missing.err.find("copied from"), std::string::npos) << missing.err;
+    EXPECT_NE(missing.err.find("the source server"), std::string::npos) << missing.err;
 }
 
 TEST_F(CopyProcess, ATreeIsCopiedAsItIsAndAgainOnlyWhatChanged) {
@@ -156,7 +156,7 @@ TEST_F(CopyProcess, AKilledTargetEndsTheCopy) {
     ASSERT_TRUE(under_way()) << client.err();
     b.process().send(SIGKILL);
     EXPECT_EQ(client.wait(std::chrono::seconds(20)), 7) << client.err();
-    EXPECT_NE(client.err().find("copied to"), std::string::npos) << client.err();
+    EXPECT_NE(client.err().find("the destination server"), std::string::npos) << client.err();
     EXPECT_FALSE(fs::exists(root_b + "/large"));
     EXPECT_EQ(run({"fetch", a.uri() + "/large", "-o", folder.at("back")}).exit, 0) << "the other one goes on";
 }

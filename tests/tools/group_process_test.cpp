@@ -30,7 +30,7 @@ std::size_t times(const std::string& text, const std::string& part) {
     return count;
 }
 
-// What it ends with is gone from its folder of temporary files, too.
+// Its folder of temporary files is empty at the end.
 TEST(LaunchProcess, StartsAGroupWhoseMembersMeet) {
     const Folder place;
     const auto outcome =
@@ -43,7 +43,7 @@ TEST(LaunchProcess, StartsAGroupWhoseMembersMeet) {
     EXPECT_TRUE(std::filesystem::is_empty(place.path()));
 }
 
-TEST(LaunchProcess, WhenOneFailsTheOthersEndAndItsCodeIsThatOfAll) {
+TEST(LaunchProcess, AFailureEndsTheOthersAndSetsTheExitCode) {
     const auto failing = "test $CINNABAR_GROUP_RANK = 1 && exit 7; exec sleep 100";
     const auto outcome = run(launch({"-n", "3"}, {"sh", "-c", failing}));
     EXPECT_EQ(outcome.exit, 7);
@@ -61,7 +61,7 @@ TEST(LaunchProcess, WhenOneFailsTheOthersEndAndItsCodeIsThatOfAll) {
     EXPECT_NE(killed.err.find("rank 0 was ended by signal 9"), std::string::npos) << killed.err;
 }
 
-// Rank 1 fails once the others, of `count`, have run `ready` and then said that they are there.
+// Rank 1 fails once the others, of `count`, have run `ready` and reported that they are there.
 std::string failing_late(const Folder& place, unsigned count, const std::string& ready) {
     std::string wait;
     for (unsigned rank = 0; rank < count; ++rank) {
@@ -71,7 +71,7 @@ std::string failing_late(const Folder& place, unsigned count, const std::string&
            "$CINNABAR_GROUP_RANK; while :; do sleep 0.05; done";
 }
 
-TEST(LaunchProcess, WhoDoesNotEndWhenAskedToIsKilled) {
+TEST(LaunchProcess, AProcessThatIgnoresTermIsKilled) {
     const Folder place;
     const std::string deaf = failing_late(place, 2, "trap '' TERM");
     EXPECT_EQ(run(launch({"-n", "2", "--grace", "0.2"}, {"sh", "-c", deaf})).exit, 4);
@@ -99,7 +99,7 @@ TEST(LaunchProcess, GivesTheProgramItsArgumentsAsTheyAre) {
     EXPECT_EQ(run({"launch", "--", "true"}).exit, 1);
 }
 
-// An ssh that starts the command here, and writes down which host it was asked for.
+// An ssh that runs the command on this host, and records for which host it was called.
 class FakeSsh {
   public:
     FakeSsh() {

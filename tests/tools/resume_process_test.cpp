@@ -45,7 +45,7 @@ struct ResumeProcess : testing::Test {
         }
         large = folder.put("large", content);
     }
-    // Three seconds for all of it, so that it is under way still when it is looked at.
+    // Takes three seconds in all, so that it is still in progress when the test looks.
     static Words slowly(Words words) {
         words.insert(words.end(), {"--rate", "64M"});
         return words;
@@ -207,7 +207,7 @@ TEST_F(ResumeProcess, FoldersAreListed) {
     const auto missing = run({"list", serving.uri() + "/none"});
     EXPECT_EQ(missing.exit, 10);
     EXPECT_NE(missing.err.find("there is no such folder"), std::string::npos) << missing.err;
-    EXPECT_EQ(run({"list", "nonsense"}).exit, 1);
+    EXPECT_EQ(run({"list", "malformed"}).exit, 1);
     EXPECT_NE(run({"list", "--json", serving.uri() + "/none"}).out.find("\"failed\""), std::string::npos);
 }
 

@@ -56,9 +56,9 @@ constexpr std::chrono::seconds save_limit{20};
 // What a pair may leave; what one peer may make the server hold is some times as much.
 constexpr std::size_t kept_for_results_max = 32u << 20;
 constexpr std::size_t memory_noise = (12u << 20) + kept_for_results_max;
-constexpr std::size_t memory_noise_ofi = memory_noise + (20u << 20);  // a provider has pools for each connection
-constexpr std::size_t large_result_bytes = 1u << 20;                  // does not fit a message
-constexpr unsigned held_max = 8;                                      // more, and the server lets them go
+constexpr std::size_t memory_noise_ofi = memory_noise + (20u << 20);  // a provider has memory pools for each connection
+constexpr std::size_t large_result_bytes = 1u << 20;                  // larger than a message
+constexpr unsigned held_max = 8;                                      // beyond that the server refuses
 // Small ones, windows that are not full, and some of several windows.
 constexpr std::size_t sizes[] = {0, 1, 4'097, 70'000, (1u << 20) + 1, 2'100'000};
 
@@ -163,7 +163,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
         ASSERT_TRUE(there_->serve(hl::Rpc<std::string()>{"large result"}, give).ok());
     }
     [[nodiscard]] static files::Key key() { return files::Key::from("a key of at least 16 bytes").value(); }
-    // The clients', and the server's.
+    // The host of the clients and that of the server.
     [[nodiscard]] static support::CablePlaces places() {
         switch (GetParam().network) {
             case NetworkKind::tcp:
@@ -291,7 +291,7 @@ TEST_P(SaveBesideHostile, EndsWellInTime) {
     }
     EXPECT_TRUE(server_->drain(std::chrono::seconds(5))) << "files are under way still";
     std::ranges::sort(names_);
-    (void)eventually([&] { return files_below("root") == names_; });  // what silent clients opened goes with them
+    (void)eventually([&] { return files_below("root") == names_; });  // files that silent clients opened go with them
     EXPECT_EQ(files_below("root"), names_) << "files that were not saved are left";
 }
 

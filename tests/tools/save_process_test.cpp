@@ -332,7 +332,7 @@ TEST_F(SaveProcess, NobodyThere) {
     EXPECT_NE(outcome.err.find("refused"), std::string::npos) << outcome.err;
     EXPECT_EQ(run({"fetch", uri + "/a", "-o", here}).exit, 2);
     EXPECT_EQ(run({"ping", "-c", "1", uri}).exit, 2);
-    EXPECT_EQ(run({"save", path, "nonsense://127.0.0.1:1"}).exit, 2);
+    EXPECT_EQ(run({"save", path, "unknown://127.0.0.1:1"}).exit, 2);
     ::close(bound);
 }
 
@@ -347,7 +347,7 @@ TEST_F(SaveProcess, JsonHasOneObjectALine) {
     std::vector<std::string> lines;
     std::istringstream text(outcome.out);
     for (std::string line; std::getline(text, line);) {
-        if (!line.starts_with(R"({"event": "progress", )")) lines.push_back(line);  // of each second that it took
+        if (!line.starts_with(R"({"event": "progress", )")) lines.push_back(line);  // there is one for each second
     }
     ASSERT_EQ(lines.size(), 3u) << outcome.out;
     // XXH3 of "hello" with 64 bits, as xxhsum -H3 prints it.
@@ -406,9 +406,9 @@ TEST_F(SaveProcess, AServerWhoseMessagesNobodyReadsServesAndEnds) {
 
 // Somebody who greets as a peer and then sends control messages that make no sense, over as many connections as it
 // takes, and never reads.
-class Nonsense {
+class MalformedBytes {
   public:
-    explicit Nonsense(const std::string& uri) : port_(na::Uri::parse(uri).value().port.value()) { connect(); }
+    explicit MalformedBytes(const std::string& uri) : port_(na::Uri::parse(uri).value().port.value()) { connect(); }
     void send(unsigned messages) {
         std::array<std::byte, 16 + 24> frame{};
         frame[0] = std::byte{1};   // a message that nobody waits for
@@ -446,9 +446,9 @@ class Nonsense {
     UniqueFd fd_;
 };
 
-TEST_F(SaveProcess, AStrangersNonsenseStopsNoServerWhoseMessagesNobodyReads) {
+TEST_F(SaveProcess, AStrangersMalformedBytesStopNoServerWhoseMessagesNobodyReads) {
     Serving serving(root, {"--listen", "tcp://127.0.0.1:0", "--insecure"});
-    Nonsense(serving.uri()).send(5000);
+    MalformedBytes(serving.uri()).send(5000);
     Process ping({"ping", "-c", "1", serving.uri()});
     EXPECT_EQ(ping.wait(std::chrono::seconds(30)), 0) << ping.err();
     serving.process().send(SIGTERM);

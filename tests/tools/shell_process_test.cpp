@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What shells complete and what man pages say, held against what --help says, which does not come from the same code.
+// Compares completions and man pages with the output of --help, which other code makes.
 #include "process.hpp"
 #include "support/command_output.hpp"
 #include "support/folder.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 using support::output_of;
 
-// A command, and what --help lists of it.
+// A command, and the options that --help lists.
 struct Helped {
     Words words;
     std::set<std::string> options;
@@ -30,7 +30,7 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
-// The command and all below it.
+// The command and all commands below it.
 void look_for_help(const Words& words, std::vector<Helped>& all) {
     auto ask = words;
     ask.emplace_back("--help");
@@ -134,12 +134,12 @@ TEST(ManPages, GroffWarnsOfNothing) {
     EXPECT_NE(shown.find("cinnabar save [OPTION...] FILE... URI[/FOLDER]"), std::string::npos) << shown;
 }
 
-// What bash offers for the last of the words, sorted by their bytes.
+// Bash's completions of the last word, sorted by bytes.
 std::set<std::string> completed(const Words& words, const std::string& folder = "/") {
     std::string line = "cd '" + folder + "'; source <('" CINNABAR_TOOL "' completion bash); COMP_WORDS=(cinnabar";
     for (const auto& word : words) line += " '" + word + "'";
     line += "); COMP_CWORD=" + std::to_string(words.size());
-    // As bash calls it: by the name that it was registered with.
+    // Calls the function by which it was registered, as bash does.
     line += R"(; read -ra registered < <(complete -p cinnabar); "${registered[2]}" cinnabar)";
     line += R"(; printf "%s\n" "${COMPREPLY[@]}")";
     const support::Folder scripts;
@@ -179,7 +179,7 @@ TEST(BashCompletion, OffersCommandsValuesAndFiles) {
     EXPECT_EQ(completed({"bogus", ""}, here).count("save"), 1u) << "not a command: those that there are";
 }
 
-// Words of the script, as it would name an option.
+// Checks that the script contains each option, spelled by `as`.
 void expect_options(const std::string& script, const std::function<std::string(const std::string&)>& as) {
     for (const auto& command : commands()) {
         for (const auto& option : command.options)
@@ -229,7 +229,7 @@ TEST(FishCompletion, IsAScriptForFish) {
 
 TEST(Completion, OfAnotherShellIsRefused) { EXPECT_EQ(run({"completion", "tcsh"}).exit, 1); }
 
-TEST(ExitCodes, OfTheManualAreThoseOfTheHelp) {
+TEST(ExitCodes, AreTheSameInTheManualAndTheHelp) {
     std::ifstream file(CINNABAR_SOURCE "/docs/save-service.md");
     std::ostringstream manual;
     manual << file.rdbuf();

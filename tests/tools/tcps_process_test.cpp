@@ -31,7 +31,7 @@ class TcpsProcess : public testing::Test {
         first.insert(first.end(), second.begin(), second.end());
         return first;
     }
-    // Saves a file there and fetches it again; the exit code of what fails first.
+    // Saves a file and fetches it again; returns the exit code of the first command that fails.
     int moved(const std::string& uri, const Words& secrets) {
         const std::string file = folder_.put("a", std::string(100'000, 'a'));
         std::filesystem::remove_all(folder_.at("back"));
@@ -129,8 +129,8 @@ TEST_F(TcpsProcess, APolicyIsReadAgainWhileTheServerRuns) {
     EXPECT_TRUE(eventually([&] { return moved(serving.uri(), ann) == 0; }));
 }
 
-// Where others prove a key to the service itself.
-TEST_F(TcpsProcess, WhoComesByTcpsProvesItsKeyOnce) {
+// On a server where other clients prove a key to the service itself.
+TEST_F(TcpsProcess, AClientOverTcpsProvesItsKeyOnce) {
     const std::string ann = new_key("ann.key", "ann");
     (void)new_key("bob.key", "bob");
     const std::string all = support::put_key(folder_, "all.key", folder_.get("ann.key") + folder_.get("bob.key"));
@@ -160,7 +160,7 @@ TEST_F(TcpsProcess, RevokedCertificatesAreRefused) {
     EXPECT_EQ(run({"cert", "revoke", folder_.at("ca")}).exit, 0) << "signs the list anew";
 }
 
-TEST_F(TcpsProcess, WhatLooksAtAServerProvesAKeyAsWell) {
+TEST_F(TcpsProcess, CommandsThatAskAServerProveAKeyAsWell) {
     const std::string key = new_key("key");
     Serving serving(folder_.at("root"),
                     {"--listen", "tcps://127.0.0.1:0", "--key-file", key, "--introspection", "anyone"});
@@ -172,7 +172,7 @@ TEST_F(TcpsProcess, WhatLooksAtAServerProvesAKeyAsWell) {
         EXPECT_EQ(looked.exit, 0) << look[0] << ": " << looked.out << looked.err;
         EXPECT_NE(run(joined(look, {"--key-file", wrong})).exit, 0) << look[0];
     }
-    // What else it finds on this host is not asked here.
+    // Other findings of the doctor about this host are ignored.
     const auto found_by_doctor = [&](const std::string& with) {
         return run({"doctor", serving.uri(), "--key-file", with}).out;
     };

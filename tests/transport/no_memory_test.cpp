@@ -36,7 +36,7 @@ class NoMemoryContract : public ContractTest {
   protected:
     void SetUp() override {
         if (!support::NoMemory::works()) GTEST_SKIP() << "a sanitizer owns malloc";
-        log_.allow("memory is out");
+        log_.allow("out of memory");
         log_.allow("carries nothing to");  // its bytes wait for memory
         ContractTest::SetUp();
     }
@@ -203,8 +203,8 @@ TEST_P(NoMemoryContract, ADialFailsAloneWhenItsNameCannotBeLookedUp) {
     fail_each_dial(true, &Left::resolver);
 }
 
-// Not libfabric's `net`, which leaks memory at each connection; nor tcps, whose handshake has OpenSSL's many
-// allocations.
+// Not libfabric's `net`, which leaks memory at each connection; nor tcps, since OpenSSL allocates very often in a
+// handshake.
 bool is_tried(NetworkKind kind) {
     return kind >= NetworkKind::tcp && kind <= NetworkKind::ofi_tcp_rxm && kind != NetworkKind::tcps;
 }

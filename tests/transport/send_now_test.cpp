@@ -93,7 +93,7 @@ TEST_P(SendNow, ExpectedMessagesAreMatchedByTag) {
     EXPECT_EQ(b.receiver.messages.front().bytes, message_of(7));
 }
 
-// What waits here for the next flush goes with the connection, or was with the peer already.
+// Bytes that wait here for the next flush are dropped with the connection; the others have reached the peer.
 TEST_P(SendNow, WhatHasNotLeftIsDroppedWithThePeer) {
     Node& a = make_node("a");
     Node& b = make_node("b");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The built command in a pseudo-terminal of a given size.
+// Runs the built command in a pseudo-terminal of a given size.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ class PseudoTerminal {
     PseudoTerminal& operator=(const PseudoTerminal&) = delete;
 
     void press(char key) const { EXPECT_EQ(::write(fd_, &key, 1), 1); }
-    // The lines of a whole screen that has `part` somewhere, without the escapes; empty after half a minute.
+    // Returns the lines of a complete screen that contains `part`, without escapes; empty after half a minute.
     std::vector<std::string> await_screen(const std::string& part) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
         while (std::chrono::steady_clock::now() < end && read_more()) {
@@ -54,7 +54,7 @@ class PseudoTerminal {
         ADD_FAILURE() << "no \"" << part << "\" on the screen; the last was: " << text_;
         return {};
     }
-    // All that was written, once it has ended; its exit code.
+    // All output, once the command has ended; returns its exit code.
     std::optional<int> wait() {
         while (read_more()) {
         }
@@ -65,7 +65,7 @@ class PseudoTerminal {
     [[nodiscard]] const std::string& text() const { return text_; }
 
   private:
-    // False at its end, or when nothing came for half a minute.
+    // False at the end of the output, or if nothing came for half a minute.
     bool read_more() {
         pollfd input{fd_, POLLIN, 0};
         if (::poll(&input, 1, 30'000) <= 0) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// States that are made up.
+// Invented states.
 #pragma once
 
 #include "watch/state.hpp"
@@ -39,7 +39,7 @@ inline look::PeerReport connected(const std::string& name) {
     return peer;
 }
 
-// `second`: when, since the first.
+// `second`: its time, since the first state.
 inline State state_at(int second, std::vector<look::RpcReport> rpcs) {
     State state;
     state.when = std::chrono::steady_clock::time_point(std::chrono::seconds(100 + second));

@@ -30,7 +30,7 @@ TEST(CallsText, SaysWhatEachPhaseWaitsFor) {
     EXPECT_EQ(reason_of(call), "on its way");
 }
 
-TEST(CallsText, HasTheOldOnesAloneWhereThatIsAskedFor) {
+TEST(CallsText, ListsOnlyOldCallsOnRequest) {
     State state = state_at(0, {});
     state.calls = {waiting("young", rpc::CallPhase::sent, 1'000), waiting("old", rpc::CallPhase::sent, 4'000'000)};
     const std::string all = calls_text(state, Microseconds{0});
@@ -40,7 +40,7 @@ TEST(CallsText, HasTheOldOnesAloneWhereThatIsAskedFor) {
     EXPECT_EQ(old.find("young"), std::string::npos);
     EXPECT_EQ(calls_text(state, Microseconds{9'000'000}), "nothing is under way\n");
     state.cut = true;
-    EXPECT_TRUE(calls_text(state, Microseconds{0}).ends_with("and more, which are not shown\n"));
+    EXPECT_TRUE(calls_text(state, Microseconds{0}).ends_with("and more that are not shown\n"));
 }
 
 TEST(CallsText, JsonIsOneLineWithAllOfIt) {
@@ -48,14 +48,16 @@ TEST(CallsText, JsonIsOneLineWithAllOfIt) {
     state.calls = {waiting("a \"name\"", rpc::CallPhase::waits_for_credit, 4'000'000)};
     state.calls[0].left_us = time_never;
     const std::string json = calls_json(state, Microseconds{0});
-    EXPECT_EQ(json,
-              "{\"process\": 42, \"calls\": [{\"side\": \"origin\", \"rpc\": \"a \\\"name\\\"\", \"provider\": 0, "
-              "\"peer\": \"tcp://10.0.0.7:4000\", \"transport\": \"tcp\", \"context\": 0, \"phase\": \"waiting for a "
-              "credit\", \"reason\": \"waiting for a credit: the peer holds all requests that it takes of this node\", "
-              "\"age_us\": 4000000, \"bytes\": 0, \"ahead\": 0}], \"cut\": false}\n");
+    EXPECT_EQ(
+        json,
+        "{\"process\": 42, \"calls\": [{\"side\": \"origin\", \"rpc\": \"a \\\"name\\\"\", \"provider\": 0, "
+        "\"peer\": \"tcp://10.0.0.7:4000\", \"transport\": \"tcp\", \"context\": 0, \"phase\": \"waiting for a "
+        "credit\", \"reason\": \"waiting for a credit: the peer has as many requests of this node as it accepts\", "
+        "\"age_us\": 4000000, \"bytes\": 0, \"ahead\": 0}], \"cut\": false}\n");
 }
 
-// Every line is a comment, or a name with labels and a number; a family is in one place; no series comes twice.
+// Each line is a comment, or a name with labels and a number; the lines of a family are together; no series occurs
+// twice.
 TEST(Prometheus, TextIsWellFormed) {
     State state = state_at(5, {served("a\"b\\c\nd\xff", 7, 2), served("plain", 0)});
     state.rpcs[1].timed = 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar top`, `calls` and `page` as processes, towards a node of this one.
+// `cinnabar top`, `calls` and `page` as processes, connected to a node of the test.
 #include "integration/gate.hpp"
 #include "terminal/exit_code.hpp"
 #include "tools/process.hpp"
@@ -25,7 +25,7 @@ namespace {
 constexpr Rpc<int(int)> echo{"watch.echo"};
 constexpr Rpc<int(int)> stuck{"watch.stuck"};
 
-// A node with an RPC that was served a few times, and one that is stuck in its handler.
+// A node with an RPC that was served a few times, and one whose handler is stuck.
 class Watch : public testing::Test {
   protected:
     static Node open(hl::Introspection to) {
@@ -107,17 +107,18 @@ TEST_F(Watch, PrometheusIsOneLook) {
         << looked.out;
 }
 
-TEST_F(Watch, WhoMayNotAskIsToldWhatToDo) {
+TEST_F(Watch, ARefusedUserIsToldWhatToDo) {
     const Outcome refused = run({"top", tcp(), "--count", "1"});
     EXPECT_EQ(refused.exit, static_cast<int>(ExitCode::permission));
-    EXPECT_NE(refused.err.find("it tells only its own user, over shm"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("it reports its state only to its own user, over shm"), std::string::npos)
+        << refused.err;
     const Node silent = Node::listen("tcp://127.0.0.1:0").value();
     const Outcome unknown = run({"calls", silent.address()});
     EXPECT_EQ(unknown.exit, static_cast<int>(ExitCode::protocol));
     EXPECT_NE(unknown.err.find("set NodeOptions::introspection there"), std::string::npos) << unknown.err;
 }
 
-TEST_F(Watch, OfANodeThatEndsIsTold) {
+TEST_F(Watch, TheEndOfTheNodeIsReported) {
     std::optional<Node> other(Node::listen("tcp://127.0.0.1:0",
                                            [] {
                                                NodeOptions options;
@@ -150,7 +151,7 @@ TEST(ServeIntrospection, IsWhatTheOptionSays) {
 
 #ifdef CINNABAR_HAS_HTTP
 
-// What a server at that port answers to `request`.
+// The answer of a server at that port to `request`.
 std::string ask(std::uint16_t port, const std::string& request) {
     const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in name{};
@@ -198,7 +199,7 @@ TEST_F(Watch, ThePageSaysWhenTheNodeDoesNotAnswer) {
     EXPECT_NE(answer.find("permission"), std::string::npos) << answer;
 }
 
-// One host cannot take all connections, and one that is silent ends.
+// One host cannot use up all connections, and a silent connection is closed.
 TEST_F(Watch, ThePageServesOthersBesideAHostThatHoldsConnections) {
     Process page({"page", shm(), "--listen", "127.0.0.1:0"});
     const std::string line = page.read_line();

@@ -20,8 +20,8 @@ struct Place {
 // bad_address: no scheme.
 [[nodiscard]] Result<Place> parse_place(std::string_view text);
 
-// The endpoints of the server `from` that are of a transport which `to` names, too: those by which it can be reached
-// from there. All of them, if there are none.
+// The endpoints of the server `from` whose transport `to` has too: those by which the one server can reach the other.
+// All of them if there are none.
 [[nodiscard]] std::string reachable_from(std::string_view from, std::string_view to);
 
 // The name that a saved file gets: folder and leaf, with one '/' between them.

@@ -19,7 +19,7 @@
 
 namespace cinnabar::tools {
 
-// What both sides of tcps prove.
+// The TLS options with a shared key.
 [[nodiscard]] inline na::TlsOptions with_key(na::TlsOptions tls, const std::string& key_file) {
     tls.key_file = key_file;
     return tls;
@@ -29,10 +29,10 @@ namespace cinnabar::tools {
 struct SessionOptions {
     std::string key_file;
     na::TlsOptions tls;                  // tcps: certificates
-    bool insecure = false;               // a server on the loopback that wants no key will do
-    std::string transport;               // a scheme; empty: the best that the address names
-    double wait_seconds = 0;             // how long a lost server is dialled again
-    std::uint64_t bytes_per_second = 0;  // of what is moved; 0: as fast as it goes
+    bool insecure = false;               // accept a server on the loopback that wants no key
+    std::string transport;               // a scheme; empty: the best one in the address
+    double wait_seconds = 0;             // how long to dial a lost server again
+    std::uint64_t bytes_per_second = 0;  // 0: no limit
 };
 
 // What save and fetch have in common.
@@ -47,7 +47,7 @@ struct TransferOptions : SessionOptions {
     files::Filter filter;
     bool safe_links = false;    // leave out links that lead out of their tree
     bool ignore_times = false;  // move also what is the same by size, time and mode
-    bool by_content = false;    // what is the same is told by size, mode and checksum
+    bool by_content = false;    // compare files by size, mode and checksum
     bool whole = false;         // send all of a file that replaces another
     bool dry_run = false;
 };
@@ -71,7 +71,7 @@ struct FetchOptions : TransferOptions {
 struct CopyOptions : TransferOptions {
     std::vector<std::string> from;  // URI/NAME
     std::string to;                 // URI/NEWNAME, or URI/FOLDER/
-    std::string from_key_file;      // of the servers in `from`; empty: key_file
+    std::string from_key_file;      // for the servers in `from`; empty: key_file
     files::Sync sync = files::Sync::batch;
 };
 [[nodiscard]] ExitCode run_copy(const CopyOptions& options);
@@ -105,7 +105,7 @@ struct ServeOptions {
     std::string policy_file;
     bool insecure = false;
     bool read_only = false;
-    hl::Introspection introspection = hl::Introspection::own_user;  // who may look (cinnabar top)
+    hl::Introspection introspection = hl::Introspection::own_user;  // who may use cinnabar top
     bool json = false;
     bool verbose = false;
     unsigned writers = 2;
@@ -117,10 +117,10 @@ struct ServeOptions {
     std::optional<std::uint64_t> client_bytes;     // the same; nothing: any number
     std::optional<std::uint64_t> staged_bytes;     // of interrupted saves; nothing: a quarter of the disk
     double staged_hours = 24;                      // how long those are kept
-    // Of one client, however often it connects.
-    std::optional<std::uint64_t> client_quota;        // bytes that it may save; nothing: any number
-    std::optional<std::uint64_t> client_quota_files;  // the same of files, links and folders
-    std::uint64_t bytes_per_second = 0;               // 0: as fast as it goes
+    // Limits for one client, however often it connects.
+    std::optional<std::uint64_t> client_quota;        // that it may save; unset: no limit
+    std::optional<std::uint64_t> client_quota_files;  // the same for files, links and folders
+    std::uint64_t bytes_per_second = 0;               // 0: no limit
 };
 [[nodiscard]] ExitCode run_serve(const ServeOptions& options);
 
@@ -136,7 +136,7 @@ struct PingOptions {
 [[nodiscard]] ExitCode run_ping(const PingOptions& options);
 
 struct InfoOptions {
-    std::string to;      // a server to look at; empty: this machine only
+    std::string to;      // a server to check; empty: only this machine
     na::TlsOptions tls;  // for tcps
     bool json = false;
     bool verbose = false;

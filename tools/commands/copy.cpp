@@ -16,21 +16,21 @@
 namespace cinnabar::tools {
 namespace {
 
-// What is copied from one server, by the name that it gets; "" and "/" behind a name on the server: what is in it.
+// The sources on one server, each with its new name. "" after the server, or a '/' after a name, means its contents.
 struct CopySource {
     std::string name;
     std::string as;
 };
 using Sources = std::map<std::string, std::vector<CopySource>>;
 
-// A single thing gets the name in `to`, unless that is a folder to put it in.
+// A single source gets the name in `to`, unless `to` is a folder to put it in.
 std::string name_for(const Place& from, const Place& to, bool several) {
     if (from.path.ends_with('/')) return join_name(to.path, {});
     const bool into = several || to.path.empty() || to.path.ends_with('/');
     return into ? join_name(to.path, files::leaf_of(from.path)) : to.path;
 }
 
-// Nothing: what is wrong with them was told.
+// Empty: they are wrong, and the error was reported.
 std::optional<Sources> sources_of(const CopyOptions& options, const Place& to) {
     Sources sources;
     std::map<std::string, std::string> from_by_name;
@@ -52,7 +52,7 @@ std::optional<Sources> sources_of(const CopyOptions& options, const Place& to) {
     return sources;
 }
 
-// The sessions of one command with the servers of which it copies, one after another.
+// Opens the sessions of one command with the servers that it copies from, one after another.
 class Copier {
   public:
     Copier(const CopyOptions& options, const Place& to, Report& report, ProgressBar& bar, const Interrupt& interrupt)
@@ -123,7 +123,7 @@ class Copier {
     Report& report_;
     ProgressBar& bar_;
     const Interrupt& interrupt_;
-    files::Client* from_ = nullptr;  // while its session is open
+    files::Client* from_ = nullptr;  // set while its session is open
 };
 
 }  // namespace

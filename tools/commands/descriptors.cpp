@@ -8,7 +8,7 @@
 namespace cinnabar::tools {
 namespace {
 
-constexpr std::uint64_t per_file = 3;  // the staged one, its folder, and what it replaces
+constexpr std::uint64_t per_file = 3;  // the staged file, its folder, and the file that it replaces
 constexpr std::uint64_t per_client = 2;
 constexpr std::uint64_t own_descriptors = 32;  // loop, listeners, root, staging folder, standard streams
 constexpr std::uint64_t connections_min = 8;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file of `serve --policy`. It is looked at while the server runs, and its rules hold as soon as it has changed;
-// one that cannot be used is told in the log, and the rules from before stay.
+// The file of `serve --policy`. It is checked for changes while the server runs, and new rules apply at once. If it
+// cannot be used, the log says so, and the old rules stay.
 #pragma once
 
 #include <cinnabar/base/file_watch.hpp>
@@ -15,7 +15,7 @@ namespace cinnabar::tools {
 
 class PolicyFile {
   public:
-    // `path`: empty: there is none.
+    // `path` empty: there is no file.
     explicit PolicyFile(std::string path);
 
     // Errors of AccessPolicy::load. Null: there is no file.
@@ -27,10 +27,10 @@ class PolicyFile {
     FileWatch changes_;
 };
 
-// From its making on the server goes by the file, until this is destroyed, which is before the server is.
+// From construction until destruction, keeps the server's policy equal to the file. Destroy it before the server.
 class FollowedPolicy {
   public:
-    // io: no thread can be made.
+    // io: no thread can be started.
     [[nodiscard]] static Result<std::unique_ptr<FollowedPolicy>> make(PolicyFile& file, files::Server& server);
     ~FollowedPolicy();
     FollowedPolicy(const FollowedPolicy&) = delete;
@@ -39,11 +39,11 @@ class FollowedPolicy {
   private:
     struct Follower {
         std::mutex mutex;
-        files::Server* server;  // null: it has ended
+        files::Server* server;  // null: the server has ended
         [[nodiscard]] bool load_again(const std::string& path);
     };
     explicit FollowedPolicy(std::shared_ptr<Follower> follower) noexcept;
-    std::shared_ptr<Follower> follower_;  // also the thread's
+    std::shared_ptr<Follower> follower_;  // shared with the thread
 };
 
 }  // namespace cinnabar::tools

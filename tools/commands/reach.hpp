@@ -9,14 +9,14 @@
 
 namespace cinnabar::tools {
 
-// A node with the transports that the address names, or with `transport` alone. bad_address: no such transport, or it
-// cannot be parsed. `tls`: for addresses of tcps.
+// Connects a node with the transports that the address names, or with `transport` only. bad_address: no such transport,
+// or the address cannot be parsed. `tls`: for addresses of tcps.
 [[nodiscard]] Result<hl::Connected> reach(const std::string& server, const std::string& transport = {},
                                           unsigned contexts = 1, const na::TlsOptions& tls = {});
 
-// Whether calls go by a transport that has the server prove who it is.
+// Whether the transport of the calls makes the server prove its identity.
 [[nodiscard]] bool proves_server(const hl::Connected& reached);
-// Whether that is so of all who reach a server there.
+// Whether every transport in the address does that.
 [[nodiscard]] bool proves_peers(std::string_view uri);
 
 // Whether calls go by the loopback, where any user of this host may be who listens.

@@ -50,7 +50,7 @@ struct ServerKey {
 
 Result<ServerKey> key_for(const ServeOptions& options) {
     ServerKey result;
-    if (std::ranges::all_of(options.listen, proves_peers)) return result;  // by then the transport has seen to it
+    if (std::ranges::all_of(options.listen, proves_peers)) return result;  // the transport has checked them
     if (!options.key_file.empty()) {
         CINNABAR_TRY(auto loaded, files::Key::load(options.key_file));
         result.key.emplace(std::move(loaded));

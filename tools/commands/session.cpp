@@ -33,7 +33,7 @@ hl::Task<Result<void>> run_over(files::Client& session, const SessionWork& work)
     co_return ended;
 }
 
-// What was opened last is closed first: its handlers use the other one.
+// Closes the session that was opened last first, since its handlers use the other one.
 hl::Task<Result<void>> run_between(files::Client& from, files::Client& to, const SessionWork& work, bool& from_failed) {
     Result<void> ended = co_await to.open();
     if (ended) {

@@ -29,8 +29,8 @@ using SessionWork = std::function<hl::Task<Result<void>>(files::Client& session)
                                         const SessionOptions& options, const SessionWork& work,
                                         const Interrupt& interrupt);
 
-// The same over a session with each of two servers: `work` gets that with `to` and, by `from_session`, that with
-// `from`, while it runs. `from_failed`: the error is of `from`, and it ended what was to be opened.
+// The same with a session to each of two servers: `work` gets the one to `to`; `from_session` is the one to `from`
+// while `work` runs. `from_failed`: the error came from `from`, and nothing was opened.
 struct Ends {
     std::string from;
     std::string to;

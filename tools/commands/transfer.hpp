@@ -28,7 +28,7 @@ struct Errand {
     // A file that may be saved together with others of the same mode.
     std::optional<files::SmallFile> small = {};
     files::SaveMode mode = {};
-    // Of a file of a tree: whether the side that gets it has that content under that name.
+    // For a file of a tree: whether the receiving side already has this content under that name.
     std::function<hl::Task<Result<bool>>(files::Client& session)> is_there = {};
     bool over = false;               // done, or failed and told
     std::optional<Error> lost = {};  // the server was lost meanwhile
@@ -39,8 +39,8 @@ using Plan = std::vector<std::vector<Errand>>;
 // Makes the plan, with what the server says.
 using Planner = std::function<hl::Task<Result<Plan>>(files::Client& session)>;
 
-// Opens sessions, does `work` over the one of the server that the errands are for, and closes them. `server` is the one
-// that an error is of.
+// Opens sessions, runs `work` over the one with the receiving server, and closes them. `server` is the server that an
+// error came from.
 struct Ended {
     Result<void> result;
     std::string server;

@@ -15,15 +15,15 @@ namespace {
 
 std::size_t depth_of(std::string_view name) { return static_cast<std::size_t>(std::ranges::count(name, '/')); }
 
-// Files that may have the same content; lanes compare one after another.
+// Files that may have the same content; each lane compares one after another.
 struct Comparing {
     std::vector<const Errand*> files;
     std::size_t next = 0;
     std::set<std::string, std::less<>> same = {};
-    std::optional<Error> end = {};  // of the session
+    std::optional<Error> end = {};  // the error that ended the session
 };
 
-// What cannot be compared is told when it is moved.
+// Ignores a file that cannot be compared: the error is reported when the file is moved.
 hl::Task<void> compare_lane(files::Client& session, Comparing& all) {
     while (!all.end && all.next < all.files.size()) {
         const Errand& errand = *all.files[all.next++];

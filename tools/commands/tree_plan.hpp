@@ -33,10 +33,10 @@ class TreePlan {
     void add_hard_link(Errand errand) { hard_links_.push_back(std::move(errand)); }
     // The name of the first file of that inode, or empty: this one is the first, and `name` is kept.
     [[nodiscard]] std::string first_of(const files::Entry& entry, const std::string& name);
-    // Asks the side that gets the trees what it has of them, and leaves out what is the same there: files of equal
-    // size, time and mode, links of equal target, and folders in which nothing is to be done. `by_content`: files of
-    // equal size, mode and content, of which up to `jobs` are compared at once. An error that ends the session ends it,
-    // and nothing is left out.
+    // Asks the receiving side what it has of the trees, and removes what is the same there: files of equal size, time
+    // and mode, links with equal targets, and folders with nothing left to do. `by_content`: files of equal size, mode
+    // and content, up to `jobs` comparisons at a time. An error that ends the session is returned, and nothing is
+    // removed.
     using Lister = std::function<hl::Task<Result<files::Listing>>(const std::string& name)>;
     struct ByContent {
         files::Client* session;
@@ -50,7 +50,7 @@ class TreePlan {
   private:
     using Inventory = std::map<std::string, files::Entry, std::less<>>;
     [[nodiscard]] hl::Task<Result<Inventory>> look(const Lister& list) const;
-    // The names of the files that have the same content there.
+    // The names of the files that have the same content at the receiver.
     using Names = std::set<std::string, std::less<>>;
     [[nodiscard]] hl::Task<Result<Names>> find_same_content(const Inventory& inventory, ByContent how) const;
     void leave_out_folders(const Inventory& inventory, Report& report);
@@ -93,15 +93,15 @@ struct FetchedTree {
                                                 const files::Root* into, TreePlan& plan, Report& report,
                                                 ProgressBar& bar);
 
-// What is copied of one folder of a server to another server.
+// A folder of a server that is copied to another server.
 struct CopiedTree {
-    std::string name;    // on the server that it is copied from
-    std::string base;    // the name that the folder gets on the other one; empty: its root
-    std::string prefix;  // what the filter sees before each path
-    std::string path;    // of `name`, for messages
+    std::string name;    // on the source server
+    std::string base;    // its name on the other server; empty: the root
+    std::string prefix;  // prepended to each path for the filter
+    std::string path;    // for messages
 };
-// `first` is the listing of the folder itself. `*from` is the session with the server that it is copied from, now and
-// while an errand is done.
+// `first` is the listing of the folder itself. `*from` is the session with the source server, now and while errands
+// run.
 [[nodiscard]] hl::Task<Result<void>> plan_copy(files::Client* const* from, const CopiedTree& copied,
                                                files::Listing first, const CopyOptions& options, TreePlan& plan,
                                                Report& report, ProgressBar& bar);

@@ -11,10 +11,10 @@
 namespace cinnabar::tools {
 namespace {
 
-// A server that tells of more is not believed.
+// If a server lists more, the walk fails.
 constexpr std::size_t tree_entries_max = 10'000'000;
 
-// Tells of what is in one folder, and puts the folders in it behind `folders`.
+// Reports the entries of one folder, and appends the folders in it to `folders`.
 void tell_of(const Walk& walk, const std::string& below, std::vector<files::Entry> entries,
              std::deque<std::string>& folders) {
     for (auto& entry : entries) {
@@ -45,7 +45,7 @@ hl::Task<Result<void>> walk_tree(files::Client& session, const Walk& walk, files
             continue;
         }
         count += listed->entries.size();
-        if (count > tree_entries_max) co_return Error{Errc::protocol, "the server tells of a tree without end"};
+        if (count > tree_entries_max) co_return Error{Errc::protocol, "the server lists a tree without end"};
         tell_of(walk, below, std::move(listed->entries), folders);
     }
     co_return Result<void>();

@@ -12,24 +12,25 @@
 
 namespace cinnabar::tools {
 
-// What is walked, and what the walk tells. Paths are relative to the folder.
+// What to walk, and the functions that receive the entries. Paths are relative to the folder.
 struct Walk {
     std::string name;    // of the folder on the server
-    std::string prefix;  // what the filter sees before each path
+    std::string prefix;  // prepended to each path for the filter
     const files::Filter& filter;
     files::ExtendedKinds extended;
-    // Of each entry that the filter takes, folders before what is in them. False: a folder is not looked into.
+    // Called for each entry that passes the filter, a folder before its contents. Return false to skip a folder's
+    // contents.
     std::function<bool(const files::Entry& entry)> found;
-    // A folder that could not be listed.
+    // Called for a folder that could not be listed.
     std::function<void(const std::string& below, const Error& error)> failed;
-    // An entry that the filter does not take.
+    // Called for an entry that the filter rejects.
     std::function<void()> left_out;
 };
-// `first` is the listing of the folder itself. Errors that end the session; protocol: the tree has no end. `walk` must
-// live until the task ends.
+// `first` is the listing of the folder itself. Errors that end the session; protocol: the tree does not end. `walk`
+// must live until the task ends.
 [[nodiscard]] hl::Task<Result<void>> walk_tree(files::Client& session, const Walk& walk, files::Listing first);
 
-// What a server lists is a folder. What it says is none, or does not list, may be a file.
+// A server lists folders only. If it fails with one of these codes, the name may be a file.
 [[nodiscard]] constexpr bool may_be_file(Errc code) noexcept {
     return code == Errc::invalid_argument || code == Errc::not_found || code == Errc::permission;
 }

@@ -36,7 +36,7 @@ void add_command(CLI::App& app, std::function<ExitCode()>& run) {
         *app.add_subcommand("doctor", "What stands in the way on this host, or of a server, and what to do");
     const auto options = std::make_shared<Options>();
     command.add_option("URI", options->to, "A server to look at as well");
-    command.add_option("--transport", options->transport, "The transport to take of several that the address names");
+    command.add_option("--transport", options->transport, "The transport to use, if the address names several");
     security::add_tls_options(command, options->tls);
     command.add_flag("--json", options->json, "As one line of JSON");
     command.add_flag("-v,--verbose", options->verbose, "Tell what is good, too");

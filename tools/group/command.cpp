@@ -14,43 +14,47 @@ void add_identity(CLI::App& command, std::string& name, std::uint16_t& provider)
 }
 
 void add_show(CLI::App& app, std::function<ExitCode()>& run) {
-    auto& command = *app.add_subcommand("group", "The members of a group, its version and tree: cinnabar group URI");
+    auto& command =
+        *app.add_subcommand("group", "Show the members of a group, its version and its tree: cinnabar group URI");
     const auto options = std::make_shared<ShowOptions>();
     command.add_option("URI", options->to, "A member: tcp://HOST:PORT, shm://NAME")->required();
-    command.add_option("--transport", options->transport, "The transport to take of several that the address names");
+    command.add_option("--transport", options->transport, "The transport to use, if the address names several");
     security::add_tls_options(command, options->tls);
     add_identity(command, options->name, options->provider);
-    command.add_flag("-w,--watch", options->watch, "Go on with what happens, a line each");
+    command.add_flag("-w,--watch", options->watch, "Then print events, one per line");
     command.add_flag("--json", options->json, "One line of JSON for the view, and one for each event");
     command.callback([options, &run] { run = [options] { return run_show(*options); }; });
 }
 
 void add_member(CLI::App& app, std::function<ExitCode()>& run) {
     auto& command = *app.add_subcommand(
-        "member", "Be a member of a group and nothing else, to try one out: cinnabar member [--join URI]");
+        "member", "Run a member of a group that does nothing else, to try groups out: cinnabar member [--join URI]");
     const auto options = std::make_shared<MemberOptions>();
-    command.add_option("--listen", options->listen, "Where to listen: tcp://HOST:PORT, shm://NAME; several are fine")
+    command
+        .add_option("--listen", options->listen,
+                    "Where to listen: tcp://HOST:PORT, shm://NAME; may be given several times")
         ->type_name("URI")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->capture_default_str();
     command
-        .add_option("--join", options->join,
-                    "A member to join by; several are tried in turn (default: as cinnabar launch says, else it creates "
-                    "the group)")
+        .add_option(
+            "--join", options->join,
+            "A member to join by; several are tried in turn (default: as cinnabar launch says, otherwise create "
+            "the group)")
         ->type_name("URI")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     security::add_tls_options(command, options->tls);
     add_identity(command, options->name, options->provider);
-    command.add_option("--label", options->labels, "What it says of itself: KEY=VALUE")
+    command.add_option("--label", options->labels, "A label of this member: KEY=VALUE")
         ->type_name("LABEL")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     command.add_option("--period", options->period_seconds, "Seconds between two pings; the same at all members")
         ->capture_default_str()
         ->check(CLI::Range(0.01, 3600.0));
-    command.add_option("--until", options->until, "End when so many members have met at a barrier (0: never)")
+    command.add_option("--until", options->until, "Exit once that many members have met at a barrier (0: never)")
         ->capture_default_str();
     command.callback([options, &run] { run = [options] { return run_member(*options); }; });
 }

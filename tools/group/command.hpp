@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar group` and `cinnabar member`: their options on the command line, and what runs them.
+// `cinnabar group` and `cinnabar member`: their command-line options, and the functions that run them.
 #pragma once
 
 #include "terminal/exit_code.hpp"
@@ -28,17 +28,17 @@ struct ShowOptions {
 
 struct MemberOptions {
     std::vector<std::string> listen = {"tcp://127.0.0.1:0"};
-    std::vector<std::string> join;  // none: as cinnabar launch says; without that it creates the group
+    std::vector<std::string> join;  // seeds; empty: join as cinnabar launch says, otherwise create the group
     std::string name = "group";
     std::uint16_t provider = 0;
     std::vector<std::string> labels;  // KEY=VALUE
     double period_seconds = 1;
-    std::uint32_t until = 0;  // members; 0: until it is interrupted
+    std::uint32_t until = 0;  // number of members to wait for; 0: run until interrupted
     na::TlsOptions tls;
 };
 [[nodiscard]] ExitCode run_member(const MemberOptions& options);
 
-// Adds both. `run` is set once the command line was read and asks for one.
+// Adds both commands. When the command line asks for one, `run` is set.
 void add_commands(CLI::App& app, std::function<ExitCode()>& run);
 
 }  // namespace cinnabar::tools::group

@@ -85,7 +85,7 @@ std::string view_json(std::string_view name, const View& view) {
 }
 
 std::string event_text(const Event& event) {
-    if (event.happened == Happened::missed) return "missed: too much happened at once";
+    if (event.happened == Happened::missed) return "missed: there were too many events";
     return fmt::format("{} {}, life {}; version {}, digest {}", word_of(event.happened), event.rank, event.incarnation,
                        event.stamp.version, digest_of(event.stamp));
 }

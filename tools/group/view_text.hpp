@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A group's view and its events for people, and as JSON. What members say of themselves is printed safely. Pure.
+// Formats a group's view and its events, for people and as JSON. Text from other members is escaped. Pure.
 #pragma once
 
 #include <cinnabar/group/view.hpp>

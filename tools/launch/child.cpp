@@ -44,21 +44,21 @@ std::vector<std::string> environment_with(const std::vector<std::string>& variab
     return all;
 }
 
-// What the new process is given, all made before the fork: after it only system calls are allowed.
+// What the new process needs, all prepared before the fork: after it only system calls are allowed.
 struct Image {
     char* const* words;
     char* const* environment;
     int in;
-    int out;  // -1: as here
+    int out;  // -1: inherits this process's
     int err;
-    int failed;  // takes errno if it cannot start
+    int failed;  // receives errno if the program cannot be started
     int parent;
 };
 
 [[noreturn]] void become(const Image& image) noexcept {
     (void)::setpgid(0, 0);
     (void)::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (::getppid() != image.parent) ::_exit(1);  // it ended meanwhile
+    if (::getppid() != image.parent) ::_exit(1);  // the parent has already ended
     sigset_t none;
     sigemptyset(&none);
     (void)::sigprocmask(SIG_SETMASK, &none, nullptr);

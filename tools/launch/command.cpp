@@ -16,13 +16,12 @@ void add_command(CLI::App& app, const std::vector<std::string>& program, std::fu
         ->type_name("FILE");
     command
         .add_option("--folder", options->folder,
-                    "Where the processes find each other, on a file system of all hosts (default: a new one here)")
+                    "The folder by which the processes find each other, on a file system that all hosts share "
+                    "(default: a temporary one)")
         ->type_name("DIR");
-    command.add_flag("-k,--keep-going", options->keep_going, "When one fails, let the others go on");
-    command.add_flag("-l,--label", options->label, "Put the rank before each line that they write");
-    command
-        .add_option("--grace", options->grace_seconds,
-                    "Seconds from asking the others to end (SIGTERM) to ending them (SIGKILL)")
+    command.add_flag("-k,--keep-going", options->keep_going, "If one fails, let the others continue");
+    command.add_flag("-l,--label", options->label, "Put the rank before each line of their output");
+    command.add_option("--grace", options->grace_seconds, "Seconds between SIGTERM and SIGKILL for the others")
         ->capture_default_str()
         ->check(CLI::Range(0.0, 3600.0));
     command.callback([options, &program, &run] {

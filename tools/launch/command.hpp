@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar launch`: its options on the command line, and what runs it.
+// `cinnabar launch`: its command-line options, and the function that runs it.
 #pragma once
 
 #include "terminal/exit_code.hpp"
@@ -16,7 +16,7 @@ namespace cinnabar::tools::launch {
 struct Options {
     std::uint32_t size = 1;
     std::string hosts;   // a file; empty: this host
-    std::string folder;  // where the processes find each other; empty: one of our own
+    std::string folder;  // where the processes find each other; empty: a temporary one
     bool keep_going = false;
     bool label = false;
     double grace_seconds = 5;
@@ -24,8 +24,7 @@ struct Options {
 };
 [[nodiscard]] ExitCode run(const Options& options);
 
-// Adds the command. `program` is what follows "--" on the command line; `run` is set once that was read and asks for
-// it.
+// Adds the command. `program`: the words after "--". When the command line asks for it, `run` is set.
 void add_command(CLI::App& app, const std::vector<std::string>& program, std::function<ExitCode()>& run);
 
 }  // namespace cinnabar::tools::launch

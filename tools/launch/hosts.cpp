@@ -27,7 +27,7 @@ Result<Host> host_in(const std::string& line) {
     std::string slots;
     std::string more;
     words >> host.name >> slots >> more;
-    if (host.name.starts_with('-') || !more.empty()) return none;  // no option of ssh
+    if (host.name.starts_with('-') || !more.empty()) return none;  // it must not look like an option to ssh
     if (slots.empty()) return host;
     if (!slots.starts_with(key)) return none;
     const char* const end = slots.data() + slots.size();
@@ -73,7 +73,7 @@ std::string shell_word(std::string_view word) {
 std::vector<std::string> remote_command(const std::string& host, const std::string& folder,
                                         const std::vector<std::string>& variables,
                                         const std::vector<std::string>& program) {
-    // A shell gives what it starts in the background no input of its own, so the signals come by descriptor 3.
+    // A shell gives background processes no input, so the signals come by descriptor 3.
     std::string script = "cd " + shell_word(folder) + " 2>/dev/null; exec 3<&0; env";
     for (const auto& variable : variables) script += " " + shell_word(variable);
     for (const auto& word : program) script += " " + shell_word(word);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The output of one process, passed on in whole lines, with a label before each.
+// Passes on the output of one process line by line, with a label before each line.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -10,13 +10,13 @@
 
 namespace cinnabar::tools::launch {
 
-// A pure part: takes what was read, and gives the lines that are whole, with their labels.
+// The pure part: takes bytes, and returns complete lines with their labels.
 class LineLabels {
   public:
     explicit LineLabels(std::string label) : label_(std::move(label)) {}
-    // A line of more than line_bytes_max goes in parts.
+    // Splits lines longer than line_bytes_max.
     [[nodiscard]] std::string add(std::string_view text);
-    // What is left at the end, as a line.
+    // The last line, if it had no newline.
     [[nodiscard]] std::string rest();
     [[nodiscard]] bool unfinished() const noexcept { return !line_.empty(); }
     static constexpr std::size_t line_bytes_max = 64u << 10;
@@ -32,7 +32,7 @@ class LabelledStream {
 
     [[nodiscard]] int fd() const noexcept { return from_.get(); }
     [[nodiscard]] bool open() const noexcept { return static_cast<bool>(from_); }
-    // Passes on what is there; closes at the end.
+    // Passes on what has arrived; closes the descriptor at its end.
     void pass_on();
     void close();
 

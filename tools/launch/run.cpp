@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts the processes, passes signals and output on until all have ended, and ends them together. One thread.
+// Starts the processes, passes on signals and output until all have ended, and ends them together. One thread.
 #include "launch/child.hpp"
 #include "launch/command.hpp"
 #include "launch/hosts.hpp"
@@ -30,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of this process while it launches; as a descriptor, so that they wait for their turn.
+// The signals of this process during the launch, received by a descriptor so that they are handled in turn.
 class Signals {
   public:
     Signals() {
@@ -42,7 +42,7 @@ class Signals {
         fd_.reset(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     }
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-    // 0: none waits.
+    // 0: no signal is pending.
     [[nodiscard]] int next() const {
         signalfd_siginfo happened{};
         return ::read(fd_.get(), &happened, sizeof happened) == sizeof happened ? static_cast<int>(happened.ssi_signo)
@@ -53,7 +53,7 @@ class Signals {
     UniqueFd fd_;
 };
 
-// A folder of our own, which goes with us.
+// A temporary folder, removed by the destructor.
 class OwnFolder {
   public:
     static Result<OwnFolder> make() {
@@ -79,7 +79,7 @@ class OwnFolder {
 struct Process {
     std::uint32_t rank = 0;
     int pid = -1;  // -1: it has ended
-    UniqueFd in;   // of one on another host, which takes signals there
+    UniqueFd in;   // of a process on another host: takes the names of signals
     bool remote = false;
     std::list<LabelledStream> streams;
 };
@@ -95,7 +95,7 @@ std::string_view signal_word(int signal) {
         case SIGUSR2:
             return "USR2\n";
         default:
-            return "TERM\n";  // also for INT, which a shell has those ignore that it starts in the background
+            return "TERM\n";  // also for INT, which a shell makes background processes ignore
     }
 }
 
@@ -239,7 +239,7 @@ class Launch {
         kill_at_ = Clock::now() +
                    std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.grace_seconds));
     }
-    // Those on other hosts first, and a moment later the ssh of those that do not answer.
+    // First asks those on other hosts to end, and a moment later kills the ssh of those that have not.
     void kill_all() {
         tell_all(SIGKILL);
         if (std::exchange(killed_, true)) {
@@ -266,7 +266,7 @@ class Launch {
     bool ending_ = false;
     bool asked_to_end_ = false;
     bool killed_ = false;
-    std::optional<int> exit_;  // of the first that failed
+    std::optional<int> exit_;  // of the first process that failed
     std::optional<Clock::time_point> kill_at_;
     Clock::time_point last_end_;
 };
@@ -276,7 +276,7 @@ Result<ExitCode> launch(const Options& options) {
     if (!options.hosts.empty()) {
         CINNABAR_TRY(hosts, read_hosts(options.hosts, options.size));
     }
-    const Signals signals;  // from here on none ends this process before its folder is gone
+    const Signals signals;  // last, so destroyed first: no signal may end this process before the folder is removed
     if (!options.folder.empty()) return Launch(options, signals, options.folder, std::move(hosts)).run();
     CINNABAR_TRY(const OwnFolder folder, OwnFolder::make());
     return Launch(options, signals, folder.path(), std::move(hosts)).run();

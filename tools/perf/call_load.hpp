@@ -38,8 +38,7 @@ struct CallResult {
     Histogram latency;                      // of all repeats; of an open loop from the planned start
     std::optional<Histogram> from_sending;  // open loop
     Timeline timeline;
-    // Where the time of those went that were timed (rpc::CallArgs::timed), from when they were made: sums, by
-    // hl::CallPart.
+    // For the calls that were timed (rpc::CallArgs::timed): where their time went, as sums by hl::CallPart.
     std::uint64_t timed = 0;
     hl::CallParts parts_us{};
     Outcomes outcomes;  // without those of the warm-up that ended well

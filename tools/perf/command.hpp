@@ -24,7 +24,7 @@ struct ServeOptions {
     bool insecure = false;
     std::uint64_t memory_bytes = 256u << 20;
     unsigned contexts = 1;
-    hl::Introspection introspection = hl::Introspection::own_user;  // who may look (cinnabar top)
+    hl::Introspection introspection = hl::Introspection::own_user;  // who may use cinnabar top
     Faults faults;
 };
 [[nodiscard]] ExitCode run_serve(const ServeOptions& options);

@@ -47,7 +47,7 @@ CLI::Option* add_sizes(CLI::App& command, std::vector<std::uint64_t>& sizes, con
 
 void add_common(CLI::App& command, RunOptions& options) {
     command.add_option("URI", options.to, "A `cinnabar perf serve`: tcp://HOST:PORT, shm://NAME")->required();
-    command.add_option("--transport", options.transport, "The transport to take of several that the address names");
+    command.add_option("--transport", options.transport, "The transport to use, if the address names several");
     security::add_tls_options(command, options.tls);
     command.add_option("--wait", options.wait_seconds, "Seconds to wait for a server that does not listen yet")
         ->check(CLI::Range(0.0, 3600.0));

@@ -43,7 +43,7 @@ void add_interval(JsonObject& object, const std::string& name, const std::vector
     object.raw(name + "_repeats", json_of(repeats));
 }
 
-// Means, where anything is known.
+// Mean times, if any call was timed.
 std::string parts_json(const CallResult& row) {
     JsonObject object;
     for (std::size_t part = 0; row.timed != 0 && part < hl::call_parts; ++part)

@@ -70,7 +70,7 @@ class Lane {
     [[nodiscard]] const Outcomes& warm_up() const noexcept { return warm_up_; }
     [[nodiscard]] const Timeline& timeline() const noexcept { return timeline_; }
     [[nodiscard]] bool gave_up() const noexcept { return gave_up_; }
-    // Of one call in 64 where its time went, by hl::CallPart: how many, and the sums.
+    // One call in 64 records where its time went: how many did, and the sums by hl::CallPart.
     [[nodiscard]] std::uint64_t timed() const noexcept { return timed_; }
     [[nodiscard]] const hl::CallParts& parts_us() const noexcept { return parts_us_; }
 

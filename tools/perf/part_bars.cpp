@@ -17,10 +17,10 @@ namespace {
 
 using hl::CallPart;
 
-// Of the drawing, in its own units.
+// In units of the drawing.
 constexpr double drawing_width = 400;
 constexpr double row_height = 46;
-constexpr double bar_top = 22;  // below its label
+constexpr double bar_top = 22;  // space for its label
 constexpr double bar_height = 16;
 
 std::string mean_text(double us) { return human_latency(std::chrono::duration<double>(us * 1e-6)); }

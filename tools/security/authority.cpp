@@ -28,7 +28,7 @@ Result<Signer> read_authority(const std::string& folder) {
     }
     OPENSSL_cleanse(key.data(), key.size());
     if (!signer.certificate || !signer.key || X509_check_private_key(signer.certificate.get(), signer.key.get()) != 1)
-        return openssl_failed("that is no authority: make one with `cinnabar cert ca`", folder);
+        return openssl_failed("that is not an authority: make one with `cinnabar cert ca`", folder);
     return signer;
 }
 
@@ -36,7 +36,7 @@ Result<Certificate> read_certificate(const std::string& path) {
     CINNABAR_TRY(const std::string text, read_small_file(path));
     const Bio source(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
     Certificate certificate(source ? PEM_read_bio_X509(source.get(), nullptr, nullptr, nullptr) : nullptr);
-    if (!certificate) return openssl_failed("that is no certificate in PEM", path);
+    if (!certificate) return openssl_failed("that is not a certificate in PEM format", path);
     return certificate;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The authority that a folder has: what signs certificates, and the list of those that it revoked. Private to this
-// folder.
+// The certificate authority in a folder, which signs certificates and its list of revoked ones. Private to this folder.
 #pragma once
 
 #include "security/openssl_types.hpp"
@@ -17,13 +16,13 @@ struct Signer {
     PrivateKey key;
 };
 
-// invalid_argument, with what OpenSSL says.
+// An invalid_argument error with OpenSSL's message.
 [[nodiscard]] Error openssl_failed(std::string_view hint, std::string subject = {});
-// FOLDER/ca.pem and FOLDER/ca.key. invalid_argument: they are no authority; and what the system says.
+// Reads FOLDER/ca.pem and FOLDER/ca.key. invalid_argument: they are not an authority; and the errors of the system.
 [[nodiscard]] Result<Signer> read_authority(const std::string& folder);
-// A certificate in PEM. invalid_argument; and what the system says.
+// Reads a certificate in PEM format. invalid_argument; and the errors of the system.
 [[nodiscard]] Result<Certificate> read_certificate(const std::string& path);
-// What was written into it.
+// The bytes that were written into it.
 [[nodiscard]] std::string content_of(BIO& bio);
 
 }  // namespace cinnabar::tools::security

@@ -33,7 +33,7 @@ bool set_name(X509& certificate, const std::string& name) {
                                       reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0) == 1;
 }
 
-// `value` as in OpenSSL's configuration; its parts were checked.
+// Adds an extension. `value` is in the syntax of OpenSSL's configuration; its parts were checked.
 bool extend(X509& certificate, X509& issuer, int which, const std::string& value) {
     X509V3_CTX context;
     X509V3_set_ctx_nodb(&context);
@@ -63,7 +63,7 @@ bool extend_subject(X509& certificate, X509& issuer, const Subject& subject) {
            extend(certificate, issuer, NID_authority_key_identifier, "keyid:always");
 }
 
-// A certificate for a new key, without extensions and unsigned.
+// Makes a certificate for a new key, without extensions and unsigned.
 Result<Signer> begin(const std::string& name, const Validity& validity) {
     Signer made{Certificate(X509_new()), PrivateKey(EVP_EC_gen("P-256"))};
     const bool set = made.certificate && made.key && X509_set_version(made.certificate.get(), X509_VERSION_3) == 1 &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small certificate authority, for labs and tests: its own certificate and key in a folder, and those that it signs.
-// Keys are of the curve P-256 and lie in files that only their owner can read.
+// A small certificate authority for labs and tests: a folder with its own certificate and key, and those that it signs.
+// Keys use the curve P-256, in files that only their owner can read.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -17,22 +17,22 @@ struct Validity {
     SystemTime from;
     SystemTime until;
 };
-// From five minutes ago, since clocks differ.
+// Starts five minutes ago, since clocks differ.
 [[nodiscard]] Validity valid_for(std::chrono::days days);
 
-// Who a certificate is for. A server's is good for dialling, too.
+// Who a certificate is for. A server's certificate also works for dialling.
 struct Subject {
-    std::string name;                // its common name, which the other side sees
-    std::vector<std::string> hosts;  // where a server is dialled: names and IP addresses
+    std::string name;                // common name, which the other side sees
+    std::vector<std::string> hosts;  // names and IP addresses at which a server is dialled
     bool serves = false;
 };
 
-// FOLDER/ca.pem, FOLDER/ca.key, and FOLDER/ca.crl, which names nothing yet (revocations.hpp), in a folder that is made
-// if it is not there. exists; invalid_argument: the name; and what the system says.
+// Writes FOLDER/ca.pem, FOLDER/ca.key, and FOLDER/ca.crl, an empty list (revocations.hpp). Creates the folder if
+// needed. exists; invalid_argument: the name; and the errors of the system.
 [[nodiscard]] Result<void> make_authority(const std::string& folder, const std::string& name, const Validity& validity);
 
-// INTO/NAME.pem and INTO/NAME.key, signed by the authority in `authority`. The same errors; also invalid_argument:
-// there is no authority in that folder, or a server has no host.
+// Writes INTO/NAME.pem and INTO/NAME.key, signed by the authority in `authority`. The same errors; also
+// invalid_argument: there is no authority in that folder, or a server has no host.
 [[nodiscard]] Result<void> make_certificate(const std::string& authority, const std::string& into,
                                             const Subject& subject, const Validity& validity);
 

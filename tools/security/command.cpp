@@ -34,13 +34,14 @@ ExitCode told(const Result<void>& made, const std::string& what) {
 }
 
 void add_key(CLI::App& app, Run& run) {
-    auto& key = *app.add_subcommand("key", "Keys that both sides of tcps share");
+    auto& key = *app.add_subcommand("key", "Make shared keys for tcps");
     key.require_subcommand(1);
     auto& command = *key.add_subcommand("new", "Make a key in a new file: cinnabar key new FILE");
     const auto path = std::make_shared<std::string>();
     const auto name = std::make_shared<std::string>();
     command.add_option("FILE", *path, "The file to make, which only you can read")->required();
-    command.add_option("--name", *name, "What the other side calls whoever has the key (default: the file's name)");
+    command.add_option("--name", *name,
+                       "The name under which the other side sees the holder of the key (default: the file's name)");
     command.callback([path, name, &run] {
         run = [path, name] {
             const std::string called = name->empty() ? name_for_file(*path) : *name;
@@ -58,7 +59,8 @@ void add_authority(CLI::App& cert, Run& run) {
     const auto options = std::make_shared<CertificateOptions>();
     options->days = 3650;
     options->subject.name = "cinnabar-ca";
-    command.add_option("FOLDER", options->authority, "Where ca.pem and ca.key go; made if it is not there")->required();
+    command.add_option("FOLDER", options->authority, "The folder for ca.pem and ca.key; created if it does not exist")
+        ->required();
     command.add_option("--name", options->subject.name, "What it is called")->capture_default_str();
     command.add_option("--days", options->days, "How long it is good")
         ->capture_default_str()
@@ -84,7 +86,7 @@ void add_certificate(CLI::App& cert, Run& run, const char* kind, bool serves) {
         ->capture_default_str()
         ->check(CLI::Range(1u, 36'500u));
     auto* const hosts = command.add_option("--host", options->subject.hosts,
-                                           "A name or IP address at which it is dialled; may be given several times");
+                                           "A name or IP address of the server; may be given several times");
     if (serves) hosts->required();
     command.callback([options, &run] {
         run = [options] {
@@ -97,27 +99,25 @@ void add_certificate(CLI::App& cert, Run& run, const char* kind, bool serves) {
     });
 }
 
-// A name is that of a certificate in the authority's folder; what has a slash is a path.
+// A plain name means a certificate in the authority's folder; with a slash it is a path.
 std::string certificate_path(const std::string& authority, const std::string& named) {
     return named.find('/') == named.npos ? authority + "/" + named + ".pem" : named;
 }
 
 void add_revocation(CLI::App& cert, Run& run) {
-    auto& command =
-        *cert.add_subcommand("revoke", "Revoke certificates before they run out: cinnabar cert revoke FOLDER NAME...");
+    auto& command = *cert.add_subcommand("revoke", "Revoke certificates: cinnabar cert revoke FOLDER NAME...");
     const auto authority = std::make_shared<std::string>();
     const auto named = std::make_shared<std::vector<std::string>>();
     command.add_option("FOLDER", *authority, "Where the authority is")->required();
-    command.add_option(
-        "NAME", *named,
-        "Certificates in FOLDER, by what they are called, or the paths of others; none: the list is only "
-        "signed anew");
+    command.add_option("NAME", *named,
+                       "Names of certificates in FOLDER, or paths of others; none: the list is only "
+                       "signed anew");
     command.callback([authority, named, &run] {
         run = [authority, named] {
             std::vector<std::string> paths;
             for (const std::string& each : *named) paths.push_back(certificate_path(*authority, each));
             return told(revoke(*authority, paths),
-                        fmt::format("bring {}/ca.crl to all that believe this authority (--crl)", *authority));
+                        fmt::format("give {}/ca.crl to everybody that trusts this authority (--crl)", *authority));
         };
     });
 }
@@ -126,7 +126,7 @@ void add_revocation(CLI::App& cert, Run& run) {
 
 void add_commands(CLI::App& app, Run& run) {
     add_key(app, run);
-    auto& cert = *app.add_subcommand("cert", "Certificates for tcps, by a small authority for labs and tests");
+    auto& cert = *app.add_subcommand("cert", "Make certificates for tcps with a small authority, for labs and tests");
     cert.require_subcommand(1);
     add_authority(cert, run);
     add_certificate(cert, run, "server", true);
@@ -141,11 +141,13 @@ void add_tls_options(CLI::App& command, na::TlsOptions& tls) {
 
 void add_certificate_options(CLI::App& command, na::TlsOptions& tls) {
     command.add_option("--cert", tls.certificate_file, "tcps: the own certificate (cinnabar cert)");
-    command.add_option("--cert-key", tls.private_key_file, "tcps: its key, if that is in another file");
-    command.add_option("--ca", tls.ca_file, "tcps: the certificates of those that sign the other side's");
-    command.add_option("--crl", tls.crl_file, "tcps: what those have revoked (cinnabar cert revoke)");
+    command.add_option("--cert-key", tls.private_key_file,
+                       "tcps: the key of the own certificate, if it is in another file");
+    command.add_option("--ca", tls.ca_file, "tcps: the certificates of the CAs that sign those of peers");
+    command.add_option("--crl", tls.crl_file,
+                       "tcps: the lists of certificates that these CAs have revoked (cinnabar cert revoke)");
     command.add_option("--peer-name", tls.peer_name,
-                       "tcps: what a server's certificate is for (default: the host in its address)");
+                       "tcps: the name in the server's certificate (default: the host in its address)");
 }
 
 }  // namespace cinnabar::tools::security

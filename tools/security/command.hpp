@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar key` and `cinnabar cert`, and the options of other commands that use what these make.
+// `cinnabar key` and `cinnabar cert`, and the TLS options of other commands.
 #pragma once
 
 #include "terminal/exit_code.hpp"
@@ -12,12 +12,12 @@
 
 namespace cinnabar::tools::security {
 
-// Adds both. `run` is set once the command line was read and asks for one.
+// Adds both commands. When the command line asks for one, `run` is set.
 void add_commands(CLI::App& app, std::function<ExitCode()>& run);
 
 // --cert, --cert-key, --ca, --crl and --peer-name, for addresses of tcps.
 void add_certificate_options(CLI::App& command, na::TlsOptions& tls);
-// The same and --key-file, of a command that has no other use for that.
+// The same and --key-file, for a command that does not use --key-file otherwise.
 void add_tls_options(CLI::App& command, na::TlsOptions& tls);
 
 }  // namespace cinnabar::tools::security

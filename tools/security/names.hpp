@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names that keys and certificates may have. They become names of files, lines of a log and parts of a certificate, so
-// few characters are allowed. Pure.
+// Checks the names of keys and certificates. They become file names, parts of log lines and of certificates, so few
+// characters are allowed. Pure.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -9,9 +9,9 @@
 
 namespace cinnabar::tools::security {
 
-// Letters, digits and "-_.@", the first of them a letter or a digit; at most 64. invalid_argument.
+// Letters, digits and "-_.@", beginning with a letter or a digit; at most 64. invalid_argument.
 [[nodiscard]] Result<void> check_name(std::string_view name);
-// A host that a certificate is for: an IP address, or a name, whose first part may be "*". invalid_argument.
+// A host that a certificate is for: an IP address, or a name whose first part may be "*". invalid_argument.
 [[nodiscard]] Result<void> check_host(std::string_view host);
 // Whether it is an IP address.
 [[nodiscard]] bool is_ip(std::string_view host);

@@ -43,7 +43,7 @@ Result<void> write_new_file(const std::string& path, std::string_view content, m
 
 Result<void> replace_file(const std::string& path, std::string_view content, mode_t mode) {
     const std::string next = path + ".next";
-    (void)::unlink(next.c_str());  // of one that was killed
+    (void)::unlink(next.c_str());  // left by a process that was killed
     CINNABAR_TRY_VOID(write_new_file(next, content, mode));
     if (::rename(next.c_str(), path.c_str()) == 0) return {};
     Error error = system_error("cannot replace the file", path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small files: one that was not there before, one in place of another, and what is in one.
+// Small files: creates a new one, replaces one, or reads one.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -12,11 +12,12 @@
 
 namespace cinnabar::tools::security {
 
-// On disk when it returns; nothing is left when it fails. exists: the name is taken, even by a link that leads nowhere.
+// The file is on disk when this returns; after a failure nothing is left. exists: the name is taken, even by a dangling
+// link.
 [[nodiscard]] Result<void> write_new_file(const std::string& path, std::string_view content, mode_t mode);
-// In place of what may be there; whoever opens it finds the old or the new one. One at a time for each path.
+// Replaces a file that may exist; readers find either the old content or the new. One call at a time for each path.
 [[nodiscard]] Result<void> replace_file(const std::string& path, std::string_view content, mode_t mode);
-// The whole of a file. too_large: it has more bytes.
+// Reads a whole file. too_large: it has more bytes.
 [[nodiscard]] Result<std::string> read_small_file(const std::string& path, std::size_t bytes_max = 64 * 1024);
 
 }  // namespace cinnabar::tools::security

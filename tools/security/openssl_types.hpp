@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenSSL's objects, freed by whoever holds them. Private to this folder.
+// OpenSSL's objects as unique_ptr. Private to this folder.
 #pragma once
 
 #include <openssl/bn.h>

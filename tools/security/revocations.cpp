@@ -18,13 +18,13 @@ namespace {
 constexpr std::size_t list_bytes_max = 16u << 20;
 constexpr long clocks_differ = 300;  // seconds
 
-// Held until it is destroyed.
+// The lock is held until the descriptor is destroyed.
 Result<UniqueFd> lock(const std::string& authority) {
     const std::string path = authority + "/ca.key";
     UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (file && ::flock(file.get(), LOCK_EX) == 0) return file;
     const int why = errno;
-    return Error(errc_from_errno(why), "that is no authority: make one with `cinnabar cert ca`", path, why);
+    return Error(errc_from_errno(why), "that is not an authority: make one with `cinnabar cert ca`", path, why);
 }
 
 Result<RevocationList> empty_list(const Signer& signer) {
@@ -48,11 +48,11 @@ Result<RevocationList> read_list(const std::string& path, const Signer& signer) 
     const Bio source(BIO_new_mem_buf(text->data(), static_cast<int>(text->size())));
     RevocationList list(source ? PEM_read_bio_X509_CRL(source.get(), nullptr, nullptr, nullptr) : nullptr);
     if (!list || X509_CRL_verify(list.get(), signer.key.get()) != 1)
-        return openssl_failed("that is no list of this authority: move it out of the way", path);
+        return openssl_failed("that list was not signed by this authority: move it away", path);
     return list;
 }
 
-// False: memory is out.
+// False: out of memory.
 bool add(X509_CRL& list, X509& certificate, const ASN1_TIME& now) {
     X509_REVOKED* there = nullptr;
     if (X509_CRL_get0_by_cert(&list, &there, &certificate) == 1) return true;
@@ -61,7 +61,7 @@ bool add(X509_CRL& list, X509& certificate, const ASN1_TIME& now) {
         X509_REVOKED_set_revocationDate(made.get(), const_cast<ASN1_TIME*>(&now)) != 1 ||
         X509_CRL_add0_revoked(&list, made.get()) != 1)
         return false;
-    (void)made.release();  // the list's
+    (void)made.release();  // the list owns it now
     return true;
 }
 
@@ -85,7 +85,7 @@ Result<void> add_file(X509_CRL& list, const std::string& path, const Signer& sig
     CINNABAR_TRY(const Certificate certificate, read_certificate(path));
     if (X509_check_issued(signer.certificate.get(), certificate.get()) != X509_V_OK ||
         X509_verify(certificate.get(), signer.key.get()) != 1)
-        return openssl_failed("another authority has signed that certificate", path);
+        return openssl_failed("that certificate was signed by another authority", path);
     if (!add(list, *certificate, now)) return openssl_failed("OpenSSL cannot revoke the certificate", path);
     return {};
 }

@@ -21,8 +21,8 @@ namespace cinnabar::tools::shell {
 namespace {
 
 struct ManOptions {
-    std::vector<std::string> words;  // of the command; none: the program itself
-    std::string folder;              // all pages go into it
+    std::vector<std::string> words;  // of the command; empty: the program itself
+    std::string folder;              // writes all pages into it
 };
 
 void print_text(std::string text) {
@@ -71,17 +71,15 @@ ExitCode run_man(const CLI::App& app, const ManOptions& options, std::string_vie
 }  // namespace
 
 void add_commands(CLI::App& app, std::function<ExitCode()>& run, std::string version) {
-    auto& completion = *app.add_subcommand("completion", "Print what a shell completes of this command");
+    auto& completion = *app.add_subcommand("completion", "Print a shell's completion script for this command");
     const auto shell = std::make_shared<std::string>();
-    completion.add_option("SHELL", *shell, "The shell that is to read it")
-        ->required()
-        ->check(CLI::IsMember({"bash", "zsh", "fish"}));
+    completion.add_option("SHELL", *shell, "The shell")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
     completion.callback([shell, &app, &run] { run = [shell, &app] { return print_completion(app, *shell); }; });
 
     auto& man = *app.add_subcommand("man", "Print the man page of a command, in roff");
     const auto options = std::make_shared<ManOptions>();
-    auto* words =
-        man.add_option("COMMAND", options->words, "Whose page, as in `cinnabar man perf serve`; none: of all");
+    auto* words = man.add_option("COMMAND", options->words,
+                                 "The command, as in `cinnabar man perf serve`; none: the whole program");
     man.add_option("-o,--output", options->folder, "Write the pages of all commands into this folder")
         ->type_name("DIR")
         ->excludes(words);

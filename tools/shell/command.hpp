@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar completion` and `cinnabar man`: what shells and people are told of the command line, made of its tables.
+// `cinnabar completion` and `cinnabar man`: shell completions and man pages, generated from the command line's options.
 #pragma once
 
 #include "terminal/exit_code.hpp"
@@ -11,7 +11,7 @@
 
 namespace cinnabar::tools::shell {
 
-// Adds both. Requires: `app` has all other commands, and outlives `run`.
+// Adds both commands. Requires: `app` has all other commands, and outlives `run`.
 void add_commands(CLI::App& app, std::function<ExitCode()>& run, std::string version);
 
 }  // namespace cinnabar::tools::shell

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a shell completes of the command line, as a script for that shell. Pure.
+// Generates completion scripts for shells. Pure.
 #pragma once
 
 #include "shell/option_table.hpp"

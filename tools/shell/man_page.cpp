@@ -12,7 +12,7 @@
 namespace cinnabar::tools::shell {
 namespace {
 
-// Text of a line of its own: nothing in it is an instruction to roff.
+// Escapes a line, so that roff takes nothing in it as an instruction.
 std::string roff(std::string_view text) {
     std::string safe;
     for (const char c : text) {
@@ -33,7 +33,7 @@ std::string roff(std::string_view text) {
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
 
-// A sentence of its own, as descriptions in the tables are, which end with no full stop.
+// Makes a sentence of a description, which has no full stop.
 std::string sentence(std::string text) {
     if (!text.empty() && text.back() != '.') text += '.';
     return text;
@@ -60,7 +60,7 @@ std::string entry_of(const OptionRow& option) {
 std::string options_of(const CommandTable& command) {
     std::string arguments;
     std::string options;
-    std::vector<std::pair<std::string, std::string>> groups;  // in the order of their coming
+    std::vector<std::pair<std::string, std::string>> groups;  // in order of first use
     for (const auto& option : command.options) {
         if (option.group.empty()) {
             (option.positional() ? arguments : options) += entry_of(option);

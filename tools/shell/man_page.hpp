@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The man page of a command, in roff. Pure.
+// Generates the man page of a command, in roff. Pure.
 #pragma once
 
 #include "shell/option_table.hpp"
@@ -9,10 +9,10 @@
 
 namespace cinnabar::tools::shell {
 
-// "cinnabar-perf-serve": the name of its page, without the section, which is 1.
+// The page's name without its section, which is 1; for example "cinnabar-perf-serve".
 [[nodiscard]] std::string page_name(const CommandTable& command);
 
-// `program` is the table of the whole, for what to see also; `version` is "0.1.0".
+// `program` is the table of the whole program, for SEE ALSO; `version` for example "0.1.0".
 [[nodiscard]] std::string man_page(const CommandTable& command, const CommandTable& program, std::string_view version);
 
 }  // namespace cinnabar::tools::shell

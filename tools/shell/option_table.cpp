@@ -7,7 +7,7 @@
 namespace cinnabar::tools::shell {
 namespace {
 
-// "TEXT:{each,batch,none}", or "ENUM:value in {each->0,batch->1,none->2} OR {0,1,2}".
+// Parses "TEXT:{each,batch,none}", or "ENUM:value in {each->0,batch->1,none->2} OR {0,1,2}".
 std::vector<std::string> choices_in(std::string_view type) {
     std::vector<std::string> choices;
     const auto begin = type.find('{');
@@ -22,7 +22,7 @@ std::vector<std::string> choices_in(std::string_view type) {
     return choices;
 }
 
-// "UINT:INT in [1 - 64]". Numbers that would be told with an exponent are no help.
+// Parses "UINT:INT in [1 - 64]". Skips numbers with an exponent, which would not help the reader.
 std::string range_in(std::string_view type) {
     const auto begin = type.find(" in [");
     const auto end = type.find(']', begin);
@@ -61,7 +61,7 @@ OptionRow row_of(const CLI::Option& option) {
     return row;
 }
 
-// A description may end with how the command is used: "Save files: cinnabar save FILE... URI".
+// Splits off the usage at the end of a description: "Save files: cinnabar save FILE... URI".
 void split_use(const CLI::App& app, CommandTable& table) {
     constexpr std::string_view use = ": cinnabar ";
     table.what = app.get_description();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands and their options as plain data, read from the tables of the command line, for what is made of them:
-// completions and man pages. Pure.
+// The commands and their options as plain data, read from CLI11's tables. Completions and man pages are generated from
+// it. Pure.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -12,13 +12,13 @@
 namespace cinnabar::tools::shell {
 
 struct OptionRow {
-    std::vector<std::string> names;  // "-j", "--jobs"; none: an argument by its place
-    std::string value;               // what stands for its value: "N", "FILE"; empty: a flag
+    std::vector<std::string> names;  // "-j", "--jobs"; empty: a positional argument
+    std::string value;               // placeholder of its value: "N", "FILE"; empty: a flag
     std::string what;
-    std::string otherwise;  // its value where it is not given; empty: none, or not told
+    std::string otherwise;  // default value; empty: none, or not shown
     std::string range;      // "1 to 64"; empty: none
     std::vector<std::string> choices;
-    std::string group;  // of the help; empty: the usual one
+    std::string group;  // heading in the help; empty: the default one
     enum class Completes : std::uint8_t { nothing, file, folder } completes = Completes::nothing;
     bool repeats = false;
 
@@ -28,17 +28,17 @@ struct OptionRow {
 struct CommandTable {
     std::vector<std::string> path;  // "cinnabar", "perf", "serve"
     std::string what;               // one sentence
-    std::string synopsis;           // what stands behind its path: "[OPTION...] FILE... URI"
+    std::string synopsis;           // what follows the path: "[OPTION...] FILE... URI"
     std::vector<OptionRow> options;
     std::vector<CommandTable> commands;
 };
 
 [[nodiscard]] CommandTable read_tables(const CLI::App& app);
 
-// The command and all below it, each before those below it.
+// The command and all its subcommands, parents first.
 [[nodiscard]] std::vector<const CommandTable*> flat(const CommandTable& top);
 
-// "perf serve": without the word of the program; empty for the program itself.
+// For example "perf serve": without the program's name; empty for the program itself.
 [[nodiscard]] std::string words_below(const CommandTable& command, char between = ' ');
 
 }  // namespace cinnabar::tools::shell

@@ -7,7 +7,7 @@
 namespace cinnabar::tools::shell {
 namespace {
 
-// In single quotes of the script, where brackets and colons of a specification have a meaning.
+// Makes text fit into a specification within single quotes, where brackets and colons have a meaning.
 std::string in_specification(std::string_view text) {
     std::string quoted;
     for (const char c : text) {

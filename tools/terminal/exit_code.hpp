@@ -19,7 +19,7 @@ enum class ExitCode : std::uint8_t {
     no_space = 5,     // disk full, quota, size limit
     damaged = 6,      // the checksums differ, or the file was changed while it was read
     peer_lost = 7,    // the other side went away in the middle
-    timed_out = 8,    // the other side lives, but did not answer in time
+    timed_out = 8,    // the other side is alive, but did not answer in time
     interrupted = 9,  // SIGINT, SIGTERM, or canceled by the other side
     not_found = 10,   // no such file or directory, on the side that the message names
     unsuitable = 11,  // a directory, a device, a name that the other side does not take
@@ -31,7 +31,7 @@ enum class ExitCode : std::uint8_t {
 
 [[nodiscard]] ExitCode exit_code(Errc code) noexcept;
 
-// What --help and man pages say of each, in the order of the numbers; static storage.
+// How --help and man pages describe each code, in numerical order; static storage.
 struct ExitMeaning {
     ExitCode code;
     std::string_view word;  // "no space"

@@ -31,7 +31,7 @@ class JsonObject {
     std::string body_ = "{";
 };
 
-// As in the enumeration, "not_found": one word for scripts.
+// The name in the enumeration, for example "not_found", for scripts.
 [[nodiscard]] std::string code_word(Errc code);
 
 // With its quotes.

@@ -33,7 +33,7 @@ std::string cut(std::string_view text, std::size_t columns) {
     return std::string(text.substr(0, std::min(end, text.size())));
 }
 
-// As many of the names as there is room for, the first one cut where it must be, and how many more there are.
+// As many names as fit, the last one cut if necessary, and how many more there are.
 std::string names_within(const std::vector<std::string>& names, std::size_t room) {
     const auto more_than = [&](std::size_t shown) {
         return shown == names.size() ? std::string() : fmt::format(" +{}", names.size() - shown);

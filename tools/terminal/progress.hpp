@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The progress of many files: one line on a terminal that rewrites itself ten times a second, or what a program is told
-// once a second.
+// The progress of many files: a line on a terminal that is redrawn ten times a second, or a callback once a second.
 #pragma once
 
 #include <atomic>
@@ -18,7 +17,7 @@
 namespace cinnabar::tools {
 
 struct ProgressFacts {
-    std::vector<std::string> names;  // of the files under way, in the order of their beginning; any bytes
+    std::vector<std::string> names;  // of the files in progress, oldest first; any bytes
     std::uint64_t files_done = 0;
     std::uint64_t files_total = 0;
     std::uint64_t bytes_done = 0;
@@ -27,7 +26,7 @@ struct ProgressFacts {
 };
 
 // "[#####.....]  52 %  1.67 GB of 3.22 GB  812 MB/s  1.9 s left  3/10  big.bin, small.bin +6" in at most `columns`
-// columns, counting a character as one: as many names as there is room for, and how many more there are. Pure.
+// columns, one for each character: as many names as fit, then how many more there are. Pure.
 [[nodiscard]] std::string progress_line(const ProgressFacts& facts, std::size_t columns);
 
 // The rate of the last seconds: follows a change within about two, jitters little. Pure but for what it keeps.
@@ -43,10 +42,10 @@ class RateMeter {
     std::uint64_t last_bytes_ = 0;
 };
 
-// Where progress is shown. By default nowhere.
+// Where progress is shown; by default nowhere.
 struct ProgressShown {
-    int fd = -1;                                           // a line on it, if it is a terminal
-    std::function<void(const ProgressFacts& facts)> tell;  // or this, on a thread of its own
+    int fd = -1;                                           // draw a line there, if it is a terminal
+    std::function<void(const ProgressFacts& facts)> tell;  // or call this, on a thread of its own
     std::chrono::milliseconds every{100};
 };
 
@@ -59,7 +58,7 @@ class ProgressBar {
 
     // Any thread.
     void begin_file(const std::string& name);
-    // Whatever became of one that began; it is under way no more.
+    // A file that began is no longer in progress, whether it succeeded or not.
     void leave_file(const std::string& name);
     void add_bytes(std::uint64_t bytes) noexcept { bytes_done_.fetch_add(bytes, std::memory_order_relaxed); }
     void add_files(std::uint64_t count) noexcept { files_total_.fetch_add(count, std::memory_order_relaxed); }
@@ -93,7 +92,7 @@ class ProgressBar {
     std::condition_variable changed_;
     std::vector<std::string> names_;
     bool stopping_ = false;
-    std::thread thread_;  // only where something is shown
+    std::thread thread_;  // only if something is shown
 };
 
 }  // namespace cinnabar::tools

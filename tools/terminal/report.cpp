@@ -39,7 +39,7 @@ std::string progress_event(const ProgressFacts& facts) {
     return object.line();
 }
 
-// The error without the name of the file, so that those of many files are one reason.
+// The error without the name of the file, so that equal errors of many files count as one reason.
 std::string reason_of(const Error& error) {
     Error reason = error;
     if (reason.hint != files::server_says) reason.subject.clear();
@@ -64,7 +64,7 @@ void complain(const std::string& text) {
 }
 
 void print_line(const std::string& text) {
-    const auto line = text + "\n";  // at once: other threads print, too
+    const auto line = text + "\n";  // in one write, since other threads print too
     (void)std::fwrite(line.data(), 1, line.size(), stdout);
     (void)std::fflush(stdout);
 }
@@ -181,7 +181,7 @@ std::string Report::summary_event(double took) const {
     return object.number("exit", static_cast<std::uint64_t>(exit_)).line();
 }
 
-// Of one failure enough was told when it happened.
+// A single failure was reported in full when it happened.
 void Report::tell_reasons() const {
     if (failed_ < 2) return;
     std::vector<std::pair<std::uint64_t, std::string_view>> order;

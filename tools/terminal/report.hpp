@@ -28,7 +28,7 @@ void print_line(const std::string& text);
 class Report {
   public:
     enum class Style : std::uint8_t { people, quiet, json };
-    // How the bar shows itself: to people on a terminal, in JSON as an event a second.
+    // How progress is shown: a line on a terminal, or in JSON one event per second.
     [[nodiscard]] static ProgressShown shown_in(Style style);
     // `verb` is what was done to the files: "saved". The bar must outlive the report.
     Report(Style style, std::string_view verb, ProgressBar& bar);
@@ -43,8 +43,8 @@ class Report {
         std::string name;  // on the server
         std::string path;  // here
         std::uint64_t bytes = 0;
-        std::uint64_t had_bytes = 0;            // of those, were there from before
-        std::uint64_t sent_bytes = 0;           // of those, went from one side to the other
+        std::uint64_t had_bytes = 0;            // those of `bytes` that were there before
+        std::uint64_t sent_bytes = 0;           // those of `bytes` that were sent
         std::optional<std::uint64_t> checksum;  // XXH3
         double seconds = 0;
         Kind kind = Kind::file;
@@ -55,7 +55,7 @@ class Report {
     // Is the same on both sides already.
     void unchanged(const File& file);
     void failed(const File& file, const Error& error);
-    // Are no part of what is moved, by the patterns of the user; a folder is one, whatever is in it.
+    // Counts entries that the user's patterns exclude; a folder counts once, with all in it.
     void filtered(std::uint64_t count) noexcept { filtered_ += count; }
     // Not tried any more, for the same reason as the one before.
     void skipped(const File& file, const Error& error);
@@ -85,7 +85,7 @@ class Report {
     std::uint64_t failed_ = 0;
     std::uint64_t skipped_ = 0;
     std::uint64_t filtered_ = 0;
-    // Why something was not done, and how often. Few, whatever a server says.
+    // Distinct reasons for failures that are counted. Bounded, whatever a server says.
     static constexpr std::size_t reasons_max = 16;
     std::map<std::string, std::pair<Errc, std::uint64_t>> reasons_;
     std::uint64_t bytes_ = 0;

@@ -25,16 +25,16 @@ std::string_view cause_of(CallPhase phase) {
         case CallPhase::connecting:
             return "the peer does not answer the dial";
         case CallPhase::waits_for_credit:
-            return "the peer holds all requests that it takes of this node";
+            return "the peer has as many requests of this node as it accepts";
         case CallPhase::waits_for_reply_slot:
             return "as many answers are outstanding as this node has slots for";
         case CallPhase::waits_for_room:
         case CallPhase::sending:
-            return "the peer reads slower than is sent";
+            return "the peer reads more slowly than this side sends";
         case CallPhase::sent:
             return "see at the peer what holds it";
         case CallPhase::fetching:
-            return "something large is on its way";
+            return "a large argument or result is in transit";
         case CallPhase::waits_for_handler:
             return "the thread of this context is busy";
         case CallPhase::in_handler:
@@ -99,7 +99,7 @@ std::string calls_text(const State& state, Microseconds age_min) {
                             call.left_us == time_never ? "-" : age_text(call.left_us), call.as_target ? "in" : "out",
                             files::printable(call.rpc), files::printable(call.peer), reason_of(call));
     }
-    if (state.cut) text += "and more, which are not shown\n";
+    if (state.cut) text += "and more that are not shown\n";
     return text;
 }
 

@@ -27,7 +27,7 @@ ExitCode failed(const std::string& to, const Error& error) {
 
 void print(const std::string& text) { print_line(text.substr(0, text.size() - (text.ends_with('\n') ? 1 : 0))); }
 
-// The keys that change what is shown; false: enough.
+// Handles the keys that change what is shown; false: quit.
 bool press(char key, View& view) {
     switch (key) {
         case 'r':
@@ -84,7 +84,7 @@ class Top {
         terminal_.emplace();
         while (!enough()) {
             if (const auto looked = look(); !looked) {
-                terminal_.reset();  // the message is for the screen that stays
+                terminal_.reset();  // the message belongs on the normal screen
                 return failed(options_.to, looked.error());
             }
             if (!await_next()) break;
@@ -92,7 +92,7 @@ class Top {
         terminal_.reset();
         return ExitCode::ok;
     }
-    // Shows what there is, anew after each key, until it is time to ask again. False: enough.
+    // Draws, and draws again after each key, until it is time to ask the node again. False: quit.
     bool await_next() {
         using Clock = std::chrono::steady_clock;
         const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -106,7 +106,7 @@ class Top {
             if (left.count() <= 0) return true;
             const Tab before = view_.tab;
             if (!press(Terminal::key(std::min(left, std::chrono::milliseconds(200))), view_)) return false;
-            if (view_.tab != before) return true;  // its list was not asked for
+            if (view_.tab != before) return true;  // the list of this tab was not requested
         }
         return false;
     }
@@ -153,29 +153,29 @@ void add_introspection(CLI::App& command, hl::Introspection& to) {
     command
         .add_option_function<std::string>(
             "--introspection", [words, &to](const std::string& word) { to = words.at(word); },
-            "Who may look with cinnabar top: off, own-user (over shm) or anyone who can call")
+            "Who may use cinnabar top: off, own-user (over shm) or anyone who can call")
         ->default_str("own-user")
         ->check(CLI::IsMember({"off", "own-user", "anyone"}));
 }
 
 void add_commands(CLI::App& app, std::function<ExitCode()>& run) {
-    auto& top = *app.add_subcommand("top", "What a running node does, as it goes on");
+    auto& top = *app.add_subcommand("top", "Show what a running node does, live");
     const auto shown = std::make_shared<TopOptions>();
     top.add_option("URI", shown->to, "tcp://HOST:PORT, shm://NAME")->required();
-    top.add_option("--transport", shown->transport, "The transport to take of several that the address names");
+    top.add_option("--transport", shown->transport, "The transport to use, if the address names several");
     security::add_tls_options(top, shown->tls);
-    top.add_option("-n,--every", shown->every_seconds, "Seconds between two looks")
+    top.add_option("-n,--every", shown->every_seconds, "Seconds between two updates")
         ->capture_default_str()
         ->check(CLI::Range(0.1, 3600.0));
-    top.add_option("-c,--count", shown->count, "End after so many looks (0: never)")->capture_default_str();
-    top.add_flag("--prometheus", shown->prometheus, "One look, in the format that Prometheus reads");
+    top.add_option("-c,--count", shown->count, "Exit after asking that many times (0: never)")->capture_default_str();
+    top.add_flag("--prometheus", shown->prometheus, "Print one state in Prometheus' text format and exit");
     top.callback([shown, &run] { run = [shown] { return run_top(*shown); }; });
 
     auto& calls =
-        *app.add_subcommand("calls", "The calls of a running node that are under way, and what they wait for");
+        *app.add_subcommand("calls", "Show the calls of a running node that are in progress, and what they wait for");
     const auto listed = std::make_shared<CallsOptions>();
     calls.add_option("URI", listed->to, "tcp://HOST:PORT, shm://NAME")->required();
-    calls.add_option("--transport", listed->transport, "The transport to take of several that the address names");
+    calls.add_option("--transport", listed->transport, "The transport to use, if the address names several");
     security::add_tls_options(calls, listed->tls);
     calls.add_option("--older", listed->older_seconds, "Those alone that are older, in seconds")
         ->capture_default_str()
@@ -184,16 +184,16 @@ void add_commands(CLI::App& app, std::function<ExitCode()>& run) {
     calls.callback([listed, &run] { run = [listed] { return run_calls(*listed); }; });
 
 #ifdef CINNABAR_HAS_HTTP
-    auto& page = *app.add_subcommand("page", "A running node as a page of HTML, and its figures for Prometheus");
+    auto& page = *app.add_subcommand(
+        "page", "Serve the state of a running node as an HTML page, and its metrics for Prometheus");
     const auto served = std::make_shared<PageOptions>();
     page.add_option("URI", served->to, "The node: tcp://HOST:PORT, shm://NAME")->required();
-    page.add_option("--transport", served->transport, "The transport to take of several that the address names");
+    page.add_option("--transport", served->transport, "The transport to use, if the address names several");
     security::add_tls_options(page, served->tls);
     page.add_option("--listen", served->listen, "ADDRESS:PORT of the page; a numeric IPv4 address")
         ->capture_default_str();
-    page.add_flag("--insecure", served->insecure,
-                  "Listen where other hosts reach it, and tell everything to all of them");
-    page.add_option("-n,--every", served->every_seconds, "Seconds between two looks, at least")
+    page.add_flag("--insecure", served->insecure, "Listen where other hosts can connect, and show them everything");
+    page.add_option("-n,--every", served->every_seconds, "Seconds between two updates, at least")
         ->capture_default_str()
         ->check(CLI::Range(0.1, 3600.0));
     page.callback([served, &run] { run = [served] { return run_page(*served); }; });

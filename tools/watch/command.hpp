@@ -17,11 +17,11 @@ namespace cinnabar::tools::watch {
 
 struct TopOptions {
     std::string to;
-    std::string transport;  // a scheme; empty: the best that the address names
+    std::string transport;  // a scheme; empty: the best one in the address
     na::TlsOptions tls;     // for tcps
     double every_seconds = 1;
-    std::uint32_t count = 0;  // states; 0: until it is stopped
-    bool prometheus = false;  // one state in that format, and no more
+    std::uint32_t count = 0;  // how often to ask; 0: until stopped
+    bool prometheus = false;  // print one state in that format and exit
 };
 [[nodiscard]] ExitCode run_top(const TopOptions& options);
 
@@ -39,14 +39,14 @@ struct PageOptions {
     std::string transport;
     na::TlsOptions tls;
     std::string listen = "127.0.0.1:9464";
-    bool insecure = false;  // others than this host may reach it
+    bool insecure = false;  // may listen where other hosts can reach it
     double every_seconds = 2;
 };
 [[nodiscard]] ExitCode run_page(const PageOptions& options);
 
-// --introspection, of a command that serves: off, own-user or anyone.
+// --introspection, for a command that serves: off, own-user or anyone.
 void add_introspection(CLI::App& command, hl::Introspection& to);
-// Adds the commands. `run` is set once the command line was read and asks for one of them.
+// Adds the commands. When the command line asks for one, `run` is set.
 void add_commands(CLI::App& app, std::function<ExitCode()>& run);
 
 }  // namespace cinnabar::tools::watch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rates, from one state to the next, and their last values. Pure.
+// Rates between one state and the next, and their recent values. Pure.
 #pragma once
 
 #include "watch/state.hpp"
@@ -16,21 +16,21 @@ struct RpcRow {
     std::string name;
     double per_second = 0;  // requests and calls
     double failed_per_second = 0;
-    double p50_us = 0;  // of what ended since the last state; of all at first
+    double p50_us = 0;  // of calls that ended since the last state; at first of all
     double p99_us = 0;
     std::uint64_t requests = 0;
     std::uint64_t calls = 0;
     std::uint64_t failed = 0;
-    std::vector<double> past;  // per_second, the newest last
+    std::vector<double> past;  // per_second, newest last
 };
 
 class History {
   public:
     static constexpr std::size_t kept = 60;
 
-    // Rows of `state`, with rates since the one before.
+    // The rows of `state`, with rates since the previous state.
     [[nodiscard]] std::vector<RpcRow> take(const State& state);
-    // Share of one processor that the process took since the one before.
+    // Share of one processor that the process used since the previous state.
     [[nodiscard]] double processor_share() const noexcept { return processor_share_; }
 
   private:

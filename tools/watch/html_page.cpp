@@ -19,7 +19,7 @@ namespace {
 
 using perf::html_text;
 
-// A line without axes: the table beside it has the figures.
+// A line without axes: the table next to it has the figures.
 std::string spark(const std::vector<double>& values) {
     constexpr double width = 120;
     constexpr double height = 24;
@@ -36,8 +36,8 @@ std::string spark(const std::vector<double>& values) {
         width, height, points);
 }
 
-// The class of its cells in the style sheet: "" for figures, "word" for one, "words" for a name that may be long,
-// "text" for a sentence.
+// CSS class of the cells: "" for figures, "word" for one word, "words" for a name that may be long, "text" for a
+// sentence.
 struct Column {
     const char* name;
     const char* kind = "";

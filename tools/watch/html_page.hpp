@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A state as one page of HTML: tables, and the rate of each RPC as a line of SVG. No script; it asks for itself again
-// every few seconds. Light and dark, wide and narrow. Pure.
+// Renders a state as an HTML page: tables, and the rate of each RPC as an SVG line. No script; it reloads every few
+// seconds. Fits light, dark, wide and narrow screens. Pure.
 #pragma once
 
 #include "watch/history.hpp"

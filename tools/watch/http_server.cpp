@@ -41,7 +41,7 @@ MHD_Result HttpServer::Impl::answer(void* self, MHD_Connection* connection, cons
                                     const char*, const char*, std::size_t* upload_bytes, void**) {
     const std::string_view verb = method;
     if (verb != "GET" && verb != "HEAD") {
-        *upload_bytes = 0;  // is thrown away
+        *upload_bytes = 0;  // discards the body
         return send(connection, {MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "GET and HEAD alone\n"},
                     false);
     }

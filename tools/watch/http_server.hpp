@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small HTTP server over libmicrohttpd: answers GET with what a function makes. Bounded: so many connections at once,
-// from one address, and so long.
+// A small HTTP server over libmicrohttpd: answers GET with the result of a function. Limits connections in all and per
+// address, and how long each may last.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -23,7 +23,7 @@ class HttpServer {
     static constexpr unsigned connections_of_one_max = 8;
     static constexpr unsigned silence_seconds_max = 10;
 
-    // `make` is called for a path, on one thread of the server, and must not throw. `host` is a numeric IPv4 address.
+    // Calls `make` for each path, on the server's one thread; it must not throw. `host` is a numeric IPv4 address.
     // bad_address; errors of bind(2).
     [[nodiscard]] static Result<std::unique_ptr<HttpServer>> listen(const std::string& host, std::uint16_t port,
                                                                     std::function<HttpAnswer(const std::string&)> make);

@@ -10,7 +10,7 @@
 namespace cinnabar::tools::watch {
 namespace {
 
-constexpr std::string_view enter = "\x1b[?1049h\x1b[?25l";  // the other screen, and no cursor
+constexpr std::string_view enter = "\x1b[?1049h\x1b[?25l";  // alternate screen, cursor hidden
 constexpr std::string_view leave = "\x1b[?25h\x1b[?1049l";
 
 }  // namespace
@@ -52,7 +52,7 @@ char Terminal::key(std::chrono::milliseconds span) {
     pollfd input{STDIN_FILENO, POLLIN, 0};
     if (::poll(&input, 1, static_cast<int>(span.count())) <= 0) return 0;
     char key = 0;
-    return ::read(STDIN_FILENO, &key, 1) == 1 ? key : 'q';  // nobody is there any more
+    return ::read(STDIN_FILENO, &key, 1) == 1 ? key : 'q';  // end of input: quit
 }
 
 }  // namespace cinnabar::tools::watch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The terminal while `top` has it: keys come one by one, the other screen is shown, and all is as before at the end.
+// The terminal while `top` runs: reads single keys, shows the alternate screen, and restores everything at the end.
 #pragma once
 
 #include <termios.h>
@@ -25,14 +25,14 @@ class Terminal {
     };
     [[nodiscard]] static Size size();
     void show(const std::vector<std::string>& lines);
-    // The next key, or 0 after `span` without one.
+    // Returns the next key, or 0 if none was pressed within `span`.
     [[nodiscard]] static char key(std::chrono::milliseconds span);
 
   private:
     termios before_{};
 };
 
-// Whether both ends are a terminal.
+// Whether stdin and stdout are a terminal.
 [[nodiscard]] bool has_terminal();
 
 }  // namespace cinnabar::tools::watch

@@ -15,7 +15,7 @@ struct Place {
     std::uint16_t port = 0;
 };
 
-// "127.0.0.1:9464"
+// Parses "127.0.0.1:9464".
 Result<Place> place_of(const std::string& text) {
     const auto colon = text.rfind(':');
     const Error wrong(Errc::bad_address, "give ADDRESS:PORT, such as 127.0.0.1:9464", text);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The three documents of `cinnabar page`, of a state that is asked for anew when it is old: /, /metrics, /calls.json.
+// The three documents of `cinnabar page`: /, /metrics and /calls.json. They show a state of the node that is refreshed
+// when it is old.
 #pragma once
 
 #include "watch/history.hpp"
@@ -13,7 +14,7 @@ namespace cinnabar::tools::watch {
 
 class PageSite {
   public:
-    // The node must outlive this.
+    // The node must outlive this object.
     PageSite(const hl::Connected& node, std::string address, std::chrono::duration<double> every)
         : node_(node), address_(std::move(address)), every_(every) {}
     // One thread at a time. 503, with the reason, while the node does not answer.

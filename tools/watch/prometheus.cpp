@@ -15,7 +15,7 @@
 namespace cinnabar::tools::watch {
 namespace {
 
-// The value of a label: without bytes that mean something there, or that are not UTF-8.
+// Escapes the value of a label, and replaces bytes that are not UTF-8.
 std::string label(std::string_view text) {
     std::string value;
     while (!text.empty()) {
@@ -57,7 +57,8 @@ class Text {
     std::string name_;
 };
 
-// Buckets i of [2^(i-1), 2^i) microseconds, as Prometheus counts: all below an edge. The sum is that of the middles.
+// Converts buckets i of [2^(i-1), 2^i) microseconds to Prometheus' cumulative ones. The sum is estimated from the
+// middle of each bucket.
 void histogram(Text& text, const std::string& labels, const std::vector<std::uint64_t>& counts) {
     std::uint64_t below = 0;
     double sum_us = 0;
@@ -86,7 +87,7 @@ void rpcs(Text& text, const State& state) {
         text.sample(labels(rpc, "target"), rpc.requests_failed);
         text.sample(labels(rpc, "origin"), rpc.calls_failed);
     }
-    text.family("call_part_seconds_total", "counter", "Where the time of the calls went that were timed.");
+    text.family("call_part_seconds_total", "counter", "Time of the calls that were timed, by part.");
     for (const auto& rpc : state.rpcs) {
         for (std::size_t i = 0; i < std::min(rpc.parts_us.size(), hl::call_parts); ++i) {
             const auto part = to_string(static_cast<hl::CallPart>(i));
@@ -113,17 +114,18 @@ struct ContextValue {
 };
 
 constexpr std::array<ContextValue, 12> context_values{{
-    {"calls", "gauge", "Calls made and not released.", [](const auto& c) { return std::uint64_t{c.calls}; }},
+    {"calls", "gauge", "Calls that were made and are not released.",
+     [](const auto& c) { return std::uint64_t{c.calls}; }},
     {"requests", "gauge", "Requests that are here.", [](const auto& c) { return std::uint64_t{c.requests}; }},
-    {"calls_queued", "gauge", "Calls that wait to be sent.", [](const auto& c) { return std::uint64_t{c.queued}; }},
+    {"calls_queued", "gauge", "Calls waiting to be sent.", [](const auto& c) { return std::uint64_t{c.queued}; }},
     {"connections", "gauge", "Peers that are connected.", [](const auto& c) { return std::uint64_t{c.connections}; }},
     {"leases", "gauge", "Leases of lent memory.", [](const auto& c) { return std::uint64_t{c.leases}; }},
     {"leases_quarantined", "gauge", "Lent memory that a peer may still touch.",
      [](const auto& c) { return std::uint64_t{c.quarantined}; }},
     {"transfers", "gauge", "Bulk transfers.", [](const auto& c) { return std::uint64_t{c.transfers}; }},
-    {"replies_unsent", "gauge", "Replies that have not left.",
+    {"replies_unsent", "gauge", "Replies that have not been sent.",
      [](const auto& c) { return std::uint64_t{c.replies_unsent}; }},
-    {"completions_waiting", "gauge", "Callbacks and handlers that wait for a thread.",
+    {"completions_waiting", "gauge", "Callbacks and handlers waiting for a thread.",
      [](const auto& c) { return std::uint64_t{c.completions}; }},
     {"credits_given", "gauge", "Requests that peers may send.", [](const auto& c) { return c.credits_given; }},
     {"large_bytes", "gauge", "Memory of large arguments and results.", [](const auto& c) { return c.large_bytes; }},
@@ -155,7 +157,7 @@ void stuck(Text& text, const State& state) {
         double& age = oldest[{call.as_target, call.phase}];
         age = std::max(age, static_cast<double>(call.age_us) / 1e6);
     }
-    text.family("oldest_call_seconds", "gauge", "The age of the oldest call that is under way, by where it is.");
+    text.family("oldest_call_seconds", "gauge", "Age of the oldest call in progress, by phase.");
     for (const auto& [key, age] : oldest) {
         text.sample(fmt::format("side=\"{}\",phase=\"{}\"", key.first ? "target" : "origin",
                                 to_string(static_cast<rpc::CallPhase>(key.second))),
@@ -166,14 +168,14 @@ void stuck(Text& text, const State& state) {
 void process(Text& text, const State& state) {
     text.family("up_seconds", "gauge", "Since the node was opened.");
     text.sample("", static_cast<double>(state.node.up_us) / 1e6);
-    text.family("processor_seconds_total", "counter", "Time of processors that the process took.");
+    text.family("processor_seconds_total", "counter", "Processor time of the process.");
     text.sample("", static_cast<double>(state.node.processor_us) / 1e6);
-    text.family("memory_max_bytes", "gauge", "The most memory that was resident.");
+    text.family("memory_max_bytes", "gauge", "Peak resident memory.");
     text.sample("", state.node.memory_bytes_max);
     text.family("buffer_bytes", "gauge", "Memory of the node's buffers.");
     text.sample("", state.node.buffer_bytes);
-    text.family("pool_queued", "gauge", "Requests that wait for a thread of a pool.");
-    std::map<std::string, std::uint64_t> queued;  // two pools may have one name
+    text.family("pool_queued", "gauge", "Requests waiting for a thread of a pool.");
+    std::map<std::string, std::uint64_t> queued;  // two pools may have the same name
     for (const auto& pool : state.node.pools) queued[pool.name] += pool.queued;
     for (const auto& [name, count] : queued) text.sample(fmt::format("pool=\"{}\"", label(name)), count);
 }

@@ -13,14 +13,16 @@ namespace {
 Error explained(Error error) {
     if (error.code == Errc::no_such_rpc) {
         error.hint =
-            "it tells nothing of itself: set NodeOptions::introspection there, or --introspection of the command";
+            "it does not report its state: set NodeOptions::introspection there, or --introspection of the command";
     } else if (error.code == Errc::permission) {
-        error.hint = "it tells only its own user, over shm: ask there, or let it tell anyone (Introspection::anyone)";
+        error.hint =
+            "it reports its state only to its own user, over shm: ask from there, or allow anyone "
+            "(Introspection::anyone)";
     }
     return error;
 }
 
-// All pages of a list, or the first of them.
+// Reads all pages of a list, at most pages_max.
 template <typename R, typename Items>
 Result<void> read(const hl::Connected& from, const R& rpc, Microseconds deadline, Items& items, bool& cut) {
     look::Ask ask;
@@ -53,7 +55,7 @@ std::uint64_t total(const std::vector<std::uint64_t>& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-// Bucket i counts what took [2^(i-1), 2^i) microseconds: the upper edge of the one that has the quantile.
+// Bucket i counts durations of [2^(i-1), 2^i) microseconds. Returns the upper edge of the bucket with the quantile.
 double quantile_us(const std::vector<std::uint64_t>& counts, double fraction) {
     const std::uint64_t all = total(counts);
     if (all == 0) return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node told of itself, at one moment.
+// What a node reports about itself at one moment.
 #pragma once
 
 #include <cinnabar/hl/node.hpp>
@@ -19,7 +19,7 @@ struct State {
     std::vector<look::RpcReport> rpcs;
     std::vector<look::PeerReport> peers;
     std::vector<look::CallReport> calls;
-    bool cut = false;  // a list was longer than pages_max pages
+    bool cut = false;  // a list had more than pages_max pages
 };
 
 struct Wanted {
@@ -28,12 +28,12 @@ struct Wanted {
     bool calls = true;
 };
 
-inline constexpr unsigned pages_max = 64;  // of each list
+inline constexpr unsigned pages_max = 64;  // per list
 
-// Errors of the calls; no_such_rpc and permission with words about what the node would have to allow.
+// Asks the node. Errors of the calls; for no_such_rpc and permission, the text says what the node would have to allow.
 [[nodiscard]] Result<State> ask(const hl::Connected& node, const Wanted& wanted, Microseconds deadline);
 
-// Quantiles of RpcReport's histograms, in microseconds; 0: nothing was counted.
+// A quantile of RpcReport's histograms, in microseconds; 0: nothing was counted.
 [[nodiscard]] double quantile_us(const std::vector<std::uint64_t>& counts, double fraction);
 [[nodiscard]] std::uint64_t total(const std::vector<std::uint64_t>& counts);
 

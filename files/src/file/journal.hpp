@@ -88,8 +88,8 @@ class Journal {
 
     // --- any thread
 
-    // Syncs the file, then promises what was added before. An error is kept for failure(): the kernel tells of one
-    // once.
+    // Syncs the file, then promises what was added before. Keeps an error for failure(), since the kernel reports it
+    // only once.
     void checkpoint();
     // Waits for a checkpoint, and says whether one could not sync the file.
     [[nodiscard]] Result<void> failure() const;

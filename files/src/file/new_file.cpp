@@ -113,18 +113,18 @@ Result<void> NewFile::set_sparse(std::uint64_t bytes) {
     return {};
 }
 
-// The size stays: it tells how much is written.
+// Keeps the size of the file unchanged, since it shows how much is written.
 Result<void> NewFile::reserve(std::uint64_t bytes) {
     struct statfs system {};
     if (bytes < reserved_bytes_min || bytes > std::numeric_limits<off_t>::max()) return {};
-    // Memory would be taken page by page before the first byte comes: 0.1 to 0.3 s a GiB.
+    // tmpfs would allocate all pages now, which takes 0.1 to 0.3 s per GiB.
     if (::fstatfs(file_->get(), &system) != 0 || system.f_type == TMPFS_MAGIC) return {};
     int reserved = -1;
     do {
         reserved = ::fallocate(file_->get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes));
     } while (reserved != 0 && errno == EINTR);
     reserved_ = reserved == 0;
-    // Other errors: the file system cannot, and writing will tell.
+    // With other errors the file system cannot reserve; a later write will tell.
     if (reserved_ || (errno != ENOSPC && errno != EDQUOT)) return {};
     return file_error(errno, "cannot reserve room for the file", name_);
 }

@@ -127,7 +127,7 @@ std::vector<Found> find_parts(const UniqueFd& staging, bool sweep) {
         if (is_journal_name(leaf)) journals.emplace(leaf);
         struct stat status {};
         const std::string name(leaf);
-        if (sweep && is_staged_name(leaf)) {  // a killed server did not give it back
+        if (sweep && is_staged_name(leaf)) {  // a server that was killed did not free it
             const UniqueFd fd(::openat(staging.get(), name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
             if (fd) release_reserved(fd.get());
         }

@@ -38,7 +38,7 @@ struct Part {
 [[nodiscard]] Result<std::optional<Part>> open_part(const std::shared_ptr<const UniqueFd>& staging,
                                                     const JournalHead& head, bool alone);
 
-// Gives back the room that was reserved behind the end of a file; its time of modification stays, which is its age.
+// Frees the room reserved beyond the end of a file. Keeps its time of modification, which tells its age.
 void release_reserved(int fd) noexcept;
 
 // All remains, oldest first. Those of which name and size cannot be told are not among them.

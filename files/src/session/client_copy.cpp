@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a client conducts the copy of a file between two servers: for each window it asks the one to lend it, and hands
-// the lent memory on to the other, which pulls the bytes from where they are.
+// How a client directs the copy of a file between two servers. For each window it asks one server to lend it, and
+// passes the lent memory on to the other, which pulls the bytes from the first.
 #include "session/client_session.hpp"
 #include "session/remote_error.hpp"
 
@@ -15,15 +15,13 @@
 namespace cinnabar::files {
 namespace {
 
-// The two servers would both be "the server".
+// Names the server in errors, since both would otherwise be "the server".
 struct CopySide {
     std::string_view says;
     std::string_view lost;
 };
-constexpr CopySide copied_from{"the server that is copied from says",
-                               "the server that is copied from is lost, or does not answer"};
-constexpr CopySide copied_to{"the server that is copied to says",
-                             "the server that is copied to is lost, or does not answer"};
+constexpr CopySide copied_from{"the source server says", "the source server is lost, or does not answer"};
+constexpr CopySide copied_to{"the destination server says", "the destination server is lost, or does not answer"};
 
 Error side_error(const CopySide& side, Error error, const na::Addr& server) {
     switch (error.code) {
@@ -32,7 +30,7 @@ Error side_error(const CopySide& side, Error error, const na::Addr& server) {
         case Errc::peer_lost:
         case Errc::timed_out:
             if (error.hint == server_says) break;
-            if (error.code == Errc::refused) error.code = Errc::peer_lost;  // it was there when its session began
+            if (error.code == Errc::refused) error.code = Errc::peer_lost;  // its session had begun, so it was there
             error.hint = side.lost;
             error.subject = server.to_string();
             return error;
@@ -52,7 +50,7 @@ Error call_error(const CopySide& side, Error error, const na::Addr& server) {
 // A file that is being copied. The lanes and the take calls share it; it lives in the task that started them.
 struct ClientSession::Copying {
     struct Lent {
-        bool taken = false;  // handed on
+        bool taken = false;  // passed on to the other server
         bool written = false;
         std::uint64_t had_bytes = 0;
     };
@@ -60,17 +58,17 @@ struct ClientSession::Copying {
     std::uint64_t from_file;
     std::uint64_t to_file;
     std::uint64_t bytes;
-    std::uint64_t resumed_bytes;  // which the target has from before, or so it says
+    std::uint64_t resumed_bytes;  // that the target already had, or claims to have had
     std::uint64_t basis_bytes;    // the same, in an older version
     bool sparse;
     BytesMoved progress;
     std::uint64_t had_bytes = 0;
     std::uint64_t sent_bytes = 0;
-    Sequence passing{};                    // windows are asked for in the order of the file
-    std::map<std::uint64_t, Lent> lent{};  // asked for, by offset
+    Sequence passing{};                    // windows are requested in the order of the file
+    std::map<std::uint64_t, Lent> lent{};  // requested windows, by offset
     std::uint64_t next = 0;
     std::optional<Error> failure{};
-    std::stop_source stop{};  // of the window calls: who lends may be silent, and never let go of its take calls
+    std::stop_source stop{};  // stops the window calls: a lending server may be silent and never end its take calls
 
     void fail(Error why) {
         if (failure) return;
@@ -94,7 +92,7 @@ hl::Task<Result<Moved>> ClientSession::copy(const std::string& name, ClientSessi
                                             CopyMode mode, BytesMoved progress,
                                             std::function<void(std::uint64_t)> announced) {
     if (to.window_bytes_ > window_bytes_)
-        co_return Error{Errc::unsupported, "the server that is copied from moves smaller windows than the other one"};
+        co_return Error{Errc::unsupported, "the source server moves smaller windows than the other one"};
     Result<AskOut> asked = co_await ask_for(name, mode.extended);
     if (!asked) co_return side_error(copied_from, std::move(asked).error(), server_);
     if (announced) announced(asked->bytes);
@@ -132,7 +130,7 @@ hl::Task<Result<Moved>> ClientSession::copy(const std::string& name, ClientSessi
     co_return Moved{file->bytes, file->had_bytes, file->sent_bytes, *checksum};
 }
 
-// What was copied before its answer got lost.
+// Finds a file that was copied before the answer got lost.
 hl::Task<Result<Moved>> ClientSession::find_copied(const std::string& name, ClientSession& to, const std::string& as) {
     Result<Verified> here = co_await verify(name);
     if (!here) co_return std::move(here).error();
@@ -181,7 +179,7 @@ hl::Task<Result<void>> ClientSession::copy_window(Copying& file, std::uint64_t o
     if (file.failure) co_return *file.failure;
     if (!lent) co_return call_error(copied_from, std::move(lent).error(), server_);
     if (lent->hole ? !file.sparse || what.taken : !what.written)
-        co_return Error{Errc::protocol, "what the server tells of a window cannot be"};
+        co_return Error{Errc::protocol, "the server's description of a window is impossible"};
     if (what.had_bytes > (lend.offered || lend.compares ? lend.bytes : 0))
         co_return Error{Errc::protocol, "the server has more of a window than it was offered"};
     file.had_bytes += what.had_bytes;
@@ -202,7 +200,7 @@ hl::Task<Result<void>> ClientSession::pass_copied_hole(Copying& file, std::uint6
     co_return Result<void>();
 }
 
-// The one server says what it has read, the other compares that with what it has written.
+// One server reports the checksum of what it read; the other compares it with what it has written.
 hl::Task<Result<std::uint64_t>> ClientSession::finish_copy(Copying& file, Sync sync) {
     ClientSession& to = file.to;
     FinishIn finish;
@@ -233,7 +231,7 @@ hl::Task<Result<void>> ClientSession::take(hl::Request<TakeIn> request) {
     const Inside::Entry there(file->to.inside_);
     Result<void> handed = co_await hand_on(*file, *request);
     if (handed) co_return handed;
-    // A canceled take call means that the server has let go of it, or is lost: the lend call reports the reason.
+    // A canceled take call means that the server no longer needs it, or is lost: the lend call reports the reason.
     if (handed.code() != Errc::canceled) file->fail(handed.error());
     co_return to_remote(handed.error());
 }
@@ -241,7 +239,7 @@ hl::Task<Result<void>> ClientSession::take(hl::Request<TakeIn> request) {
 hl::Task<Result<void>> ClientSession::hand_on(Copying& file, const TakeIn& in) {
     const auto asked = file.lent.find(in.offset);
     if (asked == file.lent.end() || asked->second.taken || in.window.size() != file.window_at(in.offset))
-        co_return Error{Errc::protocol, "the server lent a window of the file that it was not asked for"};
+        co_return Error{Errc::protocol, "the server lent a window of the file that was not requested"};
     asked->second.taken = true;
     ClientSession& to = file.to;
     WindowIn window;
@@ -255,7 +253,7 @@ hl::Task<Result<void>> ClientSession::hand_on(Copying& file, const TakeIn& in) {
     const hl::CallOptions options{.deadline = handed_on_deadline, .stop = &stop};
     Result<WindowOut> sent = co_await to.node_.call(window_rpc, to.server_, window, options);
     if (!sent) co_return call_error(copied_to, std::move(sent).error(), to.server_);
-    // Its lane may have given up waiting.
+    // The lane that asked for it may have given up waiting.
     if (const auto still = file.lent.find(in.offset); still != file.lent.end()) {
         still->second.written = true;
         still->second.had_bytes = sent->had_bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fetching a file: the server writes its windows into buffers of this side.
+// Fetches a file: the server writes its windows into buffers of this side.
 #include "file/blocks.hpp"
 #include "file/checksum.hpp"
 #include "file/journal.hpp"
@@ -27,11 +27,11 @@ struct ClientSession::Receiving {
     Share share;
     std::optional<SourceFile> basis{};  // the older version
     Sequence taking{};
-    Sequence passing{};  // as of Sending
+    Sequence passing{};  // see Sending
     Sequence writing{};
     Checksum sum{};
     std::uint64_t next = 0;
-    std::uint64_t had_bytes = 0;  // from before, and the server has the same
+    std::uint64_t had_bytes = 0;  // already here, and the same at the server
     std::uint64_t sent_bytes = 0;
     std::optional<Error> failure{};
 
@@ -54,7 +54,7 @@ hl::Task<Result<AskOut>> ClientSession::ask_for(const std::string& name, Extende
     if (!asked) co_return from_remote(std::move(asked).error());
     if (asked->bytes > file_bytes_max || !can_be(asked->attributes)) {
         co_await give_up(asked->file);
-        co_return Error{Errc::protocol, "what the server tells of the file cannot be", printable(name)};
+        co_return Error{Errc::protocol, "the server's description of the file is impossible", printable(name)};
     }
     co_return asked;
 }
@@ -101,7 +101,7 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
     auto finished = co_await node_.call(finish_rpc, server_, finish, open_deadline);
     if (!finished) co_return in_the_middle(std::move(finished).error());
     if (finished->checksum != file.sum.digest())
-        co_return Error{Errc::bad_checksum, "what arrived is not what was sent", printable(name)};
+        co_return Error{Errc::bad_checksum, "the checksum of the received data is wrong", printable(name)};
     Result<void> committed = co_await disk_.run([&file] { return file.target.commit(); });
     if (!committed) co_return std::move(committed).error();
     co_return Moved{file.bytes, file.had_bytes, file.sent_bytes, finished->checksum};
@@ -156,7 +156,7 @@ hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint6
     if (!arrived) co_return in_the_middle(std::move(arrived).error());
     const std::uint64_t offered = read.offered || !read.blocks.empty() ? bytes : 0;
     if ((arrived->hole && !file.sparse) || arrived->had_bytes > (arrived->hole ? 0 : offered))
-        co_return Error{Errc::protocol, "what the server tells of a window cannot be"};
+        co_return Error{Errc::protocol, "the server's description of a window is impossible"};
     if (const Errc turn = co_await file.writing.reach(offset); turn != Errc::ok) co_return turn;
     Result<void> written = co_await disk_.run([&] { return take_in(file, offset, content, *arrived); });
     if (!written) co_return written;
@@ -168,7 +168,7 @@ hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint6
     co_return written;
 }
 
-// What an interrupted attempt left, or else what an older version has there.
+// Offers what an interrupted attempt left, otherwise what an older version has there.
 void ClientSession::offer(const Receiving& file, ReadIn& read, Bytes content) {
     if (const auto had = file.target.read_block(read.offset, content)) {
         read.offered = true;
@@ -178,7 +178,8 @@ void ClientSession::offer(const Receiving& file, ReadIn& read, Bytes content) {
     }
 }
 
-// What is there from before is not written again, unless remains before it turned out to be of another file.
+// Writes the received bytes. Bytes that were here already are not written again, unless earlier remains turned out to
+// belong to another file.
 Result<void> ClientSession::take_in(Receiving& file, std::uint64_t offset, ConstBytes content, const ReadOut& arrived) {
     if (arrived.hole) {
         file.sum.update_zeros(content.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Saving a file: its windows are lent to the server, or written into buffers of the server's.
+// Saves a file: its windows are lent to the server, or written into buffers of the server.
 #include "file/blocks.hpp"
 #include "file/checksum.hpp"
 #include "file/journal.hpp"
@@ -23,12 +23,12 @@ struct ClientSession::Sending {
     SaveMode mode;
     BytesMoved progress;
     Share share;
-    std::uint64_t resumed_bytes;  // which the server has from before, or so it says
+    std::uint64_t resumed_bytes;  // that the server already had, or claims to have had
     std::uint64_t basis_bytes;    // the same, in an older version
-    std::uint64_t had_bytes = 0;  // and did not take again
+    std::uint64_t had_bytes = 0;  // that the server had and did not take again
     std::uint64_t sent_bytes = 0;
     Sequence reading{};
-    Sequence passing{};  // windows get their Pass in the order of the file: the server handles them in that order
+    Sequence passing{};  // windows pass in the order of the file, as the server handles them
     Checksum sum{};
     std::uint64_t next = 0;
     std::optional<Error> failure{};
@@ -39,7 +39,7 @@ struct ClientSession::Sending {
         close(failure->code);
     }
     [[nodiscard]] bool offers(std::uint64_t offset) const { return offset < std::max(resumed_bytes, basis_bytes); }
-    // Lets go of fill calls that wait for their turn.
+    // Ends fill calls that wait for their turn.
     void close(Errc why) {
         reading.close(why);
         passing.close(why);
@@ -95,7 +95,7 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
     co_return moved;
 }
 
-// The checksum of both, if they have the same content.
+// Returns the checksum if both files have the same content.
 hl::Task<Result<std::optional<std::uint64_t>>> ClientSession::compare(const SourceFile& source,
                                                                       const std::string& name) {
     Result<Verified> there = co_await verify(name);
@@ -115,7 +115,7 @@ hl::Task<Result<bool>> ClientSession::has_content(OpenSource open_source, const 
     co_return same->has_value();
 }
 
-// What was saved before its answer got lost.
+// Finds a file that was saved before the answer got lost.
 hl::Task<Result<Moved>> ClientSession::find_saved(const SourceFile& source, const std::string& name) {
     Result<std::optional<std::uint64_t>> same = co_await compare(source, name);
     if (!same) co_return std::move(same).error();
@@ -174,7 +174,7 @@ hl::Task<Result<void>> ClientSession::send_window(Sending& file, std::uint64_t o
     co_return sent;
 }
 
-// Whether the window lies in a hole; the server has been told then.
+// Whether the window is a hole; if so, tells the server.
 hl::Task<Result<bool>> ClientSession::pass_hole(Sending& file, std::uint64_t offset) {
     if (!file.source.sparse()) co_return false;
     const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
@@ -184,7 +184,8 @@ hl::Task<Result<bool>> ClientSession::pass_hole(Sending& file, std::uint64_t off
         if (found && file.mode.checked) file.sum.update_zeros(bytes);
         return found;
     });
-    file.reading.advance(hole ? offset + bytes : offset);  // of no hole: whoever reads it takes the turn again
+    // if it is no hole, the task that reads it takes the turn again
+    file.reading.advance(hole ? offset + bytes : offset);
     if (!hole) co_return false;
     WindowIn window;
     window.file = file.file;
@@ -251,7 +252,7 @@ hl::Task<Result<void>> ClientSession::lend_window(Sending& file, std::uint64_t o
     co_return Result<void>();
 }
 
-// The server asks for the bytes by a fill call.
+// Asks the server to pull the window by a fill call.
 hl::Task<Result<void>> ClientSession::push_window(Sending& file, std::uint64_t offset) {
     PushIn push;
     push.file = file.file;
@@ -293,7 +294,7 @@ hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
         filled = std::move(buffer).error();
     }
     if (filled) co_return filled;
-    // A canceled fill means that the server has let go of it, or is lost: the push call reports the reason.
+    // A canceled fill means that the server no longer needs it, or is lost: the push call reports the reason.
     if (filled.error().code != Errc::canceled) file->fail(filled.error());
     co_return to_remote(filled.error());
 }

@@ -85,7 +85,7 @@ hl::Task<Result<void>> ClientSession::open() {
     co_return Result<void>();
 }
 
-// Each session of a node takes the next number: the server calls that one.
+// Each session of a node takes the next provider number, at which the server calls it.
 Result<void> ClientSession::serve_own_calls() {
     constexpr std::uint16_t most = 0xffff;
     std::uint16_t number = 0;
@@ -126,7 +126,7 @@ std::uint64_t ClientSession::lanes_for(std::uint64_t bytes) const noexcept {
     return std::min<std::uint64_t>(windows_max_, windows);
 }
 
-// In short steps: what has failed meanwhile is not to be told late.
+// Waits in short steps, so that a failure in the meantime is reported soon.
 hl::Task<Errc> ClientSession::keep_rate(std::uint64_t bytes, const std::optional<Error>& failure) {
     constexpr Microseconds step = std::chrono::milliseconds(100);
     Microseconds left = rate_.reserve(bytes, Rate::Clock::now());

@@ -28,8 +28,8 @@ namespace cinnabar::files {
 
 // Whether a server can have told the truth.
 [[nodiscard]] bool can_be(const Attributes& attributes) noexcept;
-// Whether of a file only those blocks are moved that its older version lacks. Smaller files are moved as fast as they
-// are compared.
+// Whether only those blocks of a file are moved that the older version lacks. For smaller files that would not be
+// faster.
 [[nodiscard]] constexpr bool compares_blocks(Existing existing, bool whole, std::uint64_t bytes) noexcept {
     return existing == Existing::replace && !whole && bytes > small_file_bytes_max;
 }
@@ -59,7 +59,7 @@ class ClientSession {
     [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, FetchMode mode,
                                                 BytesMoved progress, std::function<void(std::uint64_t)> announced);
 
-    // Has `to` pull a file of this server. See copy().
+    // Makes `to` pull a file of this server. See copy().
     [[nodiscard]] hl::Task<Result<Moved>> copy(const std::string& name, ClientSession& to, const std::string& as,
                                                CopyMode mode, BytesMoved progress,
                                                std::function<void(std::uint64_t)> announced);
@@ -100,13 +100,13 @@ class ClientSession {
     [[nodiscard]] hl::Task<Result<void>> receive_windows(Receiving& file);
     [[nodiscard]] hl::Task<void> receive_lane(Receiving& file);
     [[nodiscard]] hl::Task<Result<void>> receive_window(Receiving& file, std::uint64_t offset);
-    // Offers what is there of a window from before, which is put into `content`.
+    // Puts what is here of a window into `content`, and offers it.
     static void offer(const Receiving& file, ReadIn& read, Bytes content);
     [[nodiscard]] static Result<void> take_in(Receiving& file, std::uint64_t offset, ConstBytes content,
                                               const ReadOut& arrived);
-    // Waits until the rate allows so many bytes more, or until `failure`.
+    // Waits until the rate allows so many bytes more, or `failure` is set.
     [[nodiscard]] hl::Task<Errc> keep_rate(std::uint64_t bytes, const std::optional<Error>& failure);
-    // Opens a file to be fetched. protocol: what the server tells of it cannot be.
+    // Opens a file to be fetched. protocol: the server's description of it is impossible.
     [[nodiscard]] hl::Task<Result<AskOut>> ask_for(const std::string& name, ExtendedKinds extended);
     [[nodiscard]] hl::Task<Result<OpenOut>> open_copy(OpenIn open);
     [[nodiscard]] hl::Task<Result<Moved>> find_copied(const std::string& name, ClientSession& to,
@@ -137,8 +137,8 @@ class ClientSession {
     std::unique_ptr<Buffers> buffers_;  // made of the size that the server wants
     std::map<std::uint64_t, std::shared_ptr<Sending>> pushing_;
     std::map<std::uint64_t, std::shared_ptr<Copying>> copying_;
-    std::optional<std::uint16_t> provider_;  // of the handlers, among those of other sessions of the node
-    Inside inside_;                          // handlers at work
+    std::optional<std::uint16_t> provider_;  // of its handlers; other sessions of the node have others
+    Inside inside_;                          // handlers in progress
 };
 
 }  // namespace cinnabar::files

@@ -24,7 +24,7 @@ class Disk {
         hl::Executor* executor = nullptr;  // null: no task waits, and the errand deletes itself
     };
 
-    // Its end waits until everything that is queued has run. Nothing may be queued any more.
+    // The destructor waits until all queued work has run. Nothing may be queued after that.
     explicit Disk(unsigned threads) : threads_(threads) {}
 
     template <typename F>
@@ -83,7 +83,7 @@ class Disk {
             auto& self = *static_cast<Errand*>(queued.user);
             hl::Executor* const executor = self.executor;
             self.work(self);
-            if (executor) executor->post(self.job);  // the task may resume and destroy the errand
+            if (executor) executor->post(self.job);  // the task may resume and destroy this
         };
         threads_.queue(errand.queued);
     }

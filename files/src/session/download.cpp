@@ -47,7 +47,7 @@ Result<ReadOut> Download::read(const ReadIn& in, Bytes content) {
     return ReadOut{};
 }
 
-// On a disk thread. What the client lacks of a window.
+// Runs on a disk thread. Returns the ranges of a window that the client lacks.
 std::vector<ByteRange> Download::lacking(const ReadIn& in, ConstBytes content) {
     if (in.offered && block_checksum(content) == in.checksum) return {};
     if (in.blocks.empty()) return {{0, content.size()}};

@@ -33,8 +33,8 @@ class Download {
     // One window. ok: it is in the client's memory; of a hole, and of what the client has already, nothing is sent.
     // Otherwise as Upload::receive.
     [[nodiscard]] hl::Task<Result<ReadOut>> send(const ReadIn& in);
-    // One window, which `give` lends to the client; it completes `take` and ends when the client has let go of the
-    // memory. Otherwise as above.
+    // Serves one window, which `give` lends to the client: it completes `take` and ends when the client no longer uses
+    // the memory. Otherwise as above.
     using Give = std::function<hl::Task<Result<void>>(TakeIn& take)>;
     [[nodiscard]] hl::Task<Result<LendOut>> lend(const LendIn& in, const Give& give);
     // Reads all of it, for the checksum alone: nothing is sent.

@@ -4,8 +4,8 @@
 // the loop.
 #pragma once
 
-#include "session/account.hpp"
 #include "session/buffers.hpp"
+#include "session/client_quota.hpp"
 #include "session/protocol.hpp"
 #include "session/seal.hpp"
 #include "session/secret.hpp"
@@ -36,14 +36,14 @@ struct Load {
 struct Session {
     Seals seals;
     na::Addr source;
-    bool proven = false;         // the client has proven a key, or who it is
-    std::uint16_t provider = 0;  // of the calls that it serves
+    bool proven = false;         // the client has proven a key or its identity
+    std::uint16_t provider = 0;  // of the calls that the client serves
     bool held = false;           // the client's hold call is open
     bool ended = false;          // the hold call has ended
     std::map<std::uint64_t, std::shared_ptr<Saving>> savings;
     std::map<std::uint64_t, std::shared_ptr<Giving>> givings;
     std::shared_ptr<Load> load = std::make_shared<Load>();
-    std::shared_ptr<Account> account;       // of the client, whatever session it has; null: nothing is limited
+    std::shared_ptr<Account> account;       // of the client, shared by its sessions; null: no limits
     std::map<std::uint64_t, Error> failed;  // by file: why it was given up, until the client asks
 };
 
@@ -84,7 +84,7 @@ class Gate {
         std::shared_ptr<Session> session;
         TimeUs until;  // the hold call must arrive
     };
-    // Whose connection has proven who they are (tcps) prove nothing again, and their calls need no seals of ours.
+    // False if the connection has proven its identity (tcps): its calls need neither another proof nor our seals.
     [[nodiscard]] bool wants_key(const na::Addr& source) const { return key_ && !source.identity(); }
     [[nodiscard]] MacText tag_text(const Nonce& client, const Challenge& challenge, const na::Addr& source) const;
     std::optional<Key> key_;

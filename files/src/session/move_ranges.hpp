@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves parts of a window between a buffer and lent memory, several at once.
+// Moves parts of a window between a buffer and lent memory, several at a time.
 #pragma once
 
 #include "file/blocks.hpp"
@@ -13,10 +13,10 @@
 
 namespace cinnabar::files {
 
-// Into the buffer, from `window`. protocol: it came short. The errors of the transfers.
+// Pulls from `window` into the buffer. protocol: fewer bytes came. Errors of the transfers.
 [[nodiscard]] hl::Task<Result<void>> pull_ranges(const Buffer& buffer, const hl::Bulk& window,
                                                  std::span<const ByteRange> ranges);
-// The other way round.
+// Pushes from the buffer to `window`.
 [[nodiscard]] hl::Task<Result<void>> push_ranges(const Buffer& buffer, const hl::Bulk& window,
                                                  std::span<const ByteRange> ranges);
 

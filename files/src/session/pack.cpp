@@ -52,7 +52,7 @@ void Pack::save_part(std::size_t part, std::size_t of) {
 Result<void> Pack::write(File& file, const NewFile* sibling) const {
     const auto& in = *file.in;
     if (in_.checked && block_checksum(file.content) != in.checksum)
-        return Error{Errc::bad_checksum, "what arrived is not what was sent"};
+        return Error{Errc::bad_checksum, "the checksum of the received data is wrong"};
     const auto existing = in_.replace ? Existing::replace : Existing::keep;
     CINNABAR_TRY(auto made, root_.create(in.name, in.bytes, in.attributes.mode, existing, {}, sibling));
     file.file.emplace(std::move(made));

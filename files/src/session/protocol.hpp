@@ -61,7 +61,7 @@ struct Seal {
 
 struct HoldIn {
     Seal seal;
-    std::uint16_t provider = 0;  // of the client's own calls (fill, take): it may have several sessions on one node
+    std::uint16_t provider = 0;  // of the client's own calls (fill, take), since a node may have several sessions
 };
 // Stays open as long as the session; never answered but by an error. When it ends, for whatever reason, the server
 // forgets the session and removes what it had not finished.
@@ -80,16 +80,16 @@ struct OpenIn {
     bool exact = false;  // it gets all of the attributes; otherwise its mode, less the server's umask
     bool sparse = false;
     bool replace = false;
-    bool checked = true;    // by the checksum of the commit
-    bool compares = false;  // of a file that has the name, the blocks that are the same are not to be sent
+    bool checked = true;    // the commit carries a checksum
+    bool compares = false;  // skip blocks that equal those of the file with this name
 };
 struct OpenOut {
     std::uint64_t file = 0;  // names it in the following calls
     // Of an interrupted save, the server has so much from the beginning: whole windows, or all. They are offered to it,
     // also in a push: it takes only those that are not what it has.
     std::uint64_t resumed_bytes = 0;
-    // So long is the file that has the name now. The windows below are offered to the server in the same way, with the
-    // checksums of their blocks.
+    // Size of the file that has the name now. Windows below it are offered to the server like those below
+    // resumed_bytes, with the checksums of their blocks.
     std::uint64_t basis_bytes = 0;
 };
 inline constexpr hl::Rpc<OpenOut(OpenIn)> open_rpc{"cinnabar.save.open"};
@@ -98,13 +98,13 @@ struct WindowIn {
     Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    bool hole = false;                  // of a sparse file: it is all zeros, and nothing is lent
-    std::uint64_t checksum = 0;         // XXH3 of this window, below resumed_bytes; 0 elsewhere
-    std::vector<std::uint64_t> blocks;  // block_checksums() of it, below basis_bytes; or none
+    bool hole = false;                  // a hole of a sparse file: all zeros, and nothing is lent
+    std::uint64_t checksum = 0;         // XXH3 of this window if it is below resumed_bytes; otherwise 0
+    std::vector<std::uint64_t> blocks;  // block_checksums() of it if it is below basis_bytes; or none
     hl::Bulk window;                    // readable
 };
 struct WindowOut {
-    std::uint64_t had_bytes = 0;  // of it, from before, and not read
+    std::uint64_t had_bytes = 0;  // those that the server had already and did not read
 };
 // Answered when the bytes are written.
 inline constexpr hl::Rpc<WindowOut(WindowIn)> window_rpc{"cinnabar.save.window"};
@@ -186,14 +186,14 @@ struct ReadIn {
     Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    bool offered = false;               // the client has all of it from before
-    std::uint64_t checksum = 0;         // XXH3 of that
-    std::vector<std::uint64_t> blocks;  // block_checksums() of what an older version has there; or none
-    hl::Bulk window;                    // writable; as long as what is to be read
+    bool offered = false;               // the client already has all of it
+    std::uint64_t checksum = 0;         // XXH3 of the offered bytes
+    std::vector<std::uint64_t> blocks;  // block_checksums() of the older version there; or none
+    hl::Bulk window;                    // writable; as long as the range to read
 };
 struct ReadOut {
-    bool hole = false;            // of a sparse file: it is all zeros, and nothing was written
-    std::uint64_t had_bytes = 0;  // of what was offered, that are the same, and were not written
+    bool hole = false;            // a hole of a sparse file: all zeros, and nothing was written
+    std::uint64_t had_bytes = 0;  // of the offered bytes, those that were the same and were not written
 };
 // Answered when the bytes are in place.
 inline constexpr hl::Rpc<ReadOut(ReadIn)> read_rpc{"cinnabar.save.read"};
@@ -209,31 +209,31 @@ inline constexpr hl::Rpc<FinishOut(FinishIn)> finish_rpc{"cinnabar.save.finish"}
 
 // --- copying a file to another server
 
-// The server lends a window of an asked-for file to the client, in a take call, and the client hands the memory on to
-// the other server, in a window call: the bytes go from server to server.
+// Asks the server to lend a window of an opened file to the client, in a take call. The client passes the memory on to
+// the other server, in a window call, so the bytes go from server to server.
 struct LendIn {
     Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    std::uint64_t bytes = 0;  // as large as the other server's windows are
-    bool offered = false;     // the other server may have it from before, and wants its checksum
-    bool compares = false;    // the same with those of its blocks
+    std::uint64_t bytes = 0;  // window size of the other server
+    bool offered = false;     // the other server may have it already, and needs its checksum
+    bool compares = false;    // the same, with the checksums of its blocks
 };
 struct LendOut {
-    bool hole = false;  // of a sparse file: it is all zeros, and nothing was lent
+    bool hole = false;  // a hole of a sparse file: all zeros, and nothing was lent
 };
-// Answered when the client has answered the take call.
+// Completes when the client has answered the take call.
 inline constexpr hl::Rpc<LendOut(LendIn)> lend_rpc{"cinnabar.save.lend"};
 
 struct TakeIn {
-    Seal seal;  // shows that it is the server
+    Seal seal;  // proves that the server sent it
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    std::uint64_t checksum = 0;         // XXH3 of this window, if it is offered
-    std::vector<std::uint64_t> blocks;  // block_checksums() of it, if asked for
+    std::uint64_t checksum = 0;         // XXH3 of this window, if offered
+    std::vector<std::uint64_t> blocks;  // block_checksums() of it, if requested
     hl::Bulk window;                    // readable
 };
-// Answered when the other server has let go of the memory.
+// Completes when the other server no longer uses the memory.
 inline constexpr hl::Rpc<void(TakeIn)> take_rpc{"cinnabar.save.take"};
 
 // Reads a file again, as it is now on the server's disk.
@@ -327,11 +327,12 @@ inline constexpr std::chrono::microseconds open_deadline = std::chrono::seconds(
 // At the server: whoever stops in the middle of a window keeps its buffers this long, however late its deadline is.
 inline constexpr std::chrono::microseconds window_time_max = std::chrono::seconds(30);
 inline constexpr std::chrono::microseconds window_deadline = std::chrono::seconds(60);
-// At the server: a window that would wait longer for the rate of its client is refused, while the client still waits.
+// At the server: a window that would have to wait longer for its client's rate is refused while the client still waits.
 inline constexpr std::chrono::microseconds rate_wait_max = std::chrono::seconds(40);
 inline constexpr std::chrono::microseconds fill_deadline = std::chrono::seconds(30);
 inline constexpr std::chrono::microseconds take_deadline = std::chrono::seconds(30);
-// Of the window call that a take call leads to: it ends before that does, so that the client knows whom it waited for.
+// Deadline of the window call that a take call leads to. It ends before the take call, so that the client knows which
+// server was late.
 inline constexpr std::chrono::microseconds handed_on_deadline = std::chrono::seconds(28);
 inline constexpr std::chrono::microseconds commit_deadline = std::chrono::minutes(10);
 

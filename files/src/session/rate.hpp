@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keeps data to so many bytes a second: what begins at its time has the rate on the average, since each transfer puts
-// off the next one by what it takes at that rate. What was not used is not made up for. One thread.
+// Limits data to so many bytes per second on average: each transfer delays the next one by the time that it takes at
+// that rate. Unused time is not saved up. One thread.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,15 @@ class Rate {
     using Clock = std::chrono::steady_clock;
     using Span = std::chrono::microseconds;
 
-    // 0: as fast as it goes.
+    // 0: no limit.
     explicit Rate(std::uint64_t bytes_per_second = 0) noexcept : bytes_per_second_(bytes_per_second) {}
 
     [[nodiscard]] bool limits() const noexcept { return bytes_per_second_ != 0; }
-    // How long a transfer that came at `now` would wait.
+    // How long a transfer that starts at `now` would have to wait.
     [[nodiscard]] Span wait(Clock::time_point now) const noexcept {
         return std::chrono::ceil<Span>(std::max(next_ - now, Clock::duration(0)));
     }
-    // The same, and it will be done then: those that come later wait for it.
+    // The same, and counts the transfer: later ones wait for it.
     [[nodiscard]] Span reserve(std::uint64_t bytes, Clock::time_point now) noexcept {
         if (!limits() || bytes == 0) return Span(0);
         const Span waits = wait(now);

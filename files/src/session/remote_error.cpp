@@ -40,7 +40,7 @@ Error in_the_middle(Error error) {
     error = from_remote(std::move(error));
     if (error.code != Errc::refused) return error;
     error.code = Errc::peer_lost;
-    error.hint = "the server has gone while a file was under way: start it and repeat the command";
+    error.hint = "the server went away while a file was in progress: start it and repeat the command";
     return error;
 }
 

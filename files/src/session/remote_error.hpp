@@ -14,8 +14,8 @@ namespace cinnabar::files {
 // The error that the handler meant, with a text that is safe on a terminal. An error of the call itself keeps its code
 // and gets a text for people who save files.
 [[nodiscard]] Error from_remote(Error error);
-// The same of a call that was made while a file was under way. The server was there a moment ago, so a refused
-// connection means that it has gone.
+// The same for a call made while a file is in progress. The server was there a moment ago, so `refused` means that it
+// is gone.
 [[nodiscard]] Error in_the_middle(Error error);
 
 }  // namespace cinnabar::files

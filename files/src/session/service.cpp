@@ -25,7 +25,7 @@ hl::CallOptions fill_options(const Session& session) {
 
 }  // namespace
 
-Error no_file() { return to_remote(Error{Errc::not_found, "no such file is under way"}); }
+Error no_file() { return to_remote(Error{Errc::not_found, "no such file is in progress"}); }
 
 void UnderWay::begin() noexcept {
     const std::lock_guard lock(mutex_);
@@ -146,7 +146,7 @@ hl::Task<Result<void>> Service::keep_rate(const std::shared_ptr<Session>& sessio
     Rate& rate = session->account->rate();
     const auto now = Rate::Clock::now();
     if (rate.wait(now) > rate_wait_max)
-        co_return Error{Errc::overloaded, "more is under way than the client's rate allows (serve --rate)"};
+        co_return Error{Errc::overloaded, "more is in progress than the client's rate allows (serve --rate)"};
     const auto wait = rate.reserve(std::min<std::uint64_t>(bytes, options_.window_bytes), now);
     if (wait.count() == 0) co_return Result<void>();
     if (const Errc slept = co_await node.sleep_for(wait); slept != Errc::ok) co_return slept;
@@ -265,7 +265,7 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
     co_return out;
 }
 
-// Whoever may compare learns what the file has: only those who may fetch it.
+// By comparing, a client learns what the file contains, so it must be allowed to fetch it.
 hl::Task<std::optional<SourceFile>> Service::basis_of(const OpenIn& in, const na::Addr& client) {
     if (!in.compares || !in.replace || !in.checked || in.bytes == 0) co_return std::nullopt;
     const AccessRequest access{AccessRequest::Kind::fetch, in.name, 0, false, {}, client};

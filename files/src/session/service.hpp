@@ -104,7 +104,7 @@ struct Giving {
     unsigned gaps = 0;
 };
 
-// The answer to a call that names another one, in the form in which it travels.
+// The answer to a call that names an unknown file, as sent to the client.
 [[nodiscard]] Error no_file();
 
 class Service {
@@ -161,13 +161,13 @@ class Service {
         if (const auto policy = this->policy()) CINNABAR_TRY_VOID(policy->may(access));
         return hooks_.may_access ? hooks_.may_access(access) : Result<void>();
     }
-    // The session is on the account of its client from now on. overloaded: there are too many.
+    // Attaches the session to the account of its client. overloaded: there are too many accounts.
     [[nodiscard]] Result<void> give_account(const LoginOut& out, const na::Addr& client);
     // Waits until the client's rate allows so many bytes more. overloaded: that would be too late for the call.
     [[nodiscard]] hl::Task<Result<void>> keep_rate(const std::shared_ptr<Session>& session, std::uint64_t bytes,
                                                    hl::NodeRef node) const;
     [[nodiscard]] Resumable resumable(const OpenIn& in) const;
-    // The file that has the name now, if the client may compare with it. On a disk thread but for the first part.
+    // The file that has the name now, if the client may compare with it. Mostly runs on a disk thread.
     [[nodiscard]] hl::Task<std::optional<SourceFile>> basis_of(const OpenIn& in, const na::Addr& client);
     [[nodiscard]] Result<void> has_room(const Session& session, std::uint64_t bytes) const;
     [[nodiscard]] Result<void> serve_files_on(const hl::NodeRef& node);
@@ -177,7 +177,7 @@ class Service {
     [[nodiscard]] hl::Task<Result<void>> hold(hl::Request<HoldIn> request);
     [[nodiscard]] hl::Task<Result<OpenOut>> open(hl::Request<OpenIn> request);
     [[nodiscard]] hl::Task<Result<WindowOut>> window(hl::Request<WindowIn> request);
-    // Whether the server pulls the windows of a file from another server, to which it connects.
+    // Whether the server may connect to another server and pull the windows of a file from there.
     [[nodiscard]] Result<void> may_follow(const Session& session, Saving& saving, const hl::Bulk& window) const;
     [[nodiscard]] hl::Task<Result<void>> push(hl::Request<PushIn> request);
     [[nodiscard]] hl::Task<Result<PackOut>> pack(hl::Request<PackIn> request);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the service does for files that a client copies between two servers: the one lends its windows, the other
-// follows the lent memory to its owner.
+// The server's part in copies between two servers: one lends its windows, the other follows the lent memory to its
+// owner.
 #include "session/remote_error.hpp"
 #include "session/service.hpp"
 
@@ -11,7 +11,8 @@
 namespace cinnabar::files {
 namespace {
 
-// Whoever proved a key, or is this process's own user, as the kernel says. The address of the other server is its word.
+// Clients that proved a key, or run as this process's user according to the kernel. The other server's address is only
+// what the client claims.
 bool may_name_servers(const Session& session) {
     const auto process = session.source.process();
     return session.proven || (process && process->uid == ::geteuid());
@@ -37,7 +38,7 @@ hl::Task<Result<LendOut>> Service::lend(hl::Request<LendIn> request) {
     co_return outcome;
 }
 
-// One server for each file: a client cannot make this one dial more than it has files under way.
+// One server per file, so a client cannot make this one dial more servers than it has files in progress.
 Result<void> Service::may_follow(const Session& session, Saving& saving, const hl::Bulk& window) const {
     const auto& owner = window.remote().owner();
     if (owner.empty() || owner == saving.owner) return {};

@@ -40,7 +40,7 @@ Upload::Upload(Buffers& buffers, SessionPart& session, Disk& disk, const Root& r
       share_(buffers, session) {}
 
 Upload::~Upload() {
-    // The last one that has it open: its blocks are freed then.
+    // This may be the last descriptor, and closing it frees the blocks, so a disk thread does it.
     if (basis_) disk_.dispose(*std::move(basis_));
     if (!keeps()) {
         disk_.dispose(std::move(file_));
@@ -147,13 +147,13 @@ void Upload::advance(std::uint64_t offset) {
     writing_.advance(offset);
 }
 
-// On a disk thread. What is to be pulled still.
+// Runs on a disk thread. Returns the ranges that still have to be pulled.
 std::vector<ByteRange> Upload::take_from_basis(const WindowIn& in, Bytes content) const {
     const auto have = content.first(basis_->read_some(in.offset, content));
     return changed_ranges(block_checksums(have, content.size()), in.blocks, content.size());
 }
 
-// What was compared is what is written: others may be writing to the older version.
+// Keep the bytes that were compared: others may write to the older version at the same time.
 hl::Task<Result<std::uint64_t>> Upload::pull_into(const Buffer& buffer, const WindowIn& in) {
     const std::uint64_t bytes = in.window.size();
     std::vector<ByteRange> ranges{{0, bytes}};
@@ -226,7 +226,8 @@ hl::Task<Result<void>> Upload::commit(std::uint64_t checksum, const NewFile::Bef
         co_return *failure_;
     }
     give_up(Error{Errc::closed, "the file is being committed"});
-    if (checked_ && sum_.digest() != checksum) co_return Error{Errc::bad_checksum, "what arrived is not what was sent"};
+    if (checked_ && sum_.digest() != checksum)
+        co_return Error{Errc::bad_checksum, "the checksum of the received data is wrong"};
     if (checked_) file_.keep_checksum(checksum);
     const Sync how = synced ? Sync::each : Sync::none;
     co_return co_await disk_.run([this, &before_naming, how] { return file_.commit(before_naming, how); });

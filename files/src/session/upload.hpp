@@ -37,12 +37,12 @@ class Upload {
     Upload(const Upload&) = delete;
     Upload& operator=(const Upload&) = delete;
 
-    // The file that has the name now: what it has of a window is not pulled. Before the first window.
+    // The file that has the name now; its parts of a window are not pulled. Call before the first window.
     void compare_with(SourceFile basis) { basis_.emplace(std::move(basis)); }
 
-    // Pulls one window, but for what is there of it from before. ok: it is written. invalid_argument:
-    // the file has no such window, or has received it before. Any other error has ended the file, and is the same for
-    // all its windows.
+    // Pulls one window, except for the parts that are here already. ok: it is written. invalid_argument: the file has
+    // no such window, or has received it before. Any other error has ended the file, and is the same for all its
+    // windows.
     [[nodiscard]] hl::Task<Result<WindowOut>> receive(const WindowIn& in);
     // One window that is all zeros, of a sparse file.
     [[nodiscard]] hl::Task<Result<void>> receive_hole(std::uint64_t offset);
@@ -70,7 +70,7 @@ class Upload {
   private:
     [[nodiscard]] hl::Task<Result<WindowOut>> pull(const WindowIn& in);
     [[nodiscard]] hl::Task<Result<WindowOut>> compare(const WindowIn& in);
-    // Puts the window into the buffer, from the basis as far as that has it. How much that was.
+    // Fills the buffer, from the older version as far as possible. Returns how many bytes came from there.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> pull_into(const Buffer& buffer, const WindowIn& in);
     [[nodiscard]] std::vector<ByteRange> take_from_basis(const WindowIn& in, Bytes content) const;
     [[nodiscard]] hl::Task<Result<void>> have_pushed(std::uint64_t offset, std::uint64_t bytes, const hl::NodeRef& node,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What members tell each other about a member. Claims about one rank have an order, in which the later one wins, so it
-// does not matter in which order, or how often, they arrive.
+// What members tell each other about a member. Claims about one rank are ordered, and the later one wins, so it does
+// not matter in which order or how often they arrive.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -14,7 +14,7 @@
 
 namespace cinnabar::group {
 
-// Where a member is, and what it says of itself; fixed for one incarnation.
+// Where a member listens, and its labels; fixed for one incarnation.
 struct Profile {
     na::Addr address;
     Labels labels;
@@ -26,7 +26,7 @@ struct Profile {
     }
 };
 
-// A rank has no more lives than this; whoever claims a later one lies.
+// No rank has more incarnations than this; a process that claims a later one lies.
 inline constexpr std::uint32_t incarnation_max = 1u << 31;
 
 [[nodiscard]] constexpr bool is_life(std::uint32_t incarnation) noexcept {
@@ -38,10 +38,10 @@ struct Claim {
 
     Rank rank = no_rank;
     std::uint32_t incarnation = 0;
-    std::uint32_t refutation = 0;  // how often the member has said in this incarnation that it lives
+    std::uint32_t refutation = 0;  // how often the member has refuted a suspicion in this incarnation
     State state = State::alive;
     std::uint64_t process = 0;
-    Rank by = no_rank;                       // who suspects it
+    Rank by = no_rank;                       // the member that suspects it
     std::shared_ptr<const Profile> profile;  // may be null, except in the first claim about an incarnation
 
     template <class P>

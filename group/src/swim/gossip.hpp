@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gossip: claims that are passed on with other messages, each a bounded number of times, those that were sent least
-// first. At most one claim for each rank: a later one takes the place of the earlier.
+// Gossip: claims that are passed on with other messages, each a bounded number of times, least often sent first. It
+// holds at most one claim for each rank: a later one replaces the earlier.
 #pragma once
 
 #include "swim/claim.hpp"
@@ -18,12 +18,13 @@ namespace cinnabar::group {
 class CINNABAR_API Gossip {
   public:
     void add(Claim claim);
-    // Adds up to `count_max` claims, and no more than about `bytes_max`, to `out`; each leaves after `sends_max` times.
+    // Adds up to `count_max` claims, and about `bytes_max` bytes at most, to `out`. Drops a claim after `sends_max`
+    // sends.
     void take(std::vector<Claim>& out, std::size_t count_max, std::size_t bytes_max, unsigned sends_max);
     [[nodiscard]] std::size_t size() const noexcept { return claims_.size(); }
 
   private:
-    using Place = std::pair<unsigned, std::uint64_t>;  // how often it was sent, then its age
+    using Place = std::pair<unsigned, std::uint64_t>;  // times sent, then age
     struct Waiting {
         Claim claim;
         Place place;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a claim changes. A member that is held for alive is never excluded by what others say: it is suspected first,
-// and has the time to say that it lives.
+// What a claim changes. Claims of others never exclude a member that counts as alive: it is suspected first, and has
+// time to refute the suspicion.
 #include "swim/swim.hpp"
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 namespace cinnabar::group {
 namespace {
 
-constexpr std::uint32_t incarnation_step_max = 1024;  // a liar must not run through all numbers at once
-constexpr Rank gap_max = 1024;                        // ranks are given out in order
+constexpr std::uint32_t incarnation_step_max = 1024;  // a liar must not use up all numbers at once
+constexpr Rank gap_max = 1024;                        // ranks are assigned in order
 constexpr unsigned conflicts_max = 16;
 
 }  // namespace
@@ -43,8 +43,8 @@ void Swim::merge(const Claim& claim, Source source, TimeUs now) {
     if (table_.stamp() != before) last_change_us_ = now;
 }
 
-// Whether the claim tells of a later life than the one that is known. A rank whose member is present is not given to
-// another process, unless that one is at the same address: then the earlier one is gone.
+// Whether the claim is about a later life than the one that is known. A rank whose member is present is not given to
+// another process, except to one at the same address: then the earlier process is gone.
 bool Swim::comes_after(const Claim& claim, const Entry& known) const noexcept {
     const bool later = claim.incarnation > known.incarnation ||
                        (claim.incarnation == known.incarnation && claim.process > known.process);
@@ -60,7 +60,7 @@ void Swim::merge_present(const Claim& claim) {
     } else if (!comes_after(claim, known)) {
         return;
     }
-    if (!claim.profile && !same_process) return;  // where is it? anti-entropy will tell
+    if (!claim.profile && !same_process) return;  // its address is unknown; anti-entropy will bring it
     suspicions_.end(claim.rank);
     const bool described = claim.profile != nullptr;
     put(claim.rank,
@@ -79,7 +79,7 @@ void Swim::merge_gone(const Claim& claim, Source source, TimeUs now) {
     const bool same_life = claim.incarnation == known.incarnation && claim.process == known.process;
     if (same_life ? !known.present() : !comes_after(claim, known)) return;
     if (source == Source::gossip && known.present()) {
-        // As if all had suspected it: it has the shortest time to say that it lives.
+        // As if all members had suspected it: it has the shortest time to refute.
         if (!same_life || claim.refutation < known.refutation) return;
         return suspect(claim.rank, claim.by, ~0u, now);
     }
@@ -106,7 +106,7 @@ void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
         if (confirmations != 0) suspicions_.hasten(rank);
         entry.state = State::suspect;
         put(rank, entry, false);
-        // Some ask it, so that it hears of this soon, and can say that it lives.
+        // Some members ping it, so that it hears of the suspicion soon and can refute it.
         constexpr std::size_t askers = 8;
         if (by == self_.rank || confirmations != 0 || random_.below(table_.present()) < askers) doubt(rank);
     }
@@ -119,7 +119,7 @@ void Swim::expire_suspicions(TimeUs now) {
     std::vector<Rank> due = suspicions_.due(now);
     if (due.empty()) return;
     if (cut_off(now) && cut_off_since_us_ == time_never) {
-        // For as long again, at most: all others may have died after all.
+        // The time is doubled at most, since all others may really have died.
         cut_off_since_us_ = now;
         suspicions_.extend(now);
         due = suspicions_.due(now);
@@ -162,7 +162,7 @@ void Swim::about_self(const Claim& claim) {
     if (gone || claim.incarnation > self_.incarnation) outbid(claim.incarnation);
 }
 
-// Begins the life after that one; there is none after the last.
+// Takes the incarnation after that one; there is none after the last.
 void Swim::outbid(std::uint32_t incarnation) {
     if (incarnation >= incarnation_max) {
         displaced_ = true;

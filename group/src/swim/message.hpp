@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What members send each other to find out who lives. docs/groups.md tells the protocol.
+// The messages of failure detection. docs/groups.md describes the protocol.
 #pragma once
 
 #include "swim/table.hpp"
@@ -11,11 +11,11 @@
 namespace cinnabar::group {
 
 enum class Kind : std::uint8_t {
-    ping,          // say that you live
+    ping,          // answer if you live
     ack,           // `about` lives
-    ping_request,  // ask `about` for me
+    ping_request,  // ping `about` for me
     nack,          // `about` has not answered me, but I live
-    sync,          // my digests: tell me what I do not know
+    sync,          // here are my digests: tell me what I do not know
     sync_answer,   // claims, and my digests
     sync_push,     // claims that you did not know
 };
@@ -34,7 +34,7 @@ struct Message {
     std::vector<std::uint64_t> digests;  // Table::buckets of them, or none
 };
 
-inline constexpr std::size_t claims_max = 64;  // in one message
+inline constexpr std::size_t claims_max = 64;  // per message
 
 [[nodiscard]] inline bool well_formed(const Message& message) noexcept {
     return static_cast<std::uint8_t>(message.kind) < kinds && message.claims.size() <= claims_max &&

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pings, direct and by others.
+// Pings, both direct and through other members.
 #include "swim/swim.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ Rank Swim::next_target() {
     return no_rank;
 }
 
-// A few attempts do: nearly all ranks are present, or few are asked for.
+// A few attempts are enough: nearly all ranks are present, or only a few are wanted.
 Rank Swim::random_present() {
     for (int attempt = 0; attempt < 16; ++attempt) {
         const Rank rank = static_cast<Rank>(random_.below(table_.end()));
@@ -63,7 +63,7 @@ void Swim::ask_others(Outbox& out) {
     probe_.nacks_wanted = static_cast<unsigned>(asked.size());
 }
 
-// A probe that failed says something of this member as well: others that were asked should have answered, whether
+// A failed probe says something about this member as well: the members it asked for help should have answered, whether
 // they reached the target or not.
 void Swim::end_probe(TimeUs now) {
     if (probe_.target == no_rank) return;
@@ -110,7 +110,7 @@ void Swim::serve_proxies(TimeUs now, Outbox& out) {
     std::erase_if(proxies_, [now](const Proxy& proxy) { return now >= proxy.ends_us; });
 }
 
-// Both halves of a group that was cut in two take the other for dead, and would never speak again.
+// After a network partition each half excludes the other, and without this they would never talk again.
 void Swim::reconnect(Outbox& out) {
     if (excluded_.empty()) return;
     out.push_back(make(Kind::ping, excluded_[random_.below(excluded_.size())], no_rank, ++sequence_));

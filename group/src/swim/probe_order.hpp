@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ProbeOrder: walks the ranks below `end` in a random order, each once, then in another. It keeps no list of them, so
-// a member costs nothing here, however many there are.
+// ProbeOrder: walks the ranks below `end` in random order, each once, then in another order. It stores no list, so its
+// size does not depend on the number of members.
 #pragma once
 
 #include "swim/claim.hpp"
@@ -13,7 +13,7 @@ namespace cinnabar::group {
 
 class ProbeOrder {
   public:
-    // The next rank; no_rank if there are none.
+    // Returns the next rank; no_rank if there are none.
     [[nodiscard]] Rank next(Rank end, Random& random) noexcept {
         if (end == 0) return no_rank;
         if (left_ == 0 || end != end_) begin(end, random);

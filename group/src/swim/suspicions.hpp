@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Suspicions: for each suspect, until when it may say that it lives. The more members suspect it, the sooner that is
-// (Lifeguard): one that suspects alone may be the slow one.
+// Suspicions: for each suspect, how long it may refute the suspicion. The more members suspect it, the shorter that is
+// (Lifeguard): a member that is alone with its suspicion may itself be the slow one.
 #pragma once
 
 #include "swim/claim.hpp"
@@ -23,20 +23,20 @@ class CINNABAR_API Suspicions {
         TimeUs least;
         TimeUs most;
     };
-    // `wanted`: how many others may confirm at all.
+    // `wanted`: how many other members can confirm.
     void begin(Rank rank, Rank by, Times times, unsigned wanted, TimeUs now);
-    // True if `by` had not said so yet.
+    // True if `by` had not confirmed before.
     bool confirm(Rank rank, Rank by);
     // As if all had confirmed.
     void hasten(Rank rank);
     void end(Rank rank) { suspects_.erase(rank); }
-    // Those whose time is over, which stay until end().
+    // Suspects whose time is over. They stay listed until end().
     [[nodiscard]] std::vector<Rank> due(TimeUs now) const;
     [[nodiscard]] TimeUs next_due_us() const noexcept;
-    // Gives all of them the whole time again; nothing could be heard meanwhile.
+    // Gives all suspects the whole time again, since nothing could be heard in the meantime.
     void restart(TimeUs now) noexcept;
-    // The same, but twice at most for each: where most members are dead, little is heard, and they must go all the
-    // same.
+    // The same, but at most twice for each suspect: if most members are dead, little is heard, and the dead must still
+    // be excluded.
     void extend(TimeUs now) noexcept;
     [[nodiscard]] std::size_t size() const noexcept { return suspects_.size(); }
 

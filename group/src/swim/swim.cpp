@@ -21,7 +21,7 @@ Swim::Swim(const SwimOptions& options, Self self, Table known, std::uint64_t see
     period_ends_us_ = now + random_.below(static_cast<std::uint64_t>(options_.period.count()));
     const Entry& mine = table_.at(self_.rank);
     const bool there = mine.present() && mine.process == self_.process && mine.incarnation == self_.incarnation;
-    if (there && !self_.profile) return;  // a simulation: everybody is in the table already
+    if (there && !self_.profile) return;  // simulation: the table has everybody already
     put(self_.rank, {self_.incarnation, 0, State::alive, self_.process, self_.profile}, true);
     changes_.clear();
 }
@@ -40,7 +40,7 @@ Message Swim::make(Kind kind, Rank to, Rank about, std::uint32_t sequence) {
     return {self_.group, kind, self_.rank, self_.incarnation, to, about, sequence, table_.stamp(), {}, {}};
 }
 
-// Whoever is not plainly alive here is told so first: it may want to say that it is.
+// Tell a member first if it is not considered alive here, so that it can refute that.
 void Swim::add_gossip(Message& message) {
     const Entry& to = table_.at(message.to);
     if (to.known() && to.state != State::alive) message.claims.push_back(table_.claim(message.to, false));
@@ -54,7 +54,7 @@ TimeUs Swim::next_due_us() const noexcept {
     return next;
 }
 
-// A process that was stopped, or had no processor, for a while must not hold its own silence against others.
+// After this process was stopped, or got no processor, it must not blame others for its own silence.
 void Swim::catch_up(TimeUs now) {
     const TimeUs due = std::max(next_due_us(), last_tick_us_);
     last_tick_us_ = now;
@@ -67,7 +67,7 @@ void Swim::catch_up(TimeUs now) {
     worsen(1);
 }
 
-// Nothing at all was heard for so long that this member, and not all others, is more likely to be the one at fault.
+// Nothing was heard for so long that this member, rather than all others, is likely to be at fault.
 bool Swim::cut_off(TimeUs now) const noexcept { return table_.present() > 2 && now > last_heard_us_ + 2 * period_us(); }
 
 void Swim::tick(TimeUs now, Outbox& out) {
@@ -97,7 +97,7 @@ void Swim::receive(const Message& message, TimeUs now, Outbox& out) {
     const TimeUs last_change_us = last_change_us_;
     for (const Claim& claim : message.claims)
         merge(claim, claim.rank == message.from ? Source::itself : Source::gossip, now);
-    // What anti-entropy brings is no reason to wait before there is more of it.
+    // Claims from anti-entropy do not postpone the next round of it.
     if (message.kind == Kind::sync_answer || message.kind == Kind::sync_push) last_change_us_ = last_change_us;
     if (displaced_) return;
     switch (message.kind) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Swim: one member's part in finding out who belongs to the group and lives. SWIM with suspicion, Lifeguard's local
-// health, and anti-entropy. It has no network and no clock: what arrives and the time are handed in, and what is to be
-// sent comes out. Not thread-safe.
+// Swim: one member's part in membership and failure detection: SWIM with suspicion, Lifeguard's local health, and
+// anti-entropy. It has no network and no clock: the caller passes in messages and the time, and sends what comes out.
+// Not thread-safe.
 #pragma once
 
 #include "swim/gossip.hpp"
@@ -34,44 +34,44 @@ class CINNABAR_API Swim {
         Rank rank = no_rank;
         std::uint32_t incarnation = 1;
         std::uint64_t process = 0;
-        std::shared_ptr<const Profile> profile;  // may be null where nobody sends anything (a simulation)
-        // The rank is this process's by the configuration of the group, so another one that has it is an older life.
+        std::shared_ptr<const Profile> profile;  // may be null in a simulation, where nothing is sent
+        // The group's configuration gives this rank to this process, so another process that has it is an older life.
         bool owns_rank = false;
     };
     using Outbox = std::vector<Message>;
 
-    // `known`: what it begins with; self is added.
+    // `known`: the members to start with; self is added.
     Swim(const SwimOptions& options, Self self, Table known, std::uint64_t seed, TimeUs now);
 
-    // Requires: `now` never goes back. Call it at next_due_us(), and not much later.
+    // Requires: `now` never decreases. Call it at next_due_us() or soon after.
     void tick(TimeUs now, Outbox& out);
     [[nodiscard]] TimeUs next_due_us() const noexcept;
-    // Requires: well_formed(message), of this group.
+    // Requires: well_formed(message), and it belongs to this group.
     void receive(const Message& message, TimeUs now, Outbox& out);
 
-    // Pings this member next: a call to it failed.
+    // Pings this member next, because a call to it failed.
     void doubt(Rank rank);
-    // Takes over what a member told of the group when this one joined.
+    // Takes over a claim of the member through which this one joined.
     void learn(const Claim& claim, TimeUs now);
-    // The same of one that may lie.
+    // The same from a peer that may lie.
     void hear(const Claim& claim, TimeUs now);
-    // A new member, or a new life of one: what the member that accepts it does.
+    // Adds a new member, or a new life of one. Called by the member that assigns ranks.
     void accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, std::shared_ptr<const Profile> profile,
                 TimeUs now);
-    // Says goodbye to up to leave_tells others, who tell the rest.
+    // Says goodbye to up to leave_tells members, which tell the rest.
     static constexpr std::size_t leave_tells = 64;
     void leave(TimeUs now, Outbox& out);
 
     [[nodiscard]] const Table& table() const noexcept { return table_; }
     [[nodiscard]] const Self& self() const noexcept { return self_; }
     [[nodiscard]] const SwimOptions& options() const noexcept { return options_; }
-    [[nodiscard]] unsigned health() const noexcept { return health_; }  // 0 is good
-    // Another process has this rank by right. This one takes no part any more.
+    [[nodiscard]] unsigned health() const noexcept { return health_; }  // 0 is healthy
+    // Another process owns this rank. This one no longer takes part.
     [[nodiscard]] bool displaced() const noexcept { return displaced_; }
-    // What has changed since the last call.
+    // Returns the changes since the last call.
     [[nodiscard]] std::vector<Change> take_changes() { return std::exchange(changes_, {}); }
 
-    // The next rank that nobody has had; no_rank if all are given out.
+    // The next rank that was never assigned; no_rank if all were.
     [[nodiscard]] Rank free_rank() const noexcept {
         return table_.end() < options_.members_max ? table_.end() : no_rank;
     }
@@ -85,7 +85,7 @@ class CINNABAR_API Swim {
         unsigned nacks = 0;
         TimeUs ask_others_us = time_never;
     };
-    struct Proxy {  // a ping for somebody else
+    struct Proxy {  // a ping on behalf of another member
         Rank origin;
         std::uint32_t origin_sequence;
         Rank target;
@@ -94,9 +94,9 @@ class CINNABAR_API Swim {
         TimeUs ends_us;
     };
     static constexpr std::size_t proxies_max = 64;
-    static constexpr std::ptrdiff_t proxies_of_one_max = 4;  // by one member
+    static constexpr std::ptrdiff_t proxies_of_one_max = 4;  // for one member
     static constexpr std::size_t doubts_max = 16;
-    static constexpr unsigned sync_answers_max = 8;  // in one period
+    static constexpr unsigned sync_answers_max = 8;  // per period
 
     // --- probing (probe.cpp)
     void end_probe(TimeUs now);
@@ -136,7 +136,7 @@ class CINNABAR_API Swim {
     void add_gossip(Message& message);
     void catch_up(TimeUs now);
     [[nodiscard]] bool cut_off(TimeUs now) const noexcept;
-    [[nodiscard]] TimeUs period_us() const noexcept;  // of this member, as healthy as it is
+    [[nodiscard]] TimeUs period_us() const noexcept;  // of this member, which is longer if it is slow
     [[nodiscard]] TimeUs ping_timeout_us() const noexcept;
     [[nodiscard]] unsigned sends_max() const noexcept;
 

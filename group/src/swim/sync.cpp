@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Anti-entropy: what gossip did not bring. Two members compare their digests and exchange what differs, a bounded
-// number of claims at a time, and only after gossip had the time to do its work.
+// Anti-entropy: finds what gossip missed. Two members compare digests and exchange the claims that differ, a bounded
+// number at a time, and only after gossip had time to spread them.
 #include "swim/swim.hpp"
 
 #include <algorithm>

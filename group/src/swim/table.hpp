@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Table: what one process knows of each rank, with the stamp of its view, digests by which two tables find out where
-// they differ, and the last changes. Where many tables begin alike (a simulation), they share that beginning.
+// Table: what one process knows of each rank, with the stamp of its view, digests that locate differences between two
+// tables, and the latest changes. Tables that start with the same contents (in a simulation) share them.
 #pragma once
 
 #include "swim/claim.hpp"
@@ -31,25 +31,25 @@ struct Entry {
 class CINNABAR_API Table {
   public:
     static constexpr std::size_t buckets = 64;
-    using Digests = std::array<std::uint64_t, buckets>;  // of the ranks of equal remainder
+    using Digests = std::array<std::uint64_t, buckets>;  // each over the ranks with the same remainder
     static constexpr std::size_t changes_kept = 256;
 
     Table() = default;
-    // Begins with the entries of `other`, which it shares from now on.
+    // Starts with the entries of `other` and shares them.
     [[nodiscard]] static Table sharing(const Table& other) { return other; }
 
-    // One that is not known if there is none.
+    // Returns an unknown entry if there is none.
     [[nodiscard]] const Entry& at(Rank rank) const noexcept;
     void put(Rank rank, Entry entry);
-    // Moves what has changed into the shared part, for tables made from this one.
+    // Moves the changes into the shared part, for tables made from this one later.
     void share();
 
-    [[nodiscard]] Rank end() const noexcept { return end_; }  // one more than the largest rank
+    [[nodiscard]] Rank end() const noexcept { return end_; }  // largest rank plus one
     [[nodiscard]] std::size_t known() const noexcept { return known_; }
     [[nodiscard]] std::size_t present() const noexcept { return present_; }
     [[nodiscard]] const Stamp& stamp() const noexcept { return stamp_; }
     [[nodiscard]] const Digests& digests() const noexcept { return digests_; }
-    // The ranks that changed since the view had that stamp; none if that is too long ago, or never was.
+    // The ranks that changed since the view had that stamp; empty if that is too long ago, or there was no such view.
     [[nodiscard]] std::optional<std::vector<Rank>> changed_since(const Stamp& stamp) const;
     [[nodiscard]] Claim claim(Rank rank, bool with_profile) const;
 

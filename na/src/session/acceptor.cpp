@@ -75,7 +75,7 @@ void Acceptor::rest() noexcept {
 
 void Acceptor::no_memory() const noexcept {
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, LogModule::named(scheme_), "a connection is given up: memory is out");
+    log_limited(lines, LogLevel::warning, LogModule::named(scheme_), "a connection is dropped: out of memory");
 }
 
 void Acceptor::resume(Timer& timer) noexcept {

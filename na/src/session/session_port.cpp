@@ -82,7 +82,7 @@ Errc SessionPort::refusal(const Hello& hello) const noexcept {
 void SessionPort::log_no_memory() const noexcept {
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::warning, LogModule::named(transport_.scheme()),
-                "a connection is given up: memory is out");
+                "a connection is dropped: out of memory");
 }
 
 Errc SessionPort::misfit(const Hello& answer, const SessionPeer& peer) noexcept {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Remote memory: words beside the bare ring, lists of blocks beside memory without gaps, and sums of chunks.
+// Figures of remote memory: single words compared with the bare ring, lists of blocks compared with contiguous memory,
+// and pulls with checksums.
 #include "../ours/checked.hpp"
 #include "../ours/one_sided.hpp"
 #include "../ours/ours.hpp"
@@ -9,7 +10,7 @@
 namespace cinnabar::bench {
 namespace {
 
-// The arguments of a read of 8 bytes and the header of a request; a reply with them.
+// Bytes of a request (header and arguments of an 8-byte read) and of its reply.
 constexpr FrameBytes frame{112, 32};
 constexpr std::uint64_t block_bytes = 4096;
 

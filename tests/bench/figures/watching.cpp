@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it costs to look: a node that tells of itself, calls that are traced, and how near `cinnabar perf` comes to what
-// it measures.
+// What observation costs: a node that reports its state, calls that are traced, and how close the results of `cinnabar
+// perf` are to the real cost of a call.
 #include "../../counts/callgrind.hpp"
 #include "../harness/child.hpp"
 #include "../harness/process_status.hpp"
@@ -28,10 +28,10 @@ namespace {
 
 using Words = std::array<std::uint64_t, 8>;
 
-constexpr Rpc<Words(Words)> echo{"bench.echo"};  // that of RpcEndpoint
+constexpr Rpc<Words(Words)> echo{"bench.echo"};  // the RPC of RpcEndpoint
 constexpr Rpc<int(int)> hold{"bench.hold"};
 
-// A node that never answers `hold`, and calls the same of whoever calls it.
+// A node that never answers `hold`, and makes the same call to each of its callers.
 void serve_watched(PartnerSide& side) {
     NodeOptions options;
     options.introspection = hl::Introspection::anyone;
@@ -73,7 +73,7 @@ void hold_at_both_sides(ManyPeers& peers, const na::Addr& server) {
     }
 }
 
-// Processor time of the server in so long, with looks once a second or without. Its peers do nothing.
+// Processor time of the server during that time, with or without a look once a second. Its peers do nothing.
 double load_of(const Partner& partner, double seconds, const std::function<void()>& look) {
     const double before = status_of(partner.pid()).cpu_seconds;
     const double begin = seconds_now();
@@ -85,7 +85,7 @@ double load_of(const Partner& partner, double seconds, const std::function<void(
 }
 
 struct Watched {
-    double load = 0;  // of a core, by the looks
+    double load = 0;  // the load of the looks, of one core
     std::size_t peers = 0;
     std::size_t calls = 0;
 };
@@ -117,7 +117,8 @@ Watched watch_many(const Settings& settings) {
     return seen;
 }
 
-// In a process of its own: in this one calls over shm took 40 times as long afterwards, and it is not known why.
+// Runs in a process of its own: after it, calls over shm in the same process took 40 times as long, for unknown
+// reasons.
 std::vector<Row> run_introspection(const Settings& settings) {
     void* const page = ::mmap(nullptr, sizeof(Watched), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) throw std::runtime_error{"mmap"};

@@ -23,8 +23,8 @@ struct Usage {
 // Monotonic seconds.
 [[nodiscard]] double seconds_now() noexcept;
 
-// The first two cores that this process may use; the same one twice where there is only one, which makes every figure
-// with two spinning ends meaningless: `two` says so.
+// The first two cores that this process may use. If there is only one, both are the same, and `two` is false: then
+// figures with two spinning ends mean nothing.
 struct Cores {
     int client = 0;
     int server = 0;

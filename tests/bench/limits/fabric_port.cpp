@@ -12,9 +12,9 @@ namespace cinnabar::bench {
 namespace {
 
 constexpr std::uint32_t api_version = FI_VERSION(1, 14);
-constexpr double meeting_seconds_max = 10;
+constexpr double greeting_seconds_max = 10;
 constexpr std::size_t name_bytes_max = 256;
-constexpr std::uint64_t meeting_tag = 1;
+constexpr std::uint64_t greeting_tag = 1;
 using Name = std::array<std::byte, name_bytes_max>;
 
 [[noreturn]] void fail(const char* what, long error) {
@@ -98,24 +98,24 @@ void FabricPort::insert(const void* address) {
 }
 
 void FabricPort::meet_server(const std::string& address) {
-    SpinLimit limit{meeting_seconds_max, "the server end of libfabric does not answer"};
+    SpinLimit limit{greeting_seconds_max, "the server end of libfabric does not answer"};
     insert(from_hex(address).data());
     const auto name = from_hex(this->address());
     std::array<std::byte, 1> answer{};
-    for (; !receive(answer, meeting_tag, this); limit.look()) {
+    for (; !receive(answer, greeting_tag, this); limit.look()) {
         poll([](void*) {});
     }
     bool sent = false;
     for (int ended = 0; ended < 2; limit.look()) {
-        sent = sent || send(name, meeting_tag, this);
+        sent = sent || send(name, greeting_tag, this);
         poll([&](void*) { ++ended; });
     }
 }
 
 void FabricPort::meet_client() {
-    SpinLimit limit{meeting_seconds_max, "the client end of libfabric does not come"};
+    SpinLimit limit{greeting_seconds_max, "the client end of libfabric does not come"};
     Name name{};
-    for (; !receive(name, meeting_tag, this); limit.look()) {
+    for (; !receive(name, greeting_tag, this); limit.look()) {
         poll([](void*) {});
     }
     int ended = 0;
@@ -124,7 +124,7 @@ void FabricPort::meet_client() {
     insert(name.data());
     const std::array<std::byte, 1> answer{};
     for (bool sent = false; ended < 2; limit.look()) {
-        sent = sent || send(answer, meeting_tag, this);
+        sent = sent || send(answer, greeting_tag, this);
         poll(one_more);
     }
 }

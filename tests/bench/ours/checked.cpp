@@ -16,7 +16,7 @@ constexpr std::size_t lent_bytes = std::size_t{64} << 20;
 
 struct Lent {
     Bulk data;
-    ChunkSums sums;  // of nothing: they are not compared
+    ChunkSums sums;  // empty: nothing is compared
 };
 constexpr Rpc<std::uint64_t(Lent)> keep{"bench.keep"};
 constexpr std::chrono::seconds call_time{30};

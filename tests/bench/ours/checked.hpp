@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that a handler pulls, with sums of its chunks and without.
+// Memory that a handler pulls, with and without checksums of its chunks.
 #pragma once
 
 #include "../harness/subject.hpp"
@@ -8,8 +8,8 @@
 
 namespace cinnabar::bench {
 
-// Calls that lend 64 MiB, one after the other, over tcp; with sums, those are made for each call. Nodes as they are
-// opened by default. Work: bytes.
+// Calls that each lend 64 MiB, one after the other, over tcp; with sums, they are computed for each call. Nodes with
+// default options. Work: bytes.
 [[nodiscard]] std::unique_ptr<Subject> make_pulls(Cores cores, bool with_sums);
 
 }  // namespace cinnabar::bench

@@ -11,9 +11,9 @@
 
 namespace cinnabar::bench {
 
-// So that many can be made. Throws std::runtime_error where the system refuses.
+// Raises the limit of open files so that many peers can be made. Throws std::runtime_error if the system refuses.
 void allow_open_files(std::size_t count);
-inline constexpr std::size_t files_of_a_peer = 3;  // its socket, and what its context sleeps on
+inline constexpr std::size_t files_of_a_peer = 3;  // its socket, and the descriptors of its context
 
 class ManyPeers {
   public:
@@ -22,9 +22,9 @@ class ManyPeers {
     // Connects `count` more, each with one call of the echo.
     void add(std::size_t count);
     [[nodiscard]] const std::vector<std::unique_ptr<RpcEndpoint>>& all() const noexcept { return peers_; }
-    // What has come, at each.
+    // Reads what has arrived, at each peer.
     void look();
-    // One waits in the kernel, and all look now and then.
+    // One peer waits in the kernel; all are polled now and then.
     void idle_for(double seconds);
 
   private:

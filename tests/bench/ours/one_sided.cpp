@@ -21,7 +21,7 @@ NodeOptions polled() {
     return options;
 }
 
-// Shares so much memory, and polls while a slice is on.
+// Shares that much memory, and polls during a slice.
 void serve(PartnerSide& side, Wire wire, std::uint64_t bytes) {
     const auto node = Node::listen(wire == Wire::shm ? "shm://" : "tcp://127.0.0.1:0", polled()).value();
     const bulk::Region memory = node.allocate(bytes).value();
@@ -34,7 +34,7 @@ void serve(PartnerSide& side, Wire wire, std::uint64_t bytes) {
     }
 }
 
-// Drives the node until it is over.
+// Drives the node until the operation has ended.
 template <typename F>
 auto ended(const Node& node, F future) {
     while (!future.ready()) node.poll();

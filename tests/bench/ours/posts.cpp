@@ -30,7 +30,7 @@ class Posts {
         user_.lookup(owner_.address()).value();
         for (std::uint32_t i = 0; i < block_count; ++i) here_.push_back(i);
     }
-    // What the post took; it has ended when this returns.
+    // Posts one transfer, waits for it, and returns what the post cost.
     [[nodiscard]] PostCost post() {
         for (std::uint32_t& number : there_) number = static_cast<std::uint32_t>(random_.below(random_blocks));
         PostCost cost;

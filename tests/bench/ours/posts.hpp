@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it takes to post a list of 15,000 blocks that was prepared.
+// The cost of posting a prepared transfer of 15,000 blocks.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 namespace cinnabar::bench {
 
 struct PostCost {
-    double us = 0;          // of the thread that posts, the median of many
+    double us = 0;          // of the posting thread, median of many posts
     double wire_bytes = 0;  // of the arguments
 };
 enum class List : std::uint8_t {
     strided,  // blocks of 4 KiB, every other one
-    random,   // other numbers each time, of 2^20 blocks of 512 bytes
+    random,   // different numbers each time, out of 2^20 blocks of 512 bytes
 };
-// In this process alone, over tcp; each post is waited for before the next. Throws std::runtime_error (or BadResult).
+// Runs in this process over tcp; waits for each post before the next. Throws std::runtime_error (or BadResult).
 [[nodiscard]] PostCost measure_posts(List list, unsigned posts);
 
 }  // namespace cinnabar::bench

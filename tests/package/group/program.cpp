@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A group of two members, from the installed tree: the second joins by the first, and one call reaches both.
+// A group of two members, built against the installed tree: the second joins by the first, and one call reaches both.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/group/group.hpp>
 

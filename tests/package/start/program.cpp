@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a program takes that opens a node and ends, from the outside: what is linked into it takes its time as well.
+// Measures how long a program takes that opens a node and exits, from the outside, so that loading is included.
 //
-// The aim is 5 ms of processor time for tcp and shm. Most of it are page faults, of which such a program has 320, and a
-// program that does nothing 50: a virtual machine may take ten times as long for one as another machine, and more while
-// others use it. Where one that does nothing takes much, the aim is six times as much (measured: 4.6 to 4.8 times,
-// where that took 2.2 to 2.7 ms). The best of many runs counts, of both in turn.
+// The aim is 5 ms of processor time for tcp and shm. Most of it is spent in page faults: such a program has 320, an
+// empty program 50. A page fault may take ten times as long on a virtual machine, and more under load. So if an empty
+// program is slow too, the aim is six times its time (measured: 4.6 to 4.8 times, where it took 2.2 to 2.7 ms). Both
+// programs run in turn, and the best of many runs counts.
 #include <cinnabar/cinnabar.hpp>
 
 #include <spawn.h>

@@ -25,7 +25,7 @@ TEST(Crc32c, PartsAddUp) {
     }
 }
 
-// Long ones are summed in three lanes, those of these parts are not.
+// Long inputs are summed in three lanes, their short parts are not.
 TEST(Crc32c, LongOnesAreTheSumsOfTheirParts) {
     std::vector<std::byte> all(20'000);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::byte>(i * i * 31 >> 4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Logs two lines by the levels and in the format that its environment says.
+// Logs two lines; the environment sets levels and format.
 #include <cinnabar/base/log.hpp>
 
 int main() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the sink of stderr makes of a line.
+// How the sink of stderr formats a line.
 #include "log_print.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Levels of modules, the words of CINNABAR_LOG, and the lines that are remembered.
+// Log levels of modules, the syntax of CINNABAR_LOG, and the last lines that are remembered.
 #include <cinnabar/base/log.hpp>
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ TEST_F(LogSettings, TheLastWarningsAreRemembered) {
     EXPECT_LE(lines.front().at, lines.back().at);
 }
 
-// What a program that logs two lines writes to stderr with CINNABAR_LOG=`value`.
+// What a program that logs two lines prints to stderr with CINNABAR_LOG=`value`.
 std::string written_with(const char* value) {
     std::array<int, 2> ends{};
     EXPECT_EQ(::pipe(ends.data()), 0);

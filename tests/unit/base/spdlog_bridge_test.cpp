@@ -12,7 +12,7 @@
 namespace cinnabar {
 namespace {
 
-// Keeps what it gets, and holds up whoever gives it while `shut`.
+// Stores what it gets; blocks its caller while `shut`.
 class Kept : public spdlog::sinks::sink {
   public:
     void log(const spdlog::details::log_msg& message) override {
@@ -62,7 +62,7 @@ TEST(SpdlogBridge, ASinkThatBlocksStopsNobodyWhoLogs) {
     std::size_t overrun = 0;
     {
         hl::SpdlogBridge bridge({kept}, 8);
-        for (int i = 0; i < 1000; ++i) log(LogLevel::warning, "app", "%d", i);  // returns, though nobody takes them
+        for (int i = 0; i < 1000; ++i) log(LogLevel::warning, "app", "%d", i);  // returns although nothing is consumed
         overrun = bridge.overrun();
         kept->open();
     }

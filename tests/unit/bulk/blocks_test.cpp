@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of blocks: what they mean, how they travel, and what is not taken; regions of them.
+// Lists of blocks: their meaning, their encoding, and what is refused; regions of them.
 #include "fake_transport.hpp"
 #include "support/seeds.hpp"
 
@@ -68,7 +68,7 @@ TEST(Blocks, AStridedListIsAFewBytes) {
     EXPECT_EQ(offsets[14'999], 64u + 14'999u * 65'536);
 }
 
-// Of a memory of 4 GiB in pages.
+// In a memory of 4 GiB, in pages.
 TEST(Blocks, RandomBlocksAreUnderFourBytesEach) {
     Random random(1);
     Numbers numbers(15'000);
@@ -106,7 +106,7 @@ TEST(Blocks, BlocksSideBySideAreOnePiece) {
     EXPECT_FALSE(walk.next(1000, piece));
 }
 
-TEST(Blocks, WhatOverlaps) {
+TEST(Blocks, OverlapIsDetected) {
     EXPECT_TRUE(Blocks::strided(0, 10, 9, 2).value().overlap());
     EXPECT_TRUE(Blocks::strided(0, 10, 0, 2).value().overlap());
     EXPECT_FALSE(Blocks::strided(0, 10, 9, 1).value().overlap());
@@ -114,12 +114,12 @@ TEST(Blocks, WhatOverlaps) {
     EXPECT_FALSE(Blocks::indexed(10, Numbers{5, 3, 4, 9}).value().overlap());
     EXPECT_TRUE(Blocks::indexed(10, Numbers{5, 3, 4, 5}).value().overlap());
     EXPECT_TRUE(Blocks::indexed(10, Numbers{5, 6, 7, 4, 5}).value().overlap());
-    // Blocks wider than a step, named far enough from each other.
+    // Blocks wider than the step, with numbers far enough apart.
     EXPECT_FALSE(Blocks::indexed(10, Numbers{4, 0, 2}, 0, 5).value().overlap());
     EXPECT_TRUE(Blocks::indexed(10, Numbers{4, 0, 3}, 0, 5).value().overlap());
 }
 
-TEST(Blocks, WhatIsNoList) {
+TEST(Blocks, InvalidListsAreRefused) {
     constexpr std::uint64_t much = ~std::uint64_t{0};
     EXPECT_EQ(Blocks::strided(0, 10, 10, 0).code(), Errc::invalid_argument);
     EXPECT_EQ(Blocks::strided(0, 0, 10, 1).code(), Errc::invalid_argument);
@@ -135,7 +135,7 @@ TEST(Blocks, WhatIsNoList) {
     EXPECT_EQ(Blocks::strided(0, 10, 10, 2).value().shifted(5).value().end(), 25u);
 }
 
-TEST(Blocks, LiesAreMalformed) {
+TEST(Blocks, MalformedListsAreRefused) {
     EXPECT_EQ(decode({1, 0, 10, 10, 2, 0, 1}), Errc::ok);
     EXPECT_EQ(decode({1, 0, 10, 10, 2, 2, 6}), Errc::ok);
     EXPECT_EQ(decode({}), Errc::protocol);
@@ -159,7 +159,7 @@ TEST(Blocks, LiesAreMalformed) {
         << "an end that wraps";
 }
 
-// Not one for each byte of a list that is hostile and long.
+// Otherwise a long hostile list would take a run in memory for each of its bytes.
 TEST(Blocks, RunsThatFollowEachOtherAreOneInMemory) {
     Encoded bytes;
     for (const unsigned b : {1u, 0u, 1u, 1u, 3u, 0u, 0u, 0u, 0u, 0u, 0u}) bytes.push_back(static_cast<std::byte>(b));
@@ -180,7 +180,7 @@ Blocks random_list(Random& random, std::uint64_t bytes_max) {
     return Blocks::indexed(block, numbers, offset, stride).value();
 }
 
-TEST(Blocks, ComeBackAsTheyWereAndCutPartsAreTheWhole) {
+TEST(Blocks, AreDecodedUnchangedAndPartsMakeUpTheWhole) {
     test::for_each_seed([](std::uint64_t seed) {
         Random random(seed);
         const Blocks list = random_list(random, 2000);
@@ -266,7 +266,7 @@ TEST(Select, KeepsItsMemoryAndIsInQuarantineWithIt) {
     lend.forget();
     EXPECT_FALSE(again.quarantined() || region.quarantined());
     region = {};
-    again.copy_in(0, std::vector<std::byte>(10));  // the memory is still there
+    again.copy_in(0, std::vector<std::byte>(10));  // the memory still exists
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ class MoverSilence : public MoverFixture {
             run();
         }
     }
-    // Look by look, as a process does that is not held up.
+    // Advances step by step, like a process that is not held up.
     void pass_steadily(std::chrono::milliseconds time) {
         constexpr std::chrono::milliseconds step{100};
         for (; time.count() > 0; time -= step) pass(step);
@@ -119,7 +119,7 @@ TEST_F(MoverSilence, ASilentPeerTimesOut) {
     EXPECT_EQ(outcome.result, Errc::timed_out);
 }
 
-// Its peers may have sent a lot meanwhile, and all of it has still to be read.
+// Its peers may have sent a lot in the meantime that is still unread.
 TEST_F(MoverSilence, AProcessThatWasHeldUpDoesNotBlameItsPeers) {
     open_and_lend({.chunk_bytes = 10, .window = 4, .stall_max = seconds(8)});
     Outcome& outcome = outcomes.emplace_back();
@@ -196,7 +196,7 @@ TEST_F(MoverSilence, ATransferMayHaveALimitOfItsOwn) {
     start(args, outcomes[1]);
     args.stall_max = seconds(0);
     start(args, outcomes[2]);
-    // One chunk of each comes, and then no more.
+    // One chunk of each transfer arrives, and then no more.
     for (std::size_t i = 0; i < 3; ++i) port().end(*port().posted[4 * i]);
     run();
     for (int i = 0; i < 6; ++i) pass(seconds(1));
@@ -214,7 +214,7 @@ TEST_F(MoverSilence, ATransferMayHaveALimitOfItsOwn) {
     for (Outcome& each : outcomes) mover->release(*each.transfer);
 }
 
-TEST_F(MoverSilence, WhatHasComeWinsOverADeadlineThatIsLookedAtAfterwards) {
+TEST_F(MoverSilence, AnArrivedChunkCountsAlthoughTheDeadlineHasPassed) {
     open_and_lend({.chunk_bytes = 50, .window = 4, .stall_max = seconds(8)});
     TransferArgs args = from("late");
     args.deadline = clock.now + 1'000'000;

@@ -351,7 +351,7 @@ TEST_F(ContextTest, RoutesByEndpoint) {
     EXPECT_EQ(context_->peer(peer_->addr()).value(), peer_);
 }
 
-// The peer of `self` has its incarnation in its address, which whoever dials it does not know.
+// The address of a `self` peer contains its incarnation, which a dialler does not know.
 TEST_F(ContextTest, OtherNamesOfAPeerAreKnownForAsLongAsTheContext) {
     open(Threads::one);
     const Addr first = Addr::make(inner_->endpoints(), 0, 0);
@@ -370,7 +370,7 @@ TEST_F(ContextTest, OtherNamesOfAPeerAreKnownForAsLongAsTheContext) {
     EXPECT_EQ(context_->known_peer(peer_->addr()), peer_);
     peer_->release();
     context_.reset();
-    open(Threads::one);  // takes the place of the one before
+    open(Threads::one);  // replaces the previous one
     for (const Addr& name : names) EXPECT_EQ(context_->known_peer(name), nullptr);
 }
 

@@ -145,7 +145,7 @@ TEST_F(LeaseTableTest, RevokeWaitsForPinsAndIsAbsolute) {
                 const LeaseKey key{static_cast<std::uint32_t>(published[0].load()),
                                    static_cast<std::uint32_t>(published[1].load()), published[2].load()};
                 const auto pin = table_.pin(key, 0, 64, Access::write);
-                if (!pin.ok()) {  // on few cores, who grants the next one needs this one
+                if (!pin.ok()) {  // with few cores, the thread that grants needs this one
                     std::this_thread::yield();
                     continue;
                 }

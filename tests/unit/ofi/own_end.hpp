@@ -12,7 +12,7 @@
 
 namespace cinnabar::ofi {
 
-// Endpoints are closed before what they were opened on.
+// Closes the endpoint before the objects that it was opened on.
 struct End {
     explicit End(Selection chosen) : selection(std::move(chosen)) {
         fid_fabric* opened = nullptr;

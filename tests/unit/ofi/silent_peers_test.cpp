@@ -56,8 +56,9 @@ std::uint16_t fabric_port(ConstBytes address) {
     return port_of(name);
 }
 
-// Bounds the socket buffers from `from` to `to`, so that less data fills them. A receive buffer is not made smaller
-// than what its peer has been told that there is: it would drop packets, with the acknowledgements in them.
+// Bounds the socket buffers between the ports `from` and `to`, so that they fill with less data. A receive buffer must
+// not become smaller than the window that was announced: the kernel would drop packets, and the acknowledgements in
+// them.
 void bound_sockets(std::uint16_t from, std::uint16_t to) {
     constexpr int sent_bytes = 4096;
     constexpr int received_bytes = 64 * 1024;
@@ -187,7 +188,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         EXPECT_TRUE(pump_.until([&] { return done; }));
         return op.result;
     }
-    // So many strangers with a session each; `little`: with small socket buffers.
+    // That many strangers with a session each; `little`: with small socket buffers.
     void invite(std::size_t count, bool little = true) {
         for (std::size_t i = 0; i < count; ++i) {
             Stranger& stranger = strangers_.emplace_back(target());

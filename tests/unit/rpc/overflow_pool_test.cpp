@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of large arguments and results: used again, bounded, and never while a peer may still access it.
+// Memory of large arguments and results is reused, bounded, and never reused while a peer may still access it.
 #include "overflow_pool.hpp"
 
 #include "../bulk/fake_transport.hpp"
@@ -62,7 +62,7 @@ TEST(OverflowPool, KeepsNoMoreThanItMayAndTheLatest) {
     EXPECT_EQ(pool.bytes(), 3 * mib) << "what is too large for it makes no room for itself";
 }
 
-TEST(OverflowPool, KeepsNotMoreRegionsThanItHasPlaces) {
+TEST(OverflowPool, KeepsALimitedNumberOfRegions) {
     constexpr std::size_t places = 64;
     OverflowPool pool(8 * mib);
     std::deque<bulk::Region> out;
@@ -101,7 +101,7 @@ TEST(OverflowPool, KeepsNothingThatAPeerMayStillAccess) {
     lend.forget();
 }
 
-TEST(OverflowPool, TellsOfMemoryThatThereIsNot) {
+TEST(OverflowPool, ReportsThatMemoryIsOut) {
     OverflowPool pool(8 * mib);
     EXPECT_EQ(pool.take(SIZE_MAX / 2).code(), Errc::out_of_memory);
 }

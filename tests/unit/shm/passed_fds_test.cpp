@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr uid_t of_the_other = 65534;  // user and group
-constexpr std::size_t many = 253;      // as many as one message can carry
+constexpr std::size_t many = 253;      // the most that one message can carry
 constexpr char fine = 'f';
 constexpr char told_no_root = 'r';
 

@@ -21,7 +21,7 @@ class RawSocket {
     explicit RawSocket(UniqueFd fd) : fd_(std::move(fd)) {}
 
     void write(ConstBytes bytes);
-    // The same to a side that may have hung up.
+    // The same to a peer that may have hung up.
     void write_if_open(ConstBytes bytes);
     void write(const Greeting& greeting) { write(greeting.encode()); }
     void write(const Frame& frame, const FrameBody& body = {}, ConstBytes data = {});

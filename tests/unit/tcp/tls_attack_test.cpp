@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whoever is in the middle, or comes without a proof, gets nothing executed and holds nobody up.
+// Attackers in the middle, or without a proof: nothing of theirs is executed, and nobody else is held up.
 #include "support/seeds.hpp"
 #include "tls_fixture.hpp"
 
@@ -34,7 +34,7 @@ class TlsAttack : public TlsTest {
             return done();
         });
     }
-    // Whoever is not attacked is served.
+    // Other clients are served.
     void expect_others_served() {
         Process& honest = dial_from(alice());
         const std::size_t before = server_.receiver.messages.size();
@@ -42,9 +42,9 @@ class TlsAttack : public TlsTest {
         EXPECT_TRUE(until([&] { return server_.receiver.messages.size() > before; }));
         EXPECT_EQ(server_.receiver.messages.back().tag, 99u);
     }
-    // The next bytes of the client are treated that way, and its message does not arrive.
+    // Changes the next bytes of the client; its message must not arrive.
     void expect_refused(const std::function<std::vector<std::byte>(std::vector<std::byte>)>& change) {
-        log_.allow("a record that was changed on its way");
+        log_.allow("a record that was changed on the way");
         log_.allow("does not keep to TLS");
         connect_over_relay();
         relay_.change([&](std::vector<std::byte> bytes, bool from_dialler) {
@@ -93,7 +93,7 @@ TEST_F(TlsAttack, AChangedRecordEndsTheSession) {
 TEST_F(TlsAttack, ARecordThatIsSentTwiceEndsTheSession) {
     bool first = true;
     std::vector<std::byte> record;
-    log_.allow("a record that was changed on its way");
+    log_.allow("a record that was changed on the way");
     connect_over_relay();
     relay_.change([&](std::vector<std::byte> bytes, bool from_dialler) {
         if (!from_dialler || !std::exchange(first, false)) return bytes;
@@ -109,7 +109,7 @@ TEST_F(TlsAttack, ARecordThatIsSentTwiceEndsTheSession) {
 
 TEST_F(TlsAttack, ARecordThatIsLeftOutEndsTheSession) {
     bool first = true;
-    log_.allow("a record that was changed on its way");
+    log_.allow("a record that was changed on the way");
     connect_over_relay();
     relay_.change([&](std::vector<std::byte> bytes, bool from_dialler) {
         if (from_dialler && std::exchange(first, false)) return std::vector<std::byte>();
@@ -142,10 +142,10 @@ TEST_F(TlsAttack, ACutInMidRecordLosesThePeer) {
     expect_others_served();
 }
 
-// Whatever bit of whatever flight is turned, no connection comes of it.
+// Whichever bit of the handshake is flipped, no connection results.
 TEST_F(TlsAttack, AChangedHandshakeComesToNothing) {
     log_.allow("");
-    std::size_t whole = 0;  // bytes of an unchanged handshake, without the greetings
+    std::size_t whole = 0;  // size of an unchanged handshake, without the greetings
     for (std::size_t at = 0;; at += 37) {
         Process& client = dial_from(alice());
         std::size_t seen = 0;
@@ -162,7 +162,7 @@ TEST_F(TlsAttack, AChangedHandshakeComesToNothing) {
         const std::size_t before = server_.receiver.messages.size();
         na::Peer& there = peer(client, relay.endpoint());
         const TestOp& op = send(client, there, 5);
-        // A changed length leaves both waiting, until the server's time for it is over.
+        // If a length is changed, both sides wait until the server's time for handshakes is over.
         ASSERT_TRUE(until([&] {
             relay.step();
             return op.done();
@@ -186,7 +186,7 @@ TEST_F(TlsAttack, GarbageIsDroppedAndOthersServed) {
             RawSocket raw(server_.endpoint());
             std::vector<std::byte> bytes(1 + random() % 4000);
             for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
-            if (seed % 2 == 0) bytes[0] = std::byte{22};  // a record of a handshake, or so it says
+            if (seed % 2 == 0) bytes[0] = std::byte{22};  // claims to be a handshake record
             raw.write(bytes);
             EXPECT_TRUE(until([&] { return raw.closed(); }));
         },
@@ -206,7 +206,7 @@ TEST_F(TlsAttack, SilentAndSlowHandshakesAreDroppedAndOthersServed) {
     EXPECT_EQ(server_.receiver.count_tag(99), 1u);
 }
 
-// A byte now and then gains no time.
+// Sending a byte now and then gains no time.
 TEST_F(TlsAttack, ADrippedHandshakeHasTheTimeOfAnyOther) {
     RawSocket raw(server_.endpoint());
     std::vector<std::byte> start{std::byte{22}, std::byte{3}, std::byte{1}, std::byte{64}, std::byte{0}, std::byte{1}};
@@ -227,7 +227,7 @@ TEST_F(TlsAttack, ADrippedHandshakeHasTheTimeOfAnyOther) {
     expect_others_served();
 }
 
-// A message of the handshake that never ends is cut off by its bytes, long before its time is over.
+// An endless handshake message is cut off by its size, long before its time is over.
 TEST_F(TlsAttack, AHandshakeWithoutEndIsCutOffByItsBytes) {
     na::TransportOptions patient = with(alice(), true);
     patient.hello_timeout = Microseconds(600'000'000);
@@ -240,7 +240,7 @@ TEST_F(TlsAttack, AHandshakeWithoutEndIsCutOffByItsBytes) {
     record[3] = std::byte{0x40};
     std::size_t sent = 0;
     ASSERT_TRUE(until([&] {
-        // A ClientHello of 131,072 bytes, so it says.
+        // A ClientHello that claims 131,072 bytes.
         const std::vector<std::byte> head{std::byte{1}, std::byte{2}, std::byte{0}, std::byte{0}};
         if (sent == 0) std::copy(head.begin(), head.end(), record.begin() + 5);
         if (sent > 0) std::fill_n(record.begin() + 5, 4, std::byte{0});
@@ -251,7 +251,7 @@ TEST_F(TlsAttack, AHandshakeWithoutEndIsCutOffByItsBytes) {
     expect_nothing_came(server);
 }
 
-// Each of them makes the server compute; whoever has a key is served between them, and what they hold is bounded.
+// Each costs the server computation. Clients with a key are served in between, and the memory of the others is bounded.
 TEST_F(TlsAttack, AFloodOfHalfHandshakesLeavesOthersServed) {
     std::vector<std::byte> hello;
     Process& client = dial_from(alice());
@@ -280,7 +280,7 @@ TEST_F(TlsAttack, AFloodOfHalfHandshakesLeavesOthersServed) {
     EXPECT_EQ(server_.receiver.count_tag(99), 3u);
 }
 
-// What has come of a record is in memory, if it is only the head. It has the time that a part of a message has.
+// Partial records are buffered, even if only the header has arrived. They have the time of a partial message.
 class TlsPartialRecord : public TlsTest {
   protected:
     static constexpr std::chrono::milliseconds keepalive{200};
@@ -302,7 +302,7 @@ class TlsPartialRecord : public TlsTest {
         });
     }
     [[nodiscard]] std::size_t lost() const { return server_.receiver.count(na::PeerEvent::lost); }
-    // The next record reaches the server up to there, and then comes by a byte now and then, or not at all.
+    // The next record reaches the server up to that byte, and the rest comes slowly or not at all.
     void expect_ended_after(std::size_t bytes, bool drips) {
         std::vector<std::byte> rest;
         relay_.change([&](std::vector<std::byte> came, bool from_dialler) {
@@ -341,8 +341,8 @@ TEST_F(TlsPartialRecord, OfItsHeadAloneEndsTheSession) { expect_ended_after(5, f
 
 TEST_F(TlsPartialRecord, DoesNotLastForEverByteByByte) { expect_ended_after(3, true); }
 
-// Each of them is whole in time, though there is a part of one whenever somebody looks.
-TEST_F(TlsPartialRecord, ThatIsAnotherEachTimeEndsNothing) {
+// Each record is complete in time, although some record is incomplete at every check.
+TEST_F(TlsPartialRecord, OfAnotherRecordEachTimeEndsNothing) {
     std::vector<std::byte> held;
     relay_.change([&](std::vector<std::byte> came, bool from_dialler) {
         if (!from_dialler) return came;

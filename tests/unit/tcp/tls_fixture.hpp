@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes on tcps, each with the secrets that a test gives it, and one in the middle.
+// Processes on tcps, each with its own secrets, and a relay in the middle.
 #pragma once
 
 #include "fixture.hpp"
@@ -19,17 +19,17 @@ namespace cinnabar::tcp {
 inline constexpr const char* hex_of_alice = "a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebf";
 inline constexpr const char* hex_of_bob = "b0b1b2b3b4b5b6b7b8b9babbbcbdbebfa0a1a2a3a4a5a6a7a8a9aaabacadaeaf";
 
-// Passes on what two sides send to each other, as the test says.
+// Passes on what two sides send to each other, changed as the test says.
 class Relay {
   public:
-    // What becomes of bytes that came from a side: what is passed on in their place.
+    // Receives bytes from one side, and returns the bytes to pass on instead.
     using Change = std::function<std::vector<std::byte>(std::vector<std::byte> bytes, bool from_dialler)>;
 
     explicit Relay(std::string to) : to_(std::move(to)) {}
 
     [[nodiscard]] std::string endpoint() const;  // by tcps
     void change(Change change) { change_ = std::move(change); }
-    // Passes on what has come. Once one side of a connection has hung up, the other is as well.
+    // Passes on what has arrived. When one side of a connection hangs up, so does the other.
     void step();
     // Of all connections.
     [[nodiscard]] std::size_t passed() const { return passed_; }
@@ -51,21 +51,21 @@ class Relay {
     std::size_t passed_ = 0;
 };
 
-// The files are there until the transports are closed, which look at them each second.
+// The files must exist until the transports are closed, which check them every second.
 struct SecretFolder {
     support::Folder folder_;
 };
 
 class TlsTest : protected SecretFolder, public TcpTest {
   protected:
-    // Before the files go that they look at.
+    // Closes the transports before their files are removed.
     ~TlsTest() override {
         for (Process& process : processes_) {
             close(process);
             process.transport.reset();
         }
     }
-    // A file with the line NAME:HEX.
+    // Makes a file with the line NAME:HEX.
     [[nodiscard]] std::string key(const std::string& name, const std::string& hex);
     [[nodiscard]] static na::TransportOptions with(na::TlsOptions tls, bool listen);
     Process& serve(const na::TlsOptions& tls) { return open("tcps://127.0.0.1:0", with(tls, true)); }
@@ -73,7 +73,7 @@ class TlsTest : protected SecretFolder, public TcpTest {
     [[nodiscard]] na::TlsOptions alice() { return {.key_file = key("alice", hex_of_alice)}; }
     [[nodiscard]] na::TlsOptions bob() { return {.key_file = key("bob", hex_of_bob)}; }
 
-    // An authority in a folder of that name, and what it signs.
+    // Makes an authority in a folder of that name, and certificates that it signs.
     void authority(const std::string& name);
     [[nodiscard]] na::TlsOptions certificate(
         const std::string& authority, const tools::security::Subject& subject,
@@ -82,7 +82,7 @@ class TlsTest : protected SecretFolder, public TcpTest {
         return {"server", {std::move(host)}, true};
     }
 
-    // What a message from the client to the endpoint comes to. It arrives, or nothing ever does.
+    // Sends a message from the client to the endpoint, and returns the outcome. It arrives exactly if that is ok.
     [[nodiscard]] Errc sent(Process& client, const std::string& endpoint, const std::function<void()>& meanwhile = {});
     void expect_nothing_came(const Process& server) {
         EXPECT_TRUE(server.receiver.messages.empty());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients of OpenSSL's own, which do what a Cinnabar peer never does.
+// Plain OpenSSL clients, which do what a Cinnabar peer never does.
 #include "tls_fixture.hpp"
 
 #include <openssl/evp.h>
@@ -35,7 +35,7 @@ int use_alice(SSL* connection, const EVP_MD*, const unsigned char** name, std::s
     return 1;
 }
 
-// A TLS client that a test drives, on memory: its bytes go by a RawSocket.
+// A TLS client that a test drives, in memory; its bytes go over a RawSocket.
 class HandMade {
   public:
     explicit HandMade(int version_max = TLS1_3_VERSION, bool alpn = true) : context_(SSL_CTX_new(TLS_method())) {
@@ -55,7 +55,7 @@ class HandMade {
     }
 
     [[nodiscard]] SSL* ssl() { return connection_.get(); }
-    // What it wants to send.
+    // The bytes that it wants to send.
     [[nodiscard]] std::vector<std::byte> output() {
         std::vector<std::byte> bytes(BIO_ctrl_pending(SSL_get_wbio(ssl())));
         if (!bytes.empty()) {
@@ -68,7 +68,7 @@ class HandMade {
         const auto bytes = from.take(from.received());
         if (bytes && !bytes->empty()) BIO_write(SSL_get_rbio(ssl()), bytes->data(), static_cast<int>(bytes->size()));
     }
-    // One step of the handshake over the socket; true once it is done.
+    // One step of the handshake over the socket; true once it is complete.
     bool shake(RawSocket& raw) {
         input(raw);
         const bool done = SSL_do_handshake(ssl()) == 1;
@@ -85,7 +85,7 @@ class HandMade {
     std::unique_ptr<SSL, Free> connection_;
 };
 
-// RFC 8446, 7.1: only what one binder takes.
+// RFC 8446, 7.1: as much of the key schedule as a binder needs.
 Digest hmac(const Secret& key, ConstBytes text) {
     Digest digest{};
     unsigned bytes = 0;
@@ -111,7 +111,7 @@ Secret expand(const Secret& secret, std::string_view label, ConstBytes context) 
     return hmac(secret, as_bytes(info));
 }
 
-// A ClientHello whose last bytes are the binder of alice's key, with a new one for what it says now.
+// Replaces the binder of alice's key at the end of a ClientHello by one for its changed content.
 void bind_again(std::vector<std::byte>& record) {
     constexpr std::size_t record_header = 5;
     constexpr std::size_t binders = 2 + 1 + 32;
@@ -127,8 +127,7 @@ void bind_again(std::vector<std::byte>& record) {
 class TlsHandMade : public TlsTest {
   protected:
     TlsHandMade() : server_(serve(alice())) {}
-    // The first bytes of the answer to a ClientHello: {type of record, two of version, two of length, first of
-    // content}.
+    // The first bytes of the answer to a ClientHello: {record type, two of version, two of length, first of content}.
     [[nodiscard]] std::vector<std::byte> answer_to(ConstBytes hello) {
         RawSocket raw(server_.endpoint());
         raw.write(hello);
@@ -158,7 +157,7 @@ TEST_F(TlsHandMade, AKeyWithoutDiffieHellmanIsRefused) {
     EXPECT_TRUE(is_server_hello(answer_to(hello)));
     bind_again(hello);
     EXPECT_TRUE(is_server_hello(answer_to(hello))) << "the test computes binders as OpenSSL does";
-    // psk_key_exchange_modes, of one: psk_dhe_ke, which becomes psk_ke.
+    // The extension psk_key_exchange_modes with psk_dhe_ke only, which becomes psk_ke.
     const std::array modes{std::byte{0}, std::byte{45}, std::byte{0}, std::byte{2}, std::byte{1}, std::byte{1}};
     const auto at = std::search(hello.begin(), hello.end(), modes.begin(), modes.end());
     ASSERT_NE(at, hello.end());
@@ -189,7 +188,7 @@ TEST_F(TlsHandMade, AClientOfAnotherProtocolIsDropped) {
     expect_others_served();
 }
 
-// Each update of a key makes the server answer with one, which is not read.
+// Each key update makes the server send one in return, which is not read.
 TEST_F(TlsHandMade, EndlessKeyUpdatesFillNoMemory) {
     log_.allow("does not keep to TLS");
     HandMade client;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys and certificates that change while a transport is open, and keys of sessions that change with what is sent.
+// Keys and certificates that change while a transport is open, and session keys that change with the traffic.
 #include "security/revocations.hpp"
 #include "tls_fixture.hpp"
 
@@ -14,19 +14,19 @@ namespace {
 
 class TlsRenewal : public TlsTest {
   protected:
-    // In place of the file, as an editor does it.
+    // Replaces the file, as an editor does.
     void replace(const std::string& path, const std::string& lines) {
         const std::string next = support::put_key(folder_, "next" + std::to_string(++files_), lines);
         std::filesystem::rename(next, path);
     }
-    // How many sessions have ended for want of a proof that is good.
+    // How many sessions ended because their proof is no longer valid.
     static std::size_t ended(const Process& server) {
         return static_cast<std::size_t>(std::ranges::count_if(server.receiver.events, [](const auto& seen) {
             return seen.event == na::PeerEvent::lost && seen.why == Errc::permission;
         }));
     }
     static std::string line(const std::string& name, const std::string& hex) { return name + ":" + hex; }
-    // Dials anew until the outcome is that one.
+    // Dials again until the outcome is `wanted`.
     [[nodiscard]] testing::AssertionResult becomes(Errc wanted, const na::TlsOptions& tls, const Process& server) {
         Errc last = Errc::ok;
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -63,7 +63,7 @@ TEST_F(TlsRenewal, KeysComeAndGoWithoutANewStart) {
     EXPECT_EQ(sent(early, server.endpoint()), Errc::permission) << "who dials again hears why";
 }
 
-// More of them than are looked at in a round.
+// More sessions than are checked in one round.
 TEST_F(TlsRenewal, SessionsEndWhoseKeyWasTakenAwayAndOthersGoOn) {
     log_.allow("proved a key or certificate that was withdrawn: its session ends");
     const std::string file =
@@ -78,7 +78,7 @@ TEST_F(TlsRenewal, SessionsEndWhoseKeyWasTakenAwayAndOthersGoOn) {
     Process& other = dial_from(bob());
     na::Peer& there = peer(other, server);
     connect(other, there, server);
-    // The same key, written anew, ends nothing; another one by its name does.
+    // Writing the same key again ends nothing; another key under its name does.
     replace(file, line("bob", hex_of_bob) + "\n" + line("alice", hex_of_bob));
     EXPECT_TRUE(until([&] { return ended(server) == count; }));
     (void)send(other, there, 77);
@@ -105,7 +105,7 @@ TEST_F(TlsRenewal, SessionsEndWhoseCertificateWasRevokedAndOthersGoOn) {
     EXPECT_EQ(server.receiver.count(na::PeerEvent::lost), 1u);
 }
 
-// It has begun with a key that is good, and ends with one that is not any more.
+// It begins with a valid key that has become invalid at its end.
 TEST_F(TlsRenewal, AHandshakeIsNotSlowEnoughToKeepAKey) {
     log_.allow("");
     const std::string file = key("alice", hex_of_alice);
@@ -138,7 +138,7 @@ TEST_F(TlsRenewal, AHandshakeIsNotSlowEnoughToKeepAKey) {
     }));
 }
 
-TEST_F(TlsRenewal, WhatCannotBeUsedLeavesWhatWasThere) {
+TEST_F(TlsRenewal, UnusableFilesLeaveTheOldOnesInUse) {
     log_.allow("new keys or certificates cannot be used");
     const std::string file = key("alice", hex_of_alice);
     Process& server = serve({.key_file = file});
@@ -160,13 +160,13 @@ TEST_F(TlsRenewal, ACertificateIsReplacedWithoutANewStart) {
     const na::TlsOptions client = certificate("ca", {"ann", {}, false});
     Process& server = serve(expired);
     EXPECT_TRUE(becomes(Errc::permission, client, server));
-    // One after the other: in between, the key is not that of the certificate.
+    // One after the other: in between, the key does not match the certificate.
     std::filesystem::rename(good.certificate_file, expired.certificate_file);
     std::filesystem::rename(good.private_key_file, expired.private_key_file);
     EXPECT_TRUE(becomes(Errc::ok, client, server));
 }
 
-// The records of one direction that have so many bytes, as they pass on the way.
+// The records of one direction with that many bytes, as seen on the network.
 std::size_t records_of(ConstBytes way, std::size_t bytes) {
     std::size_t found = 0;
     while (way.size() >= 5) {
@@ -202,7 +202,7 @@ TEST_F(TlsRenewal, KeysChangeWithTheBytesThatAreSent) {
     EXPECT_NEAR(static_cast<double>(records_of(way, key_update_record)), count * bytes / 65'536.0, 10.0);
 }
 
-TEST_F(TlsRenewal, AnAbsurdAmountIsNoOption) {
+TEST_F(TlsRenewal, AnAbsurdKeyUpdateIsRefused) {
     for (const char* wrong : {"1", "65535", "99999999999999", "64k", "-1"}) {
         const auto opened = registry().open("tcps://?key_update=" + std::string(wrong), with(alice(), false));
         EXPECT_EQ(opened.code(), Errc::invalid_argument) << wrong;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks: a list of blocks of one size in some memory, in the order in which their bytes are meant: every so many bytes
-// (strided), or named by their numbers (indexed). A plain value; it knows no memory, so one list serves many. On the
-// wire it takes some ten bytes if it is strided, and mostly two or three for each block that does not follow the one
-// before (docs/wire-format-bulk.md, "Lists of blocks").
+// Blocks: a list of blocks of equal size, at regular distances (strided) or given by their numbers (indexed), in the
+// order in which their bytes are moved. A plain value that is not tied to any memory, so one list can be used for many.
+// On the wire a strided list takes about ten bytes, any other mostly two or three for each block that does not follow
+// the one before (docs/wire-format-bulk.md, "Lists of blocks").
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -17,7 +17,7 @@
 
 namespace cinnabar::bulk {
 
-// In one list; more are refused.
+// Per list; larger ones are refused.
 inline constexpr std::uint64_t blocks_max = std::uint64_t{1} << 20;
 
 // Bytes without a gap.
@@ -28,7 +28,7 @@ struct BlockPiece {
 
 class CINNABAR_API Blocks {
   public:
-    // Blocks whose numbers follow each other.
+    // Blocks with consecutive numbers.
     struct Run {
         std::uint32_t first = 0;
         std::uint32_t count = 0;
@@ -36,30 +36,30 @@ class CINNABAR_API Blocks {
     };
 
     Blocks() = default;
-    // `count` blocks, the first at `offset`, each begins `stride` bytes behind the one before. invalid_argument: no
-    // bytes, or they end beyond 2^63 - 1. too_large: over blocks_max.
+    // `count` blocks, the first at `offset`; each begins `stride` bytes after the beginning of the one before.
+    // invalid_argument: no bytes, or they end beyond 2^63 - 1. too_large: over blocks_max.
     [[nodiscard]] static Result<Blocks> strided(std::uint64_t offset, std::uint64_t block_bytes, std::uint64_t stride,
                                                 std::uint64_t count);
-    // One block for each number: block n begins at offset + n * stride. `stride` 0: block_bytes, so that they lie side
-    // by side. The same errors.
+    // One block for each number: block n begins at offset + n * stride. `stride` 0: block_bytes, so that blocks are
+    // adjacent. The same errors.
     [[nodiscard]] static Result<Blocks> indexed(std::uint64_t block_bytes, std::span<const std::uint32_t> numbers,
                                                 std::uint64_t offset = 0, std::uint64_t stride = 0);
 
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
     [[nodiscard]] std::uint64_t block_bytes() const noexcept { return block_bytes_; }
-    [[nodiscard]] std::uint64_t bytes() const noexcept { return count_ * block_bytes_; }  // of all
-    // One beyond the last byte of the block that reaches farthest.
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return count_ * block_bytes_; }  // of all blocks together
+    // The end of the block that reaches farthest.
     [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
-    // Whether a byte belongs to two blocks. Such a list can be read; written to, it would depend on the order.
+    // Whether any byte belongs to two blocks. Such a list can be read; a write would depend on the order.
     [[nodiscard]] bool overlap() const;
-    // The same blocks, so many bytes farther on. invalid_argument: as above.
+    // The same blocks, moved up by so many bytes. invalid_argument: as above.
     [[nodiscard]] Result<Blocks> shifted(std::uint64_t bytes) const;
 
     [[nodiscard]] std::size_t encoded_bytes() const noexcept;
     // Fails the writer if it does not fit.
     void encode(Writer& writer) const noexcept;
-    // Takes all that the reader has. Allocates at most sizeof(Run) for each byte. protocol: malformed, empty, or over
+    // Reads to the end of the reader. Allocates at most sizeof(Run) for each byte. protocol: malformed, empty, or over
     // blocks_max. out_of_memory.
     [[nodiscard]] static Errc decode(Reader& reader, Blocks& out) noexcept;
 
@@ -71,7 +71,7 @@ class CINNABAR_API Blocks {
     [[nodiscard]] std::uint64_t offset_of(std::uint64_t number) const noexcept { return offset_ + number * stride_; }
     [[nodiscard]] bool side_by_side() const noexcept { return stride_ == block_bytes_; }
     void append(std::uint32_t first, std::uint32_t count);
-    // Sets end_ and checks the rest.
+    // Computes end_ and checks all limits.
     [[nodiscard]] Errc seal() noexcept;
 
     std::uint64_t offset_ = 0;
@@ -79,14 +79,14 @@ class CINNABAR_API Blocks {
     std::uint64_t stride_ = 0;
     std::uint64_t count_ = 0;
     std::uint64_t end_ = 0;
-    std::vector<Run> runs_;  // blocks of neighbouring runs do not follow each other
+    std::vector<Run> runs_;  // neighbouring runs are not consecutive
 };
 
-// Walks through the bytes of a list in their order. The list must live as long.
+// Walks through the bytes of a list in order. The list must outlive it.
 class CINNABAR_API BlockWalk {
   public:
     explicit BlockWalk(const Blocks& blocks) noexcept : blocks_(&blocks) {}
-    // The next bytes that lie without a gap, at most so many; false at the end. Blocks side by side are one piece.
+    // The next bytes without a gap, at most bytes_max; false at the end. Adjacent blocks are one piece.
     [[nodiscard]] bool next(std::uint64_t bytes_max, BlockPiece& piece) noexcept;
 
   private:
@@ -96,11 +96,11 @@ class CINNABAR_API BlockWalk {
     std::uint64_t in_block_ = 0;  // bytes done
 };
 
-// Cuts a list into shorter ones, in its order. The list must live as long.
+// Splits a list into shorter ones, in order. The list must outlive it.
 class CINNABAR_API BlockParts {
   public:
     explicit BlockParts(const Blocks& blocks) noexcept : blocks_(&blocks) {}
-    // The next blocks, at most so many; false at the end.
+    // The next blocks, at most count_max; false at the end.
     [[nodiscard]] bool next(std::uint64_t count_max, Blocks& part);
 
   private:

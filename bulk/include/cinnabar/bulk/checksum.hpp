@@ -8,7 +8,7 @@
 
 namespace cinnabar::bulk {
 
-// CRC-32C of the bytes of a region, segment by segment. Any thread. Requires: it is not far.
+// CRC-32C of the bytes of a region, segment by segment. Any thread. Requires: the region is not far.
 [[nodiscard]] CINNABAR_API std::uint32_t checksum_of(const Region& region) noexcept;
 
 }  // namespace cinnabar::bulk

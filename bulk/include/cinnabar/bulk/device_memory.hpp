@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of devices as far memory: `Region::of_far(device_memory(MemoryKind::cuda, address, bytes), access)`. It is
-// copied through pinned buffers on streams of its own, several chunks at once, and never on the streams of the program:
-// synchronize what has written it before it is lent, pushed from or pulled into, and read it after the transfer or call
-// has ended.
+// Device memory as far memory: `Region::of_far(device_memory(MemoryKind::cuda, address, bytes), access)`. It is copied
+// through pinned buffers, several chunks at once, on streams of the library, never on those of the program. So
+// synchronize the stream that wrote the memory before you lend, push or pull it, and read it only after the transfer or
+// call has ended.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -12,10 +12,10 @@
 
 namespace cinnabar::bulk {
 
-// The `bytes` at `address`, of the caller's allocation, which must live, with its context, until the last region of it
-// is gone. The driver is loaded at the first call. unsupported: no kind of device, or no driver for it here.
-// invalid_argument: not memory of a device, or not so much of it. io: the driver refuses; its own name of the error is
-// in the subject. overloaded: the system has no threads.
+// The `bytes` at `address` within an allocation of the caller, which must live, with its context, as long as any region
+// of it. The first call loads the driver. unsupported: unknown kind of device, or no driver for it. invalid_argument:
+// not device memory, or the allocation is smaller. io: the driver failed; the subject has the driver's name of the
+// error. overloaded: the system can start no threads.
 [[nodiscard]] CINNABAR_API Result<std::shared_ptr<FarMemory>> device_memory(MemoryKind kind, void* address,
                                                                             std::uint64_t bytes);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FarLender: lends far memory, which no transport can lend. To a Lend it is one more transport, without ports; what it
-// writes into a descriptor is a key, and who has that asks the owner, by calls, to move the bytes (owner_moves.hpp).
-// The owner looks the key up here for each chunk. A lease that is taken back stops the transfers that run on it, and is
-// fenced when the last of them has ended. Any thread.
+// FarLender: lends far memory, which no transport can lend. For a Lend it is one more transport, without ports. It
+// writes a key into the descriptor; whoever has the key asks the owner, by calls, to move the bytes (owner_moves.hpp).
+// The owner looks the key up here for each chunk. Taking a lease back stops the transfers that use it; it is fenced
+// when the last of them has ended. Any thread.
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>
@@ -15,7 +15,7 @@
 
 namespace cinnabar::bulk {
 
-// In place of a transport's scheme, in descriptors.
+// Stands for the scheme of a transport in descriptors.
 inline constexpr std::string_view far_scheme = "far";
 inline constexpr std::size_t far_key_bytes = 8;
 inline constexpr std::size_t far_leases_max = 65'536;
@@ -26,16 +26,17 @@ class CINNABAR_API FarLender final : public na::Transport {
     // Requires: nothing is lent.
     ~FarLender() override;
 
-    // Memory in use for one chunk, from begin() to end().
+    // One chunk's use of the memory, from begin() to end().
     struct Use {
         Region memory;
-        // Asks for an early end, because the lease is taken back; at most once. Called with a lock held: it must
-        // neither block nor call back.
+        // Asks the use to end early, because the lease is taken back; at most once. Called with a lock held: it must
+        // neither block nor call this object.
         void (*stop)(Use& use) noexcept = nullptr;
         std::uint64_t key = 0;
         ListLink<Use> link;
     };
-    // `key` is what describe() wrote. permission: no such lease, taken back, or lent for less; too_large: beyond it.
+    // `key` comes from describe(). permission: no such lease, taken back, or lent with less access; too_large: outside
+    // of the lease.
     [[nodiscard]] Errc begin(std::uint64_t key, std::uint64_t offset, std::uint64_t bytes, na::Access access,
                              Use& use) noexcept;
     void end(Use& use) noexcept;
@@ -52,7 +53,7 @@ class CINNABAR_API FarLender final : public na::Transport {
     }
     [[nodiscard]] Result<std::unique_ptr<na::Memory>> register_memory(std::span<const na::Segment> segments,
                                                                       na::Access access) override;
-    // lease.registration points to the region that is lent, for this call.
+    // lease.registration must point to the region that is lent, for the duration of this call.
     [[nodiscard]] Errc grant(na::Lease& lease) noexcept override;
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
     void describe(const na::Lease& lease, Writer& writer) const noexcept override { writer.u64(lease.key); }
@@ -62,7 +63,7 @@ class CINNABAR_API FarLender final : public na::Transport {
     struct Entry {
         Region window;
         na::Access access = na::Access::read;
-        na::Lease* revoked = nullptr;  // whose fence waits for the uses
+        na::Lease* revoked = nullptr;  // its fence waits for the uses
         IntrusiveList<Use, &Use::link> uses;
     };
     na::Caps caps_;

@@ -47,31 +47,31 @@ class CINNABAR_API Region {
     [[nodiscard]] static Result<Region> allocate(std::size_t bytes, na::Access access,
                                                  const std::shared_ptr<na::Transport>& preferred = nullptr);
 
-    // Far memory (far_memory.hpp): bytes that the processor does not address. They are moved like others, by way of
-    // staging buffers; such a region cannot be shared by tokens nor viewed.
+    // Far memory (far_memory.hpp): bytes that the processor does not address. They are moved through staging buffers;
+    // such a region cannot be shared by tokens or viewed.
     //
-    // The bytes [offset, offset + bytes) of a file. The region has a descriptor of its own to it, so `fd` may be
-    // closed. Peers read what the file has at that moment; a read behind its end ends the transfer with `stale`, a
-    // failure of the disk with `io` or `no_space`. Written bytes are in the file, not yet on the disk, when the
-    // transfer has ended. Nothing locks the file. invalid_argument: 0 bytes, no regular file or block device, opened
-    // with O_APPEND or O_DIRECT, or read-only access to more than it has. permission: `fd` is not open for that access.
-    // overloaded: no descriptor or thread is left.
+    // The bytes [offset, offset + bytes) of a file. The region duplicates the descriptor, so `fd` may be closed. Peers
+    // read the present contents of the file; reading beyond its end ends the transfer with `stale`, a failing disk with
+    // `io` or `no_space`. When a transfer has ended, written bytes are in the file, but not necessarily on the disk.
+    // The file is not locked. invalid_argument: 0 bytes, not a regular file or block device, opened with O_APPEND or
+    // O_DIRECT, or read-only access beyond its end. permission: `fd` is not open for that access. overloaded: no
+    // descriptor or thread is left.
     [[nodiscard]] static Result<Region> of_file(int fd, std::uint64_t offset, std::uint64_t bytes, na::Access access);
-    // All of it. invalid_argument: null, or 0 bytes.
+    // All of the memory. invalid_argument: null, or 0 bytes.
     [[nodiscard]] static Result<Region> of_far(std::shared_ptr<FarMemory> memory, na::Access access);
-    // Regions one behind the other as one, of which at least one is far; what is host memory among them is staged as
-    // well. Holds its parts. invalid_argument: none, an empty one, or none is far (then expose the segments).
+    // Several regions, one after the other, as one; at least one of them is far. Host memory among them is staged too.
+    // Keeps the parts alive. invalid_argument: no part, an empty one, or none is far (then expose the segments).
     // permission: a part has less access.
     [[nodiscard]] static Result<Region> join(std::span<const Region> parts, na::Access access);
 
     // A handle to the bytes [offset, offset + bytes) of this one. Requires: they lie inside.
     [[nodiscard]] Region slice(std::uint64_t offset, std::uint64_t bytes) const;
-    // A handle to all of the region that this is a slice of.
+    // The whole region, if this is a slice of it.
     [[nodiscard]] Region whole() const noexcept;
-    // A region of these blocks of this one, in the order of the list, which can be lent and moved like any other. It
-    // keeps this one alive, and is registered by itself. invalid_argument: they do not lie inside, or overlap although
-    // `access` allows to write. permission: more access than this one has. too_large: more than descriptor_segments_max
-    // pieces that do not lie side by side. unsupported: it is a file, or the memory of a device.
+    // A region of these blocks of this one, in the order of the list, which can be lent and moved like any other. Keeps
+    // this one alive, and is registered separately. invalid_argument: they do not lie inside, or overlap although
+    // `access` includes writing. permission: `access` exceeds that of this one. too_large: more than
+    // descriptor_segments_max pieces that are not adjacent. unsupported: this is a file or device memory.
     [[nodiscard]] Result<Region> select(const Blocks& blocks, na::Access access) const;
 
     [[nodiscard]] bool empty() const noexcept { return body_ == nullptr; }
@@ -79,31 +79,31 @@ class CINNABAR_API Region {
     [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }  // of this slice in the region
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] na::Access access() const noexcept;
-    // Whether the whole region has far memory.
+    // Whether the whole region contains far memory.
     [[nodiscard]] bool is_far() const noexcept;
     // True while a peer may still access some of these bytes, though the call that lent them has ended: the peer did
     // not let go, and the transport could not take the memory from it. It ends when the connection to that peer does,
     // and the access of a third party to whom the peer handed the memory on. Until then neither read, write, lend nor
     // free the memory.
     [[nodiscard]] bool quarantined() const noexcept;
-    // Of the whole region. Where one is far, its address is null and far_segments() has as many entries; else none.
+    // The segments of the whole region. If one is far, its address is null, and far_segments() has as many entries;
+    // otherwise none.
     [[nodiscard]] std::span<const na::Segment> segments() const noexcept;
     [[nodiscard]] std::span<const FarSegment> far_segments() const noexcept;
     [[nodiscard]] std::span<const std::uint64_t> segment_ends() const noexcept;  // cumulative sums of their sizes
-    // The bytes as one span; empty if they are in more than one segment, or the region is far.
+    // The bytes as one span; empty if they are in several segments, or the region is far.
     [[nodiscard]] Bytes contiguous() const noexcept;
-    // Copy between this slice and plain memory, across segments. Requires: inside the slice, which is not far; for
-    // copy_in: the region's memory is writable.
+    // Copy between this slice and plain memory, across segments. Requires: the range is inside the slice, which is not
+    // far; for copy_in: the region's memory is writable.
     void copy_out(std::uint64_t offset, Bytes to) const noexcept;
     void copy_in(std::uint64_t offset, ConstBytes from) const noexcept;
-    // The same of any region; may block, so not on a thread that drives a context. What came before a failure is
-    // copied.
+    // The same for any region; may block, so not on a thread that drives a context. Bytes before a failure are copied.
     [[nodiscard]] FarEnd load(std::uint64_t offset, Bytes to) const noexcept;
     [[nodiscard]] FarEnd store(std::uint64_t offset, ConstBytes from) const noexcept;
 
     // The registration with a transport. The first call makes it (takes a lock and may make a system call); later calls
     // take no lock. The region keeps the transport alive. Errors: Transport::register_memory; unsupported: the region
-    // is far, and only a lender of far memory (far_lender.hpp) takes it.
+    // is far, and the transport is not the lender of far memory (far_lender.hpp).
     [[nodiscard]] Result<na::Memory*> memory_on(const std::shared_ptr<na::Transport>& transport) const;
 
   private:

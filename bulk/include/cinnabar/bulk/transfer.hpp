@@ -33,7 +33,8 @@ struct MoverOptions {
     // If the transport allows few local segments per operation, smaller segments are copied through a staging buffer.
     std::uint64_t staging_segment_bytes = 1024;
     // A transfer ends with `timed_out` if it has chunks in flight and none completes for this long, or up to a quarter
-    // longer; told by looks (silence.hpp), so that a process that was held up itself ends none. 0: never.
+    // longer. It is checked periodically (silence.hpp), so a process that was held up itself does not end transfers. 0:
+    // never.
     Microseconds stall_max{30'000'000};
 };
 inline constexpr std::uint32_t transfer_window_max = 16;
@@ -45,9 +46,9 @@ struct TransferArgs {
     // Must live until the completion, with the bytes that it points into.
     const RemoteRegion* remote = nullptr;
     std::uint64_t remote_offset = 0;
-    // Unless null: the blocks of the remote memory to move, in their order, in place of a range at remote_offset. Each
-    // piece of them without a gap is an operation of its own at least. Must live until the completion. A push needs
-    // blocks that do not overlap.
+    // If not null: the blocks of the remote memory to move, in order, instead of a range at remote_offset. Each piece
+    // without a gap takes at least one operation. Must live until the completion. A push needs blocks that do not
+    // overlap.
     const Blocks* remote_blocks = nullptr;
     Region local;             // the transfer keeps a handle; a pull needs Access::write
     std::uint64_t bytes = 0;  // from the start of `local`; at most local.bytes()
@@ -62,7 +63,7 @@ struct TransferArgs {
     // until the completion.
     na::Peer* connected = nullptr;
     TimeUs deadline = time_never;  // on the clock of the context
-    // In place of MoverOptions::stall_max; 0: never.
+    // Overrides MoverOptions::stall_max; 0: never.
     std::optional<Microseconds> stall_max;
     // For a push of at least one byte: the peer is notified with this value, once, when all bytes have been written
     // (Caps::put_notify). Not sent if the transfer fails.
@@ -80,9 +81,9 @@ class CINNABAR_API Transfer : public PoolSlot {
 
     // Valid after the completion.
     [[nodiscard]] Errc result() const noexcept { return result_; }
-    // Valid after the completion: it timed out since nothing moved for stall_max, not by its deadline.
+    // Valid after the completion: whether it timed out because nothing moved for stall_max, and not by its deadline.
     [[nodiscard]] bool stalled() const noexcept { return stalled_; }
-    // The system's own code, where a copy from or to far memory has failed by it; otherwise 0.
+    // The errno of a failed copy from or to far memory; otherwise 0.
     [[nodiscard]] int os_errno() const noexcept { return os_errno_; }
     // The bytes moved so far; grows chunk by chunk. Any thread.
     [[nodiscard]] std::uint64_t bytes_done() const noexcept { return bytes_done_.load(std::memory_order_relaxed); }
@@ -119,8 +120,8 @@ class CINNABAR_API Mover {
     // invalid_argument (a range outside the memory), permission (the descriptor or the local region does not allow it),
     // overloaded (transfers_max), closed (after close). Later errors are the result of the transfer: unsupported (the
     // transport cannot notify), unreachable (also: the memory was lent on no transport that reaches the peer), refused,
-    // peer_lost, timed_out (the deadline, or stall_max), permission, too_large, canceled; of far memory: io, no_space,
-    // stale (a file that has become shorter). The result is `ok` if and only if all bytes were moved. `progress` may be
+    // peer_lost, timed_out (the deadline, or stall_max), permission, too_large, canceled; for far memory: io, no_space,
+    // stale (the file has become shorter). The result is `ok` if and only if all bytes were moved. `progress` may be
     // null.
     [[nodiscard]] Transfer* start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
                                   TransferProgress progress, Errc& why) noexcept;
@@ -140,7 +141,8 @@ class CINNABAR_API Mover {
     // still have chunks in flight are then ended by the context.
     void close() noexcept;
 
-    // Before the first transfer: who asks owners to move what only they can (owner_moves.hpp). Lives as long as this.
+    // Sets what asks owners to move memory that only they can (owner_moves.hpp). Call before the first transfer.
+    // `moves` must outlive this object.
     void set_owner_moves(OwnerMoves& moves) noexcept;
 
     // The number of transfers that are not released.

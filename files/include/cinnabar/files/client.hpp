@@ -30,9 +30,10 @@ namespace cinnabar::files {
 
 struct Moved {
     std::uint64_t bytes = 0;
-    // Of those, were there from an interrupted attempt or in the older version that was replaced, and were not sent.
+    // Those of `bytes` that were there from an interrupted attempt, or in the older version that was replaced, and were
+    // not sent.
     std::uint64_t had_bytes = 0;
-    std::uint64_t sent_bytes = 0;           // of those, from one side to the other; neither those, nor holes
+    std::uint64_t sent_bytes = 0;           // those of `bytes` that were sent: neither had_bytes nor holes
     std::optional<std::uint64_t> checksum;  // XXH3, if one was computed
 };
 
@@ -53,8 +54,8 @@ struct SaveMode {
     // An earlier attempt may have ended well without its answer: a file of that name and content is what is wanted.
     bool again = false;
     Sync sync = Sync::batch;
-    // All of a file is sent. Otherwise, of a larger one that replaces another and is checked, only the blocks are that
-    // the other one has not; both sides read and hash all of it.
+    // Send the whole file. Otherwise, if a larger file replaces another and is checked, only the blocks that the other
+    // one lacks are sent; both sides read and hash all of it.
     bool whole = false;
 };
 
@@ -63,7 +64,7 @@ struct FetchMode {
     std::string_view as{};  // its name below the folder; empty: the last component of its name
     bool exact = false;     // as above
     ExtendedKinds extended{};
-    bool whole = false;  // as above; the older version is that in the folder
+    bool whole = false;  // as above; the older version is the file in the folder
 };
 // g++ 12 destroys twice what owns memory and is made inside of an awaited expression (decision 37).
 static_assert(std::is_trivially_destructible_v<SaveMode> && std::is_trivially_destructible_v<FetchMode>);
@@ -82,9 +83,9 @@ inline constexpr std::uint64_t small_file_bytes_max = 128u << 10;  // of each; l
 // Called with the number of bytes that the server (or, in a fetch, the own disk) has taken, on the session's executor.
 using BytesMoved = std::function<void(std::uint64_t bytes)>;
 
-// What becomes of a session with a server that wants no key. Whoever listens at the address gets and gives the files:
-// on the loopback that may be any user of the host. proven: the transport has had the server prove who it is
-// (na::Caps::proves_peers), so a key that is there is not needed.
+// What to do if a server wants no key. Whoever listens at the address then receives and supplies the files; on the
+// loopback that may be any user of the host. proven: the transport made the server prove its identity
+// (na::Caps::proves_peers), so no key is needed.
 enum class Keyless : std::uint8_t { accepted, refused, proven };
 
 class ClientSession;
@@ -99,8 +100,8 @@ class CINNABAR_API Client {
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
-    // Moves no more than so many bytes a second, of all its files together; 0, as in the beginning: as fast as it goes.
-    // It is kept over some windows (1 MiB each, by default of a server), not within one.
+    // Limits the bytes per second, over all files together; 0, the default: no limit. The rate holds on average over
+    // several windows (1 MiB each by default), not within one.
     void limit_rate(std::uint64_t bytes_per_second) noexcept;
 
     // Logs in and holds the session. permission: a key is missing, wrong, or the server could not prove it; or nobody
@@ -138,8 +139,8 @@ class CINNABAR_API Client {
     // All that a folder of the server has. protocol: what the server tells cannot be, or has no end.
     [[nodiscard]] hl::Task<Result<Listing>> list(const std::string& name, ExtendedKinds extended = {});
 
-    // Whether the server's file has the content of `source`, by size and checksum; both sides read all of it. Those of
-    // fetch() and of SourceFile.
+    // Whether the server's file has the content of `source`, by size and checksum; both sides read all of it. Errors:
+    // those of fetch() and of SourceFile.
     [[nodiscard]] hl::Task<Result<bool>> has_content(OpenSource source, const std::string& name);
     // Has the server read a file again, and tells what that and what was saved have as checksums. Those of fetch().
     [[nodiscard]] hl::Task<Result<Verified>> verify(const std::string& name);

@@ -10,7 +10,7 @@
 
 namespace cinnabar::files {
 
-// The hint of an error of the server's: its subject is what the server says, and no name.
+// The hint of an error that the server reported: its subject is the server's text, not a name.
 inline constexpr std::string_view server_says = "the server says";
 
 // `doing` is static storage and tells what failed when the errno itself has no better words; `name` is any bytes.

@@ -40,8 +40,8 @@ class CINNABAR_API NewFile {
     // It will be of that size, and zeros are not written but left out as holes. Before the first write. no_space: the
     // file system has no such sizes.
     [[nodiscard]] Result<void> set_sparse(std::uint64_t bytes);
-    // Has the file system keep room for so many bytes from the beginning, where it can and that is worth a call: not in
-    // memory (tmpfs), and not of files below reserved_bytes_min. Before the first write. no_space.
+    // Reserves room on the disk for so many bytes, if the file system can and it is worth a system call: not in memory
+    // (tmpfs), and not for files below reserved_bytes_min. Call before the first write. no_space.
     static constexpr std::uint64_t reserved_bytes_min = 1u << 20;
     [[nodiscard]] Result<void> reserve(std::uint64_t bytes);
     // commit() gives it these, in place of the mode less the umask; its errors are then also those of give_attributes.
@@ -117,7 +117,7 @@ class CINNABAR_API NewFile {
     std::optional<Attributes> attributes_;
     std::optional<std::uint64_t> checksum_;
     bool sparse_ = false;
-    bool reserved_ = false;             // there is room for all of it, whatever others write
+    bool reserved_ = false;             // all of it has room, whatever others write
     std::uint64_t bytes_ = 0;           // of a sparse or resumable file
     std::shared_ptr<Journal> journal_;  // null: not resumable
     std::chrono::milliseconds journal_interval_{};

@@ -34,13 +34,13 @@ struct ServerOptions {
     std::size_t session_files_max = 256;  // under way at once
     std::uint64_t session_bytes_max = std::numeric_limits<std::uint64_t>::max();  // of the files that are being saved
     std::uint32_t files_max = 4096;                                               // of all sessions
-    // Who may do what; null: whoever is served may do everything. Asked before ServerHooks::may_access.
+    // Who may do what; null: every client that is served may do everything. Checked before ServerHooks::may_access.
     std::shared_ptr<const AccessPolicy> policy = {};
-    // Of one client, however often it connects: who it has proven to be (tcps), a user where the kernel tells it (shm),
-    // and a host elsewhere. A quota of the policy counts in their place.
+    // Limits for one client, however often it connects. A client is its proven identity (tcps), otherwise the user that
+    // the kernel reports (shm), otherwise its host. A quota of the policy replaces them.
     std::uint64_t client_bytes_max = std::numeric_limits<std::uint64_t>::max();  // saved while the server runs
     std::uint64_t client_files_max = std::numeric_limits<std::uint64_t>::max();  // the same; links and folders count
-    std::uint64_t client_bytes_per_second = 0;                                   // of both directions; 0: any number
+    std::uint64_t client_bytes_per_second = 0;        // both directions together; 0: no limit
     unsigned gap_seconds_max = 30;                    // how long windows wait for one before them
     std::chrono::milliseconds journal_interval{200};  // Resumable::interval
 };
@@ -69,7 +69,7 @@ struct AccessRequest {
         remove,          // a file, a link or an empty folder
         list_remains,    // of interrupted saves, of whatever name; the name is empty
         remove_remains,  // those of one name; all of them for the empty one
-        follow,          // `target` is another server's address: this one connects to it, for the content of a file
+        follow,          // `target` is another server's address; this server connects to it for a file's content
     };
     Kind kind = Kind::save;
     std::string_view name;    // any bytes, and not looked at yet: it may be malformed
@@ -117,9 +117,9 @@ class CINNABAR_API Server {
     // The node must have one loop and a progress thread, or be driven. exists: it serves a save service already.
     [[nodiscard]] Result<void> serve_on(const hl::NodeRef& node);
 
-    // In place of ServerOptions::policy, at once: what is asked for from now on goes by these rules; null: everything
-    // is allowed. What is under way goes on. A client's quota is that of these rules from its next session on, and
-    // counts what it has saved since it had one. Any thread.
+    // Replaces ServerOptions::policy at once, for all requests from now on; null: everything is allowed. Files in
+    // progress continue. A client gets the quota of the new rules from its next session on; it counts what the client
+    // has saved since it first had a quota. Any thread.
     void replace_policy(std::shared_ptr<const AccessPolicy> policy);
 
     // Takes no new file from now on and waits for those under way; false when some were left after `span`. Any thread

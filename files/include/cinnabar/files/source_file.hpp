@@ -41,7 +41,7 @@ class CINNABAR_API SourceFile {
     // Fills all of `to` from `offset`. bad_checksum: the file ends before. io and others: file_error.
     // Threads: any, also at once.
     [[nodiscard]] Result<void> read(std::uint64_t offset, Bytes to) const;
-    // The same, as far as there is something: how much was read; 0 after an error. Threads: as read().
+    // Like read(), but stops at the end of the file. Returns how much was read; 0 after an error. Threads: as read().
     [[nodiscard]] std::size_t read_some(std::uint64_t offset, Bytes to) const noexcept;
     // bad_checksum: size, time of modification or of change (which no program can set back) are not those of the
     // opening; or the file has more bytes than its size says, as those of /proc do.

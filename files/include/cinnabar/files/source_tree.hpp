@@ -28,7 +28,7 @@ struct Scan {
         Error error;
     };
     std::vector<Problem> problems;  // what cannot be moved, and why
-    std::uint64_t filtered = 0;     // what the filter leaves out; a folder is one, whatever is in it
+    std::uint64_t filtered = 0;     // what the filter leaves out; a folder counts once, with all in it
 };
 
 class CINNABAR_API SourceTree {

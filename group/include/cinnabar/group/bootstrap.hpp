@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How processes that are started together find each other: by a folder that all of them can write, by a host name with
-// many addresses, by a roster or by seeds; and how `cinnabar launch` tells them.
+// many addresses, by a roster, or by seeds. Also how `cinnabar launch` tells them.
 //
 //     Group group = (co_await bootstrap(node, Source::from_environment().value())).value();
 //
-// Files and names are read on a thread of the library, never on a loop; a file system or name server that hangs costs
-// its thread, and the call ends in time. Who can write the folder, or answers for the name, chooses the members.
+// The library reads files and resolves names on a thread of its own, never on a loop. If a file system or a name server
+// hangs, that thread hangs with it, but the call still ends in time. Whoever can write the folder, or answers for the
+// name, chooses the members.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -27,24 +28,24 @@ struct Source {
     //   roster:PATH       as read_roster(); the rank is `rank`, or that of the line at which the node listens
     //   URI [URI...]      seeds, with spaces between them
     std::string text;
-    Rank rank = no_rank;  // of dns and seeds: the process of rank 0 creates the group, the others join it
-    Rank size = 0;        // of folder
-    // Of folder: names one life of the group. Files that another one left there do not count.
+    Rank rank = no_rank;  // dns and seeds: the process of rank 0 creates the group, the others join it
+    Rank size = 0;        // folder only
+    // folder: names one run of the group. Files that another run left there are ignored.
     std::string run;
 
-    // What `cinnabar launch` sets: CINNABAR_GROUP_SOURCE, _RANK, _SIZE, _RUN. not_found: there is no such variable;
+    // What `cinnabar launch` sets: CINNABAR_GROUP_SOURCE, _RANK, _SIZE, _RUN. not_found: the variables are not set;
     // invalid_argument: one of them is malformed.
     [[nodiscard]] CINNABAR_API static Result<Source> from_environment();
 };
 
-// Becomes a member. Ends when the group is begun, for GroupOptions::join_time at most; wait_for_members() waits for the
-// others. invalid_argument: the source is malformed; timed_out: not all have come to the folder; io; else as
-// Group::create, join and start.
+// Makes this process a member. Returns when its part of the group has started, after GroupOptions::join_time at most;
+// wait_for_members() waits for the others. invalid_argument: the source is malformed; timed_out: some members did not
+// come to the folder; io; otherwise the errors of Group::create, join and start.
 [[nodiscard]] CINNABAR_API hl::Task<Result<Group>> bootstrap(hl::NodeRef node, Source source,
                                                              GroupOptions options = {});
 
-// The addresses, each with the scheme and port of `uri`, that its host has; at most 256. bad_address: it cannot be
-// parsed, or has none. timed_out, canceled: of the task.
+// Resolves the host in `uri`. Returns at most 256 addresses, each with the scheme and port of `uri`. bad_address: the
+// URI cannot be parsed, or the host has no address. timed_out, canceled: of the task.
 [[nodiscard]] CINNABAR_API hl::Task<Result<std::vector<std::string>>> addresses_of_name(hl::NodeRef node,
                                                                                         std::string uri);
 

@@ -9,16 +9,19 @@
 
 namespace cinnabar::group {
 
-// Must stay trivially destructible, as CollectiveOptions.
+// Must stay trivially destructible, like CollectiveOptions.
 struct BulkOptions {
-    // Whom it is for, and for how long. `tree` automatic: of a broadcast, by its bytes, which of a chain, a binary and
-    // a binomial tree takes the least time; `fanout` counts where `tree` is k_ary or k_nomial. Others need no tree.
+    // Which members, and for how long. For a broadcast, Tree::automatic takes the chain, the binary tree or the
+    // binomial tree, whichever needs the least time for that many bytes; `fanout` applies to k_ary and k_nomial. The
+    // other bulk calls use no tree.
     CollectiveOptions call = {};
-    std::uint32_t chunk_bytes = std::uint32_t{1} << 20;  // 4 KiB to 16 MiB; what moves on as soon as it has come
-    unsigned chunks_in_flight = 4;                       // from one process to another, 1 to 16
-    // Of scatter_bulk, gather_bulk and all_to_all: how many members move bytes from or to this process at a time.
+    // 4 KiB to 16 MiB; a member passes a chunk on as soon as it has arrived
+    std::uint32_t chunk_bytes = std::uint32_t{1} << 20;
+    unsigned chunks_in_flight = 4;  // between two processes, 1 to 16
+    // scatter_bulk, gather_bulk, all_to_all: how many members exchange bytes with this process at a time.
     unsigned members_in_flight = 8;
-    // CRC-32C of each chunk, from process to process; what is found to be damaged is moved again, twice.
+    // CRC-32C of each chunk, checked by each process that receives it. A damaged chunk is requested again, at most
+    // twice.
     bool checksum = false;
 };
 static_assert(std::is_trivially_destructible_v<BulkOptions>);

@@ -20,34 +20,35 @@ namespace cinnabar::group {
 
 // How a call spreads. A member calls those below it, which call those below them; answers come back the same way.
 enum class Tree : std::uint8_t {
-    automatic,  // flat up to 8 members, else k-nomial: of 4, or of 2 where the arguments are larger than 64 KiB
-    flat,       // one calls all
-    k_ary,      // each has the same number below it
-    k_nomial,   // those that begin earlier have more below them
-    chain,      // each calls one
+    automatic,  // flat up to 8 members, else k-nomial: 4, or 2 if the arguments are larger than 64 KiB
+    flat,       // the caller calls all members itself
+    k_ary,      // each member calls the same number of others
+    k_nomial,   // members that are called early call more others than those called late
+    chain,      // each member calls one other
 };
 
-// Must stay trivially destructible, as hl::CallOptions. The spans and the token are copied by the call.
+// Must stay trivially destructible, like hl::CallOptions. The call copies the spans and the token.
 struct CollectiveOptions {
-    // For all of it, down to the last member and back. Unset: that of the enclosing task, or hl::default_deadline.
+    // For the whole call, down to the last member and back. Unset: the deadline of the enclosing task, or
+    // hl::default_deadline.
     std::optional<Microseconds> deadline = {};
     const std::stop_token* stop = nullptr;
     std::span<const Rank> only = {};    // empty: all members
-    std::span<const Rank> except = {};  // without these; this process is a member like others
+    std::span<const Rank> except = {};  // all but these; this process counts as a member like any other
     Tree tree = Tree::automatic;
-    unsigned fanout = 0;  // of k_ary and k_nomial, 2 to 64; 0: 4
+    unsigned fanout = 0;  // k_ary and k_nomial, 2 to 64; 0: 4
 };
 static_assert(std::is_trivially_destructible_v<CollectiveOptions>);
 
-// Why a member did not take part. Its handler may have run, unless the code says that it did not.
+// Why a member did not take part. Its handler may have run unless the code says that it did not.
 struct Failure {
     Rank rank = no_rank;
     Errc code = Errc::ok;
-    std::uint32_t app_code = 0;  // as in Error, with the text
+    std::uint32_t app_code = 0;  // as in Error, like the text
     std::string text;
 };
 
-// Each member that was asked is either counted or has a failure.
+// Each member that was asked is either counted or listed as a failure.
 struct Reached {
     std::size_t count = 0;
     std::vector<Failure> failures;
@@ -63,13 +64,14 @@ struct Gathered {
 
 template <typename Out>
 struct Reduced {
-    std::optional<Out> value;  // none if no member gave one
-    std::size_t count = 0;     // how many are in it, each once
+    std::optional<Out> value;  // empty if no member gave one
+    std::size_t count = 0;     // how many answers are combined in it
     std::vector<Failure> failures;
     [[nodiscard]] bool all() const noexcept { return failures.empty(); }
 };
 
-// Combiners: f(into, more). They must be associative and commutative, since answers are combined as they come.
+// Combiners: f(into, more). They must be associative and commutative, since answers are combined in the order of
+// arrival.
 struct Plus {
     template <typename T>
     void operator()(T& into, const T& more) const {

@@ -20,11 +20,11 @@ namespace cinnabar::group {
 
 class Core;
 
-// Who calls, for handlers that want to know.
+// The caller, for handlers that want to know.
 struct CallInfo {
     Rank self = no_rank;  // the rank under which this process is called
     std::uint64_t origin = 0;
-    std::uint64_t number = 0;  // with `origin` it names the call, the same at all members
+    std::uint64_t number = 0;  // with `origin` it identifies the call; the same at all members
 };
 
 namespace detail {
@@ -45,7 +45,7 @@ struct ServedRpc {
     std::string_view name;
     rpc::RpcId id = 0;
     std::uint16_t shape = 0;
-    // One of the two, by whether its calls move memory. The arguments outlive the task.
+    // Exactly one of the two is set, depending on whether the call moves memory. The arguments outlive the task.
     std::function<hl::Task<LocalOutcome>(const CallInfo& info, const Encoded& input)> run;
     std::function<hl::Task<LocalOutcome>(const CallInfo& info, const Encoded& input, Portion portion)> run_bulk;
     Combine combine;  // may be empty
@@ -53,7 +53,7 @@ struct ServedRpc {
 
 enum class Mode : std::uint8_t { count, gather, reduce };
 
-// Bytes of one member, or for it.
+// The bytes for one member, or from one.
 struct Part {
     Rank rank = no_rank;
     Encoded bytes;
@@ -64,17 +64,17 @@ struct CollectiveCall {
     std::uint16_t shape = 0;
     Mode mode = Mode::count;
     Encoded input;
-    std::vector<Part> inputs;  // of a scatter, in place of `input`
-    Combine combine;           // of this side
+    std::vector<Part> inputs;  // for a scatter, instead of `input`
+    Combine combine;           // used on this side
     std::vector<Rank> only;
     std::vector<Rank> except;
-    bool everybody = true;  // `only` does not count
+    bool everybody = true;  // all members: `only` is not used
     Tree tree = Tree::automatic;
     unsigned fanout = 0;
     Microseconds deadline{0};
     std::stop_token stop;
-    Errc failed = Errc::ok;                 // the arguments could not be encoded
-    std::shared_ptr<PortionState> portion;  // what it moves; null: nothing
+    Errc failed = Errc::ok;                 // set if the arguments could not be encoded
+    std::shared_ptr<PortionState> portion;  // the memory that the call moves; null: none
 };
 
 struct Collected {
@@ -85,18 +85,18 @@ struct Collected {
 };
 
 [[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall call);
-// What came of all of them together. Each is for one member. Few, or much, are called straight from here, all at the
-// same time; many and little down a tree.
+// The answers of all members, where each gets an argument of its own. If the members are few, or the arguments large,
+// the caller calls all of them itself at once; otherwise the call goes down a tree.
 [[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> collect_each(std::shared_ptr<Core> core,
                                                                     std::vector<CollectiveCall> calls);
-// All members make this call under one name, and each gets the combination of all values.
+// All members make this call under the same name, and each gets the combination of all values.
 [[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> all_reduce(std::shared_ptr<Core> core, std::string name,
                                                                   Encoded value, CollectiveCall call);
 
-// One tree, down which the region moves.
+// Moves the region down one tree.
 [[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> broadcast_bulk(std::shared_ptr<Core> core, CollectiveCall call,
                                                                       bulk::Region region, BulkOptions options);
-// A region for each rank: to the members, or from them.
+// Moves one region for each rank, to the members or from them.
 [[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> move_each(std::shared_ptr<Core> core, CollectiveCall call,
                                                                  std::map<Rank, bulk::Region> regions,
                                                                  BulkOptions options, bool to_members);

@@ -4,7 +4,7 @@
 //     Events events = group.events();
 //     while (auto event = co_await events.next()) { ... }
 //
-// Used by one task at a time; may outlive its Group, and then ends with `closed`.
+// One task at a time may use it. It may outlive its Group; next() then returns `closed`.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -21,8 +21,8 @@ class EventQueue;
 class CINNABAR_API Events {
   public:
     explicit Events(std::shared_ptr<EventQueue> queue) noexcept : queue_(std::move(queue)) {}
-    // Waits for the next event since this stream was made. closed: the group is, here. timed_out, canceled: of the
-    // task.
+    // Waits for the next event. The first one is the first that happens after the stream was made. closed: this
+    // process's group is closed. timed_out, canceled: of the task.
     [[nodiscard]] hl::Task<Result<Event>> next();
 
   private:

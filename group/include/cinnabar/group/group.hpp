@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Group: processes that know of each other, by rank, and notice when one of them dies; and calls of many of them.
+// Group: processes that know each other by rank, notice when one of them dies, and can all be called at once.
 //
 //     Group group = (co_await Group::join(node, "tcp://10.0.0.1:4000", options)).value();
 //     group.serve(store, [](const Item& item) { ... });
 //     Reached reached = (co_await group.broadcast(store, item)).value();
 //     Reached loaded = (co_await group.broadcast_bulk(load, step, weights)).value();
 //
-// A Group is a member, or follows one as a client. A cheap handle; the last one that goes ends this process's part
-// without a word: call leave() first, so that the others need not find out. Thread-safe. Must be gone before its node.
-// Peers are not authenticated: docs/groups.md says what one that lies can do.
+// A Group either is a member or follows the group as a client. It is a cheap handle. When the last copy is destroyed,
+// this process drops out without telling the others, which then have to detect that it is gone; call leave() first to
+// tell them. Thread-safe. Must be destroyed before its node.
+// Peers are not authenticated: docs/groups.md says what a lying peer can do.
 #pragma once
 
 #include <cinnabar/group/erased.hpp>
@@ -26,35 +27,35 @@ namespace cinnabar::group {
 
 class CINNABAR_API Group {
   public:
-    // The first member, of rank 0. invalid_argument: the node does not listen. exists: the node has a group under that
-    // provider.
+    // Creates the group; this process is its first member, with rank 0. invalid_argument: the node does not listen.
+    // exists: the node already has a group under that provider.
     [[nodiscard]] static Result<Group> create(hl::NodeRef node, GroupOptions options = {});
-    // A further member. One of the seeds has to answer; each is asked in turn, for GroupOptions::join_time in all.
-    // Errors as of create(), then those of the last attempt: not_found (another group is there), too_large (no ranks
-    // are left), and those of calls.
+    // Joins an existing group. Asks the seeds in turn until one answers, for GroupOptions::join_time in all. Errors as
+    // for create(), then those of the last attempt: not_found (the seed belongs to another group), too_large (no rank
+    // is free), and those of calls.
     [[nodiscard]] static hl::Task<Result<Group>> join(hl::NodeRef node, std::vector<std::string> seeds,
                                                       GroupOptions options = {});
-    // A member of a group whose ranks are known beforehand. It begins at once, alone, and looks for the others; see
-    // wait_for_members(). A process that is started again under its rank takes the next incarnation. not_found: the
-    // node's address is not on the list, which says no rank.
+    // Becomes a member of a group whose ranks are known beforehand. Starts at once, alone, and looks for the others;
+    // see wait_for_members(). A process that is restarted under its rank takes the next incarnation. not_found: the
+    // roster gives no rank for this process, and the node's address is not in it.
     [[nodiscard]] static Result<Group> start(hl::NodeRef node, Roster roster, GroupOptions options = {});
-    // Follows a group as a client: calls its members and sees its view, and is no member.
+    // Follows a group as a client: can call its members and see its view, but is not a member.
     [[nodiscard]] static hl::Task<Result<Group>> follow(hl::NodeRef node, std::vector<std::string> seeds,
                                                         GroupOptions options = {});
 
-    // --- who is here
-    [[nodiscard]] Rank rank() const;  // no_rank of a client
+    // --- members
+    [[nodiscard]] Rank rank() const;  // no_rank for a client
     [[nodiscard]] View view() const;
     [[nodiscard]] Events events() const;
-    // Ends when so many members are present. timed_out, canceled: of the task; closed.
+    // Returns when at least that many members are present. timed_out, canceled: of the task; closed.
     [[nodiscard]] hl::Task<Result<void>> wait_for_members(std::size_t count) const;
-    // 0: well. Up to SwimOptions::health_max: this process is slow, and waits longer for others.
+    // 0: this process is healthy. Larger, up to SwimOptions::health_max: it is slow, and waits longer for others.
     [[nodiscard]] unsigned slowness() const;
     void leave() const;
 
-    // --- serving. At most one handler for each Rpc; exists: there is one. A handler must not hold its Group, which
-    // holds it, but may refer to it. `combine` is for reduce(): what members below this one have
-    // answered is combined here.
+    // --- serving. At most one handler for each Rpc; exists: there is one already. The group owns the handler, so a
+    // handler must not own a copy of its Group, but may refer to one. `combine` is for reduce(): it combines the
+    // answers of the members below this one.
     template <typename R, typename F>
     Result<void> serve(const R& rpc, F handler) const {
         return add(detail::served_by(rpc, std::move(handler)));
@@ -66,19 +67,20 @@ class CINNABAR_API Group {
         return add(std::move(served));
     }
 
-    // For bulk calls: the handler takes a Portion after the arguments, and moves its bytes.
+    // For bulk calls: the handler takes a Portion after the arguments and moves its bytes.
     template <typename R, typename F>
     Result<void> serve_bulk(const R& rpc, F handler) const {
         return add(detail::served_bulk_by(rpc, std::move(handler)));
     }
 
-    // --- calls. A call that could not begin has an error (closed, too_large, ...); what went wrong at single members
-    // is in the answer. Each handler runs at most once for a call. In a subtree whose inner member dies, the others are
-    // called by its parent, in the same call.
+    // --- calls. A call that could not start returns an error (closed, too_large, ...); failures of single members are
+    // part of the answer. Each handler runs at most once per call. If an inner member of the tree dies, its parent
+    // calls the members below it, within the same call.
 
-    // The argument; a tuple of several (`{1, 2}`); nothing for an Rpc that has none.
+    // Holds the arguments: one value, a tuple of several (`{1, 2}`), or nothing for an Rpc without arguments.
 
-    // One member. peer_lost: it is no longer a member, or is found to be dead meanwhile. not_found: no such rank.
+    // Calls one member. peer_lost: it is no longer a member, or was found dead during the call. not_found: no such
+    // rank.
     template <typename Out, typename... In>
     requires(sizeof...(In) > 0) [[nodiscard]] hl::Task<Result<Out>> call(const hl::Rpc<Out(In...)>& rpc, Rank rank,
                                                                          const typename hl::Rpc<Out(In...)>::Input& in,
@@ -90,7 +92,7 @@ class CINNABAR_API Group {
                                              const CollectiveOptions& options = {}) const {
         return one<Out>(detail::collect(core_, to_one(rank, made(rpc, detail::Mode::gather, options, rpc::Empty{}))));
     }
-    // Results are dropped.
+    // Calls all members and drops their results.
     template <typename Out, typename... In>
     requires(sizeof...(In) > 0)
         [[nodiscard]] hl::Task<Result<Reached>> broadcast(const hl::Rpc<Out(In...)>& rpc,
@@ -103,7 +105,7 @@ class CINNABAR_API Group {
                                                       const CollectiveOptions& options = {}) const {
         return reached(detail::collect(core_, made(rpc, detail::Mode::count, options, rpc::Empty{})));
     }
-    // All results, by rank. Their bytes together must fit one answer (rpc::Options::argument_bytes_max).
+    // Returns all results by rank. Together they must fit one answer (rpc::Options::argument_bytes_max).
     template <typename Out, typename... In>
     requires(sizeof...(In) > 0)
         [[nodiscard]] hl::Task<Result<Gathered<Out>>> gather(const hl::Rpc<Out(In...)>& rpc,
@@ -116,8 +118,7 @@ class CINNABAR_API Group {
                                                          const CollectiveOptions& options = {}) const {
         return gathered<Out>(detail::collect(core_, made(rpc, detail::Mode::gather, options, rpc::Empty{})));
     }
-    // Each of these members gets an argument of its own, straight from the caller: trees do not count here, nor do
-    // `only` and `except`.
+    // Gives each of these members an argument of its own. `tree`, `only` and `except` are ignored.
     template <typename Out, typename... In>
     requires(sizeof...(In) > 0 && !std::is_void_v<Out>) [[nodiscard]] hl::Task<Result<Gathered<Out>>> scatter(
         const hl::Rpc<Out(In...)>& rpc, const std::map<Rank, typename hl::Rpc<Out(In...)>::Input>& in,
@@ -131,7 +132,8 @@ class CINNABAR_API Group {
                                                         const CollectiveOptions& options = {}) const {
         return reached(detail::collect_each(core_, made_each(rpc, detail::Mode::count, options, in)));
     }
-    // All results combined; members combine by what they were served with, which must do the same.
+    // Combines all results. Members combine with the combiner that their handler was served with, which must do the
+    // same as this one.
     template <typename Out, typename... In, typename C>
     requires(sizeof...(In) > 0)
         [[nodiscard]] hl::Task<Result<Reduced<Out>>> reduce(const hl::Rpc<Out(In...)>& rpc,
@@ -145,21 +147,21 @@ class CINNABAR_API Group {
         return reduced_by<Out>(std::move(combine), made(rpc, detail::Mode::reduce, options, rpc::Empty{}));
     }
 
-    // --- bulk: memory of this process moves to members, or from them, as their handlers (serve_bulk) say. The memory
-    // must live until the call has ended, and is not touched after that. A client has to serve for that, and does so
-    // under its provider; exists: another group of its node has that provider. invalid_argument: options out of their
-    // bounds, no region. permission: the region does not allow it. unsupported: it is a file, or the memory of a
-    // device.
+    // --- bulk: moves memory of this process to members, or from them; their handlers (serve_bulk) say where. The
+    // memory must live until the call has ended, and is not touched after that. A client must serve requests for this,
+    // and does so under its provider; exists: another group of its node has that provider. invalid_argument: options
+    // out of bounds, or no region. permission: the region's access does not allow it. unsupported: the region is a file
+    // or device memory.
 
-    // All of the region to each of them. It moves down a tree, or a chain, in chunks that move on as soon as they have
-    // come. When a member dies, those below it go on from what they have.
+    // Sends the whole region to each member, down a tree or a chain, in chunks that members pass on as soon as they
+    // arrive. If a member dies, those below it continue from the chunks that they have.
     template <typename R>
     [[nodiscard]] hl::Task<Result<Reached>> broadcast_bulk(const R& rpc, const typename R::Input& in,
                                                            bulk::Region region, const BulkOptions& options = {}) const {
         return reached(detail::broadcast_bulk(core_, made(rpc, detail::Mode::count, options.call, in),
                                               std::move(region), options));
     }
-    // To each rank the region that is named for it; `only` and `except` do not count.
+    // Sends each rank the region listed for it; `only` and `except` are ignored.
     template <typename R>
     [[nodiscard]] hl::Task<Result<Reached>> scatter_bulk(const R& rpc, const typename R::Input& in,
                                                          std::map<Rank, bulk::Region> regions,
@@ -167,7 +169,7 @@ class CINNABAR_API Group {
         return reached(detail::move_each(core_, made(rpc, detail::Mode::count, options.call, in), std::move(regions),
                                          options, true));
     }
-    // From each rank into the region that is named for it.
+    // Fetches from each rank into the region listed for it.
     template <typename R>
     [[nodiscard]] hl::Task<Result<Reached>> gather_bulk(const R& rpc, const typename R::Input& in,
                                                         std::map<Rank, bulk::Region> regions,
@@ -176,15 +178,17 @@ class CINNABAR_API Group {
                                          options, false));
     }
 
-    // --- what all members call, each for itself, under one name. Only one task of a process at a time under a name;
-    // a process may use 1,024 names, as often as it likes. The lowest member leads; when it dies, the next one does.
+    // --- calls that every member makes for itself, under the same name. Only one task of a process at a time may use a
+    // name; a process may use 1,024 names, each as often as it likes. The member with the lowest rank leads; if it
+    // dies, the next one does.
 
-    // Ends when all members have come. Those that did not, in three quarters of the time, are failures.
+    // Returns when all members have arrived. Those that have not after three quarters of the deadline are listed as
+    // failures.
     [[nodiscard]] hl::Task<Result<Reached>> barrier(const std::string& name,
                                                     const CollectiveOptions& options = {}) const {
         return reached(detail::all_reduce(core_, name, {}, all_call({}, options)));
     }
-    // Each gives a value, and gets the combination of all.
+    // Each member contributes a value, and gets the combination of all values.
     template <typename T, typename C>
     [[nodiscard]] hl::Task<Result<Reduced<T>>> all_reduce(const std::string& name, const T& value, C combine,
                                                           const CollectiveOptions& options = {}) const {
@@ -194,10 +198,10 @@ class CINNABAR_API Group {
         return reduced<T>(detail::all_reduce(core_, name, std::move(bytes), std::move(call)));
     }
 
-    // Each gives every other one the region that is named for its rank, and takes what comes from it into another. Each
-    // asks for what it takes, of a few members at a time, so nobody is flooded. Counted are those whose bytes have
-    // come; a failure is of one who did not come, or died, or whose region has another size (invalid_argument). It ends
-    // when the others have taken theirs as well, or can be seen not to.
+    // Each member gives every other one the region listed under that member's rank, and receives the other's region
+    // into one of its own. Each requests what it receives, from a few members at a time, so nobody is flooded. A member
+    // is counted when its bytes have arrived; it is a failure if it did not come, died, or has a region of another size
+    // (invalid_argument). The call ends when the others have received theirs as well, or have evidently given up.
     [[nodiscard]] hl::Task<Result<Reached>> all_to_all(const std::string& name, std::map<Rank, bulk::Region> give,
                                                        std::map<Rank, bulk::Region> take,
                                                        const BulkOptions& options = {}) const {

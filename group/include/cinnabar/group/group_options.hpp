@@ -13,25 +13,25 @@
 namespace cinnabar::group {
 
 struct GroupOptions {
-    std::string name = "group";    // members of groups of other names are not accepted
-    rpc::ProviderId provider = 0;  // which of several groups of one node; equal at all members
+    std::string name = "group";    // members of a group with another name are rejected
+    rpc::ProviderId provider = 0;  // which of several groups of one node; the same at all members
     Labels labels = {};            // of this member
     SwimOptions swim = {};
     Microseconds join_time{30'000'000};  // how long join() and follow() try
-    // Collective calls that are under way here, or whose answers are kept for those that ask again: more calls under
-    // way are answered `overloaded`, and old answers make room for new ones. One peer may have half of them.
+    // Collective calls in progress here, plus answers kept for callers that ask again. One more call in progress is
+    // answered `overloaded`; old answers are dropped to make room. One peer may use half of this.
     std::uint32_t calls_max = 4096;
-    std::uint32_t followers_max = 256;  // processes that follow the view from here
-    std::uint64_t seed = 0;             // of all that is left to chance; 0: a random one
+    std::uint32_t followers_max = 256;  // processes that follow the view from this one
+    std::uint64_t seed = 0;             // for all random choices; 0: a random seed
 };
 
 // The members of a group that is known beforehand: where each rank listens.
 struct Roster {
-    std::vector<std::string> addresses;  // by rank
-    Rank self = no_rank;                 // no_rank: the one at which the node listens
+    std::vector<std::string> addresses;  // indexed by rank
+    Rank self = no_rank;                 // no_rank: the rank of the address at which the node listens
 };
-// One address on each line, the first of rank 0; empty lines and those that begin with # do not count. io: the file
-// cannot be read; invalid_argument: it has no address, or more than 65,536.
+// One address per line, rank 0 first; empty lines and lines that start with # are skipped. io: the file cannot be read;
+// invalid_argument: it has no address, or more than 65,536.
 [[nodiscard]] CINNABAR_API Result<Roster> read_roster(const std::string& path);
 
 }  // namespace cinnabar::group

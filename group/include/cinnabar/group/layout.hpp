@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a collective call of all members of a view spreads, for people who look at it.
+// The tree by which a collective call of all members of a view spreads, for display.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -13,12 +13,13 @@ namespace cinnabar::group {
 
 struct Placed {
     Rank rank = no_rank;
-    Rank above = no_rank;  // who calls it; no_rank: the caller itself
+    Rank above = no_rank;  // the member that calls it; no_rank: the caller itself
     unsigned depth = 0;    // 0: called by the caller itself
 };
 
-// Each present member once, each behind the one that calls it, for a call of somebody who is no member with arguments
-// of so many bytes. A member that calls is left out of its own call's tree, so that looks a little different.
+// Returns each present member once, after the member that calls it, for a call with that many bytes of arguments by a
+// process that is not a member. A member leaves itself out of the tree of its own call, which then looks slightly
+// different.
 [[nodiscard]] CINNABAR_API std::vector<Placed> layout_of(const View& view, Tree tree = Tree::automatic,
                                                          unsigned fanout = 0, std::size_t bytes = 0);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A member of a group, as a view tells of it. Plain values.
+// A member of a group, as a view shows it. Plain values.
 #pragma once
 
 #include <cinnabar/na/addr.hpp>
@@ -11,16 +11,16 @@
 
 namespace cinnabar::group {
 
-// A member's number in its group. It is given out once in the life of the group; only the member that had it may come
-// back under it, with another incarnation.
+// A member's number in its group. The group gives each number out once; only the member that had it may come back under
+// it, with another incarnation.
 using Rank = std::uint32_t;
 inline constexpr Rank no_rank = ~Rank{0};
 
 enum class State : std::uint8_t {
     alive,
-    suspect,   // does not answer; alive for everybody who calls, until it is excluded
-    left,      // by its own wish
-    excluded,  // taken for dead by the others; comes back by itself if it was not
+    suspect,   // does not answer, but is still called like a living member until it is excluded
+    left,      // by leave()
+    excluded,  // the others consider it dead; it rejoins by itself if it is not
 };
 
 [[nodiscard]] constexpr bool is_present(State state) noexcept {
@@ -31,7 +31,7 @@ enum class State : std::uint8_t {
     return names[static_cast<unsigned>(state) & 3];
 }
 
-// What a member says of itself when it joins. At most labels_max of them, and labels_bytes_max together.
+// Key-value pairs that a member publishes when it joins. At most labels_max of them, and labels_bytes_max in all.
 using Labels = std::map<std::string, std::string>;
 inline constexpr std::size_t labels_max = 16;
 inline constexpr std::size_t labels_bytes_max = 1024;
@@ -40,7 +40,7 @@ struct Member {
     Rank rank = no_rank;
     std::uint32_t incarnation = 0;  // counts the lives of this rank, from 1
     State state = State::alive;
-    std::uint64_t process = 0;  // random; tells a restarted process from one that was excluded and came back
+    std::uint64_t process = 0;  // random; distinguishes a restarted process from one that was excluded and came back
     na::Addr address;           // all endpoints
     Labels labels;
 };

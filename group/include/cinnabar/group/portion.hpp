@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Portion: the part of a caller's memory that a bulk call has for this member, in the handler that the call runs.
+// Portion: this member's part of the memory that a bulk call moves. The call's handler gets it as an argument.
 //
 //     group.serve_bulk(load, [&](const Step& step, Portion portion) -> Task<Result<void>> {
 //         co_return co_await portion.receive(weights);
 //     });
 //
-// A cheap handle, for one task. It moves once, while the handler runs; the memory of this side must live until then.
+// A cheap handle for one task. It can be moved once, while the handler runs; this side's memory must live until then.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -26,16 +26,16 @@ class CINNABAR_API Portion {
 
     [[nodiscard]] std::uint64_t bytes() const noexcept;
 
-    // Of broadcast_bulk and scatter_bulk: moves all bytes into memory of exactly that size. In a broadcast, members
-    // below this one get them from there while they come, so it ends when those have them as well, or are given up, and
-    // the memory is this member's alone again. Until then do not change it. When the member above dies, another one
-    // goes on from what is here. invalid_argument: another size. permission: the call is a gather, or the memory is
-    // read-only. busy: it has moved already. closed: the handler has ended. bad_checksum. timed_out, canceled: of the
-    // call; what has come by then may be anywhere in the memory.
+    // broadcast_bulk and scatter_bulk: receives all bytes into memory of exactly that size. In a broadcast, the members
+    // below this one fetch the bytes from that memory while they arrive. So receive() returns when those members have
+    // them too, or are given up; then nobody else uses the memory. Do not change it before. If the member above dies,
+    // another one continues from what has arrived. invalid_argument: another size. permission: the call is a gather, or
+    // the memory is read-only. busy: the portion was moved already. closed: the handler has ended. bad_checksum.
+    // timed_out, canceled: of the call; the bytes that arrived until then may be anywhere in the memory.
     [[nodiscard]] hl::Task<Result<void>> receive(bulk::Region into) const;
     [[nodiscard]] hl::Task<Result<void>> receive(Bytes into) const;
-    // The same into a buffer of the node, as an array of T. invalid_argument: no whole number of T. Further errors:
-    // hl::Buffers::take.
+    // The same into a buffer of the node, as an array of T. invalid_argument: the bytes are no whole number of T.
+    // Further errors: those of hl::Buffers::take.
     template <typename T>
     [[nodiscard]] hl::Task<Result<hl::Fetched<T>>> fetch() const {
         static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
@@ -43,8 +43,8 @@ class CINNABAR_API Portion {
         return fetch_as<T>(*this);
     }
 
-    // Of gather_bulk: moves all bytes from memory of exactly that size to the caller. Errors as of receive();
-    // permission: the call is no gather.
+    // gather_bulk: sends all bytes from memory of exactly that size to the caller. Errors as for receive(); permission:
+    // the call is not a gather.
     [[nodiscard]] hl::Task<Result<void>> send(bulk::Region from) const;
     [[nodiscard]] hl::Task<Result<void>> send(ConstBytes from) const;
 
@@ -52,7 +52,7 @@ class CINNABAR_API Portion {
     template <typename T>
     static hl::Task<Result<hl::Fetched<T>>> fetch_as(Portion self) {
         if (self.bytes() % sizeof(T) != 0)
-            co_return Error(Errc::invalid_argument, "the bytes are no multiple of the size of the type to fetch");
+            co_return Error(Errc::invalid_argument, "the bytes are not a multiple of the size of the type to fetch");
         if (self.bytes() == 0) co_return hl::Fetched<T>();
         auto buffer = self.buffer();
         if (!buffer) co_return buffer.error();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes a typed handler one of bytes. A handler takes the arguments, or CallInfo and the arguments, and returns T,
-// Result<T>, Task<T> or Task<Result<T>>. One of a bulk call takes a Portion after them.
+// Wraps a typed handler into one of bytes. A handler takes the arguments, or CallInfo and the arguments, and returns T,
+// Result<T>, Task<T> or Task<Result<T>>. The handler of a bulk call takes a Portion after them.
 #pragma once
 
 #include <cinnabar/group/erased.hpp>
@@ -12,7 +12,7 @@
 
 namespace cinnabar::group::detail {
 
-// More: what comes after the arguments.
+// More: the types of the parameters after the arguments.
 template <typename R, typename F, typename... More>
 struct Handling;
 

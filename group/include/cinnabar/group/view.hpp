@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// View: who belongs to a group, as one process knows it at one moment. Immutable and shared; any thread.
+// View: who belongs to a group, as one process knows it at one moment. Immutable and shared; usable from any thread.
 //
-// There is no leader that numbers the views. Each rank goes through states in one order (alive in its first
-// incarnation, gone, alive in the second, ...), and a view is the furthest state of each that this process has heard
-// of. The version counts the steps of all ranks, so it only grows, and two processes that have heard the same have the
-// same version. Two that have not may have equal versions as well: the digest tells them apart.
+// No leader numbers the views. Each rank goes through its states in one order (alive in its first incarnation, gone,
+// alive in the second, ...). A view holds, for each rank, the furthest state that this process has heard of. The
+// version counts the steps of all ranks: it only grows, and two processes that have heard the same have the same
+// version. Two that have heard different things may also have the same version; the digest tells them apart.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -17,7 +17,7 @@
 
 namespace cinnabar::group {
 
-// What names the contents of a view. Suspicion is no part of it: who is suspect is still a member.
+// Identifies the contents of a view. Suspicion is not part of it: a suspect is still a member.
 struct Stamp {
     std::uint64_t version = 0;
     std::uint64_t digest = 0;
@@ -31,9 +31,9 @@ class CINNABAR_API View {
     View(Stamp stamp, std::vector<Member> members);
 
     [[nodiscard]] const Stamp& stamp() const noexcept { return stamp_; }
-    // All that ever belonged to the group, by rank, also those that left or are excluded.
+    // All members there ever were, by rank, including those that left or were excluded.
     [[nodiscard]] std::span<const Member> members() const noexcept { return *members_; }
-    // Null if there is none of that rank.
+    // Null if there is no member of that rank.
     [[nodiscard]] const Member* find(Rank rank) const noexcept;
     // Those that are alive or suspect, in ascending order.
     [[nodiscard]] std::span<const Rank> present() const noexcept { return *present_; }
@@ -48,10 +48,10 @@ class CINNABAR_API View {
 enum class Happened : std::uint8_t {
     joined,     // for the first time, or again with another incarnation
     suspected,  // does not answer
-    trusted,    // was suspected, and answers
+    trusted,    // was suspected, and has answered since
     left,
     excluded,
-    missed,  // no member: the reader was too slow and events were thrown away; look at the view
+    missed,  // no member: the reader was too slow, and events were dropped; read the view instead
 };
 
 struct Event {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Admission: how many requests run at once in a service, and who comes next. A handler that finds no room answers
-// `overloaded` without having done anything, and says when to come again and which place in the queue it keeps until
-// then. A Caller (caller.hpp) comes again at that time with that place, and is let in before all that came after it.
+// Admission: limits how many requests run at once in a service, and decides who comes next. A request that finds no
+// room is answered `overloaded` before anything was done; the answer says when to come again, and which place in the
+// queue is kept. A Caller (caller.hpp) retries at that time with that place, and is admitted before all later requests.
 //
 //     Admission admission({.running_max = 16});
 //     node.serve(put, [admission](Request<Item> request) -> Task<Result<void>> {
 //         Result<Admitted> admitted = admission.enter(request);
 //         if (!admitted) co_return std::move(admitted).error();
-//         co_return co_await store(*request);      // `admitted` gives the room back when it goes
+//         co_return co_await store(*request);      // destroying `admitted` frees the slot
 //     });
 //
-// The requests themselves do not wait here: nothing is held for those that were sent away but a place of about 100
-// bytes. A slot is kept for each place, so a slot may be idle until its request comes.
+// The server does not hold the requests that it sent away, only their places, about 100 bytes each. A slot is reserved
+// for each place, so a slot may be idle until the request for it returns.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -29,11 +29,11 @@ namespace cinnabar::hl {
 
 struct AdmissionOptions {
     std::uint32_t running_max = 64;
-    // Places that are kept. One peer has at most half of running_max (and one in any case); who gets none is told to
-    // come again as well, but begins anew.
+    // How many places are kept. One peer has at most half of running_max, but at least one. A request that gets no
+    // place is told to come again too, but starts anew.
     std::uint32_t places_max = 4096;
-    // When to come again: the time that those before it will take, as those of late did, within these bounds. A place
-    // is kept for as long again, and late_max more.
+    // When to come again: the estimated time until it is this request's turn, within these bounds. The place is kept
+    // for as long again, plus late_max.
     Microseconds pause_min{1'000};
     Microseconds pause_max{1'000'000};
     Microseconds late_max{100'000};
@@ -41,7 +41,7 @@ struct AdmissionOptions {
 
 class AdmissionCore;
 
-// A request that was let in. Movable; gives its room back when it is destroyed, on any thread.
+// An admitted request. Movable; frees its slot when destroyed, on any thread.
 class CINNABAR_API Admitted {
   public:
     Admitted() = default;
@@ -60,17 +60,17 @@ class CINNABAR_API Admitted {
     TimeUs began_us_ = 0;
 };
 
-// A handle; copies share the room. Thread-safe.
+// A handle; copies share the slots. Thread-safe.
 class CINNABAR_API Admission {
   public:
     explicit Admission(AdmissionOptions options = {});
 
-    // Lets the request in, or the error for its handler to return.
+    // Admits the request, or returns the error that its handler should return.
     template <typename In>
     [[nodiscard]] Result<Admitted> enter(const Request<In>& request) const {
         return enter(request.source(), request.place(), request.node().rpc_context().now_us());
     }
-    // The same for a request of that peer that claims that place; `now_us` is on one clock for all.
+    // The same for a request from `source` that claims `place`. `now_us` must always come from the same clock.
     [[nodiscard]] Result<Admitted> enter(const na::Addr& source, std::uint64_t place, TimeUs now_us) const;
 
     // Snapshots.
@@ -81,15 +81,15 @@ class CINNABAR_API Admission {
     std::shared_ptr<AdmissionCore> core_;
 };
 
-// For a handler with a queue of its own: `overloaded`, with the time after which to come again (at most an hour), and
-// a place that is not 0, if it keeps one; Request::place tells of it then. The handler must have done nothing.
+// For a handler with a queue of its own: `overloaded`, with the time after which to come again (at most an hour) and,
+// if not 0, the place that is kept; the next attempt has it in Request::place. The handler must not have done anything.
 [[nodiscard]] CINNABAR_API Error come_again(Microseconds after, std::uint64_t place = 0);
 
 namespace detail {
 
-// Whether an `overloaded` is one of come_again().
+// Whether an `overloaded` error comes from come_again().
 [[nodiscard]] bool is_pushback(const Error& error) noexcept;
-// The place in the text of such an answer. False: it is none.
+// Reads the place from the text of such an answer. False: there is none.
 [[nodiscard]] bool read_place(std::string_view text, std::uint64_t& place) noexcept;
 
 }  // namespace detail

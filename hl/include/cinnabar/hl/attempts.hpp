@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The implementation of Retried: a coroutine that makes a call until it succeeds or must not be made again.
+// Implements Retried: a coroutine that makes a call until it succeeds or must not be tried again.
 #pragma once
 
 #include <cinnabar/hl/call_op.hpp>
@@ -35,7 +35,7 @@ class CINNABAR_API Attempts {
     Attempts(const CallerRef& caller, const RpcName& name, std::uint16_t shape, const na::Addr& to,
              const CallOptions& options);
 
-    // The context for all that follows, with the deadline of the call. `outer` may be null.
+    // Returns the context for everything that follows, with the deadline of the call. `outer` may be null.
     [[nodiscard]] TaskContext begin(const TaskContext* outer);
 
     template <typename Out, typename... In>
@@ -49,20 +49,20 @@ class CINNABAR_API Attempts {
     }
 
     [[nodiscard]] bool has_quota() const noexcept;
-    // False: the call has to wait; true: then `ended` is owed.
+    // false: the call has to wait. true: `ended` must be called later.
     [[nodiscard]] bool enters_at_once(std::uint64_t bytes);
-    // Waits until the call may go; ok: then `ended` is owed.
+    // Waits until the quota lets the attempt go. ok: `ended` must be called later.
     [[nodiscard]] Task<Errc> enter(std::uint64_t bytes);
-    // Of a call that was not let go.
+    // The error of a call that the quota did not let go.
     [[nodiscard]] Error not_let_go(Errc why) const;
 
     void starts();
-    // Whether to make it again, and after which time; otherwise failure() says why not.
+    // Returns the pause before the next attempt, or nothing if there is none; failure() then says why.
     [[nodiscard]] std::optional<Microseconds> after_failure(const Error& error, const CallEnd& end);
     void succeeded();
     [[nodiscard]] SleepOp pause_for(Microseconds span) const noexcept { return SleepOp(node(), span); }
     [[nodiscard]] Error failure(Error last) const { return failure(std::move(last), why_no_more_); }
-    // While it paused.
+    // The error of a call that was stopped during a pause.
     [[nodiscard]] Error stopped(Errc why, Error last) const;
 
   private:
@@ -85,16 +85,16 @@ class CINNABAR_API Attempts {
     RpcName name_;
     std::uint16_t shape_;
     na::Addr to_;
-    CallOptions options_;  // of each attempt
+    CallOptions options_;  // for each attempt
     rpc::TraceContext trace_;
-    std::optional<Microseconds> span_;  // of all of them
+    std::optional<Microseconds> span_;  // for all attempts together
     Executor* executor_ = nullptr;
     TimeUs deadline_ = time_never;
-    TimeUs began_us_ = 0;                        // the last attempt
-    std::optional<std::uint64_t> let_go_bytes_;  // of the quota
+    TimeUs began_us_ = 0;                        // of the last attempt
+    std::optional<std::uint64_t> let_go_bytes_;  // counted against the quota
     std::uint64_t place_ = 0;
     std::uint32_t counted_ = 0;  // as RetryPolicy::attempts counts
-    bool at_once_ = false;       // was made again at once
+    bool at_once_ = false;       // the one uncounted retry was used
     std::vector<Attempt> failed_;
     std::string_view why_no_more_;  // static storage
 };
@@ -138,7 +138,7 @@ Task<Result<Out>> attempt(Attempts attempts, std::tuple<In...> in) {
     }
 }
 
-// Closed: the task was not started.
+// closed: the task was not started.
 [[nodiscard]] CINNABAR_API Errc spawn_for(const CallerRef& caller, Task<void> task);
 
 }  // namespace detail

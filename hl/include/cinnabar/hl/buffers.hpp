@@ -110,7 +110,7 @@ class CINNABAR_API Buffers {
     // half of buffer_bytes_max; more is `overloaded`, too.
     [[nodiscard]] Result<Buffer> take(std::size_t bytes, const na::Addr& peer = {});
 
-    // Memory behind buffers, in use or kept for the next.
+    // Total memory of the buffers, in use or kept for reuse.
     [[nodiscard]] std::uint64_t bytes_taken();
 
   private:

@@ -42,11 +42,11 @@ struct TransferOptions {
     std::uint64_t offset = 0;                   // in the remote memory
     std::optional<std::uint64_t> bytes = {};    // unset: as many as fit both memories
     std::optional<Microseconds> deadline = {};  // from now on; unset: the deadline of the enclosing task
-    // The transfer ends with timed_out when nothing has moved for so long, or up to a quarter longer, while it has
-    // chunks in flight; 0: never. Unset: rpc::Options::bulk.stall_max.
+    // The transfer ends with timed_out if nothing has moved for this long (or up to a quarter longer) while chunks are
+    // in flight; 0: never. Unset: rpc::Options::bulk.stall_max.
     std::optional<Microseconds> stall = {};
-    // In place of `offset` and `bytes`: these blocks of the remote memory, in their order, as bulk::TransferArgs has
-    // it. Must live until the transfer has ended.
+    // Instead of `offset` and `bytes`: these blocks of the remote memory, in their order, as in bulk::TransferArgs.
+    // Must live until the transfer has ended.
     const bulk::Blocks* blocks = nullptr;
     // Called with the number of bytes moved so far, on the thread that drives progress: it must be short and must not
     // block or throw. The function must live until the transfer has ended.
@@ -56,8 +56,8 @@ struct TransferOptions {
     // it such a transfer ends with `permission`.
     bool follow_owner = false;
     std::optional<std::uint32_t> notify = {};  // push only: the peer gets this value in rpc::Notice::value
-    // Gets the number of bytes that were moved when the transfer has ended, also when it ended early: no fewer are in
-    // place. Must live until then. The error of a transfer that ended early says it as well.
+    // Receives the number of bytes moved, also when the transfer ended early: at least that many are in place. Must
+    // live until the transfer has ended. The error of a transfer that ended early contains it too.
     std::uint64_t* moved = nullptr;
 };
 static_assert(std::is_trivially_destructible_v<TransferOptions>);
@@ -112,10 +112,10 @@ class CINNABAR_API TransferOp {
     bool stalled_ = false;
     std::optional<Error> error_;
     [[nodiscard]] Error failure() const;
-    // Where a trace was seen.
+    // Called once a trace was seen.
     void begin_span(const TaskContext* task, const rpc::Context& context) noexcept;
     void end_span() const noexcept;
-    TraceContext trace_;  // that it belongs to; empty: nothing records it
+    TraceContext trace_;  // of the transfer; empty: not recorded
     NodeCore* node_of_span_ = nullptr;
     TimeUs began_us_ = 0;
 };

@@ -25,11 +25,12 @@ class NodeCore;
 
 namespace detail {
 
-// How a call ended, for who decides whether to make it again.
+// How a call ended; decides whether to try again.
 struct CallEnd {
-    bool was_sent = false;  // so the target may know of it
+    bool was_sent = false;  // the target may have received it
     rpc::CallPhase phase = rpc::CallPhase::unknown;
-    // Of `overloaded`: the handler has done nothing, and says when to come again and which place it keeps (0: none).
+    // Set if `overloaded` came from come_again(): the handler has done nothing. When to come again, and the place that
+    // is kept (0: none).
     std::optional<Microseconds> come_again = {};
     std::uint64_t place = 0;
 };
@@ -55,12 +56,13 @@ class CINNABAR_API CallOp {
 
     void* user = nullptr;  // free for the code that started it
 
-    // Before it is sent: as rpc::Call::claim_place; and the bytes of its arguments and of what it lends.
+    // Call before it is sent: see rpc::Call::claim_place; and the bytes of its arguments and of the memory that it
+    // lends.
     void claim_place(std::uint64_t place) noexcept {
         if (call_) call_->claim_place(place);
     }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return call_ ? input_bytes_ + call_->lent_bytes() : 0; }
-    // Of a call that has failed, after the outcome was taken.
+    // For a call that has failed, after its outcome was taken.
     [[nodiscard]] CallEnd end_of() const noexcept;
 
     // For co_await: `job` runs when the call has ended.
@@ -93,10 +95,10 @@ class CINNABAR_API CallOp {
     [[nodiscard]] bool ended_well(std::uint16_t shape) noexcept;
     [[nodiscard]] Error failure() const;
     [[nodiscard, gnu::cold, gnu::noinline]] std::string ending_of(rpc::Call& call, TimeUs took_us) noexcept;
-    // Where its time went; all 0: the answer does not say.
+    // Where its time went; all 0 if the answer does not say.
     [[nodiscard]] CallParts parts_of_call(const rpc::Call& call) const noexcept;
     [[gnu::cold, gnu::noinline]] void count_parts(const rpc::Call& call) const noexcept;
-    // Where a trace was seen.
+    // Called once a trace was seen.
     [[gnu::cold, gnu::noinline]] void begin_span(const TaskContext* task) noexcept;
     [[gnu::cold, gnu::noinline]] void end_span(const rpc::Call& call) const noexcept;
 
@@ -104,7 +106,7 @@ class CINNABAR_API CallOp {
     Loop* loop_ = nullptr;       // holds a reference
     RpcStats* stats_ = nullptr;
     std::string_view name_;
-    na::Addr to_;  // of one that has failed, for the words about it
+    na::Addr to_;  // if it failed, for the text of the error
     std::optional<Microseconds> deadline_;
     std::stop_token stop_;
     std::size_t input_bytes_ = 0;
@@ -122,12 +124,12 @@ class CINNABAR_API CallOp {
     bool in_flight_ = false;
     bool result_held_ = false;  // counted in Loop::results_held
     bool quarantined_ = false;  // some of the memory that it lent
-    bool was_sent_ = false;     // of one that has failed
+    bool was_sent_ = false;     // if it failed
     bool comes_again_ = false;  // app_code_ and place_ are set
     Errc error_ = Errc::ok;
     rpc::CallPhase ended_in_ = rpc::CallPhase::unknown;
     std::uint32_t app_code_ = 0;
-    std::uint64_t place_;  // not set before it is known: most calls have none
+    std::uint64_t place_;  // valid only if comes_again_: most calls have none
     std::string text_;     // of an application's error, or how the call ended
 };
 

@@ -25,7 +25,7 @@ struct CallOptions {
     // Index; unset: the context of the current loop thread, or the first. A connection that was accepted is called over
     // the context that has it.
     std::optional<unsigned> context = {};
-    // The trace and the span that this call belongs to; copied by Node::call. Unset: those of the handler or task.
+    // The trace and span that this call belongs to; copied by Node::call. Unset: those of the handler or task.
     const rpc::TraceContext* trace = nullptr;
 };
 static_assert(std::is_trivially_destructible_v<CallOptions>);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Caller: makes calls as a node does, and makes those again that have failed (RetryPolicy), and lets only so many be
-// under way at a time (QuotaOptions). Node::call does neither, and pays nothing for it.
+// Caller: makes calls like a node, but retries those that fail (RetryPolicy) and limits how many are in progress at a
+// time (QuotaOptions). Node::call does neither, and does not pay for either.
 //
 //     inline constexpr cinnabar::Rpc<Value(Key)> get{"get", cinnabar::idempotent};
 //     Caller caller(node, {.retry = {.attempts = 5}});
 //     Result<Value> value = co_await caller.call(get, peer, key, 2s);
 //
-// A call ends in the four ways of Node::call, after one deadline for all attempts and the time that it waits between
-// them. Its arguments are copied, and encoded anew for each attempt; what views among them point to must live until it
-// has ended. Its error is that of the last attempt, says why there was no further one, and tells of each: "... 3
-// attempts: refused while connecting, 1 ms; ...".
+// A call ends in one of the four ways of Node::call. One deadline covers all its attempts and the pauses between them.
+// The arguments are copied, and encoded again for each attempt; what views among them point to must live until the call
+// has ended. The error is that of the last attempt. Its text says why there was no further attempt and lists them all:
+// "... 3 attempts: refused while connecting, 1 ms; ...".
 //
-// A handle; copies share budgets and quotas. Thread-safe. Must be gone, with its calls, before its node.
+// A handle; copies share budgets and quotas. Thread-safe. It and its calls must end before its node.
 #pragma once
 
 #include <cinnabar/hl/calls.hpp>
@@ -28,23 +28,23 @@ namespace cinnabar::hl {
 struct CallerOptions {
     RetryPolicy retry = {};
     QuotaOptions quota = {};
-    std::uint64_t seed = 0;  // of what is left to chance; 0: a random one
+    std::uint64_t seed = 0;  // for random choices; 0: a random seed
 };
 
 struct CallerCounts {
     std::uint64_t calls = 0;          // that have ended
-    std::uint64_t attempts = 0;       // that were made for them
-    std::uint64_t failed = 0;         // calls that ended without a result
-    std::uint64_t out_of_budget = 0;  // of those, by what the budget forbade
-    std::uint32_t waiting = 0;        // for others to end, now
+    std::uint64_t attempts = 0;       // made for these calls
+    std::uint64_t failed = 0;         // calls without a result
+    std::uint64_t out_of_budget = 0;  // those among them that the budget stopped
+    std::uint32_t waiting = 0;        // for a quota, now
 };
 
 class CINNABAR_API Caller : public BasicCalls<detail::CallerCalls> {
   public:
     explicit Caller(NodeRef node, CallerOptions options = {});
 
-    // The same caller with another priority for the calls made by it; `normal` at first. It counts where calls wait for
-    // others to end.
+    // The same Caller with another priority for the calls made through the result; `normal` at first. It matters when
+    // calls wait for a quota.
     [[nodiscard]] Caller with(Priority priority) const;
 
     [[nodiscard]] CallerCounts counts() const noexcept;

@@ -52,7 +52,8 @@ concept Written = fragile_arguments<typename R::Arguments> && fits<R, A...>();
 [[nodiscard]] inline CallOptions call_options(const CallOptions& options) noexcept { return options; }
 [[nodiscard]] inline CallOptions call_options(Microseconds deadline) noexcept { return {.deadline = deadline}; }
 
-// Whose calls: `Core` is what makes them, and Made<Out, Fragile> what `call` returns, made of `of(core)`.
+// The policy of BasicCalls for a node: `Core` makes the calls, and Made<Out, Fragile> is what `call` returns, made from
+// `of(core)`.
 struct NodeCalls {
     using Core = NodeCore*;
     [[nodiscard]] static NodeCore& of(NodeCore* core) noexcept { return *core; }
@@ -105,7 +106,7 @@ class CallsWritten {
   protected:
     explicit CallsWritten(typename Kind::Core core) noexcept : core_(std::move(core)) {}
 
-    // P is the type to return, of Kind::Made.
+    // P: the type to return, one of Kind::Made.
     template <typename P, typename R, typename... In>
     P make(const Contract<R>& rpc, const na::Addr& to, const CallOptions& options, const In&... in) const {
         constexpr std::uint16_t shape = rpc::shape_of<typename R::Input>();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checksums of memory that moves in bulk, one for each chunk of it, from end to end. Whoever lends the memory makes
-// them and sends them along; who pulls it compares each chunk once it is here, and fetches a damaged one again:
+// End-to-end checksums of memory that moves in bulk, one per chunk. The side that lends the memory computes them and
+// sends them along. The side that pulls it compares each chunk after it arrived, and fetches a damaged one again:
 //
 //     struct SaveIn { cinnabar::Bulk data; cinnabar::ChunkSums sums; };
 //     node.call(save, peer, SaveIn{region, ChunkSums::of(region)});
 //     // in the handler
 //     Result<std::uint64_t> moved = co_await pull_checked(request->data, buffer, request->sums);
 //
-// The memory must not change from when the sums are made until the call has ended.
+// The memory must not change from the moment the sums are computed until the call has ended.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -22,7 +22,7 @@
 
 namespace cinnabar::hl {
 
-// The CRC-32C of each chunk. A plain value, which travels in calls and results.
+// The CRC-32C of each chunk. A plain value that travels in calls and results.
 class CINNABAR_API ChunkSums {
   public:
     static constexpr std::uint64_t proc_shape = 0x736d7573;
@@ -30,13 +30,13 @@ class CINNABAR_API ChunkSums {
     static constexpr std::uint64_t chunk_bytes_default = std::uint64_t{1} << 20;
 
     ChunkSums() = default;
-    // Reads all of the memory. Requires: chunk_bytes is not 0; the memory is neither a file nor of a device.
+    // Reads all of the memory. Requires: chunk_bytes is not 0; the memory is neither a file nor device memory.
     [[nodiscard]] static ChunkSums of(const bulk::Region& memory, std::uint64_t chunk_bytes = chunk_bytes_default);
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] std::uint64_t chunk_bytes() const noexcept { return chunk_bytes_; }
     [[nodiscard]] std::uint64_t chunks() const noexcept { return sums_.size(); }
-    // Whether this is the content of that chunk. Requires: there is such a chunk.
+    // Whether `content` has the checksum of that chunk. Requires: there is such a chunk.
     [[nodiscard]] bool matches(std::uint64_t chunk, const bulk::Region& content) const noexcept;
 
     template <class P>
@@ -48,7 +48,7 @@ class CINNABAR_API ChunkSums {
     }
 
   private:
-    // As many sums as the bytes have chunks.
+    // Whether there are as many sums as chunks.
     [[nodiscard]] bool plausible() const noexcept;
 
     std::uint64_t chunk_bytes_ = chunk_bytes_default;
@@ -56,15 +56,15 @@ class CINNABAR_API ChunkSums {
     std::vector<std::uint32_t> sums_;
 };
 
-// How often a damaged chunk is fetched again in one pull, all chunks together.
+// How many times damaged chunks are fetched again in one pull, all chunks together.
 inline constexpr std::uint32_t fetch_again_max_default = 16;
 
-// Pulls all that the sums are of, as Bulk::pull does, and compares it chunk by chunk. `options.offset` is where the
-// first of these bytes lies in the remote memory; `bytes`, `blocks` and `notify` are not used; `progress` and `moved`
-// count what was found to be right, and `progress` is called where the task runs, on a pool by several threads at once.
-// `from` and `sums` must live until it has ended, as the request's do. Outcome: the number of bytes. bad_checksum: a
-// chunk was still not as its owner said after so many fetches. invalid_argument: `into` is smaller. unsupported: it is
-// a file, or the memory of a device. Other errors: those of the transfer.
+// Pulls the memory that the sums cover, like Bulk::pull, and compares it chunk by chunk. `options.offset` is where the
+// first of these bytes lies in the remote memory; `bytes`, `blocks` and `notify` are not used. `progress` and `moved`
+// count bytes that were checked; `progress` is called where the task runs, on a pool by several threads at once. `from`
+// and `sums` must live until it has ended; those of the request do. Returns the number of bytes. bad_checksum: a chunk
+// was still damaged after all fetches. invalid_argument: `into` is smaller. unsupported: `into` is a file or device
+// memory. Other errors: those of the transfer.
 [[nodiscard]] CINNABAR_API Task<Result<std::uint64_t>> pull_checked(
     const Bulk& from, bulk::Region into, const ChunkSums& sums, TransferOptions options = {},
     std::uint32_t fetch_again_max = fetch_again_max_default);

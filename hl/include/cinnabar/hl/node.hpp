@@ -35,16 +35,16 @@ struct NodeOptions {
     unsigned contexts = 1;
     bool progress_thread = true;  // one per context; ignored on sim://, where the waiting thread drives all nodes
     std::uint64_t buffer_bytes_max = 256u << 20;  // of buffers()
-    // Without rpc.policy (rpc/policy.hpp) whoever can connect may call everything. listen() therefore logs a warning
-    // when it listens on all interfaces; set this to silence it when the handlers check their callers or the network
-    // keeps others out.
+    // Without rpc.policy (rpc/policy.hpp), everybody who can connect may call everything. So listen() logs a warning
+    // when it listens on all interfaces. Set this to silence the warning if the handlers check their callers, or the
+    // network keeps strangers out.
     bool strangers_may_call = false;
-    // Who may ask what this node holds (introspection.hpp), as `cinnabar top` does.
+    // Who may ask for the state of this node (introspection.hpp), as `cinnabar top` does.
     Introspection introspection = Introspection::off;
-    // Of one in so many calls of this node it is told where its time went (RpcCounts::parts), of which the target says
-    // its part. Rounded up to a power of two; 0: of none.
+    // One in this many calls of this node records where its time went (RpcCounts::parts); the target reports its part.
+    // Rounded up to a power of two; 0: none.
     std::uint32_t timed_one_in = 64;
-    // Told of the spans of traces (trace.hpp); null: none are recorded. Several nodes may share one.
+    // Receives the spans of traces (trace.hpp); null: none are recorded. Several nodes may share one.
     std::shared_ptr<Tracer> tracer = {};
     // Adds plugins besides the compiled-in ones: registry.add(info), registry.load(path).
     std::function<Result<void>(na::Registry& registry)> plugins = {};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a running node answers to those that may ask (NodeOptions::introspection): the calls and their results.
-// `cinnabar top`, `cinnabar calls` and `cinnabar page` show it. Nothing is counted for it that is not counted anyway.
-// It is not part of cinnabar.hpp.
+// The calls by which a running node reports its state to permitted callers (NodeOptions::introspection), and their
+// results. `cinnabar top`, `cinnabar calls` and `cinnabar page` use them. Nothing is counted only for them. Not part of
+// cinnabar.hpp.
 //
-// Answers are bounded: lists come in pages of at most 64, and a page takes a bounded number of steps. A list changes
-// while it is read, so that an entry may be missing or come twice. Those who may not ask are answered `permission`.
+// Answers are bounded: a list comes in pages of at most 64 entries, and a page takes a bounded number of steps. A list
+// may change while it is read, so an entry may be missing or come twice. Other callers are answered `permission`.
 #pragma once
 
 #include <cinnabar/hl/rpc.hpp>
@@ -16,7 +16,7 @@
 namespace cinnabar::hl {
 namespace introspection {
 
-// `from`: 0 at first, then Page::next. `count`: at most 64 are answered.
+// `from`: 0 for the first page, then Page::next. `count`: an answer has at most 64.
 struct Ask {
     std::uint64_t from = 0;
     std::uint32_t count = 64;
@@ -38,7 +38,7 @@ struct ContextReport {  // rpc::Context::Counts, by name
     std::uint32_t transfers = 0;
     std::uint32_t replies_owed = 0;
     std::uint32_t replies_unsent = 0;
-    std::uint32_t completions = 0;  // that wait for a thread to run them
+    std::uint32_t completions = 0;  // waiting for a thread to run them
     std::uint64_t credits_given = 0;
     std::uint64_t large_bytes = 0;
     std::uint64_t decoded_bytes = 0;
@@ -48,7 +48,7 @@ struct ContextReport {  // rpc::Context::Counts, by name
 struct TransportReport {
     std::string scheme;
     std::vector<std::string> endpoints;
-    std::string diagnosis;  // as the node was opened
+    std::string diagnosis;  // made when the node was opened
 };
 struct PoolReport {
     std::string name;
@@ -66,14 +66,14 @@ struct NodeReport {
     std::int32_t process = 0;
     std::uint32_t user = 0;
     std::uint64_t up_us = 0;
-    std::uint64_t processor_us = 0;      // of the process: user and system time
-    std::uint64_t memory_bytes_max = 0;  // the most that was resident
+    std::uint64_t processor_us = 0;      // user and system time of the process
+    std::uint64_t memory_bytes_max = 0;  // peak resident memory
     std::uint64_t buffer_bytes = 0;      // of Node::buffers()
     bool draining = false;
     std::vector<ContextReport> contexts;
     std::vector<TransportReport> transports;
     std::vector<PoolReport> pools;
-    std::vector<LineReport> lines;  // recent_log(), of the whole process
+    std::vector<LineReport> lines;  // recent_log() of the whole process
 };
 
 struct RpcReport {
@@ -83,10 +83,10 @@ struct RpcReport {
     std::uint64_t calls_failed = 0;
     std::uint64_t requests = 0;
     std::uint64_t requests_failed = 0;
-    std::vector<std::uint64_t> call_time;  // Histogram::counts, without zeros at its end
+    std::vector<std::uint64_t> call_time;  // Histogram::counts without trailing zeros
     std::vector<std::uint64_t> serve_time;
-    std::uint64_t timed = 0;              // calls of which it was told where their time went
-    std::vector<std::uint64_t> parts_us;  // of these together, by CallPart (stats.hpp); empty where there are none
+    std::uint64_t timed = 0;              // calls that recorded where their time went
+    std::vector<std::uint64_t> parts_us;  // sums over them, by CallPart (stats.hpp); empty if there are none
 };
 
 struct PeerReport {
@@ -110,7 +110,7 @@ struct CallReport {
     std::uint32_t context = 0;
     bool as_target = false;
     std::uint8_t phase = 0;  // rpc::CallPhase
-    std::string rpc;         // its name, or its id where this node has not heard the name
+    std::string rpc;         // its name, or its id if this node does not know the name
     std::uint32_t provider = 0;
     std::uint64_t id = 0;
     std::uint64_t age_us = 0;   // 0: not known

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Remote and RemoteSpan: one object, or an array, in memory that another node shares (share.hpp). They are tokens,
-// plain values that travel in calls, and each operation on them ends like a call, in one of four ways (call.hpp):
+// plain values that travel in calls. Each operation on them ends like a call, in one of four ways (call.hpp):
 //
 //     std::uint64_t before = *co_await counter.fetch_add(node, 1);          // Remote<std::uint64_t> counter
 //     Result<std::uint64_t> moved = co_await table.read(node, local);       // RemoteSpan<double> table
 //     table.subspan(100, 50).write(node, changed).wait();
 //
-// The owner's context does them all: it checks the seal, the bounds, the access and the version in one step with what
-// it does, and what comes too late is `stale`. Up to remote_inline_bytes_max travel in the call and are read or written
-// at once, in one piece; more are moved in bulk while others may read and write there. Operations that are under way
-// together have no order. One that has ended is visible to the owner's threads, and to operations that begin after it.
+// The owner's context carries out all of them. It checks the seal, the bounds, the access and the version in one step
+// with the access itself; an operation with an old version ends with `stale`. Up to remote_inline_bytes_max travel in
+// the call and are read or written at once, in one piece; more are moved in bulk, while others may access the same
+// bytes. Operations in progress at the same time have no order. The effect of a completed one is visible to the owner's
+// threads, and to operations that start after it.
 //
-// Errors: those of a call; stale (the contents are others, or the memory is not shared any more); permission (the grant
-// does not allow it, or was forged); invalid_argument (a size that does not fit, a word that is not aligned).
-// An operation that failed may have moved a part of its bytes.
+// Errors: those of a call; stale (the contents were renewed, or the memory is no longer shared); permission (the grant
+// does not allow it, or was forged); invalid_argument (a size that does not fit, a word that is not aligned). A failed
+// operation may have moved some of its bytes.
 #pragma once
 
 #include <cinnabar/hl/remote_op.hpp>
@@ -28,13 +29,13 @@ namespace cinnabar::hl {
 
 template <typename T>
 concept RemoteObject = std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && !std::is_const_v<T>;
-// What fetch_add, compare_swap and exchange work on.
+// The types that fetch_add, compare_swap and exchange work on.
 template <typename T>
 concept RemoteWord = std::integral<T> && !std::same_as<T, bool> && (sizeof(T) == 4 || sizeof(T) == 8);
 
 namespace detail {
 
-// Two sides that name different types for the same token get bad_signature.
+// If the two sides use different types for the same token, the call ends with bad_signature.
 template <typename T>
 consteval std::uint64_t remote_shape(std::uint64_t kind) {
     std::uint64_t number = kind ^ sizeof(T) << 32;
@@ -63,7 +64,7 @@ class Remote {
     static constexpr bool proc_borrows = false;
 
     Remote() = default;
-    // Requires: sizeof(T) bytes.
+    // Requires: the token has sizeof(T) bytes.
     explicit Remote(RemoteBytes token) noexcept : token_(std::move(token)) {
         CINNABAR_ASSERT(token_.bytes() == sizeof(T));
     }
@@ -76,14 +77,14 @@ class Remote {
         static_assert(sizeof(T) <= remote_inline_bytes_max, "cinnabar: read an object so large into a span of one");
         return RemoteOp(detail::make_look(node, token_, sizeof(T), options), detail::ReadValue<T>{});
     }
-    // The outcome is the number of bytes.
+    // Returns the number of bytes.
     [[nodiscard]] auto write(const NodeRef& node, const T& value, const RemoteOptions& options = {}) const {
         const ConstBytes from = std::as_bytes(std::span(&value, 1));
         return RemoteOp(detail::make_write(node, token_, from, options), detail::Wrote{sizeof(T)});
     }
 
-    // The outcome of these three is the value before. They are atomic among each other and with std::atomic_ref at the
-    // owner, and need a grant for reading and writing.
+    // These three return the old value. They are atomic with respect to each other and to std::atomic_ref at the owner,
+    // and need a grant for both reading and writing.
     [[nodiscard]] auto fetch_add(const NodeRef& node, T value,
                                  const RemoteOptions& options = {}) const requires RemoteWord<T> {
         return word(node, detail::WordOp::fetch_add, value, T{}, options);
@@ -124,7 +125,7 @@ class RemoteSpan {
     static constexpr bool proc_borrows = false;
 
     RemoteSpan() = default;
-    // Requires: a whole number of T.
+    // Requires: the token's bytes are a whole number of T.
     explicit RemoteSpan(RemoteBytes token) noexcept : token_(std::move(token)) {
         CINNABAR_ASSERT(token_.bytes() % sizeof(T) == 0);
     }
@@ -133,14 +134,14 @@ class RemoteSpan {
     [[nodiscard]] std::uint64_t size() const noexcept { return token_.bytes() / sizeof(T); }
     [[nodiscard]] bool empty() const noexcept { return token_.empty(); }
     [[nodiscard]] RemoteSpan at(na::Addr peer) const { return RemoteSpan(token_.at(std::move(peer))); }
-    // Requires: they lie inside.
+    // Requires: the elements lie inside.
     [[nodiscard]] RemoteSpan subspan(std::uint64_t first, std::uint64_t count) const {
         CINNABAR_ASSERT(first <= size() && count <= size() - first);
         return RemoteSpan(token_.part(first * sizeof(T), count * sizeof(T)));
     }
     [[nodiscard]] Remote<T> operator[](std::uint64_t index) const { return Remote<T>(subspan(index, 1).token()); }
 
-    // All of it, so `into` has size() elements. The outcome of these four is the number of bytes.
+    // Reads the whole span, so `into` must have size() elements. These four return the number of bytes.
     [[nodiscard]] auto read(const NodeRef& node, std::span<T> into, const RemoteOptions& options = {}) const {
         const Bytes bytes = std::as_writable_bytes(into);
         const bool copied = bytes.size() <= remote_inline_bytes_max;
@@ -151,7 +152,7 @@ class RemoteSpan {
         return RemoteOp(detail::make_write(node, token_, std::as_bytes(from), options),
                         detail::Wrote{from.size_bytes()});
     }
-    // The same with memory that was registered before, which is faster for what is used more than once.
+    // The same with registered memory, which is faster if it is used more than once.
     [[nodiscard]] auto read(const NodeRef& node, const bulk::Region& into, const RemoteOptions& options = {}) const {
         return RemoteOp(detail::make_read(node, token_, into, options), detail::ReadInto{{}, into.bytes()});
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many blocks of remote memory in one operation, named by a list (bulk/blocks.hpp) in place of a token each:
+// Moves many blocks of remote memory in one operation. A list (bulk/blocks.hpp) names them, instead of one token each:
 //
 //     const auto rows = bulk::Blocks::strided(0, 4096, 65536, 15000).value();     // every sixteenth page
 //     Result<std::uint64_t> moved = co_await read_blocks(node, table.token(), rows, into);
@@ -7,11 +7,11 @@
 //     const auto plan = TransferPlan::make(node, table.token(), cache, 4096).value();
 //     co_await plan.read(numbers_there, numbers_here);                            // again and again
 //
-// The list travels in some ten bytes if it is strided, and in two or three a block otherwise. The owner gathers the
-// blocks and moves them in bulk, as many in each chunk as fit, so there are not as many operations as blocks. Where one
-// operation of a transport touches few local pieces and cannot cross pieces of the peer's (verbs), memory of this side
-// without gaps is faster. Errors: those of remote.hpp; a list that does not fit its memory, or that overlaps where it
-// is written, is invalid_argument, and permission where the owner finds it outside of the grant.
+// A strided list takes about ten bytes on the wire, any other two or three bytes per block. The owner gathers the
+// blocks and moves them in bulk, as many per chunk as fit, so there are far fewer operations than blocks. If one
+// operation of a transport can touch only a few local pieces and only one remote piece (verbs), local memory without
+// gaps is faster. Errors: those of remote.hpp; invalid_argument: the list does not fit its memory, or overlaps and is
+// written to; permission: the owner finds a block outside of the grant.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -37,8 +37,8 @@ namespace detail {
 
 }  // namespace detail
 
-// Offsets count from the first byte of the token. `into` has as many bytes as the list, and may itself be
-// Region::select. The outcome is the number of bytes.
+// Offsets count from the first byte of the token. `into` must have as many bytes as the list, and may itself come from
+// Region::select. Returns the number of bytes.
 [[nodiscard]] inline auto read_blocks(const NodeRef& node, const RemoteBytes& from, const bulk::Blocks& blocks,
                                       const bulk::Region& into, const RemoteOptions& options = {}) {
     return RemoteOp(detail::make_read_blocks(node, from, blocks, into, options), detail::ReadInto{{}, into.bytes()});
@@ -48,9 +48,9 @@ namespace detail {
     return RemoteOp(detail::make_write_blocks(node, to, blocks, from, options), detail::Wrote{from.bytes()});
 }
 
-// A transfer between blocks of a remote memory and blocks of a region of this side, made once and posted as often as
-// one likes: a post names the blocks and nothing else. Block n of either is its bytes [n * block_bytes, (n + 1) *
-// block_bytes). Copies share the region. Thread-safe. Must not outlive the node.
+// A transfer between blocks of remote memory and blocks of a local region. Set up once, then used any number of times
+// with only the numbers of the blocks. Block n of either side is its bytes [n * block_bytes, (n + 1) * block_bytes).
+// Copies share the region. Thread-safe. Must not outlive the node.
 class CINNABAR_API TransferPlan {
   public:
     using Numbers = std::span<const std::uint32_t>;
@@ -63,12 +63,12 @@ class CINNABAR_API TransferPlan {
     [[nodiscard]] std::uint64_t remote_blocks() const noexcept { return remote_.bytes() / block_bytes_; }
     [[nodiscard]] std::uint64_t local_blocks() const noexcept { return local_.bytes() / block_bytes_; }
 
-    // Reads block remote[i] into block local[i], or writes it from there, for all i. The outcome is the number of
-    // bytes. One call, or several under way together where the local blocks are more pieces than a region has.
-    // invalid_argument: not as many of the one as of the other, or a number beyond the end.
+    // For all i, copies block remote[i] to block local[i], or back for write. Returns the number of bytes. Makes one
+    // call, or several at once if the local blocks are more pieces than a region can have. invalid_argument: the lists
+    // differ in length, or a number is out of range.
     [[nodiscard]] RemoteMany read(Numbers remote, Numbers local, const RemoteOptions& options = {}) const;
     [[nodiscard]] RemoteMany write(Numbers remote, Numbers local, const RemoteOptions& options = {}) const;
-    // The same for lists of any kind whose blocks have block_bytes.
+    // The same for lists of any kind whose blocks have block_bytes bytes.
     [[nodiscard]] RemoteMany read(const bulk::Blocks& remote, const bulk::Blocks& local,
                                   const RemoteOptions& options = {}) const;
     [[nodiscard]] RemoteMany write(const bulk::Blocks& remote, const bulk::Blocks& local,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls behind the operations on remote memory. Each takes the tokens and the memory of this side and returns a
-// call that is not sent yet; `RemoteMade::refused` says why it must not be sent.
+// The calls behind the operations on remote memory. Each takes the tokens and the local memory, and returns a call that
+// is not sent yet. If `RemoteMade::refused` is set, it must not be sent.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -22,21 +22,21 @@ namespace cinnabar::hl {
 struct RemoteOptions {
     std::optional<Microseconds> deadline = {};  // as CallOptions::deadline
     const std::stop_token* stop = nullptr;      // as CallOptions::stop
-    // For a token that came in a request: calls the owner that it names, at an address that the sender chose. Without
-    // it the sender is called.
+    // For a token that came in a request. If set, calls the owner that the token names, at an address that the sender
+    // chose. If not, calls the sender.
     bool follow_owner = false;
-    // write: the owner is told this value once the bytes are in place (Shared::on_notified).
+    // write: sends this value to the owner once the bytes are in place (Shared::on_notified).
     std::optional<std::uint32_t> notify = {};
 };
 static_assert(std::is_trivially_destructible_v<RemoteOptions>);
 
-// Reads and writes of at most so many bytes travel inside their call; larger ones lend the memory of this side to it.
+// Reads and writes of at most this many bytes travel inside their call; larger ones lend the local memory to it.
 inline constexpr std::size_t remote_inline_bytes_max = 4096;
-// What one call names at most; read_many and write_many make several.
+// The most parts in one call; read_many and write_many make several.
 inline constexpr std::size_t remote_parts_max = 4096;
 inline constexpr std::size_t remote_grants_max = 64;
 
-// A part of an operation over many: a token, and as many bytes of this side.
+// One part of an operation over many tokens: a token, and local memory of the same size.
 struct RemoteRead {
     RemoteBytes from;
     Bytes into;
@@ -52,11 +52,11 @@ enum class WordOp : std::uint8_t { fetch_add = 0, compare_swap = 1, exchange = 2
 
 struct RemoteMade {
     Pending<RemoteReply> call;
-    std::optional<Error> refused;  // instead of what the call says
+    std::optional<Error> refused;  // takes the place of the call's error
     bool not_followed = false;     // the token names an owner that was not followed
 };
 
-// The reply has the bytes. make_read does so, too, up to remote_inline_bytes_max.
+// The reply contains the bytes. make_read also works this way, up to remote_inline_bytes_max.
 [[nodiscard]] CINNABAR_API RemoteMade make_look(const NodeRef& node, const RemoteBytes& from, std::uint64_t bytes,
                                                 const RemoteOptions& options);
 [[nodiscard]] CINNABAR_API RemoteMade make_read(const NodeRef& node, const RemoteBytes& from, Bytes into,
@@ -67,17 +67,17 @@ struct RemoteMade {
                                                  const RemoteOptions& options);
 [[nodiscard]] CINNABAR_API RemoteMade make_write(const NodeRef& node, const RemoteBytes& to, const bulk::Region& from,
                                                  const RemoteOptions& options);
-// `value`: to add, or the new one. The reply has the old one.
+// `value`: the number to add, or the new value. The reply contains the old one.
 [[nodiscard]] CINNABAR_API RemoteMade make_word(const NodeRef& node, const RemoteBytes& at, WordOp op,
                                                 std::uint64_t value, std::uint64_t expected,
                                                 const RemoteOptions& options);
-// One call for each owner, or several if the parts are many; their order is that of the first part of each.
+// One call per owner, or several if there are many parts; ordered by the first part of each.
 [[nodiscard]] CINNABAR_API std::vector<RemoteMade> make_reads(const NodeRef& node, std::span<const RemoteRead> parts,
                                                               const RemoteOptions& options);
 [[nodiscard]] CINNABAR_API std::vector<RemoteMade> make_writes(const NodeRef& node, std::span<const RemoteWrite> parts,
                                                                const RemoteOptions& options);
 
-// The error of an operation whose call ended with `error`.
+// Converts the error of the call into that of the operation.
 [[nodiscard]] CINNABAR_API Error remote_error(std::optional<Error>& refused, bool not_followed, Error error);
 
 }  // namespace detail

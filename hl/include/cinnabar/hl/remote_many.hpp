@@ -5,8 +5,8 @@
 //     for (...) parts.push_back({table[i].token(), bytes_of(rows[i])});
 //     Result<std::uint64_t> moved = co_await read_many(node, parts);
 //
-// Each owner gets one call (more if there are over remote_parts_max parts), and all are under way at once. The outcome
-// is the number of bytes, or the first error in the order of the owners; the other owners may have moved theirs.
+// Each owner gets one call (more if it has over remote_parts_max parts), and all calls run at once. Returns the number
+// of bytes, or the first error in the order of the owners; the other owners may have moved their bytes.
 #pragma once
 
 #include <cinnabar/hl/remote_op.hpp>
@@ -24,7 +24,7 @@ namespace cinnabar::hl {
 
 namespace detail {
 
-// The calls of one operation without what was sent.
+// The calls of one operation, after they were sent.
 struct ManyEnds {
     struct End {
         std::optional<Error> refused;
@@ -45,7 +45,7 @@ struct ManyEnds {
 
 }  // namespace detail
 
-// As Future; see there.
+// Like Future; see there.
 class [[nodiscard]] RemoteManyFuture {
   public:
     RemoteManyFuture(std::vector<Future<RemoteReply>> futures, detail::ManyEnds ends) noexcept
@@ -57,7 +57,7 @@ class [[nodiscard]] RemoteManyFuture {
     void cancel() noexcept {
         for (auto& each : futures_) each.cancel();
     }
-    // Blocks until all calls have ended. Once.
+    // Blocks until all calls have ended. Call once.
     [[nodiscard]] Result<std::uint64_t> get() {
         if (!ready() && !Waiter::may_block()) return Error{Errc::would_deadlock, advice(Errc::would_deadlock)};
         std::vector<Result<RemoteReply>> replies;
@@ -92,7 +92,7 @@ class [[nodiscard]] RemoteMany {
         for (auto& each : calls_) futures.push_back(each.future());
         return {std::move(futures), std::move(ends_)};
     }
-    // f(Result<std::uint64_t>), on a loop; at once if there are no parts.
+    // Calls f(Result<std::uint64_t>) on a loop; at once if there are no parts.
     template <typename F>
     void then(F f) {
         struct State {
@@ -147,7 +147,7 @@ std::uint64_t bytes_of(const Parts& parts, Local local) {
 
 }  // namespace detail
 
-// Each part has as many bytes of this side as its token.
+// Each part must have as much local memory as its token has bytes.
 [[nodiscard]] inline RemoteMany read_many(const NodeRef& node, std::span<const RemoteRead> parts,
                                           const RemoteOptions& options = {}) {
     return {detail::make_reads(node, parts, options), detail::bytes_of(parts, &RemoteRead::into)};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // RemoteOp: an operation on remote memory that is not sent yet. It ends in one of the four ways of a call (call.hpp):
-// wait(), co_await, then(f), future(). Memory of this side must live until it has ended.
+// wait(), co_await, then(f), future(). The local memory must live until it has ended.
 #pragma once
 
 #include <cinnabar/hl/call.hpp>
@@ -13,7 +13,7 @@
 
 namespace cinnabar::hl {
 
-// How the reply becomes the outcome. Finish has `using Out` and Result<Out> operator()(const RemoteReply&).
+// Finish converts the reply into the outcome. It has `using Out` and Result<Out> operator()(const RemoteReply&).
 template <typename Finish>
 class RemoteOutcome {
   public:
@@ -33,7 +33,7 @@ class RemoteOutcome {
     Finish finish_;
 };
 
-// As Future; see there.
+// Like Future; see there.
 template <typename Finish>
 class [[nodiscard]] RemoteFuture {
   public:
@@ -44,7 +44,7 @@ class [[nodiscard]] RemoteFuture {
     [[nodiscard]] bool ready() const noexcept { return future_.ready(); }
     [[nodiscard]] bool wait_for(Microseconds span) const noexcept { return future_.wait_for(span); }
     void cancel() noexcept { future_.cancel(); }
-    // What was read is in place once this has returned.
+    // When this returns, the bytes that were read are in place.
     [[nodiscard]] Result<typename Finish::Out> get() { return outcome_(future_.get()); }
 
   private:
@@ -69,7 +69,7 @@ class [[nodiscard]] RemoteOp {
     }
     [[nodiscard]] RemoteFuture<Finish> future() { return {call_.future(), std::move(outcome_)}; }
 
-    // --- what co_await uses
+    // --- used by co_await
     [[nodiscard]] bool await_ready() const noexcept { return call_.await_ready(); }
     template <typename Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> handle) noexcept {
@@ -84,11 +84,11 @@ class [[nodiscard]] RemoteOp {
 
 namespace detail {
 
-inline constexpr std::string_view wrong_size = "the owner of the memory answered another number of bytes";
+inline constexpr std::string_view wrong_size = "the owner of the memory answered with another number of bytes";
 
 struct ReadInto {
     using Out = std::uint64_t;
-    Bytes copied;  // where the bytes of the reply go; empty if the memory was lent, and they are in place
+    Bytes copied;  // where the bytes of the reply go; empty if the memory was lent and they are already there
     std::uint64_t bytes;
 
     Result<Out> operator()(const RemoteReply& reply) const noexcept {

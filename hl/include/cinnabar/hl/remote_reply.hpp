@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RemoteReply: what the owner of shared memory answers: a few bytes of it, or none when they were moved in bulk.
+// RemoteReply: the owner's answer: a few bytes of the memory, or none if they were moved in bulk.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -16,7 +16,7 @@ class RemoteReply {
     static constexpr std::uint64_t proc_shape = 0x796c7065;
     static constexpr bool proc_borrows = false;
 
-    // Room for that many bytes, to be filled.
+    // Makes room for that many bytes, to be filled by the caller.
     [[nodiscard]] Bytes resize(std::size_t bytes) {
         bytes_ = bytes;
         if (bytes > small_.size()) large_.resize(bytes);
@@ -39,7 +39,7 @@ class RemoteReply {
     }
 
   private:
-    std::array<std::byte, 64> small_{};  // words and small objects need no memory
+    std::array<std::byte, 64> small_{};  // words and small objects need no allocation
     std::vector<std::byte> large_;
     std::size_t bytes_ = 0;
 };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RemoteBytes: a token that names memory which a node shares (share.hpp). A plain value that travels in calls; typed,
-// it is a RemoteSpan or a Remote (remote.hpp).
+// RemoteBytes: a token for memory that a node shares (share.hpp). A plain value that travels in calls. Its typed forms
+// are RemoteSpan and Remote (remote.hpp).
 //
-// The owner seals what it grants: the window, the access, the lease, and the version of the contents if one is named.
-// Whoever has the token may use it, and hand it on; a part of it carries the same seal. Nothing else in it is believed.
+// The owner seals what it grants: the window, the access, the lease and, if one is named, the version of the contents.
+// Everybody who has the token may use it, and pass it on; a part of it carries the same seal. The owner trusts nothing
+// else in it.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -19,14 +20,14 @@
 
 namespace cinnabar::hl {
 
-// What the owner has sealed. All values are the owner's own.
+// The sealed part. The owner chose all values.
 struct RemoteGrant {
-    std::uint64_t node = 0;     // drawn when the node was opened; 0: no grant
-    std::uint64_t version = 0;  // of the contents; 0: whatever they are
-    std::uint64_t first = 0;    // of the window, in the shared memory
+    std::uint64_t node = 0;     // random, chosen when the node was opened; 0: no grant
+    std::uint64_t version = 0;  // of the contents; 0: any version
+    std::uint64_t first = 0;    // start of the window in the shared memory
     std::uint64_t bytes = 0;
     std::uint32_t slot = 0;
-    std::uint32_t lease = 0;  // the generation of the slot
+    std::uint32_t lease = 0;  // generation of the slot
     na::Access access = na::Access::read;
     std::uint64_t seal = 0;
 
@@ -47,11 +48,11 @@ class RemoteBytes {
     [[nodiscard]] na::Access access() const noexcept { return grant_.access; }
     // Whether it names a version of the contents, and so becomes stale when they are renewed.
     [[nodiscard]] bool names_version() const noexcept { return grant_.version != 0; }
-    // Where the owner listens; empty if it does not, or is the caller that the token came from.
+    // Where the owner listens; empty if it does not listen, or is the caller that sent the token.
     [[nodiscard]] const na::Addr& owner() const noexcept { return owner_; }
 
-    // A token of these bytes alone. The owner knows no difference: who gets it may use the whole grant. Requires: they
-    // lie inside.
+    // A token for these bytes only. The seal still covers the whole grant, so whoever gets this token can use all of
+    // it. Requires: the bytes lie inside.
     [[nodiscard]] RemoteBytes part(std::uint64_t offset, std::uint64_t bytes) const {
         CINNABAR_ASSERT(offset <= bytes_ && bytes <= bytes_ - offset);
         RemoteBytes token(*this);
@@ -59,8 +60,8 @@ class RemoteBytes {
         token.bytes_ = bytes;
         return token;
     }
-    // The same token, used by calls to `peer`, whatever it says itself: for tokens that came in the result of a call to
-    // a peer whose address is known better, or is the only one to be called.
+    // The same token, but operations call `peer` instead of the owner it names. For tokens from the result of a call,
+    // if the caller knows a better address of that peer, or wants no other to be called.
     [[nodiscard]] RemoteBytes at(na::Addr peer) const {
         RemoteBytes token(*this);
         token.owner_ = std::move(peer);
@@ -71,11 +72,11 @@ class RemoteBytes {
     // --- for operations
     [[nodiscard]] const RemoteGrant& grant() const noexcept { return grant_; }
     [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }  // in the grant's window
-    // Whom to call. A token that came in a request leads to its sender, unless its owner is followed.
+    // Which address to call. For a token that came in a request this is the sender, unless the owner is to be followed.
     [[nodiscard]] const na::Addr& target(bool follow_owner) const noexcept {
         return came_from_.empty() || (follow_owner && !owner_.empty()) ? owner_ : came_from_;
     }
-    // Whether it came in a request, and names an owner that is not followed without being asked to.
+    // Whether it came in a request and names another owner, which is called only on demand.
     [[nodiscard]] bool may_be_of_third_party() const noexcept { return !came_from_.empty() && !owner_.empty(); }
 
     template <class P>
@@ -93,7 +94,7 @@ class RemoteBytes {
   private:
     RemoteGrant grant_;
     na::Addr owner_;
-    na::Addr came_from_;  // who sent it, if it came in a request; does not travel
+    na::Addr came_from_;  // the sender, if it came in a request; not encoded
     std::uint64_t offset_ = 0;
     std::uint64_t bytes_ = 0;
 };

@@ -36,8 +36,8 @@ class CINNABAR_API RequestState {
     [[nodiscard]] StopScope& stop_scope() noexcept;
     [[nodiscard]] Microseconds time_left() const noexcept;
 
-    // The trace that it belongs to, and the handler's own span, or that of the call where nothing records it; empty if
-    // none.
+    // The trace that the request belongs to, and the handler's own span, or the call's span if nothing records it;
+    // empty if there is no trace.
     [[nodiscard]] TraceContext trace() const noexcept;
     [[nodiscard]] NodeCore& core() const noexcept;
 
@@ -63,7 +63,7 @@ class CINNABAR_API RequestState {
     rpc::Request& request_;
     Loop* loop_;
     TimeUs started_us_;
-    std::uint64_t span_ = 0;  // 0: nothing records it
+    std::uint64_t span_ = 0;  // 0: not recorded
     std::atomic<RequestScope*> scope_{nullptr};
 };
 
@@ -84,7 +84,7 @@ class Request {
     // The caller's address. Calls to it use the same connection.
     [[nodiscard]] const na::Addr& source() const noexcept { return state_->request().source(); }
     [[nodiscard]] rpc::ProviderId provider() const noexcept { return state_->request().provider(); }
-    // What the caller says of a place that it was given here (admission.hpp); 0: nothing.
+    // The place that the caller claims (admission.hpp); 0: none.
     [[nodiscard]] std::uint64_t place() const noexcept { return state_->request().place(); }
     // On the node's clock; time_never if the caller set none.
     [[nodiscard]] TimeUs deadline() const noexcept { return state_->request().deadline(); }
@@ -92,7 +92,7 @@ class Request {
     [[nodiscard]] Microseconds time_left() const noexcept { return state_->time_left(); }
     // True once nobody waits for the answer any more.
     [[nodiscard]] bool canceled() const noexcept { return state_->request().canceled(); }
-    // For calls that leave the library, by to_traceparent(); calls of this handler inherit it by themselves.
+    // For calls outside of this library, by to_traceparent(). Calls that this handler makes inherit it.
     [[nodiscard]] TraceContext trace() const noexcept { return state_->trace(); }
     [[nodiscard]] std::stop_token stop_token() const { return state_->stop_scope().token(); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Retried: what Caller::call returns, a call that is not made yet. It ends in one of the four ways of a call
-// (call.hpp): wait(), co_await, then(f), future(). One that is destroyed before does nothing.
+// (call.hpp): wait(), co_await, then(f), future(). If it is destroyed before, nothing is called.
 #pragma once
 
 #include <cinnabar/hl/attempts.hpp>
@@ -20,9 +20,9 @@ namespace cinnabar::hl {
 template <typename Out>
 class [[nodiscard]] Retried {
   public:
-    // As Pending::wait.
+    // Like Pending::wait.
     [[nodiscard]] Result<Out> wait() { return sync_wait(std::move(task_)); }
-    // As Pending::then; exceptions of f are logged.
+    // Like Pending::then; exceptions of f are logged.
     template <typename F>
     void then(F f) {
         auto state = std::make_shared<F>(std::move(f));
@@ -67,7 +67,7 @@ class [[nodiscard]] Retried {
     Task<Result<Out>> task_;
 };
 
-// As MustBeNamed.
+// Like MustBeNamed.
 template <typename Out>
 class [[nodiscard]] MustBeNamedRetried : public Retried<Out> {
   public:

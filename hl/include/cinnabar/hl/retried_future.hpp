@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RetriedFuture: the outcome of a call of a Caller that is being made, for plain code that asks later. As Future.
+// RetriedFuture: the outcome of a call that a Caller is making, for code without coroutines. Like Future.
 #pragma once
 
 #include <cinnabar/hl/attempts.hpp>
@@ -29,9 +29,9 @@ class CINNABAR_API RetriedState {
     ~RetriedState();
 
     [[nodiscard]] bool done() const noexcept;
-    // False after `span`. Requires: Waiter::may_block().
+    // Returns false if the call has not ended after `span`. Requires: Waiter::may_block().
     [[nodiscard]] bool wait(Microseconds span) noexcept;
-    // Keeps the outcome by keep(), under the lock.
+    // Stores the outcome by calling keep() under the lock.
     template <typename Keep>
     void finish(Keep keep) {
         const std::lock_guard lock(mutex_);
@@ -65,12 +65,12 @@ class [[nodiscard]] RetriedFuture {
         if (state_) cancel();
     }
 
-    // False after get() has returned the outcome and after a move.
+    // False after get() has returned the outcome, and after a move.
     [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
     [[nodiscard]] bool ready() const noexcept { return state_->done(); }
-    // As Future::wait_for.
+    // Like Future::wait_for.
     [[nodiscard]] bool wait_for(Microseconds span) const noexcept { return state_->wait(span); }
-    // As Future::get.
+    // Like Future::get.
     [[nodiscard]] Result<Out> get() {
         if (!ready()) {
             if (!Waiter::may_block()) return Error{Errc::would_deadlock, advice(Errc::would_deadlock)};

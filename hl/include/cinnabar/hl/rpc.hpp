@@ -27,9 +27,9 @@ struct RpcName {
     bool idempotent = false;
 };
 
-// For a contract whose handler may run twice with the same arguments as well as once, because the second run changes
-// nothing more: `inline constexpr cinnabar::Rpc<Value(Key)> get{"get", cinnabar::idempotent};`. A Caller
-// (hl/caller.hpp) tries such calls again after a failure that may have come too late to keep the handler from running.
+// Marks a contract whose handler may run twice with the same arguments, because the second run changes nothing: `inline
+// constexpr cinnabar::Rpc<Value(Key)> get{"get", cinnabar::idempotent};`. A Caller (hl/caller.hpp) retries such a call
+// even if the handler may already have run.
 struct Idempotent {};
 inline constexpr Idempotent idempotent{};
 

@@ -4,11 +4,11 @@
 //
 //     Shared<std::uint64_t> counts = share(node, std::span(memory)).value();
 //     RemoteSpan<std::uint64_t> token = counts.span();    // travels in calls and results
-//     counts.renew();                                     // the memory is used again: all tokens so far are stale
+//     counts.renew();                                     // the memory is reused: all tokens so far become stale
 //     counts.withdraw();                                  // nobody accesses it any more, and it may be freed
 //
-// The node's own threads may access the memory meanwhile; words that others count in, by std::atomic_ref. Thread-safe,
-// but for the moves. May outlive the node.
+// The node's own threads may access the memory too; words that others count in must be accessed by std::atomic_ref.
+// Thread-safe, except for moves. May outlive the node.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -25,7 +25,7 @@ namespace cinnabar::hl {
 class RemoteTable;
 struct SharedSlot;
 
-// A write that asked for it is in place. `offset` and `bytes` are those of its first part, in the shared memory.
+// A write with RemoteOptions::notify is in place. `offset` and `bytes` describe its first part in the shared memory.
 struct RemoteNotice {
     std::uint32_t value = 0;
     std::uint64_t offset = 0;
@@ -33,7 +33,7 @@ struct RemoteNotice {
     na::Addr from;
 };
 
-// Whether a token names the version of the contents that is there now, or stays good when they are renewed.
+// Whether a token is for the present version of the contents only, or stays valid when they are renewed.
 enum class Names : std::uint8_t { this_version, any_version };
 
 class CINNABAR_API SharedBytes {
@@ -41,34 +41,34 @@ class CINNABAR_API SharedBytes {
     SharedBytes() = default;
     SharedBytes(SharedBytes&& other) noexcept;
     SharedBytes& operator=(SharedBytes&& other) noexcept;
-    // Ends the sharing as withdraw() does, but does not wait.
+    // Ends the sharing like withdraw(), but does not wait.
     ~SharedBytes();
 
     explicit operator bool() const noexcept { return slot_ != nullptr; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] na::Access access() const noexcept { return access_; }
 
-    // A token of the bytes [offset, offset + bytes) for at most that access. Requires: they lie inside, and `access` is
-    // no more than that of the memory. Empty once the memory is withdrawn.
+    // A token for the bytes [offset, offset + bytes), with at most that access. Requires: they lie inside, and the
+    // memory allows `access`. Empty once the memory is withdrawn.
     [[nodiscard]] RemoteBytes token(std::uint64_t offset, std::uint64_t bytes, na::Access access,
                                     Names names = Names::this_version) const;
     [[nodiscard]] RemoteBytes token(Names names = Names::this_version) const {
         return token(0, bytes_, access_, names);
     }
 
-    // Makes all tokens stale that name a version of the contents, at once: what they would still write is refused, and
-    // what they have read is not served. Neither waits nor calls anybody. Change the contents after it, and hand out
-    // new tokens after that.
+    // Makes all tokens stale that name a version of the contents, at once: writes in progress are refused, and the
+    // results of reads are not returned. Never waits, and calls no function. Change the contents after renew(), and
+    // hand out new tokens after that.
     void renew() noexcept;
-    // Ends the sharing: all tokens are stale, and operations under way are stopped and waited for, as is the function
-    // of on_notified(). ok: nobody accesses the memory any more. would_deadlock: on a loop or pool thread, or inside a
-    // task, some still do: in_use() tells when they have ended. Another call waits again.
+    // Ends the sharing: makes all tokens stale, stops operations in progress, and waits for them and for the function
+    // of on_notified(). ok: nobody accesses the memory any more. would_deadlock: called on a loop or pool thread, or
+    // inside a task, while some still do; in_use() tells when they have ended. Calling it again waits again.
     [[nodiscard]] Errc withdraw() noexcept;
-    // Whether operations that move bytes in bulk are under way, or the function of on_notified().
+    // Whether bulk operations, or the function of on_notified(), are in progress.
     [[nodiscard]] bool in_use() const noexcept;
 
-    // Called on a loop of the node when a write with RemoteOptions::notify is in place; must be short, like a handler.
-    // It is kept until the memory is withdrawn, or another one takes its place.
+    // Sets the function that a loop of the node calls when a write with RemoteOptions::notify is in place. It must be
+    // short, like a handler. It is kept until the memory is withdrawn, or another function replaces it.
     void on_notified(std::function<void(const RemoteNotice&)> function);
 
   private:
@@ -80,8 +80,8 @@ class CINNABAR_API SharedBytes {
     na::Access access_ = na::Access::read;
 };
 
-// Shares a region. The memory must live until withdraw() says ok, or, if the region owns it, no longer than needed.
-// too_large: 65,536 are shared. permission: more access than the region has. invalid_argument: an empty region.
+// Shares a region. If the region does not own its memory, that must live until withdraw() returns ok. too_large: 65,536
+// are shared already. permission: `access` exceeds that of the region. invalid_argument: an empty region.
 [[nodiscard]] CINNABAR_API Result<SharedBytes> share_bytes(const NodeRef& node, const bulk::Region& memory,
                                                            na::Access access);
 
@@ -93,14 +93,14 @@ class Shared : public SharedBytes {
 
     [[nodiscard]] std::uint64_t size() const noexcept { return bytes() / sizeof(T); }
     [[nodiscard]] RemoteSpan<T> span(Names names = Names::this_version) const { return RemoteSpan<T>(token(names)); }
-    // The same for these elements alone, or less access.
+    // The same for these elements only, or with less access.
     [[nodiscard]] RemoteSpan<T> span(std::uint64_t first, std::uint64_t count, na::Access access,
                                      Names names = Names::this_version) const {
         return RemoteSpan<T>(token(first * sizeof(T), count * sizeof(T), access, names));
     }
 };
 
-// Shares memory of the caller's, which must live until withdraw() says ok; const memory for reading.
+// Shares memory of the caller, which must live until withdraw() returns ok. Const memory is shared read-only.
 template <typename T, std::size_t N>
 [[nodiscard]] Result<Shared<std::remove_const_t<T>>> share(const NodeRef& node, std::span<T, N> memory,
                                                            na::Access access = std::is_const_v<T>
@@ -111,12 +111,13 @@ template <typename T, std::size_t N>
     return Shared<std::remove_const_t<T>>(std::move(bytes));
 }
 
-// Shares a region, of NodeRef::allocate for example. invalid_argument: no whole number of T.
+// Shares a region, for example from NodeRef::allocate. invalid_argument: not a whole number of T.
 template <RemoteObject T>
 [[nodiscard]] Result<Shared<T>> share(const NodeRef& node, const bulk::Region& memory,
                                       na::Access access = na::Access::read_write) {
     if (memory.bytes() % sizeof(T) != 0)
-        return Error(Errc::invalid_argument, "the size of the region is no multiple of the size of the type to share");
+        return Error(Errc::invalid_argument,
+                     "the size of the region is not a multiple of the size of the type to share");
     CINNABAR_TRY(SharedBytes bytes, share_bytes(node, memory, access));
     return Shared<T>(std::move(bytes));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Tracer that hands spans to a thread of its own, which may block: the base of TraceFile and of cinnabar::otlp.
+// A Tracer that passes spans to a thread of its own, which may block. Base class of TraceFile and of cinnabar::otlp.
 #pragma once
 
 #include <cinnabar/hl/trace.hpp>
@@ -13,7 +13,7 @@
 
 namespace cinnabar::hl {
 
-// A Span that lasts.
+// A copy of a Span that may be kept.
 struct SpanRecord {
     SpanKind kind = SpanKind::call;
     std::string_view name;  // static storage
@@ -31,14 +31,14 @@ struct SpanRecord {
 [[nodiscard]] inline bool is_timed(const SpanRecord& span) noexcept { return span.parts_us != CallParts{}; }
 
 struct SpanExporterOptions {
-    std::uint32_t one_in = 1;        // of the calls that belong to no trace, one in so many begins one; 0: none does
-    std::size_t spans_max = 8'192;   // that wait for the thread; more are dropped and counted
-    Microseconds period{1'000'000};  // the longest that a span waits before the thread looks
+    std::uint32_t one_in = 1;        // of the calls outside of any trace, one in this many begins a trace; 0: none
+    std::size_t spans_max = 8'192;   // waiting for the thread; further ones are dropped and counted
+    Microseconds period{1'000'000};  // the longest time until the thread takes a span
 };
 
 class CINNABAR_API SpanExporter : public Tracer {
   public:
-    // `clock`: that of the nodes; of a simulated network its own. It outlives this.
+    // `clock`: the clock of the nodes; for a simulated network, its own. Must outlive this object.
     explicit SpanExporter(SpanExporterOptions options, TimeSource& clock = steady_clock());
     // Requires: finish() was called.
     ~SpanExporter() override;
@@ -46,14 +46,15 @@ class CINNABAR_API SpanExporter : public Tracer {
     [[nodiscard]] bool samples() noexcept override;
     void ended(const Span& span) noexcept override;
 
-    // Exports what has ended by now, on the thread, and waits for that.
+    // Exports all spans that have ended, on the thread, and waits for it.
     void flush();
     [[nodiscard]] std::uint64_t dropped() const noexcept { return dropped_.load(std::memory_order_relaxed); }
 
   protected:
-    // On the thread, one call at a time. Not empty.
+    // Called on the thread, one call at a time. `spans` is not empty.
     virtual void export_spans(const std::vector<SpanRecord>& spans) = 0;
-    // Exports what is left and ends the thread. In the destructor of each class that exports; the nodes are gone.
+    // Exports the remaining spans and ends the thread. Each derived class calls it in its destructor, when the nodes
+    // are gone.
     void finish();
     void count_dropped(std::uint64_t spans) noexcept { dropped_.fetch_add(spans, std::memory_order_relaxed); }
 

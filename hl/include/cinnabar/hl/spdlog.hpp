@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The library's log by way of spdlog. Needs spdlog, which the library itself does not: a program that includes this
+// Passes the library's log to spdlog. The library itself does not need spdlog; a program that includes this header
 // finds and links it (find_package(spdlog), spdlog::spdlog).
 //
-// Lines wait in a queue for a thread of the bridge, which gives them to the sinks of spdlog: those may block, and the
-// threads that log do not. Where the queue is full, its oldest line goes, and overrun() counts it. The module is in
-// front of the text, as on stderr.
+// Lines wait in a queue for a thread of the bridge, which passes them to the sinks of spdlog. So sinks may block
+// without blocking the threads that log. If the queue is full, the oldest line is dropped, and overrun() counts it.
+// Each line starts with its module, as on stderr.
 #pragma once
 
 #include <cinnabar/base/log.hpp>
@@ -20,15 +20,15 @@
 
 namespace cinnabar::hl {
 
-// One at a time, as it is the log's sink while it lives. Make it before the first node, and destroy it after the last
-// one: another thread must not log at that moment.
+// At most one at a time: while it lives, it is the sink of the log. Create it before the first node and destroy it
+// after the last; no other thread may log during either.
 class SpdlogBridge {
   public:
     explicit SpdlogBridge(std::vector<spdlog::sink_ptr> sinks, std::size_t lines_max = 256)
         : pool_(std::make_shared<spdlog::details::thread_pool>(lines_max, 1)),
           logger_(std::make_shared<spdlog::async_logger>("cinnabar", sinks.begin(), sinks.end(), pool_,
                                                          spdlog::async_overflow_policy::overrun_oldest)) {
-        logger_->set_level(spdlog::level::trace);  // the library has its own levels
+        logger_->set_level(spdlog::level::trace);  // the library filters by its own levels
         set_log_sink(&SpdlogBridge::take, this);
     }
     // Waits until the sinks have all lines.
@@ -39,9 +39,9 @@ class SpdlogBridge {
     SpdlogBridge(const SpdlogBridge&) = delete;
     SpdlogBridge& operator=(const SpdlogBridge&) = delete;
 
-    // For its pattern and its level of flushing.
+    // To set its pattern, and the level at which it flushes.
     [[nodiscard]] spdlog::logger& logger() noexcept { return *logger_; }
-    // Lines that were dropped since nobody took them.
+    // Lines dropped because the sinks were too slow.
     [[nodiscard]] std::size_t overrun() noexcept { return pool_->overrun_counter(); }
 
   private:

@@ -32,21 +32,21 @@ struct Histogram {
     [[nodiscard]] CINNABAR_API std::uint64_t quantile_us(double fraction) const noexcept;
 };
 
-// Where the time of a call goes, in the order of its way. Together they are all of it.
+// The parts of a call's time, in order. Together they are all of it.
 enum class CallPart : std::uint8_t {
-    leaving,      // made, until it left this node: for the connection, a credit, a slot for its reply, room
+    leaving,      // from make until it left this node: waiting for the connection, a credit, a reply slot, room to send
     on_the_wire,  // there and back: the clocks of two hosts cannot tell these apart
-    for_handler,  // at the target, until its handler began
-    in_handler,   // there, until the answer was written; with the transfers inside
-    for_caller,   // here, from when the answer was taken in until its callback
+    for_handler,  // at the target, until its handler started
+    in_handler,   // at the target, until the answer was written, including transfers
+    for_caller,   // at the caller, from the arrival of the answer to the callback
 };
 inline constexpr std::size_t call_parts = static_cast<std::size_t>(CallPart::for_caller) + 1;
-// "leaving", "on the wire" and so on; static storage.
+// For example "leaving" or "on the wire"; static storage.
 [[nodiscard]] CINNABAR_API std::string_view to_string(CallPart part) noexcept;
 
-using CallParts = std::array<TimeUs, call_parts>;  // by CallPart
-// Of a call that was made, left, was answered and came to its callback at these times of this node's clock. What a
-// target claims beyond the time between is left out.
+using CallParts = std::array<TimeUs, call_parts>;  // indexed by CallPart
+// For a call that was made, left, was answered and reached its callback at these times of this node's clock. If the
+// target claims more time than there was, the excess is ignored.
 [[nodiscard]] CINNABAR_API CallParts parts_of(TimeUs made, TimeUs left, TimeUs answered, TimeUs told,
                                               const rpc::TargetTimes& target) noexcept;
 
@@ -58,7 +58,7 @@ struct RpcCounts {
     std::uint64_t requests = 0;      // served by this node
     std::uint64_t requests_failed = 0;
     Histogram serve_time;  // from the handler's start to its answer
-    // Of the calls of which NodeOptions::timed_one_in has these told, by CallPart: their times, and the sums of them.
+    // Of the calls that recorded it (NodeOptions::timed_one_in), by CallPart: histograms and sums of their times.
     std::array<Histogram, call_parts> parts;
     CallParts parts_us{};
 };

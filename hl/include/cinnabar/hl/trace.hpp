@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traces: which call belongs to which, over many nodes, and how long each took. A trace context travels with a call
-// (docs/wire-format.md); calls, handlers and transfers of a trace are told to the node's Tracer as spans.
+// Traces: which calls belong together, over many nodes, and how long each took. A trace context travels with a call
+// (docs/wire-format.md). The node's Tracer receives calls, handlers and transfers of a trace as spans.
 //
-// A call belongs to the trace of its CallOptions::trace, or else to that of the handler or task that makes it: in a
-// coroutine by what it inherits, in a plain function by the thread that it runs on. A call that belongs to none begins
-// one where the node's Tracer says so. Without a Tracer contexts are passed on and nothing is recorded; where no trace
-// was ever seen, that costs a call one branch.
+// A call belongs to the trace of its CallOptions::trace or, if that is unset, to that of the handler or task that makes
+// it: a coroutine inherits it, a plain function has it by its thread. A call that belongs to no trace begins one if the
+// node's Tracer says so. Without a Tracer contexts are passed on, but nothing is recorded. As long as no trace was seen
+// in the process, all of this costs a call one branch.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -28,33 +28,34 @@ namespace cinnabar::hl {
 
 using rpc::TraceContext;
 
-// The header of W3C's Trace Context: "00-", 32 digits of the trace, 16 of the span, and "-01". Empty for no context.
+// The header of W3C's Trace Context: "00-", 32 digits for the trace, 16 for the span, and "-01". Empty if the context
+// is.
 [[nodiscard]] CINNABAR_API std::string to_traceparent(const TraceContext& context);
 
 struct Traceparent {
     TraceContext context;
-    bool sampled = false;  // whoever began the trace records it
+    bool sampled = false;  // set by whoever began the trace, who records it
 };
-// invalid_argument: not such a header, of a later version neither.
+// invalid_argument: malformed, also for a later version.
 [[nodiscard]] CINNABAR_API Result<Traceparent> parse_traceparent(std::string_view text);
 
 enum class SpanKind : std::uint8_t { call, handler, transfer };
 
-// Something that took time in a trace. Valid during Tracer::ended only.
+// Something that took time within a trace. Valid during Tracer::ended only.
 struct Span {
     SpanKind kind = SpanKind::call;
     std::string_view name;     // of the RPC, or "pull" and "push"; static storage
-    TraceContext context;      // the trace, and the span itself
-    std::uint64_t parent = 0;  // span; 0: none
+    TraceContext context;      // the trace, and this span
+    std::uint64_t parent = 0;  // the parent span; 0: none
     TimeUs began_us = 0;       // on the node's clock
     TimeUs ended_us = 0;
     Errc result = Errc::ok;
     const na::Addr* peer = nullptr;  // the other side; null: not known
     std::uint64_t bytes = 0;         // of a transfer
-    CallParts parts_us{};            // of a call that was answered; else, and of one-way calls, all 0
+    CallParts parts_us{};            // of a call that was answered; otherwise, and for one-way calls, all 0
 };
 
-// Told of spans. Any thread, several at once, also threads that drive a context: it must not block.
+// Receives spans. Called on any thread, on several at once, and on threads that drive a context: must not block.
 class CINNABAR_API Tracer {
   public:
     virtual ~Tracer();
@@ -64,21 +65,21 @@ class CINNABAR_API Tracer {
 };
 
 // The trace of the handler that runs on this thread; empty if there is none. For plain functions; a coroutine that has
-// waited asks its Request.
+// been suspended asks its Request.
 [[nodiscard]] CINNABAR_API TraceContext current_trace() noexcept;
 
 namespace detail {
 
-// Whether a trace was ever seen in this process: what does not need traces is passed by with one branch.
+// Whether a trace was ever seen in this process. Until then, one branch skips all tracing.
 CINNABAR_API extern std::atomic<bool> traces_seen;
 [[nodiscard]] inline bool tracing() noexcept { return traces_seen.load(std::memory_order_relaxed); }
 
-// Not 0. Any thread.
+// Never 0. Any thread.
 [[nodiscard]] CINNABAR_API std::uint64_t new_trace_number() noexcept;
-// Sets what current_trace() says, and returns what it said before.
+// Sets what current_trace() returns, and returns the old value.
 CINNABAR_API TraceContext exchange_current_trace(const TraceContext& trace) noexcept;
 
-// While a plain handler runs.
+// Sets it while a plain handler runs.
 class TraceScope {
   public:
     TraceScope(bool traced, const TraceContext& trace) noexcept : traced_(traced) {

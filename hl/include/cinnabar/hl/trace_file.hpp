@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes spans into a file in Chrome's trace format, which https://ui.perfetto.dev and chrome://tracing open. The files
-// of several processes may be joined: times are those of day, and each span has its trace, itself and its parent among
-// its arguments.
+// Writes spans to a file in Chrome's trace format, which https://ui.perfetto.dev and chrome://tracing open. The files
+// of several processes can be merged: times are wall-clock times, and the arguments of each span contain its trace, its
+// own id and its parent's.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -14,14 +14,14 @@ namespace cinnabar::hl {
 
 class CINNABAR_API TraceFile final : public SpanExporter {
   public:
-    // Makes the file, or empties it. Errors of open(2), by their code; the subject is the path.
+    // Creates the file, or truncates it. Errors of open(2), by their code; the subject is the path.
     [[nodiscard]] static Result<std::shared_ptr<TraceFile>> make(const std::string& path,
                                                                  SpanExporterOptions options = {},
                                                                  TimeSource& clock = steady_clock());
     // Requires: no node uses it any more.
     ~TraceFile() override;
 
-    // The errno of a write that failed; 0: none did. What could not be written is counted by dropped().
+    // The errno of a failed write; 0: none failed. dropped() counts the spans that could not be written.
     [[nodiscard]] int failure() const noexcept { return failure_.load(std::memory_order_relaxed); }
 
   private:

@@ -34,7 +34,7 @@ constexpr TlsFailure wants_certificate{Errc::permission, "wants a certificate, a
 constexpr TlsFailure other_version{Errc::protocol, "does not speak TLS 1.3"};
 constexpr TlsFailure not_cinnabar{Errc::protocol, "speaks TLS, but is no Cinnabar peer"};
 constexpr TlsFailure not_tls{Errc::protocol, "does not speak TLS: reach it by tcp://"};
-constexpr TlsFailure changed{Errc::protocol, "sends, or got, a record that was changed on its way"};
+constexpr TlsFailure changed{Errc::protocol, "sent or received a record that was changed on the way"};
 
 constexpr std::array rows{
     Row{SSL_R_BINDER_DOES_NOT_VERIFY, other_key},

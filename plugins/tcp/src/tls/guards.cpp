@@ -23,12 +23,6 @@ constexpr const char* suites = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA
 constexpr const char* groups = "X25519:P-256";
 constexpr long certificates_bytes_max = 32 * 1024;  // of a peer's chain
 
-Error failed(std::string_view hint, const std::string& path) {
-    const char* const why = openssl().ERR_reason_error_string(openssl().ERR_peek_last_error());
-    openssl().ERR_clear_error();
-    return Error(Errc::invalid_argument, hint, why ? path + ": " + why : path);
-}
-
 // The server's choice: ours, or none.
 int choose_alpn(SSL*, const unsigned char** out, unsigned char* out_bytes, const unsigned char* in, unsigned in_bytes,
                 void*) {
@@ -43,8 +37,6 @@ int choose_alpn(SSL*, const unsigned char** out, unsigned char* out_bytes, const
     return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
-int no_password(char*, int, int, void*) { return -1; }
-
 }  // namespace
 
 Result<std::shared_ptr<const TlsGuards>> TlsGuards::make(const na::TlsOptions& options,
@@ -53,7 +45,7 @@ Result<std::shared_ptr<const TlsGuards>> TlsGuards::make(const na::TlsOptions& o
     std::shared_ptr<TlsGuards> guards(new TlsGuards);
     guards->key_update_bytes_ = key_update_bytes;
     guards->context_.reset(openssl().SSL_CTX_new(openssl().TLS_method()));
-    if (!guards->context_) return failed("OpenSSL cannot begin", {});
+    if (!guards->context_) return openssl_error("OpenSSL cannot begin", {});
     CINNABAR_TRY_VOID(guards->set_protocol());
     if (!options.key_file.empty()) {
         CINNABAR_TRY(guards->keys_, SharedKeys::load(options.key_file));
@@ -84,69 +76,12 @@ Result<void> TlsGuards::set_protocol() {
                      ssl.SSL_CTX_set_num_tickets(context, 0) == 1 &&
                      ssl.SSL_CTX_set_session_id_context(context, alpn, alpn_bytes) == 1 &&
                      ssl.SSL_CTX_set_alpn_protos(context, alpn, alpn_bytes) == 0;
-    if (!set) return failed("this OpenSSL lacks TLS 1.3 as Cinnabar speaks it", {});
+    if (!set) return openssl_error("this OpenSSL lacks parts of TLS 1.3 that Cinnabar needs", {});
     ssl.SSL_CTX_set_alpn_select_cb(context, &choose_alpn, nullptr);
     ssl.SSL_CTX_set_psk_use_session_callback(context, &TlsStream::use_own_key);
     ssl.SSL_CTX_set_psk_find_session_callback(context, &TlsStream::find_key);
     // Also where there are keys alone: then no certificate is believed.
     ssl.SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, &TlsStream::check_certificate);
-    return {};
-}
-
-Result<void> TlsGuards::load_certificates(const na::TlsOptions& options) {
-    if (options.certificate_file.empty() && options.ca_file.empty() && options.private_key_file.empty() &&
-        options.crl_file.empty())
-        return {};
-    if (options.certificate_file.empty() || options.ca_file.empty())
-        return Error(Errc::invalid_argument,
-                     "certificates want cert=FILE, the own one, and ca=FILE, who signed those of peers");
-    SSL_CTX* const context = context_.get();
-    if (openssl().SSL_CTX_use_certificate_chain_file(context, options.certificate_file.c_str()) != 1)
-        return failed("cannot read the certificate", options.certificate_file);
-    CINNABAR_TRY_VOID(
-        load_private_key(options.private_key_file.empty() ? options.certificate_file : options.private_key_file));
-    if (openssl().SSL_CTX_load_verify_file(context, options.ca_file.c_str()) != 1)
-        return failed("cannot read the certificates of the CA", options.ca_file);
-    certificates_ = true;
-    return load_revocations(options);
-}
-
-Result<void> TlsGuards::load_revocations(const na::TlsOptions& options) {
-    if (options.crl_file.empty()) return {};
-    X509_STORE* const store = openssl().SSL_CTX_get_cert_store(context_.get());
-    X509_LOOKUP* const lookup = openssl().X509_STORE_add_lookup(store, openssl().X509_LOOKUP_file());
-    if (!lookup || openssl().X509_load_crl_file(lookup, options.crl_file.c_str(), X509_FILETYPE_PEM) < 1 ||
-        openssl().X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL) != 1)
-        return failed("cannot read the list of what the CA has revoked (`cinnabar cert revoke` makes one)",
-                      options.crl_file);
-    return {};
-}
-
-bool TlsGuards::believes(X509* certificate, STACK_OF(X509) * chain, bool of_server) const noexcept {
-    const OpenSsl& ssl = openssl();
-    X509_STORE* const store = ssl.SSL_CTX_get_cert_store(context_.get());
-    X509_STORE_CTX* const question = ssl.X509_STORE_CTX_new();
-    bool believed = question && ssl.X509_STORE_CTX_init(question, store, certificate, chain) == 1 &&
-                    ssl.X509_STORE_CTX_set_default(question, of_server ? "ssl_server" : "ssl_client") == 1;
-    if (believed) {
-        ssl.X509_STORE_CTX_set_flags(question, X509_V_FLAG_NO_CHECK_TIME);
-        believed = ssl.X509_verify_cert(question) == 1;
-    }
-    if (question) ssl.X509_STORE_CTX_free(question);
-    ssl.ERR_clear_error();
-    return believed;
-}
-
-Result<void> TlsGuards::load_private_key(const std::string& path) {
-    CINNABAR_TRY(const SecretBytes pem, read_secret_file(path));
-    BIO* const source = openssl().BIO_new_mem_buf(pem.bytes().data(), static_cast<int>(pem.bytes().size()));
-    EVP_PKEY* const key = source ? openssl().PEM_read_bio_PrivateKey(source, nullptr, &no_password, nullptr) : nullptr;
-    if (source) openssl().BIO_free(source);
-    const bool used = key && openssl().SSL_CTX_use_PrivateKey(context_.get(), key) == 1;
-    if (key) openssl().EVP_PKEY_free(key);
-    if (!key) return failed("there is no private key in PEM without a password", path);
-    if (!used || openssl().SSL_CTX_check_private_key(context_.get()) != 1)
-        return failed("the private key is not that of the certificate", path);
     return {};
 }
 

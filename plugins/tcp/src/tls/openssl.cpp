@@ -61,4 +61,10 @@ const OpenSsl& openssl() noexcept {
     return loaded.functions;
 }
 
+Error openssl_error(std::string_view hint, const std::string& subject) {
+    const char* const why = openssl().ERR_reason_error_string(openssl().ERR_peek_last_error());
+    openssl().ERR_clear_error();
+    return Error(Errc::invalid_argument, hint, why ? subject + ": " + why : subject);
+}
+
 }  // namespace cinnabar::tcp

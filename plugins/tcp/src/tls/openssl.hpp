@@ -12,6 +12,9 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include <string>
+#include <string_view>
+
 // F(library, name): of libssl, or of libcrypto.
 #define CINNABAR_OPENSSL_FUNCTIONS(F)             \
     F(ssl, OPENSSL_init_ssl)                      \
@@ -123,5 +126,8 @@ struct OpenSsl {
 
 // The libraries after a successful load(). Any thread.
 [[nodiscard]] const OpenSsl& openssl() noexcept;
+
+// invalid_argument, with the last error of OpenSSL on this thread behind the subject.
+[[nodiscard]] Error openssl_error(std::string_view hint, const std::string& subject);
 
 }  // namespace cinnabar::tcp

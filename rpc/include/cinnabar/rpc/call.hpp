@@ -39,7 +39,7 @@ struct StallWatch {
 class Call;
 class Context;
 class ContextCore;
-struct Loan;
+struct RpcLend;
 struct PeerBook;
 
 // Runs once per forwarded call, from trigger(). The call is the callee's to read and to release.
@@ -56,8 +56,8 @@ struct CallArgs {
     // No reply comes. It completes when sent, or when what is large was fetched; then it reaches the handler even if
     // this side closes its context (Options::leave_max).
     bool one_way = false;
-    // The target says in its answer how long it had the request, and this side notes when it left: Call::times. Not of
-    // one-way calls.
+    // If set, the target's answer says how long it had the request, and this side records when the request left:
+    // Call::times. Not for one-way calls.
     bool timed = false;
     TimeUs deadline = time_never;  // on the context's clock: Context::deadline_in
     TraceContext trace;            // the handler finds it in Request::trace
@@ -67,8 +67,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
   public:
     Call() = default;
 
-    // For the layer above, which sets it before forward(): when the call was made, on the context's clock. Snapshots
-    // show it. 0: not known.
+    // Set by the layer above before forward(): when the call was made, on the context's clock. Snapshots show it. 0:
+    // not known.
     TimeUs began_us = 0;
 
     // --- between make_call and forward
@@ -89,8 +89,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // bulk::forward.
     [[nodiscard]] Errc forward_memory(const bulk::RemoteRegion& remote, Writer& writer) noexcept;
 
-    // Says that the target has kept a place in a queue of its own for this call, which its handler finds in
-    // Request::place (hl/admission.hpp). Only for a target that has told of one: others may not know of places.
+    // Claims a place that the target has kept for this call in a queue of its own; the handler finds it in
+    // Request::place (hl/admission.hpp). Only for a target that has given one: others may not know of places.
     void claim_place(std::uint64_t place) noexcept {
         whole_way_ = true;
         place_ = place;
@@ -111,10 +111,10 @@ class CINNABAR_API Call : public AlignedPoolSlot {
 
     // --- after the completion
     [[nodiscard]] Errc result() const noexcept { return result_; }
-    // When that was decided, on the context's clock: the time of that round.
+    // When the result was decided, on the context's clock: the time at which that round began.
     [[nodiscard]] TimeUs ended_us() const noexcept { return ended_us_; }
-    // What the handler answered; valid until release. For `application`: see app_code and app_text. For `permission`, a
-    // text names the rule of the target's policy that says so.
+    // The handler's answer; valid until release. For `application`: see app_code and app_text. For `permission`, a text
+    // names the rule of the target's policy that refused the call.
     [[nodiscard]] ConstBytes output() const noexcept { return output_; }
     [[nodiscard]] std::uint16_t output_shape() const noexcept { return output_shape_; }
     [[nodiscard]] std::uint32_t app_code() const noexcept { return app_code_; }
@@ -122,18 +122,18 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // False when the peer may still touch memory that the call lent (design: quarantine); true otherwise.
     [[nodiscard]] bool fenced() const noexcept { return !fence_failed_; }
 
-    // False: nothing of it has left this side, so the target cannot know of it.
+    // False: the request never left this side, so the target cannot know of it.
     [[nodiscard]] bool was_sent() const noexcept { return (was_sent_ && !never_left_) || may_have_left_; }
-    // Of memory that it lends, before forward().
+    // Bytes of the memory that it lends. Call before forward().
     [[nodiscard]] std::uint64_t lent_bytes() const noexcept;
 
-    // Where it was when it ended with `timed_out`, `canceled` or `peer_lost`; `unknown` where nobody looked.
-    // `waited_us`: since when, of one that waited to be sent; otherwise 0.
+    // The phase in which it was when it ended with `timed_out`, `canceled` or `peer_lost`; `unknown` if that was not
+    // recorded. `waited_us`: since when, if it was waiting to be sent; otherwise 0.
     [[nodiscard]] CallPhase ended_in(TimeUs& waited_us) const noexcept;
-    // Of a call with CallArgs::timed that was answered: when it left this side, on the context's clock, and what the
+    // For a call with CallArgs::timed that was answered: when it left this side, on the context's clock, and what the
     // target says. False: the answer does not say.
     [[nodiscard]] bool times(TimeUs& sent_us, TargetTimes& target) const noexcept;
-    // Of the transport that it took; static storage.
+    // Of the transport that the call used; static storage.
     [[nodiscard]] std::string_view scheme() const noexcept;
 
     // Gives the slot back. In flight, it cancels the call, and `done` does not run any more. Any thread.
@@ -205,7 +205,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     std::uint64_t place_ = 0;   // 0: none
     na::Op op_;                 // the request
     Timer timer_;               // the deadline, then the fence's grace
-    Loan* lends_ = nullptr;     // a list through Loan::next
+    RpcLend* lends_ = nullptr;  // a list through RpcLend::next
     na::Kept reply_;
     std::unique_ptr<std::byte[]> reply_copy_;  // instead, where too many are kept
     std::uint32_t reply_copy_bytes_ = 0;
@@ -217,18 +217,19 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     bulk::Transfer* pull_ = nullptr;
     StallWatch watch_;
 
-    // Of calls that are timed.
+    // For calls that are timed.
     TimeUs sent_us_ = 0;
     TargetTimes target_times_;
 
-    // Noted where a call ends early, so that other calls pay nothing: of whichever generation.
+    // Recorded when a call ends early, so that other calls pay nothing. The generation says which use of the slot it
+    // was.
     std::uint64_t noted_generation_ = 0;
     TimeUs noted_wait_us_ = 0;
     CallPhase noted_phase_ = CallPhase::unknown;
 
-    bool times_came_ = false;     // of one that is timed
+    bool times_came_ = false;     // for a timed call
     bool never_left_ = false;     // posted with a dial that failed
-    bool may_have_left_ = false;  // its operation failed, and how far it came is not known
+    bool may_have_left_ = false;  // its operation failed, and it may have reached the target or not
 };
 
 }  // namespace cinnabar::rpc

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is at the other side of a connection, as rules name it.
+// Names for the other side of a connection, as rules use them.
 //
-//     key:NAME, cert:NAME  who has proven that key or certificate (tcps); a '*' at the end stands for any ending
-//     uid:N, gid:N         the user or group of a process of this host, as the kernel tells it (shm)
+//     key:NAME, cert:NAME  whoever has proven that key or certificate (tcps); a '*' at the end matches any ending
+//     uid:N, gid:N         that user or group of this host, as the kernel reports it (shm)
 //     proven               any key or certificate
-//     local                any process of which the kernel tells the user
-//     dialled              whoever was dialled from here: calls back over that connection
-//     anyone               also who has proven nothing
+//     local                any process whose user the kernel reports
+//     dialled              a peer that this process dialled: calls back over that connection
+//     anyone               everybody, including peers that have proven nothing
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -21,13 +21,13 @@
 
 namespace cinnabar::rpc {
 
-// As far as it is proven, for logs and accounts: "key:ann", "cert:ann", "uid:1000"; else where the connection came from
-// ("tcp://10.0.0.5:41234"), what was dialled, or "own" for this process itself.
+// A name for logs and accounts, as far as it is proven: "key:ann", "cert:ann", "uid:1000". Otherwise where the
+// connection came from ("tcp://10.0.0.5:41234"), which address was dialled, or "own" for this process itself.
 [[nodiscard]] CINNABAR_API std::string caller_name(const na::Addr& source);
-// This process, by its own connection.
+// Whether it is this process, calling itself.
 [[nodiscard]] CINNABAR_API bool is_own_process(const na::Addr& source) noexcept;
 
-// A name, or with a '*' at the end all names that begin so.
+// A name or, with a '*' at the end, all names that begin with it.
 class CINNABAR_API NamePattern {
   public:
     explicit NamePattern(std::string_view pattern);
@@ -42,7 +42,7 @@ class CINNABAR_API NamePattern {
 
 class CINNABAR_API Callers {
   public:
-    // In the words above. invalid_argument: one of them is none, which is the subject, or there is none at all.
+    // Parses the words above. invalid_argument: a word is unknown, which is the subject, or the list is empty.
     [[nodiscard]] static Result<Callers> of(std::span<const std::string> words);
     // Any thread.
     [[nodiscard]] bool include(const na::Addr& source) const noexcept;

@@ -32,13 +32,14 @@ class CINNABAR_API Context {
     // A call to fill and forward; null with `why`: overloaded (calls_max, or no message buffer), unreachable (no
     // transport reaches it), closed (draining).
     [[nodiscard]] Call* make_call(const na::Addr& to, Errc& why) noexcept;
-    // The same in place of `over`, which has completed and is released by this in any case: mostly in its slot, which
-    // is cheaper than to give one back and to take another. One call after the other to one peer is made so.
+    // The same, but takes the place of `over`, which has completed and is released in any case. The new call mostly
+    // gets its slot, which is cheaper than releasing one and taking another. For calls to one peer, one after the
+    // other.
     [[nodiscard]] Call* make_call_in_place_of(Call& over, const na::Addr& to, Errc& why) noexcept;
     // Cancels the call of that id, if it is still that one. Any thread.
     void cancel(CallId id) noexcept;
 
-    // In place of Options::policy, for requests that arrive from now on; null: none. Any thread.
+    // Replaces Options::policy for requests that arrive from now on; null: no policy. Any thread.
     void set_policy(std::shared_ptr<const Policy> policy) noexcept;
 
     // As na::Context's.
@@ -66,10 +67,10 @@ class CINNABAR_API Context {
         std::uint32_t queued = 0;           // calls that wait for credits
         std::uint64_t credits_granted = 0;  // in the hands of peers
         std::uint64_t overflow_bytes = 0;
-        std::uint64_t overflow_kept = 0;   // memory that is kept for the next large arguments and results
+        std::uint64_t overflow_kept = 0;   // memory kept for reuse by large arguments and results
         std::uint64_t decoded_bytes = 0;   // that are charged for arguments
         std::uint32_t connections = 0;     // peers that are connected
-        std::uint32_t leases = 0;          // held, those in quarantine among them
+        std::uint32_t leases = 0;          // held, including those in quarantine
         std::uint32_t quarantined = 0;     // lent memory that a peer may still touch
         std::uint32_t transfers = 0;       // bulk, not released
         std::uint32_t replies_owed = 0;    // receive slots set aside for replies
@@ -78,9 +79,9 @@ class CINNABAR_API Context {
         std::uint32_t replies_unsent = 0;  // replies to others that have not left
     };
     [[nodiscard]] Counts counts();
-    // Fill `out` from `place` on and move it behind what was filled; return how many that are. A page may be shorter
-    // than `out` though something is left: one look takes a bounded number of steps. Any thread, but not inside a
-    // function that owns the context.
+    // Fill `out` from `place` on, advance `place`, and return the number of entries. A page may be shorter than `out`
+    // although more follows, since one look takes a bounded number of steps. Any thread, but not inside a function that
+    // owns the context.
     unsigned look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) noexcept;
     unsigned look_at_calls(LookPlace& place, std::span<CallSnapshot> out) noexcept;
     // Message buffers that slots of calls and requests retain, in use or not. For tests; requires: no other thread uses

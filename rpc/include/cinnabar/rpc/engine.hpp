@@ -45,7 +45,7 @@ class CINNABAR_API Engine {
         ProviderId provider = 0;
         std::string name;
     };
-    // What is served now, in no order. Any thread.
+    // The RPCs that are served now, in no particular order. Any thread.
     [[nodiscard]] std::vector<Served> served() const;
 
     // Where peers reach context 0. When nothing listens it serves only those that this process has dialled.
@@ -56,8 +56,8 @@ class CINNABAR_API Engine {
     [[nodiscard]] std::size_t input_bytes_eager() const noexcept;
     [[nodiscard]] std::size_t output_bytes_eager() const noexcept;
 
-    // Lends far memory, by calls that it serves from the first use on (bulk/far_lender.hpp). Any thread. exists: the
-    // program serves a call of that name.
+    // The lender of far memory, by calls that it serves from the first use on (bulk/far_lender.hpp). Any thread.
+    // exists: the program itself serves a call of that name.
     [[nodiscard]] Result<std::shared_ptr<bulk::FarLender>> far_lender();
 
     // New requests are answered `shutting_down`, new calls fail with `closed`; what runs goes on. Any thread. Drive the

@@ -24,7 +24,7 @@ struct Handler {
     // drive a context, and may use no other context but to forward calls. One that keeps its request, or hands it to
     // another thread, calls detach() first. Larger requests, and one-way ones, run from trigger().
     bool on_arrival = false;
-    // Each request proves by a key what it may do, which the handler checks: no policy is asked.
+    // Each request carries a key that the handler checks, so no policy is consulted.
     bool by_key = false;
 };
 

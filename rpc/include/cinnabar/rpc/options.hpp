@@ -35,10 +35,10 @@ struct Options {
     // half of it where nobody else has any; then `overloaded`. So have results that are on their way from one peer, but
     // for the first of them.
     std::uint64_t overflow_bytes_max = 4 * ((64u << 20) + 4096);
-    // Of their memory, when they are over, so much is kept for the next ones; a single one that is larger is not.
+    // How much memory of completed large arguments and results is kept for reuse; a single larger buffer is not kept.
     std::uint64_t overflow_kept_max = 64u << 20;
-    // A peer that leaves more bytes of large results than these unfetched gets no more credits until it has fetched
-    // them; of one result alone it may leave more.
+    // A peer that leaves more than this many bytes of large results unfetched gets no more credits until it has fetched
+    // them. A single result may be larger.
     std::uint64_t unfetched_bytes_max = 1u << 20;
     // What all arguments here are decoded to, beyond 16 KiB each. The requests of one peer have at most as much as they
     // leave free, half of it alone; then `overloaded`. One that needs more than half is `too_large`.
@@ -73,7 +73,7 @@ struct Options {
     Microseconds leave_max{1'000'000};
     // A callback that holds trigger() longer is named in the log; 0: never. Measured to some milliseconds.
     Microseconds handler_time_max{100'000};
-    // Who may call what (policy.hpp); null: whoever can connect may call everything.
+    // Who may call what (policy.hpp); null: everybody who can connect may call everything.
     std::shared_ptr<const Policy> policy = {};
 };
 

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may call what: rules that a context asks before the handler runs, and before large arguments are fetched. They
-// are asked in their order. The first that is about both the caller and the RPC decides; where none is, the call is
-// refused. A refused call ends with `permission`, and its text names the rule.
+// Policy: rules that say who may call what. A context checks them before the handler runs, and before large arguments
+// are fetched. Rules are checked in order, and the first that matches both the caller and the RPC decides. If none
+// matches, the call is refused. A refused call ends with `permission`, and its text names the rule.
 //
-// What a rule says of a connection and an RPC is remembered, so that it costs a few instructions a call. Calls of a
-// process to itself are not asked about.
+// The decision for a connection and an RPC is cached, so a call costs a few instructions. A process's calls to itself
+// are not checked.
 //
-// As text, a rule is a line. Empty lines, and those that begin with '#', say nothing:
+// In text form, a rule is a line. Empty lines, and lines that begin with '#', are skipped:
 //
-//     # rule     what   callers                RPCs               providers, or all of them
+//     # rule     what   callers                RPCs               providers; if missing, all
 //     readers    allow  key:ann,cert:build-*   store.get,store.list
 //     admins     allow  uid:0,gid:27           store.*            1,2
 //     others     deny   anyone                 *
 //
-// A quota is a line as well: how many requests each of its callers may have with handlers at once, over all connections
-// that it has with a context. The first that is about a caller counts; one more request is answered `overloaded`. A
-// caller is who has proven a key or a certificate, a user where the kernel tells it, and else a connection.
+// A quota is a line as well. It limits how many requests each matching caller may have with handlers at a time, over
+// all its connections with a context. The first quota that matches a caller applies; one more request is answered
+// `overloaded`. A caller is identified by its proven key or certificate, otherwise by the user that the kernel reports,
+// otherwise by its connection.
 //
 //     robots     quota  cert:build-*           64
 //
-// Who callers are: callers.hpp.
+// callers.hpp describes the names of callers.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -42,45 +43,45 @@ struct AuditEvent {
     std::string who;  // caller_name()
     std::string rpc;
     ProviderId provider = 0;
-    std::string rule;  // its name; empty: no rule was about it
+    std::string rule;  // name of the rule; empty: no rule matched
     bool allowed = false;
-    std::uint64_t left_out = 0;  // events of its kind, allowed or not, that were too many since the last one
+    std::uint64_t left_out = 0;  // events of this kind (allowed or not) that were dropped since the last one
 };
 
 class CINNABAR_API Policy {
   public:
     static constexpr std::size_t rules_max = 1'024;
-    static constexpr std::size_t items_max = 16'384;  // callers, RPCs and providers of all rules
+    static constexpr std::size_t items_max = 16'384;  // callers, RPCs and providers of all rules together
 
     struct Rule {
         std::string name;  // 1 to 64 letters, digits and "-_."
         bool allow = true;
-        std::vector<std::string> callers;   // in the words of callers.hpp
-        std::vector<std::string> rpcs;      // names; a '*' at the end stands for any ending
+        std::vector<std::string> callers;   // in the syntax of callers.hpp
+        std::vector<std::string> rpcs;      // names; a '*' at the end matches any ending
         std::vector<ProviderId> providers;  // empty: all
     };
 
     struct Quota {
-        std::string name;                  // as that of a rule
-        std::vector<std::string> callers;  // each of them by itself
+        std::string name;                  // like that of a rule
+        std::vector<std::string> callers;  // each of them is limited separately
         std::uint32_t requests_max = 0;
     };
 
-    // Told when a caller first calls an RPC on a connection, and of each call that is refused: of either kind a hundred
-    // at once, and then ten a second. From trigger(), as handlers are; it must be short. May be empty.
+    // Called when a caller first calls an RPC on a connection, and for each refused call: at most a hundred at once of
+    // either kind, then ten per second. Runs from trigger(), like handlers, and must be short. May be empty.
     using Audit = std::function<void(const AuditEvent&)>;
 
-    // invalid_argument: a rule that says nothing, or a word that is not understood, which is the subject; too_large.
+    // invalid_argument: a rule is empty, or a word is unknown, which is the subject; too_large.
     [[nodiscard]] static Result<std::shared_ptr<const Policy>> make(const std::vector<Rule>& rules, Audit audit = {},
                                                                     const std::vector<Quota>& quotas = {});
-    // The subject of an error has the number of the line, after `place`.
+    // The subject of an error is `place` followed by the number of the line.
     [[nodiscard]] static Result<std::shared_ptr<const Policy>> parse(std::string_view text, Audit audit = {},
                                                                      const std::string& place = "line");
-    // Also the errors of read_rules (rule_text.hpp): nobody else may be able to write it.
+    // Also the errors of read_rules (rule_text.hpp): nobody else may be able to write the file.
     [[nodiscard]] static Result<std::shared_ptr<const Policy>> load(const std::string& path, Audit audit = {});
     ~Policy();
 
-    // What a rule says. Static for the life of the policy.
+    // The decision of a rule. Lives as long as the policy.
     struct Verdict {
         std::string name;  // of the rule
         bool allow = false;
@@ -89,10 +90,10 @@ class CINNABAR_API Policy {
     [[nodiscard]] const Verdict& decide(const na::Addr& source, std::string_view rpc,
                                         ProviderId provider) const noexcept;
 
-    // Null: there is none for it. Any thread.
+    // Null: no quota applies. Any thread.
     [[nodiscard]] const Quota* quota_of(const na::Addr& source) const noexcept;
 
-    // Tells the audit. Null: there is none, or it was told of too many. Any thread.
+    // An event for the audit function. Null: there is no such function, or it was called too often. Any thread.
     [[nodiscard]] std::unique_ptr<AuditEvent> event(const na::Addr& source, std::string_view rpc, ProviderId provider,
                                                     const Verdict& verdict) const noexcept;
     void tell(const AuditEvent& event) const;

@@ -36,7 +36,7 @@ class Request;
 struct CallerAccount;
 struct RequestTransfer;
 struct Handler;
-struct Loan;
+struct RpcLend;
 struct PeerBook;
 
 // Runs once, from trigger(), when the origin has canceled or, unless it is one-way, is gone, if that happens before the
@@ -52,7 +52,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
 
     // For the layer above; not touched here.
     void* user_data = nullptr;
-    // The same: its handler has begun. Snapshots show for how long.
+    // The same: when its handler began. Snapshots show for how long it has run.
     void begins(TimeUs now) noexcept {
         began_.store(static_cast<std::uint32_t>(now >> 10) | 1, std::memory_order_relaxed);
         if (timed()) [[unlikely]]
@@ -71,7 +71,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     [[nodiscard]] TimeUs deadline() const noexcept { return deadline_; }
     [[nodiscard]] const TraceContext& trace() const noexcept { return trace_; }       // the origin's; all zero if none
     [[nodiscard]] bool traced() const noexcept { return (asks_ & asks_trace) != 0; }  // whether it has one
-    // The place that the origin says it was given here (respond_error with `overloaded`); 0: none. Anybody may say any.
+    // The place that the origin claims to have been given here (respond_error with `overloaded`); 0: none. Not
+    // verified.
     [[nodiscard]] std::uint64_t place() const noexcept { return whole_way() ? place_ : 0; }
     [[nodiscard]] Context& context() const noexcept;
 
@@ -81,7 +82,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // which may copy the arguments elsewhere. Without it a slow handler holds a slot that others could use.
     void detach() noexcept;
     void release_input() noexcept;
-    // Whether they lie where detach() does not move them.
+    // Whether the arguments lie where detach() does not move them.
     [[nodiscard]] bool input_stays() const noexcept { return !arriving_ && !holds_slot(); }
 
     // Counts memory that decoded arguments take, until the request goes, for the peer that it came from: of
@@ -225,8 +226,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     std::shared_ptr<CallerAccount> counted_by_;  // where its caller has a quota
     bulk::RemoteRegion remote_input_;
     bulk::Transfer* pull_ = nullptr;
-    StallWatch watch_;      // of the large arguments
-    Loan* lend_ = nullptr;  // of a large result
+    StallWatch watch_;         // of the large arguments
+    RpcLend* lend_ = nullptr;  // of a large result
     std::atomic<CancelFunction> on_cancel_{nullptr};
     void* on_cancel_user_ = nullptr;
     SentFunction on_sent_ = nullptr;

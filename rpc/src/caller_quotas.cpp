@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "caller_accounts.hpp"
+#include "caller_quotas.hpp"
 
 #include <algorithm>
 #include <new>

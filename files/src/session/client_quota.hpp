@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one client may do in all, however often it connects: how much it saves while the server runs, and how fast its
-// data moves. A client is who it has proven to be (tcps), a user, where the kernel tells it (shm), and elsewhere a
-// host: an IPv4 address, or the 64 bits of an IPv6 address that name a network. Belongs to the loop.
+// What one client may use in all, however often it connects: how much it saves while the server runs, and how fast its
+// data moves. A client is its proven identity (tcps), otherwise the user that the kernel reports (shm), otherwise a
+// host: an IPv4 address, or the 64-bit network prefix of an IPv6 address. Used on the loop only.
 #pragma once
 
 #include "session/rate.hpp"
@@ -20,19 +20,19 @@
 
 namespace cinnabar::files {
 
-// "key:ann", "cert:ann", "uid:1000", "10.0.0.5", "2001:db8:0:1::/64". Those of whom a transport tells nothing are one
-// client.
+// "key:ann", "cert:ann", "uid:1000", "10.0.0.5", "2001:db8:0:1::/64". Clients about which the transport tells nothing
+// share one name.
 [[nodiscard]] std::string client_name(const na::Addr& source);
-// The same of where a connection came from: "10.0.0.5:41234", "[2001:db8::1]:41234".
+// The host part of an address such as "10.0.0.5:41234" or "[2001:db8::1]:41234".
 [[nodiscard]] std::string host_of(std::string_view from);
 
 class Account {
   public:
     explicit Account(const Quota& quota) noexcept : quota_(quota), rate_(quota.bytes_per_second) {}
 
-    // Another quota, for what it has saved so far and all that comes.
+    // Sets another quota, for what was saved so far and for all that follows.
     void change(const Quota& quota) noexcept;
-    // no_space: it would be over the quota.
+    // no_space: the quota would be exceeded.
     [[nodiscard]] Result<void> charge(std::uint64_t bytes, std::uint64_t files);
     void give_back(std::uint64_t bytes, std::uint64_t files) noexcept {
         bytes_ -= bytes;
@@ -48,11 +48,11 @@ class Account {
     Rate rate_;
 };
 
-// What is under way on an account; given back unless it is kept.
+// An amount charged to an account for an operation in progress; refunded unless it is kept.
 class Charge {
   public:
     Charge() = default;
-    // `account` may be null: nothing is counted. Errors of Account::charge.
+    // `account` may be null: then nothing is charged. Errors of Account::charge.
     [[nodiscard]] static Result<Charge> make(std::shared_ptr<Account> account, std::uint64_t bytes,
                                              std::uint64_t files);
     Charge(Charge&& other) noexcept
@@ -66,7 +66,7 @@ class Charge {
     ~Charge() {
         if (account_) account_->give_back(bytes_, files_);
     }
-    // It was saved.
+    // The data was saved, so the charge stays.
     void keep() noexcept { account_.reset(); }
 
   private:
@@ -81,9 +81,9 @@ class Accounts {
 
     explicit Accounts(const Quota& quota) noexcept : quota_(quota) {}
 
-    // That of the client, with the quota that it has now, which may be another one than that of all; null where nothing
-    // is limited. overloaded: there are too many clients. Those that have no session and have saved nothing are
-    // forgotten first.
+    // The account of the client, with the quota that applies to it now: `own`, or that of all clients. Null: nothing is
+    // limited. overloaded: there are too many clients. Accounts without a session and without saved data are forgotten
+    // first.
     [[nodiscard]] Result<std::shared_ptr<Account>> of(const std::string& client, const Quota* own = nullptr);
     [[nodiscard]] std::size_t count() const noexcept { return accounts_.size(); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one client may do in all, however often it connects: quotas, and the rate of either side.
-#include "session/account.hpp"
+// What one client may use in all, however often it connects: quotas, and the rate of either side.
+#include "session/client_quota.hpp"
 
 #include "session/rate.hpp"
 #include "support/content.hpp"
@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 using support::Folder;
 using support::pattern;
 
-TEST(Rate, EachTransferPutsOffTheNextOne) {
+TEST(Rate, EachTransferDelaysTheNext) {
     Rate rate(1000);
     const Rate::Clock::time_point begin(1h);
     EXPECT_EQ(rate.reserve(500, begin), 0us);
@@ -75,13 +75,13 @@ TEST(Accounts, TooManyAreRefused) {
     EXPECT_EQ(accounts.of("one more").code(), Errc::overloaded);
 }
 
-TEST(Accounts, WithoutLimitsThereAreNone) {
+TEST(Accounts, WithoutLimitsThereAreNoAccounts) {
     Accounts accounts{Quota()};
     EXPECT_EQ(accounts.of("anybody").value(), nullptr);
     EXPECT_EQ(accounts.count(), 0u);
 }
 
-// A client with one connection after another.
+// A client with one connection after the other.
 struct QuotaTest : testing::Test {
     static constexpr std::size_t window_bytes = 64u << 10;
     Folder folder;
@@ -123,7 +123,7 @@ struct QuotaTest : testing::Test {
     Result<Moved> save(const std::string& name, std::size_t bytes, SaveMode mode = {}) {
         return hl::sync_wait(client->save(folder.put("source", pattern(bytes)), name, mode));
     }
-    // How long it takes at least.
+    // The least time that it takes.
     template <typename F>
     static std::chrono::duration<double> time_of(F work) {
         const auto begin = std::chrono::steady_clock::now();
@@ -183,7 +183,7 @@ TEST_F(QuotaTest, CountsEachFileOfAPack) {
     const auto saved = hl::sync_wait(client->save_small(files)).value();
     EXPECT_TRUE(saved[0].ok());
     EXPECT_EQ(saved[1].code(), Errc::not_found);
-    // Files of a pack are counted as they stand, so the one that fails keeps its place until the pack is over.
+    // The file that failed stays charged until its pack is done, so there is no room for the last two.
     EXPECT_TRUE(saved[2].code() == Errc::no_space && saved[3].code() == Errc::no_space);
     EXPECT_TRUE(save("c", 600).ok());
     EXPECT_EQ(save("e", 1).code(), Errc::no_space);
@@ -205,7 +205,7 @@ TEST_F(QuotaTest, TheRateOfAServerIsNotEvadedByConnectingAgain) {
     options.client_bytes_per_second = 1u << 20;
     begin();
     constexpr std::size_t bytes = 3 * window_bytes;
-    // The first window of all waits for nothing.
+    // The very first window does not wait.
     const auto at_least = std::chrono::duration<double>(11.0 * window_bytes / (1u << 20));
     EXPECT_GE(time_of([&] {
                   EXPECT_TRUE(save("a", bytes).ok());
@@ -221,7 +221,7 @@ TEST_F(QuotaTest, TheRateOfAServerIsNotEvadedByConnectingAgain) {
     EXPECT_EQ(folder.get("a"), pattern(bytes));
 }
 
-TEST_F(QuotaTest, WhatWouldWaitTooLongIsRefused) {
+TEST_F(QuotaTest, AWindowThatWouldWaitTooLongIsRefused) {
     options.client_bytes_per_second = 1;
     begin();
     const auto refused = save("a", 2 * window_bytes);

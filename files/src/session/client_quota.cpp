@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "session/account.hpp"
+#include "session/client_quota.hpp"
 
 #include <cinnabar/rpc/callers.hpp>
 
@@ -20,7 +20,7 @@ std::string host_of(std::string_view from) {
     const auto unscoped = host.substr(0, host.find('%'));
     if (!brackets || ::inet_pton(AF_INET6, unscoped.c_str(), &address) != 1 || IN6_IS_ADDR_V4MAPPED(&address))
         return host;
-    // A host may take any address of its network.
+    // A host may use any address of its network.
     std::fill(std::begin(address.s6_addr) + 8, std::end(address.s6_addr), std::uint8_t{0});
     std::array<char, INET6_ADDRSTRLEN> text{};
     (void)::inet_ntop(AF_INET6, &address, text.data(), text.size());
@@ -67,7 +67,7 @@ Result<std::shared_ptr<Account>> Accounts::of(const std::string& client, const Q
         std::erase_if(accounts_,
                       [](const auto& entry) { return entry.second.use_count() == 1 && entry.second->empty(); });
     if (accounts_.size() >= accounts_max)
-        return Error{Errc::overloaded, "the server keeps the quotas of no more clients"};
+        return Error{Errc::overloaded, "the server cannot keep quotas for more clients"};
     return accounts_.emplace(client, std::make_shared<Account>(quota)).first->second;
 }
 

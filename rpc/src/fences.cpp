@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "fences.hpp"
+
+#include "context_core.hpp"
+
+#include <cinnabar/base/log.hpp>
+
+#include <utility>
+
+namespace cinnabar::rpc {
+namespace {
+
+constexpr Microseconds quarantine_look_interval{200'000};
+
+}  // namespace
+
+Fences::Fences(ContextCore& core, Threads threads, std::uint32_t lends_max) noexcept
+    : core_(core), lends_(threads, lends_max) {
+    look_.owner = this;
+    look_.fire = [](Timer& timer) noexcept { TimerOf<Fences>::owner_of(timer).look_at_quarantine(); };
+}
+
+bool Fences::take_back(RpcLend& lend, PeerBook* peer, std::uint32_t connection, void* holder,
+                       RpcLend::Ended ended) noexcept {
+    // Runs in whichever context of the transport saw the end first; from there it is handed over to this one.
+    lend.fenced.run = [](Work& work) noexcept {
+        RpcLend& fenced = static_cast<RpcLend&>(bulk::Lend::of(work));
+        fenced.over.user = &fenced;
+        fenced.over.run = [](Work& over) noexcept {
+            RpcLend& finished = *static_cast<RpcLend*>(over.user);
+            finished.fences->fence_ended(finished);
+        };
+        fenced.fences->core_.hand_over(fenced.over);
+    };
+    lend.fences = this;
+    lend.holder = holder;
+    lend.ended = ended;
+    if (lend.revoke() == Errc::ok) {
+        release(lend);
+        return true;
+    }
+    lend.peer = peer;
+    if (peer) {
+        lend.connection = connection;
+        ++peer->users;
+    }
+    lend.fencing = true;
+    ++in_progress_;
+    return false;
+}
+
+void Fences::fence_ended(RpcLend& lend) noexcept {
+    const std::shared_ptr<ContextCore> alive = core_.keep_alive;  // this may be the last fence that kept it alive
+    const PeerBook* const peer = lend.peer;
+    const RpcLend::Ended ended = std::exchange(lend.ended, nullptr);
+    // A peer that was never told of the memory, or only on a connection that is lost, cannot write to it any more.
+    // Others to which it was forwarded may; only the transport knows.
+    const bool gone = !peer || peer->connection != lend.connection;
+    const bool safe = !lend.quarantined() || (gone && !lend.is_accessed());
+    lend.fencing = false;
+    --in_progress_;
+    if (safe || !ended) {
+        forget(lend);
+    } else {
+        begin_quarantine(lend);
+        if (gone) wait_for_others(lend);
+    }
+    if (ended) ended(lend.holder, safe);
+    core_.go_if_over();
+}
+
+void Fences::leave_peer(RpcLend& lend) noexcept {
+    if (PeerBook* peer = std::exchange(lend.peer, nullptr)) {
+        --peer->users;
+        core_.drop_book_if_idle(*peer);
+    }
+}
+
+void Fences::forget(RpcLend& lend) noexcept {
+    if (lend.quarantined()) lend.forget();
+    leave_peer(lend);
+    release(lend);
+}
+
+void Fences::abandon() noexcept {
+    core_.na->disarm(look_);
+    lends_.for_each([](RpcLend& lend) {
+        if (!lend.fencing) return;
+        lend.peer = nullptr;  // the books are released next
+        if (const RpcLend::Ended ended = std::exchange(lend.ended, nullptr)) ended(lend.holder, false);
+    });
+}
+
+void Fences::begin_quarantine(RpcLend& lend) noexcept {
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, "rpc",
+                "memory lent to %s stays in quarantine: the peer may still write to it",
+                lend.peer ? lend.peer->peer->addr().log_name().c_str() : "nobody");
+    lend.next = quarantined_;
+    quarantined_ = &lend;
+    ++quarantined_count_;
+}
+
+template <typename F>
+void Fences::forget_if(F&& over) noexcept {
+    for (RpcLend** at = &quarantined_; *at;) {
+        RpcLend& lend = **at;
+        if (!over(lend)) {
+            at = &lend.next;
+            continue;
+        }
+        *at = std::exchange(lend.next, nullptr);
+        --quarantined_count_;
+        forget(lend);
+    }
+}
+
+void Fences::end_quarantine(PeerBook& peer) noexcept {
+    forget_if([this, &peer](RpcLend& lend) {
+        if (lend.peer != &peer) return false;
+        if (!lend.is_accessed()) return true;
+        wait_for_others(lend);
+        return false;
+    });
+}
+
+void Fences::end_quarantine() noexcept {
+    forget_if([](RpcLend&) { return true; });
+}
+
+// Nothing reports the end of the last access, so it is looked for now and then.
+void Fences::wait_for_others(RpcLend& lend) noexcept {
+    leave_peer(lend);
+    if (core_.closed_ || look_.armed()) return;
+    core_.na->arm(look_, after(core_.na->now_us(), quarantine_look_interval));
+}
+
+void Fences::look_at_quarantine() noexcept {
+    forget_if([this](RpcLend& lend) {
+        if (lend.peer) return false;
+        if (!lend.is_accessed()) return true;
+        wait_for_others(lend);  // until the next look
+        return false;
+    });
+}
+
+}  // namespace cinnabar::rpc

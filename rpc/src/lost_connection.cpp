@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What becomes of calls and requests when the connection to their peer is lost, or could not be made: calls end,
+// requests are orphaned, and memory that the peer alone could access is safe.
+#include "context_core.hpp"
+
+#include <utility>
+
+namespace cinnabar::rpc {
+
+// Notes what the calls waited for, before the book forgets it.
+void ContextCore::note_phases(PeerBook& book) noexcept {
+    calls.for_each([&](Call& call) {
+        if (call.book_ == &book) note_phase(call);
+    });
+}
+
+// Requests of the lost connection are kept until their handlers end, one-way requests as well: nobody can be answered
+// any more, and their credits are gone.
+void ContextCore::orphan_requests(PeerBook& book) noexcept {
+    for (Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
+        request->orphaned_ = true;
+        request->go_whole_way();
+        request_table.remove(*request);
+    }
+}
+
+// Handlers learn that nobody waits. One-way requests run on, since nobody waits for them anyway.
+void ContextCore::end_orphans(PeerBook& book) noexcept {
+    for (Request* request = book.held.front(); request;) {
+        Request* const next = PeerBook::Requests::next(*request);
+        if (!request->one_way_) cancel_request(*request);
+        if (request->lend_) {
+            result_released(*request);
+        } else {
+            free_request_if_over(*request);
+        }
+        request = next;
+    }
+}
+
+void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
+    if (why == Errc::peer_lost) note_phases(book);
+    const bool dial_failed = !book.open;
+    if (book.open) {
+        budgets -= book.account.close();
+        --connections;
+    }
+    book.open = false;
+    book.verdicts.reset();  // the next connection may be another caller's
+    book.counted.reset();
+    book.posted = 0;
+    ++book.connection;
+    orphan_requests(book);
+    na->disarm(book.account.starved);
+    na->disarm(book.beat);
+    replies_owed -= book.replies_owed;
+    book.replies_owed = book.credits = 0;
+    wake_reply_waiter();
+    book.control.clear();
+    book.control_unacked = false;
+    book.owes_ack = false;
+    book.one_way_sent = book.ending = book.complained = false;
+    calls.for_each([&](Call& call) {
+        if (call.book_ != &book || !call.is_sent()) return;
+        call.never_left_ = dial_failed;
+        finish(call, why);
+    });
+    // Calls that waited while the peer was asked to leave have lost nothing.
+    const bool left = std::exchange(book.leaving, Leaving::no) != Leaving::no;
+    if (left) --connections_leaving;
+    // The end of a call may end another one, so the list is read again each time.
+    while (Call* call = left ? nullptr : book.queued.front()) finish(*call, why);
+    calls.for_each([&](Call& call) {
+        if (call.book_ == &book && call.awaiting_release_) release_came(call);
+    });
+    end_orphans(book);
+    for (Tombstone& tombstone : tombstones) {
+        if (tombstone.peer == book.peer) tombstone = {};
+    }
+    fences.end_quarantine(book);
+    if (left && !book.queued.empty()) look_soon(book);
+    drop_book_if_idle(book);
+}
+
+}  // namespace cinnabar::rpc
