@@ -33,3 +33,26 @@ function(cinnabar_takes_plugins target)
     target_link_libraries(${target} PRIVATE
         -Wl,--whole-archive cinnabar::na cinnabar::base -Wl,--no-whole-archive ${CMAKE_DL_LIBS})
 endfunction()
+
+# What the rooms above rpc include, parsed once for all of them; hl makes it.
+function(cinnabar_node_headers)
+    add_library(cinnabar_node_headers OBJECT ${PROJECT_SOURCE_DIR}/cmake/parsed_once.cpp)
+    target_include_directories(cinnabar_node_headers PRIVATE $<TARGET_PROPERTY:cinnabar_hl,INCLUDE_DIRECTORIES>)
+    target_precompile_headers(cinnabar_node_headers PRIVATE <cinnabar/cinnabar.hpp> <algorithm> <array> <deque> <fstream>
+        <functional> <map> <memory> <mutex> <optional> <span> <string> <thread> <unordered_map> <vector>)
+    cinnabar_flags_of_node_headers(cinnabar_node_headers)
+endfunction()
+
+# Those of cinnabar_module, which a compiler wants equal in all that share what it has parsed.
+function(cinnabar_flags_of_node_headers target)
+    set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+    target_compile_features(${target} PRIVATE cxx_std_20)
+    target_compile_options(${target} PRIVATE -fPIC $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # the latter for ccache
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:cinnabar_warnings>)
+endfunction()
+
+# cinnabar_takes_node_headers(TARGET): it includes them.
+function(cinnabar_takes_node_headers target)
+    target_precompile_headers(${target} REUSE_FROM cinnabar_node_headers)
+    cinnabar_flags_of_node_headers(${target})
+endfunction()
