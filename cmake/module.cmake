@@ -34,9 +34,9 @@ function(cinnabar_takes_plugins target)
         -Wl,--whole-archive cinnabar::na cinnabar::base -Wl,--no-whole-archive ${CMAKE_DL_LIBS})
 endfunction()
 
-# What the rooms above rpc include, parsed once for all of them; hl makes it.
-function(cinnabar_node_headers)
-    add_library(cinnabar_node_headers OBJECT ${PROJECT_SOURCE_DIR}/cmake/parsed_once.cpp)
+# cinnabar_node_headers(SOURCE): what the rooms above rpc include, parsed once for all of them; hl makes it.
+function(cinnabar_node_headers source)
+    add_library(cinnabar_node_headers OBJECT ${source})
     target_include_directories(cinnabar_node_headers PRIVATE $<TARGET_PROPERTY:cinnabar_hl,INCLUDE_DIRECTORIES>)
     target_precompile_headers(cinnabar_node_headers PRIVATE <cinnabar/cinnabar.hpp> <algorithm> <array> <deque> <fstream>
         <functional> <map> <memory> <mutex> <optional> <span> <string> <thread> <unordered_map> <vector>)
