@@ -87,7 +87,7 @@ TEST_F(NodePolicy, KeysAreToldApart) {
 
 // However often it connects.
 TEST_F(NodePolicy, AQuotaIsOfWhoeverProvesTheKey) {
-    log_.allow("as many requests under way as the quota small");
+    log_.allow("as many requests in progress as the quota small");
     const std::string ann = key("ann", 'a');
     const std::string bob = key("bob", 'b');
     std::atomic<bool> open{false};

@@ -175,7 +175,7 @@ TEST_P(PolicyTest, ManyHandlersAreToldApart) {
 
 // Includes handlers that otherwise run on arrival, and requests that nobody waits for any more.
 TEST_P(PolicyTest, AQuotaBoundsWhatIsWithHandlers) {
-    log_.allow("has as many requests under way as the quota few allows it");
+    log_.allow("has as many requests in progress as the quota few allows");
     target_.context->set_policy(policy("all allow anyone *\nfew quota anyone 2\n"));
     std::vector<Request*> kept;
     Handler handler;

@@ -105,7 +105,7 @@ TEST_F(LogSettings, TheEnvironmentIsRead) {
     EXPECT_NE(json.find("\"module\": \"tcp\", \"text\": \"another\"}\n"), std::string::npos) << json;
     EXPECT_EQ(json.find("\"one\""), std::string::npos) << json;
     const std::string complaint = written_with("loud");
-    EXPECT_EQ(complaint.find("cinnabar: warning: base: CINNABAR_LOG is not heeded: "), 0u) << complaint;
+    EXPECT_EQ(complaint.find("cinnabar: warning: base: CINNABAR_LOG is ignored: "), 0u) << complaint;
     EXPECT_NE(complaint.find("loud"), std::string::npos) << complaint;
 }
 
