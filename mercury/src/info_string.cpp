@@ -94,8 +94,8 @@ constexpr Span patience_span{"patience_ms=", "CINNABAR_HG_PATIENCE_MS", 1};
 bool parse_milliseconds(std::string_view text, std::uint64_t least, Microseconds& out) {
     const auto value = parse_number<std::uint64_t>(text);
     if (!value || *value < least || *value > 1'000'000'000) return false;
-    out = *value == 0 ? Microseconds::max()
-                      : std::chrono::duration_cast<Microseconds>(std::chrono::milliseconds(*value));
+    out =
+        *value == 0 ? Microseconds::max() : std::chrono::duration_cast<Microseconds>(std::chrono::milliseconds(*value));
     return true;
 }
 

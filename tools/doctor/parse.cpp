@@ -28,9 +28,7 @@ std::vector<std::string> words_of(std::string_view text) {
     return words;
 }
 
-std::optional<std::uint64_t> number_of(std::string_view text) {
-    return parse_number<std::uint64_t>(text);
-}
+std::optional<std::uint64_t> number_of(std::string_view text) { return parse_number<std::uint64_t>(text); }
 
 std::string chosen_of(std::string_view text) {
     const auto begin = text.find('[');

@@ -72,8 +72,7 @@ class Bulk {
         const std::size_t bytes = encoded_bytes(*call);
         if (bytes > small.size()) large.resize(bytes);
         Writer writer(large.empty() ? Bytes(small) : Bytes(large));
-        const Errc refused =
-            region_ ? call->lend(region_, access_, writer) : call->forward_memory(remote_, writer);
+        const Errc refused = region_ ? call->lend(region_, access_, writer) : call->forward_memory(remote_, writer);
         if (refused != Errc::ok) return out.fail(refused);
         out.count(writer.size());
         out.raw(writer.written().data(), writer.size());
