@@ -75,8 +75,12 @@ std::vector<std::string> remote_command(const std::string& host, const std::stri
                                         const std::vector<std::string>& program) {
     // A shell gives background processes no input, so the signals come by descriptor 3.
     std::string script = "cd " + shell_word(folder) + " 2>/dev/null; exec 3<&0; env";
-    for (const auto& variable : variables) script += " " + shell_word(variable);
-    for (const auto& word : program) script += " " + shell_word(word);
+    const auto add = [&script](const std::string& word) {
+        script += ' ';
+        script += shell_word(word);
+    };
+    for (const auto& variable : variables) add(variable);
+    for (const auto& word : program) add(word);
     script +=
         " </dev/null 3<&- & p=$!; "
         "(while read -r s <&3; do kill -s \"$s\" $p; done; kill -s TERM $p) >/dev/null 2>&1 & r=$!; "
