@@ -10,7 +10,7 @@ function(cinnabar_released)
             INTERPROCEDURAL_OPTIMIZATION ON
             CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
         target_include_directories(${target}_released PRIVATE $<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>)
-        target_compile_options(${target}_released PRIVATE -O3 -DNDEBUG -g1 -w)  # behind the preset's own
+        target_compile_options(${target}_released PRIVATE -O3 -DNDEBUG -g1 -w ${cinnabar_lto_options})  # behind the preset's own
         if(target MATCHES "^cinnabar_")  # these compile several files at a time
             set_target_properties(${target}_released PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 40)
         endif()
