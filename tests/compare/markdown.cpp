@@ -9,13 +9,13 @@ namespace {
 std::string head(const Report& report) {
     return fmt::format(
         "# Beside others\n\n"
-        "`./dev compare` made this page, and `build/compare.html` with plots, of commit {} on {}: {}. All processes of "
-        "a "
-        "round work one after the other, {} s each, in {} rounds, the server on one core and the client on another, "
-        "each "
-        "slice with a fresh server. A ratio is that of the best of ours over the other one in the same round: the "
-        "median, "
-        "and its 95 % interval. More than 1: ours is faster. The machine is what it is: ratios carry over, figures do "
+        "`./dev compare` made this page, and `build/compare.html` with plots, of commit {} on {}:\n{}.\n"
+        "The programs of a round work one after the other, {} s each, in {} rounds, the server on one core and the "
+        "client\n"
+        "on another, each with a fresh server. A ratio is that of the best of ours over the other one in the same "
+        "round:\n"
+        "the median, and its 95 % interval. More than 1: ours is faster. Ratios carry over to other machines, figures "
+        "do "
         "not.\n\n",
         report.commit, report.date, report.machine, report.seconds, report.rounds);
 }

@@ -62,8 +62,8 @@ Contender ucx(Way way, Shape shape) {
     one.client = environment + " ucx_perftest 127.0.0.1 -p @PORT@ -t " + test + " -s " + bytes_of(shape) +
                  " -n @COUNT@ -w 10 -f -v";
     one.read = shape == Shape::bulk ? &read_ucx_bandwidth : &read_ucx_latency;
-    one.remark =
-        shape == Shape::bulk ? "one-sided reads" : "messages there and back: no call is matched with its reply";
+    one.remark = shape == Shape::bulk ? "one-sided reads of one buffer"
+                                      : "messages there and back: no call is matched with its reply";
     return one;
 }
 
