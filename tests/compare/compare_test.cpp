@@ -119,7 +119,7 @@ class Rounds : public testing::Test {
 
 TEST_F(Rounds, AClientWorksWhenItsServerIsReady) {
     for (const auto& [server, ready] :
-         {std::pair{"sleep 0.1; echo up; touch @DIR@/a; exec sleep 100", Ready::output},
+         {std::pair{"sleep 0.1; touch @DIR@/a; echo up; exec sleep 100", Ready::output},
           std::pair{"sleep 0.1; touch @DIR@/a; echo 1 >@FILE@; exec sleep 100", Ready::file}}) {
         const Compared done = run(contender("test -e @DIR@/a && sleep 0.05 && echo 90", server, ready));
         EXPECT_EQ(done.measured[0].figures, (std::vector<double>{90, 90})) << done.measured[0].failure;
