@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks the policy of a context: once for each connection and handler, then from a cache.
+#include "access.hpp"
+
 #include "context_core.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -18,39 +19,38 @@ const Policy::Verdict no_account{"that has no memory for its quota", false};
 }  // namespace
 
 // Without memory for the cache, the policy is asked each time.
-const Policy::Verdict* ContextCore::ask_policy(PeerBook& book, const Handler& handler, ProviderId provider) noexcept {
+const Policy::Verdict* Access::ask(PeerBook& book, const Handler& handler, ProviderId provider) noexcept {
     if (handler.by_key) return nullptr;
     if (!book.verdicts && !book.counted && !begin_verdicts(book)) return &no_account;
     Verdicts* const verdicts = book.counted ? &book.counted->verdicts : book.verdicts.get();
     Verdicts::Place* const place = verdicts ? &verdicts->place_of(handler) : nullptr;
     const bool known = place && place->handler == &handler;
     const Policy::Verdict& verdict =
-        known ? *place->verdict : policy->decide(book.peer->addr(), handler.name, provider);
+        known ? *place->verdict : policy_->decide(book.peer->addr(), handler.name, provider);
     if (place) *place = {&handler, &verdict};
     if (!known || !verdict.allow) audit(book, handler, provider, verdict);
     return verdict.allow && !book.counted ? nullptr : &verdict;
 }
 
 // False: the caller has a quota, and there is no memory to count its requests.
-bool ContextCore::begin_verdicts(PeerBook& book) noexcept {
-    const Policy::Quota* const quota = policy->quota_of(book.peer->addr());
+bool Access::begin_verdicts(PeerBook& book) noexcept {
+    const Policy::Quota* const quota = policy_->quota_of(book.peer->addr());
     if (!quota) {
         book.verdicts.reset(new (std::nothrow) Verdicts);
         return true;
     }
-    auto account = callers.of(book.peer->addr(), *quota);
+    auto account = callers_.of(book.peer->addr(), *quota);
     if (account) book.counted.reset(new (std::nothrow) CountedCaller{std::move(account), {}});
     return book.counted != nullptr;
 }
 
-// Applies the verdict to a request that is otherwise accepted. ok: it goes to its handler, and is counted if the caller
-// has a quota.
-Errc ContextCore::obey(Request& request, const Policy::Verdict& verdict) noexcept {
-    if (!verdict.allow) return refuse_by_rule(request, verdict);
+Errc Access::obey(Request& request, const Policy::Verdict& verdict) noexcept {
+    if (!verdict.allow) return refuse(request, verdict);
     const std::shared_ptr<CallerAccount>& account = request.book_->counted->account;
     if (account->requests >= account->requests_max) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "rpc", "%s has as many requests in progress as the quota %s allows",
+        log_limited(lines, LogLevel::warning, "rpc",
+                    "%s has as many core_.target.requests in progress as the quota %s allows",
                     request.source_.log_name().c_str(), account->quota.c_str());
         return Errc::overloaded;
     }
@@ -61,27 +61,27 @@ Errc ContextCore::obey(Request& request, const Policy::Verdict& verdict) noexcep
 }
 
 // Called from trigger, since the audit function is the program's.
-void ContextCore::audit(const PeerBook& book, const Handler& handler, ProviderId provider,
-                        const Policy::Verdict& verdict) noexcept {
+void Access::audit(const PeerBook& book, const Handler& handler, ProviderId provider,
+                   const Policy::Verdict& verdict) noexcept {
     struct Told {
         Work work;
         std::shared_ptr<const Policy> policy;
         std::unique_ptr<AuditEvent> event;
     };
-    auto event = policy->event(book.peer->addr(), handler.name, provider, verdict);
+    auto event = policy_->event(book.peer->addr(), handler.name, provider, verdict);
     if (!event) return;
-    auto* told = new (std::nothrow) Told{{}, policy, std::move(event)};
+    auto* told = new (std::nothrow) Told{{}, policy_, std::move(event)};
     if (!told) return;
     told->work.user = told;
     told->work.run = [](Work& work) noexcept {
         const std::unique_ptr<Told> mine(static_cast<Told*>(work.user));
         mine->policy->tell(*mine->event);
     };
-    na->enqueue(told->work);
+    core_.na->enqueue(told->work);
 }
 
 // The reply's text names the rule.
-Errc ContextCore::refuse_by_rule(Request& request, const Policy::Verdict& verdict) noexcept {
+Errc Access::refuse(Request& request, const Policy::Verdict& verdict) noexcept {
     static constinit LogLimit lines;
     const std::string_view name = verdict.name;
     log_limited(lines, LogLevel::warning, "rpc", "%s may not call %s (%s%s)", request.source_.log_name().c_str(),
@@ -95,10 +95,10 @@ Errc ContextCore::refuse_by_rule(Request& request, const Policy::Verdict& verdic
     return Errc::permission;
 }
 
-void ContextCore::set_policy(std::shared_ptr<const Policy> wanted) noexcept {
-    owned([&] {
-        policy.swap(wanted);
-        books.for_each([](PeerBook& book) {
+void Access::set(std::shared_ptr<const Policy> wanted) noexcept {
+    core_.owned([&] {
+        policy_.swap(wanted);
+        core_.peers.books.for_each([](PeerBook& book) {
             book.verdicts.reset();
             book.counted.reset();
         });

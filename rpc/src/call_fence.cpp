@@ -6,30 +6,30 @@
 
 namespace cinnabar::rpc {
 
-void ContextCore::begin_fence(Call& call) noexcept {
+void Origin::begin_fence(Call& call) noexcept {
     if (!call.lends_ && !call.forwards_) return;
     if (!call.awaiting_release_) return revoke_lends(call);
     call.timer_.fire = [](Timer& timer) noexcept {
-        Call& overdue = *static_cast<Call*>(timer.user);
-        overdue.core_->release_came(overdue);
+        Call& overdue = call_of(timer.user);
+        overdue.core_->origin.release_came(overdue);
     };
-    na->arm(call.timer_, after(na->now_us(), options.fence_grace));
+    core_.na->arm(call.timer_, after(core_.na->now_us(), core_.options.fence_grace));
 }
 
 // The target has let go, or has had its time.
-void ContextCore::release_came(Call& call) noexcept {
+void Origin::release_came(Call& call) noexcept {
     call.awaiting_release_ = false;
-    na->disarm(call.timer_);
+    core_.na->disarm(call.timer_);
     revoke_lends(call);
     complete_if_over(call);
 }
 
-void ContextCore::revoke_lends(Call& call) noexcept {
+void Origin::revoke_lends(Call& call) noexcept {
     const auto ended = [](void* holder, bool safe) noexcept {
-        Call& lender = *static_cast<Call*>(holder);
+        Call& lender = call_of(holder);
         lender.fence_failed_ |= !safe;
         --lender.fences_;
-        lender.core_->complete_if_over(lender);
+        lender.core_->origin.complete_if_over(lender);
     };
     // A call that was never sent is known to nobody.
     PeerBook* const knows = call.was_sent_ ? call.book_ : nullptr;
@@ -37,25 +37,26 @@ void ContextCore::revoke_lends(Call& call) noexcept {
     while (RpcLend* lend = call.lends_) {
         call.lends_ = lend->next;
         lend->next = nullptr;
-        if (!fences.take_back(*lend, knows, call.connection_, &call, ended)) ++call.fences_;
+        if (!core_.fences.take_back(*lend, knows, call.connection_, &call, ended)) ++call.fences_;
     }
     --call.fences_;
 }
 
 // The context closes: takes all lent memory back by force. Fences that take time need the ports, so they get some.
-void ContextCore::end_lends() noexcept {
+void Origin::end_lends() noexcept {
     {
-        const na::Context::Ownership ownership(*na);
+        const na::Context::Ownership ownership(*core_.na);
         calls.for_each([this](Call& call) {
             if (call.awaiting_release_) release_came(call);
         });
-        requests.for_each([this](Request& request) { result_released(request); });
+        core_.target.requests.for_each([this](Request& request) { core_.large.result_released(request); });
     }
     // Rounds are limited too: a simulated clock stands still while others are not driven.
-    const TimeUs until = after(na->clock().now_us(), options.fence_grace);
-    for (int rounds = 0; fences.in_progress() != 0 && rounds < 1000 && na->clock().now_us() < until; ++rounds) {
-        (void)na->progress(Microseconds{1000});
-        while (na->trigger(64) != 0) {
+    const TimeUs until = after(core_.na->clock().now_us(), core_.options.fence_grace);
+    for (int rounds = 0; core_.fences.in_progress() != 0 && rounds < 1000 && core_.na->clock().now_us() < until;
+         ++rounds) {
+        (void)core_.na->progress(Microseconds{1000});
+        while (core_.na->trigger(64) != 0) {
         }
     }
 }

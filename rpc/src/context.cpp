@@ -15,10 +15,6 @@
 namespace cinnabar::rpc {
 namespace {
 
-// Answers to requests beyond the limit need slots, too.
-constexpr std::uint32_t request_slots_spare = 4'096;
-constexpr std::uint32_t books_max = 1u << 20;
-
 // Those that are retained are missing to others, so they are a small part of all.
 std::uint32_t messages_retained_of(const Engine& engine) noexcept {
     std::uint32_t most = 256;
@@ -46,11 +42,13 @@ std::uint32_t calls_of(const Engine& engine, const Options& wanted) noexcept {
 ContextCore::ContextCore(Engine& owner, const Options& wanted)
     : engine(owner),
       options(wanted),
-      calls(wanted.context.threads, calls_of(owner, wanted)),
-      requests(Threads::one, wanted.requests_held_max + request_slots_spare),
-      transfers(Threads::one, wanted.bulk.transfers_max),
-      books(Threads::one, books_max),
       messages_retained(messages_retained_of(owner)),
+      origin(*this, wanted.context.threads, calls_of(owner, wanted), messages_retained),
+      target(*this, wanted),
+      serving(*this, wanted),
+      credits(*this, wanted, target.requests.slots_max()),
+      access(*this, wanted.policy),
+      overflow(options),
       fences(*this, wanted.context.threads, wanted.lends_max) {}
 
 ContextCore::~ContextCore() = default;
@@ -63,28 +61,33 @@ std::recursive_mutex& ContextCore::after_close() noexcept {
 }
 
 Result<void> ContextCore::open() {
-    first_deadline.user = this;
-    first_deadline.fire = [](Timer& timer) noexcept { static_cast<ContextCore*>(timer.user)->look_at_deadlines(); };
     std::vector<na::Transport*> transports;
     std::uint32_t slots = ~0u;
     for (const auto& transport : engine.transports()) {
         transports.push_back(transport.get());
         slots = std::min(slots, transport->limits().receive_slots);
-        if (const std::uint32_t most = transport->limits().connections_max) {
-            connections_max = std::min(connections_max, most);
-        }
+        if (const std::uint32_t most = transport->limits().connections_max) peers.limit(most);
     }
-    // Receive slots in two halves. The last of the requests' are for connections to come.
-    replies_owed_max = std::max(slots / 2, 1u);
-    request_slots_max = std::max(slots / 2 - std::min(slots / 8, slots / 2), 1u);
+    share_slots(slots);
     auto opened = na::Context::open(transports, options.context, *this);
     if (!opened) return std::move(opened).error();
     na = *std::move(opened);
     if (na->ports().size() == 1) only_port = na->ports().front().get();
     mover = std::make_unique<bulk::Mover>(*na, engine.transports(), options.bulk);
     mover->set_owner_moves(far_moves);
+    note_homes();
+    return {};
+}
+
+// Receive slots in two halves. The last of the requests' are for connections to come.
+void ContextCore::share_slots(std::uint32_t slots) noexcept {
+    replies.limit(std::max(slots / 2, 1u));
+    credits.limit(std::max(slots / 2 - std::min(slots / 8, slots / 2), 1u));
+}
+
+void ContextCore::note_homes() {
     for (const auto& transport : engine.transports()) {
-        std::vector<std::byte>& home = homes.emplace_back();
+        std::vector<std::byte>& home = homes_.emplace_back();
         std::vector<std::string> endpoints = transport->endpoints();
         if (endpoints.empty()) continue;
         const na::Addr addr = na::Addr::make(std::move(endpoints), options.context.id, 0);
@@ -92,12 +95,11 @@ Result<void> ContextCore::open() {
         Writer writer{Bytes(home)};
         addr.encode(writer);
     }
-    return {};
 }
 
 // Their memory goes with the ports.
 void ContextCore::drop_replies() noexcept {
-    calls.for_each([](Call& call) {
+    origin.calls.for_each([](Call& call) {
         if (!call.reply_) return;
         call.reply_.port->release(call.reply_);
         call.reply_ = {};
@@ -111,7 +113,7 @@ void ContextCore::drop_replies() noexcept {
 
 // Those of the ports that are closed. Answers that were copied into one go with it.
 void ContextCore::drop_messages() noexcept {
-    calls.for_each([](Call& call) {
+    origin.calls.for_each([](Call& call) {
         if (!call.message_) return;
         const std::byte* const begin = call.message_->payload;
         const auto drop_if_inside = [begin, end = begin + call.message_->payload_bytes_max](auto& view) {
@@ -122,34 +124,38 @@ void ContextCore::drop_messages() noexcept {
         drop_if_inside(call.app_text_);
         call.message_->port->give_message(*std::exchange(call.message_, nullptr));
     });
-    requests.for_each([](Request& request) {
-        drop_message(request);
+    target.requests.for_each([](Request& request) {
+        Serving::drop_message(request);
         request.orphaned_ = true;
         request.go_whole_way();
+    });
+}
+
+void ContextCore::deliver_all() noexcept {
+    while (na->trigger(64) != 0) {
+    }
+}
+
+// Those in flight; `one_way`: these, too.
+void ContextCore::cancel_calls(bool one_way) noexcept {
+    const na::Context::Ownership ownership(*na);
+    origin.calls.for_each([this, one_way](Call& call) {
+        if (call.phase_.load() == Call::Phase::outside) return;
+        if (one_way || !call.args.one_way) origin.finish(call, Errc::canceled);
     });
 }
 
 // What was accepted leaves, everything else that is in flight ends with `canceled`, and the endings are delivered.
 void ContextCore::close() noexcept {
     closing_ = true;
-    const auto deliver_all = [this] {
-        while (na->trigger(64) != 0) {
-        }
-    };
-    const auto cancel_calls = [this](bool one_way) {
-        const na::Context::Ownership ownership(*na);
-        calls.for_each([this, one_way](Call& call) {
-            if (call.phase_.load() == Call::Phase::outside) return;
-            if (one_way || !call.args.one_way) finish(call, Errc::canceled);
-        });
-    };
+    target.close_short_way();
     cancel_calls(false);
     let_leave();
     cancel_calls(true);
     {
         const na::Context::Ownership ownership(*na);
-        requests.for_each([this](Request& request) {
-            if (request.book_ && request.references_.load() != 0) cancel_request(request);
+        target.requests.for_each([this](Request& request) {
+            if (request.book_ && request.references_.load() != 0) serving.cancel(request);
         });
     }
     mover->close();
@@ -158,44 +164,31 @@ void ContextCore::close() noexcept {
         (void)na->progress(Microseconds{0});
         deliver_all();
     }
-    end_lends();
+    origin.end_lends();
     deliver_all();  // what has ended may show its reply still
     // Before the ports close: their memory goes with them.
     {
         const na::Context::Ownership ownership(*na);
-        requests.for_each([this](Request& request) {
-            if (request.kept_) return_slot(request);
+        target.requests.for_each([this](Request& request) {
+            if (request.kept_) serving.return_slot(request);
             request.input_ = request.large_input_ ? request.input_ : ConstBytes();
         });
         drop_replies();
     }
     na->close();
     closed_ = true;
-    na->disarm(debts);
-    na->disarm(first_deadline);
-    books.for_each([this](PeerBook& book) {
-        while (Work* reply = book.unsent_replies.pop_front()) reply->run(*reply);
-        na->disarm(book.account.starved);
-        na->disarm(book.beat);
-        na->disarm(book.retry);
-        book.looks_again = false;
-    });
+    debtors.close();
+    deadlines.close();
+    peers.stop();
     fences.abandon();
     deliver_all();
     drop_messages();
-    if (at_hand) requests.release(*std::exchange(at_hand, nullptr));
+    target.close();
     fences.end_quarantine();
-    books.for_each([this](PeerBook& book) {
-        if (!book.peer) return;
-        book.open = false;
-        book.users = 0;
-        book.peer->upper = nullptr;
-        std::exchange(book.peer, nullptr)->release();
-        books.release(book);
-    });
+    peers.release_all();
     CINNABAR_ASSERT(mover->transfers() == 0);
     mover.reset();
-    overflow_pool.close();
+    overflow.close();
 }
 
 const std::shared_ptr<na::Transport>& ContextCore::transport_of(const na::Port& port) const noexcept {
@@ -209,7 +202,7 @@ ConstBytes ContextCore::home_of(const na::Port& port) const noexcept {
     const auto& transports = engine.transports();
     const na::Transport* const wanted = &na->transport_of(port);
     for (std::size_t i = 0; i < transports.size(); ++i) {
-        if (transports[i].get() == wanted) return homes[i];
+        if (transports[i].get() == wanted) return homes_[i];
     }
     return {};
 }
@@ -224,13 +217,13 @@ Context::~Context() {
 
 unsigned Context::progress(Microseconds timeout) noexcept { return core_->na->progress(timeout); }
 unsigned Context::trigger(unsigned count_max) noexcept {
-    const SpareScope<Call> scope(spare_call, core_->calls);
+    const SpareScope<Call> scope(spare_call, core_->origin.calls);
     return core_->na->trigger(count_max);
 }
 int Context::wait_fd() const noexcept { return core_->na->wait_fd(); }
 bool Context::prepare_wait() noexcept { return core_->na->prepare_wait(); }
 
-void Context::set_policy(std::shared_ptr<const Policy> policy) noexcept { core_->set_policy(std::move(policy)); }
+void Context::set_policy(std::shared_ptr<const Policy> policy) noexcept { core_->access.set(std::move(policy)); }
 TimeUs Context::now_us() const noexcept { return core_->na->clock().now_us(); }
 TimeUs Context::deadline_in(Microseconds span) const noexcept {
     return span == Microseconds::max() ? time_never : std::min(after(now_us(), span), time_never - 1);
@@ -246,23 +239,23 @@ na::Addr Context::self_addr() const { return core_->engine.self_addr().with_cont
 Context::Counts Context::counts() {
     Counts counts;
     core_->owned([&] {
-        counts.calls = core_->calls.taken();
-        counts.requests = core_->requests_taken();
-        counts.peers = core_->books.taken();
-        counts.connections = core_->connections;
-        counts.queued = core_->queued_calls;
-        counts.credits_granted = core_->budgets;
-        counts.overflow_bytes = core_->overflow_budget.taken();
-        counts.overflow_kept = core_->overflow_pool.bytes();
-        counts.decoded_bytes = core_->decoded_budget.taken();
+        counts.calls = core_->origin.calls.taken();
+        counts.requests = core_->target.taken();
+        counts.peers = core_->peers.books.taken();
+        counts.connections = core_->peers.connections();
+        counts.queued = core_->queue.calls();
+        counts.credits_granted = core_->credits.made();
+        counts.overflow_bytes = core_->overflow.taken();
+        counts.overflow_kept = core_->overflow.pooled();
+        counts.decoded_bytes = core_->overflow.decoded().taken();
         counts.leases = core_->fences.lent();
         counts.quarantined = core_->fences.quarantined();
         counts.transfers = core_->mover->transfers();
-        counts.replies_owed = core_->replies_owed;
-        counts.replies_kept = core_->replies_kept;
-        counts.sessions_ended = core_->sessions_ended;
-        counts.replies_unsent = core_->replies_unsent;
-        CINNABAR_DEBUG_ASSERT(core_->books_add_up());
+        counts.replies_owed = core_->replies.expected();
+        counts.replies_kept = core_->replies.kept();
+        counts.sessions_ended = core_->control.sessions_ended();
+        counts.replies_unsent = core_->credits.replies_unsent();
+        CINNABAR_DEBUG_ASSERT(core_->peers.add_up());
     });
     return counts;
 }
@@ -270,14 +263,11 @@ Context::Counts Context::counts() {
 std::uint32_t Context::messages_retained() {
     std::uint32_t count = 0;
     const auto look = [&count](const auto& slot) { count += slot.message_ ? 1 : 0; };
-    core_->calls.for_each([&](const Call& call) { look(call); });
-    core_->requests.for_each([&](const Request& request) { look(request); });
+    core_->origin.calls.for_each([&](const Call& call) { look(call); });
+    core_->target.requests.for_each([&](const Request& request) { look(request); });
     return count;
 }
 
-void Context::on_peer(PeerFunction function, void* user) noexcept {
-    core_->peer_user.store(user);
-    core_->peer_function.store(function);
-}
+void Context::on_peer(PeerFunction function, void* user) noexcept { core_->peers.set_listener(function, user); }
 
 }  // namespace cinnabar::rpc

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Control messages: grants, cancels, releases, pings; what gathers while one is out leaves together. A message that
-// carries records wants an acknowledgement before the next one goes, so that two receive slots for each connection are
-// enough: one for it and one for an acknowledgement. A peer that acknowledges nothing cannot make this side gather more
-// than a bounded number of records (control_queue.hpp).
+#include "control.hpp"
+
 #include "context_core.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -21,35 +19,35 @@ constexpr std::size_t answers_spare = 256;
 
 }  // namespace
 
-void ContextCore::send_control(PeerBook& book, const ControlRecord& record) noexcept {
-    if (closed_ || !book.open) return;
+void Control::send(PeerBook& book, const ControlRecord& record) noexcept {
+    if (core_.closed_ || !book.open) return;
     if ((record.type == ControlType::released || record.type == ControlType::refused) &&
-        book.control.answers() >= std::size_t{2} * options.credits_per_peer_max + answers_spare) {
+        book.control.answers() >= std::size_t{2} * core_.options.credits_per_peer_max + answers_spare) {
         return end_session(book, "acknowledges no control messages");
     }
     // Own cancels: a call that ended has its slot back, and the next one may time out as well.
-    if (book.control.of_calls() >= std::size_t{2} * options.calls_max) {
+    if (book.control.of_calls() >= std::size_t{2} * core_.options.calls_max) {
         return end_session(book, "acknowledges no control messages");
     }
     if (!book.control.put(record)) return end_session(book, "needs more memory than there is");
-    flush_control(book);
+    flush(book);
 }
 
-// For a peer that breaks the rules, or that this side has no memory for. One line for each connection: a peer that has
+// One line for each connection: a peer that has
 // many of its records under way when it is cut off fills no log.
-void ContextCore::end_session(PeerBook& book, const char* why) noexcept {
+void Control::end_session(PeerBook& book, const char* why) noexcept {
     if (!book.open || std::exchange(book.ending, true)) return;
-    ++sessions_ended;
+    ++sessions_ended_;
     static constinit LogLimit lines;  // whoever is cut off may come again
     log_limited(lines, LogLevel::warning, "rpc", "%s %s and is cut off", book.peer->addr().log_name().c_str(), why);
     book.peer->port().disconnect(*book.peer);
 }
 
-void ContextCore::flush_control(PeerBook& book) noexcept {
+void Control::flush(PeerBook& book) noexcept {
     const bool records = !book.control.empty() && !book.control_unacked;
     if (!book.open || book.leaving == Leaving::gone || book.control_message || (!records && !book.owes_ack)) return;
     na::Message* message = book.peer->port().take_message();
-    if (!message) return try_later(book);
+    if (!message) return core_.queue.try_later(book);
     const std::size_t room =
         std::min<std::size_t>(message->payload_bytes_max, book.peer->message_bytes_max()) - control_header_bytes;
     ControlQueue::Batch batch;
@@ -67,14 +65,14 @@ void ContextCore::flush_control(PeerBook& book) noexcept {
     op.message_bytes = static_cast<std::uint32_t>(writer.size());
     op.tag = 0;
     op.user = &book;
-    op.complete = [](na::Op& sent) noexcept {
-        PeerBook& sender = *static_cast<PeerBook*>(sent.user);
-        sender.core->control_sent(sender, sent.result);
+    op.complete = [](na::Op& over) noexcept {
+        PeerBook& sender = *static_cast<PeerBook*>(over.user);
+        sender.core->control.sent(sender);
     };
-    const Errc taken = na->post_owned(op);
+    const Errc taken = core_.na->post_owned(op);
     if (taken != Errc::ok) {
         book.peer->port().give_message(*message);
-        if (taken == Errc::again) try_later(book);
+        if (taken == Errc::again) core_.queue.try_later(book);
         return;
     }
     book.control_message = message;
@@ -84,14 +82,14 @@ void ContextCore::flush_control(PeerBook& book) noexcept {
     book.control.taken(batch);
 }
 
-void ContextCore::control_sent(PeerBook& book, Errc) noexcept {
+void Control::sent(PeerBook& book) noexcept {
     na::Message* message = std::exchange(book.control_message, nullptr);
     message->port->give_message(*message);
-    if (!closed_) flush_control(book);
-    drop_book_if_idle(book);
+    if (!core_.closed_) flush(book);
+    core_.peers.drop_if_idle(book);
 }
 
-void ContextCore::on_control(PeerBook& book, ConstBytes bytes) noexcept {
+void Control::on_message(PeerBook& book, ConstBytes bytes) noexcept {
     Reader reader(bytes);
     std::uint8_t flags = 0;
     std::uint16_t records = 0;
@@ -104,61 +102,48 @@ void ContextCore::on_control(PeerBook& book, ConstBytes bytes) noexcept {
         if (book.owes_ack) return end_session(book, "sends control messages without waiting for acknowledgements");
         book.owes_ack = (flags & control_wants_ack) != 0;
     }
-    for (std::uint16_t i = 0; i < records && book.open && !book.ending; ++i)
-        apply_control(book, decode_control(reader));
-    flush_control(book);
+    for (std::uint16_t i = 0; i < records && book.open && !book.ending; ++i) apply(book, decode_control(reader));
+    flush(book);
 }
 
-void ContextCore::apply_control(PeerBook& book, const ControlRecord& record) noexcept {
+void Control::released(PeerBook& book, std::uint64_t id) noexcept {
+    Call* const call = core_.origin.find(id, &book);
+    if (!call) return;
+    if (call->awaiting_release_) {
+        core_.origin.release_came(*call);
+    } else if (call->args.one_way && call->state_ == Call::State::sent) {
+        core_.origin.finish(*call, Errc::ok);
+    }
+}
+
+void Control::apply(PeerBook& book, const ControlRecord& record) noexcept {
     switch (record.type) {
         case ControlType::grant:
-            add_credits(book, record.value);
-            pump(book);
-            break;
+            if (book.open) book.credits += record.value;
+            return core_.queue.pump(book);
         case ControlType::cancel:
-            if (Request* request = find_request(book, record.call)) {
-                cancel_request(*request);
-            } else if (!transport_of(book.peer->port())->caps().ordered) {
-                tombstones[tombstone_next++ % tombstones.size()] = {book.peer, record.call};
-                tombstones_used = true;
-            }
-            // Else it was answered already, and the answer, which is on its way, says the same as `released`.
-            break;
+            return core_.target.cancel(book, record.call);
         case ControlType::released:
-            if (Call* call = calls.at(static_cast<std::uint32_t>(record.call & ((1u << call_slot_bits) - 1)));
-                call && call->id() == record.call && call->book_ == &book) {
-                if (call->awaiting_release_) {
-                    release_came(*call);
-                } else if (call->args.one_way && call->state_ == Call::State::sent) {
-                    finish(*call, Errc::ok);
-                }
-            }
-            break;
+            return released(book, record.call);
         case ControlType::fetched:
-            if (Request* request = find_request(book, record.call)) result_released(*request);
-            break;
+            if (Request* request = core_.target.find(book, record.call)) core_.large.result_released(*request);
+            return;
         case ControlType::ping:
-            send_control(book, {ControlType::pong, record.value, 0});
-            break;
+            return send(book, {ControlType::pong, record.value, 0});
         case ControlType::pong:
-            break;
+            return;
         case ControlType::recall:
-            return_credits(book, record.value);
-            break;
+            return core_.credits.give_back(book, record.value);
         case ControlType::returned:
-            credits_returned(book, record.value);
-            break;
+            return core_.credits.returned(book, record.value);
         case ControlType::refused:
-            request_refused(book, record.call);
-            break;
+            return core_.origin.refused(book, record.call);
         case ControlType::leave:
-            asked_to_leave(book);
-            break;
+            return core_.peers.asked_to_leave(book);
         case ControlType::stay:
-            peer_stays(book);
-            break;
+            return core_.peers.stays(book);
         default:
-            break;  // of a newer peer
+            return;  // of a newer peer
     }
 }
 

@@ -7,8 +7,8 @@
 //     returnable  back here, free to be granted again
 //
 // A credit comes back when the receive slot of its request is free (decision 5). It is not granted again while too many
-// replies to the peer have not left (decision 23). Pure arithmetic; who sends and when is in credits.cpp. Owner of the
-// context only.
+// replies to the peer have not left (decision 23). Pure arithmetic; who sends and when is in credit_pool.cpp. Owner of
+// the context only.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>

@@ -1,18 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where deadlines of calls fire. Calls whose deadlines ascend share one timer (watch_deadline in call.cpp); any other
-// call has a timer of its own, and so has a call whose result is being pulled (stall.cpp). A request has none: its
-// handler asks, and a transfer under it gets its deadline.
+// Where deadlines of calls fire. A call whose result is being pulled has a timer of its own (stall.cpp). A request has
+// none: its handler asks, and a transfer under it gets its deadline.
 #include "context_core.hpp"
 
 namespace cinnabar::rpc {
 
-void ContextCore::look_at_deadlines() noexcept {
-    const TimeUs now = na->now_us();
-    for (Call* first = deadlines.front(); first; first = deadlines.front()) {
-        if (first->args.deadline > now) return na->arm(first_deadline, first->args.deadline);
-        note_phase(*first);
-        finish(*first, Errc::timed_out);
+Deadlines::Deadlines(ContextCore& core) noexcept : core_(core) {
+    first_.owner = this;
+    first_.fire = [](Timer& timer) noexcept { TimerOf<Deadlines>::owner_of(timer).look(); };
+}
+
+// Mostly a call's deadline is behind that of the call before: those are a queue, which has one timer for its first.
+// That stays armed when its call has ended, and looks again.
+void Deadlines::watch(Call& call) noexcept {
+    const TimeUs deadline = call.args.deadline;
+    if (deadline == time_never) return;
+    const Call* const last = calls_.back();
+    if (last && deadline < last->args.deadline) return watch_alone(call);
+    calls_.push_back(call);
+    if (!first_.armed() || first_.expires > deadline) arm_first(deadline);
+}
+
+void Deadlines::arm_first(TimeUs deadline) noexcept {
+    core_.na->disarm(first_);
+    core_.na->arm(first_, deadline);
+}
+
+void Deadlines::watch_alone(Call& call) noexcept {
+    call.whole_way_ = true;
+    call.timer_.fire = [](Timer& timer) noexcept {
+        Call& late = call_of(timer.user);
+        late.core_->origin.note_phase(late);
+        late.core_->origin.finish(late, Errc::timed_out);
+    };
+    core_.na->arm(call.timer_, call.args.deadline);
+}
+
+void Deadlines::look() noexcept {
+    const TimeUs now = core_.na->now_us();
+    for (Call* first = calls_.front(); first; first = calls_.front()) {
+        if (first->args.deadline > now) return core_.na->arm(first_, first->args.deadline);
+        core_.origin.note_phase(*first);
+        core_.origin.finish(*first, Errc::timed_out);
     }
 }
+
+void Deadlines::close() noexcept { core_.na->disarm(first_); }
 
 }  // namespace cinnabar::rpc

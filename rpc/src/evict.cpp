@@ -17,37 +17,37 @@ bool unused(const PeerBook& book) noexcept { return book.open && book.idle() && 
 }  // namespace
 
 // One eighth of the connections is kept free. Of the next few, the one that was silent the longest is asked to leave.
-void ContextCore::make_room() noexcept {
-    const std::uint32_t spare = std::max(connections_max / 8, 1u);
-    while (connections - connections_leaving > connections_max - spare) {
+void Peers::make_room() noexcept {
+    const std::uint32_t spare = std::max(connections_max_ / 8, 1u);
+    while (connections_ - leaving_ > connections_max_ - spare) {
         PeerBook* quietest = nullptr;
         for (std::uint32_t looks = 0; looks < candidates_max; ++looks) {
-            PeerBook* book = books.at(evict_next);
-            evict_next = book ? evict_next + 1 : 0;
+            PeerBook* book = books.at(next_);
+            next_ = book ? next_ + 1 : 0;
             if (!book || !book->peer || book->leaving != Leaving::no || !unused(*book)) continue;
             if (!quietest || book->heard < quietest->heard) quietest = book;
         }
         if (!quietest) return;
-        send_control(*quietest, {ControlType::leave, 0, 0});
+        core_.control.send(*quietest, {ControlType::leave, 0, 0});
         quietest->leaving = Leaving::asked;
-        ++connections_leaving;
-        quietest->asked = na->now_us();
-        watch_peer(*quietest);
+        ++leaving_;
+        quietest->asked = core_.na->now_us();
+        watch(*quietest);
     }
 }
 
-void ContextCore::asked_to_leave(PeerBook& book) noexcept {
-    if (!unused(book)) return send_control(book, {ControlType::stay, 0, 0});
-    if (std::exchange(book.leaving, Leaving::gone) == Leaving::no) ++connections_leaving;
+void Peers::asked_to_leave(PeerBook& book) noexcept {
+    if (!unused(book)) return core_.control.send(book, {ControlType::stay, 0, 0});
+    if (std::exchange(book.leaving, Leaving::gone) == Leaving::no) ++leaving_;
     book.peer->port().disconnect(*book.peer);
 }
 
-void ContextCore::peer_stays(PeerBook& book) noexcept {
+void Peers::stays(PeerBook& book) noexcept {
     if (book.leaving != Leaving::asked) return;
     book.leaving = Leaving::no;
-    --connections_leaving;
+    --leaving_;
     // The next connection that is made asks again: at once, those that have to stay would be asked for ever.
-    pump(book);
+    core_.queue.pump(book);
 }
 
 }  // namespace cinnabar::rpc

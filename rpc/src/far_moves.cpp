@@ -66,8 +66,8 @@ void FarMoves::on_done(Call& call, void* user) noexcept {
 namespace {
 
 // A chunk that this side, the owner, moves. It ends when both serve() and the transfer are done with it.
-struct Serving : bulk::FarLender::Use {
-    Serving(Request& of, bulk::FarLender& from) noexcept : request(of), lender(from) {}
+struct ServedMove : bulk::FarLender::Use {
+    ServedMove(Request& of, bulk::FarLender& from) noexcept : request(of), lender(from) {}
     Request& request;
     bulk::FarLender& lender;
     bulk::RemoteRegion window;
@@ -85,7 +85,7 @@ struct Serving : bulk::FarLender::Use {
     void over() noexcept;
 };
 
-void Serving::over() noexcept {
+void ServedMove::over() noexcept {
     lender.end(*this);
     if (bulk::Transfer* const moved = transfer.load()) request.context().mover().release(*moved);
     // This side took the lease back, so the peer sees it as no longer lent.
@@ -108,14 +108,14 @@ Errc parse(Request& request, std::uint64_t& key, std::uint64_t& offset, std::uin
     return window.own();
 }
 
-Errc start(Serving& serving, std::uint8_t direction) noexcept {
+Errc start(ServedMove& serving, std::uint8_t direction) noexcept {
     bulk::TransferArgs args;
     args.direction = direction == owner_pushes ? bulk::Direction::push : bulk::Direction::pull;
     args.remote = &serving.window;
     args.local = serving.memory;
     args.bytes = serving.window.bytes();
     const auto done = [](bulk::Transfer& transfer, void* user) noexcept {
-        auto& moved = *static_cast<Serving*>(user);
+        auto& moved = *static_cast<ServedMove*>(user);
         moved.result = transfer.result();
         moved.half_over();
     };
@@ -135,13 +135,13 @@ void refuse(Request& request, Errc why) noexcept {
 void serve(Request& request, void* target) noexcept {
     auto& lender = *static_cast<bulk::FarLender*>(target);
     request.detach();
-    auto* const serving = new (std::nothrow) Serving(request, lender);
+    auto* const serving = new (std::nothrow) ServedMove(request, lender);
     if (!serving) return refuse(request, Errc::out_of_memory);
     std::uint64_t key = 0;
     std::uint64_t offset = 0;
     std::uint8_t direction = 0;
     serving->stop = [](bulk::FarLender::Use& use) noexcept {
-        auto& stopped = static_cast<Serving&>(use);
+        auto& stopped = static_cast<ServedMove&>(use);
         stopped.stopped.store(true);
         stopped.stop_transfer();
     };

@@ -57,11 +57,11 @@ void ContextCore::Farewell::drive_while(F&& left) noexcept {
 bool ContextCore::Farewell::anything_to_leave() noexcept {
     const auto ports = core_.na->ports();
     bool any = std::any_of(ports.begin(), ports.end(), [](const auto& port) { return port->holds_unsent(); });
-    core_.calls.for_each([&any](const Call& call) {
+    core_.origin.calls.for_each([&any](const Call& call) {
         if (call.phase_.load() == Call::Phase::outside || !call.args.one_way) return;
         any |= call.state_ != Call::State::ended;
     });
-    core_.requests.for_each([&any](const Request& request) {
+    core_.target.requests.for_each([&any](const Request& request) {
         if (request.one_way_ || request.orphaned_ || !request.answered()) return;
         any |= !request.reply_done_ || request.lend_;
     });
@@ -70,14 +70,14 @@ bool ContextCore::Farewell::anything_to_leave() noexcept {
 
 void ContextCore::Farewell::ask_for_receipts() noexcept {
     const na::Context::Ownership ownership(*core_.na);
-    core_.books.for_each([this](PeerBook& book) {
-        if (book.peer && book.one_way_sent) core_.send_control(book, {ControlType::ping, 0, 0});
+    core_.peers.books.for_each([this](PeerBook& book) {
+        if (book.peer && book.one_way_sent) core_.control.send(book, {ControlType::ping, 0, 0});
     });
 }
 
 bool ContextCore::Farewell::awaits_receipts() noexcept {
     bool any = false;
-    core_.books.for_each([&any](const PeerBook& book) {
+    core_.peers.books.for_each([&any](const PeerBook& book) {
         if (!book.peer || !book.open || !book.one_way_sent || book.leaving == Leaving::gone) return;
         any |= book.control_unacked || book.control_message || !book.control.empty();
     });

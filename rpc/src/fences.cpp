@@ -72,7 +72,7 @@ void Fences::fence_ended(RpcLend& lend) noexcept {
 void Fences::leave_peer(RpcLend& lend) noexcept {
     if (PeerBook* peer = std::exchange(lend.peer, nullptr)) {
         --peer->users;
-        core_.drop_book_if_idle(*peer);
+        core_.peers.drop_if_idle(*peer);
     }
 }
 

@@ -14,21 +14,22 @@ constexpr Microseconds leave_answer_max{5'000'000};
 
 }  // namespace
 
-void ContextCore::watch_peer(PeerBook& book) noexcept {
+void Peers::watch(PeerBook& book) noexcept {
     if (!book.open || book.beat.armed()) return;
-    book.heard = na->now_us();
+    book.heard = core_.na->now_us();
     book.pinged = 0;
     book.beat.user = &book;
     book.beat.fire = [](Timer& timer) noexcept {
         PeerBook& watched = *static_cast<PeerBook*>(timer.user);
-        watched.core->beat(watched);
+        watched.core->peers.beat(watched);
     };
-    na->arm(book.beat, after(book.heard, options.heartbeat.count() != 0 ? options.heartbeat : leave_answer_max));
+    core_.na->arm(book.beat,
+                  after(book.heard, core_.options.heartbeat.count() != 0 ? core_.options.heartbeat : leave_answer_max));
 }
 
-void ContextCore::beat(PeerBook& book) noexcept {
+void Peers::beat(PeerBook& book) noexcept {
     if (!book.open || (book.sent == 0 && book.leaving == Leaving::no)) return;
-    const TimeUs now = na->now_us();
+    const TimeUs now = core_.na->now_us();
     const bool silent = book.pinged != 0 && book.heard < book.pinged;
     // What it still has here it has sent before it was asked.
     const bool leaves = book.leaving == Leaving::asked && book.held.empty();
@@ -39,17 +40,17 @@ void ContextCore::beat(PeerBook& book) noexcept {
                     static_cast<unsigned long long>(now - (silent ? book.heard : book.asked)));
         return book.peer->port().disconnect(*book.peer);
     }
-    if (options.heartbeat.count() == 0) {
-        if (book.leaving == Leaving::asked) na->arm(book.beat, after(now, leave_answer_max));
+    if (core_.options.heartbeat.count() == 0) {
+        if (book.leaving == Leaving::asked) core_.na->arm(book.beat, after(now, leave_answer_max));
         return;
     }
     // Asked anew at each beat, so that a stop of this process itself is not held against the peer.
     book.pinged = 0;
-    if (after(book.heard, options.heartbeat) <= now) {
+    if (after(book.heard, core_.options.heartbeat) <= now) {
         book.pinged = now;
-        send_control(book, {ControlType::ping, 0, 0});
+        core_.control.send(book, {ControlType::ping, 0, 0});
     }
-    na->arm(book.beat, after(now, options.heartbeat));
+    core_.na->arm(book.beat, after(now, core_.options.heartbeat));
 }
 
 }  // namespace cinnabar::rpc

@@ -8,42 +8,42 @@
 namespace cinnabar::rpc {
 
 // Notes what the calls waited for, before the book forgets it.
-void ContextCore::note_phases(PeerBook& book) noexcept {
-    calls.for_each([&](Call& call) {
-        if (call.book_ == &book) note_phase(call);
+void Peers::note_phases(PeerBook& book) noexcept {
+    core_.origin.calls.for_each([&](Call& call) {
+        if (call.book_ == &book) core_.origin.note_phase(call);
     });
 }
 
 // Requests of the lost connection are kept until their handlers end, one-way requests as well: nobody can be answered
 // any more, and their credits are gone.
-void ContextCore::orphan_requests(PeerBook& book) noexcept {
+void Peers::orphan_requests(PeerBook& book) noexcept {
     for (Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
         request->orphaned_ = true;
         request->go_whole_way();
-        request_table.remove(*request);
+        core_.target.table.remove(*request);
     }
 }
 
 // Handlers learn that nobody waits. One-way requests run on, since nobody waits for them anyway.
-void ContextCore::end_orphans(PeerBook& book) noexcept {
+void Peers::end_orphans(PeerBook& book) noexcept {
     for (Request* request = book.held.front(); request;) {
         Request* const next = PeerBook::Requests::next(*request);
-        if (!request->one_way_) cancel_request(*request);
+        if (!request->one_way_) core_.serving.cancel(*request);
         if (request->lend_) {
-            result_released(*request);
+            core_.large.result_released(*request);
         } else {
-            free_request_if_over(*request);
+            core_.serving.free_if_over(*request);
         }
         request = next;
     }
 }
 
-void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
+void Peers::close(PeerBook& book, Errc why) noexcept {
     if (why == Errc::peer_lost) note_phases(book);
     const bool dial_failed = !book.open;
     if (book.open) {
-        budgets -= book.account.close();
-        --connections;
+        core_.credits.close(book);
+        --connections_;
     }
     book.open = false;
     book.verdicts.reset();  // the next connection may be another caller's
@@ -51,35 +51,32 @@ void ContextCore::close_book(PeerBook& book, Errc why) noexcept {
     book.posted = 0;
     ++book.connection;
     orphan_requests(book);
-    na->disarm(book.account.starved);
-    na->disarm(book.beat);
-    replies_owed -= book.replies_owed;
-    book.replies_owed = book.credits = 0;
-    wake_reply_waiter();
+    core_.na->disarm(book.account.starved);
+    core_.na->disarm(book.beat);
+    book.credits = 0;
+    core_.replies.settle_all(book);
     book.control.clear();
     book.control_unacked = false;
     book.owes_ack = false;
     book.one_way_sent = book.ending = book.complained = false;
-    calls.for_each([&](Call& call) {
+    core_.origin.calls.for_each([&](Call& call) {
         if (call.book_ != &book || !call.is_sent()) return;
         call.never_left_ = dial_failed;
-        finish(call, why);
+        core_.origin.finish(call, why);
     });
     // Calls that waited while the peer was asked to leave have lost nothing.
     const bool left = std::exchange(book.leaving, Leaving::no) != Leaving::no;
-    if (left) --connections_leaving;
+    if (left) --leaving_;
     // The end of a call may end another one, so the list is read again each time.
-    while (Call* call = left ? nullptr : book.queued.front()) finish(*call, why);
-    calls.for_each([&](Call& call) {
-        if (call.book_ == &book && call.awaiting_release_) release_came(call);
+    while (Call* call = left ? nullptr : book.queued.front()) core_.origin.finish(*call, why);
+    core_.origin.calls.for_each([&](Call& call) {
+        if (call.book_ == &book && call.awaiting_release_) core_.origin.release_came(call);
     });
     end_orphans(book);
-    for (Tombstone& tombstone : tombstones) {
-        if (tombstone.peer == book.peer) tombstone = {};
-    }
-    fences.end_quarantine(book);
-    if (left && !book.queued.empty()) look_soon(book);
-    drop_book_if_idle(book);
+    core_.target.forget_canceled(*book.peer);
+    core_.fences.end_quarantine(book);
+    if (left && !book.queued.empty()) core_.queue.look_soon(book);
+    drop_if_idle(book);
 }
 
 }  // namespace cinnabar::rpc

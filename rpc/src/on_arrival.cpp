@@ -9,13 +9,14 @@
 
 namespace cinnabar::rpc {
 
-void ContextCore::run_on_arrival(Request& request, ConstBytes payload) noexcept {
-    at_hand = &request;
+void Target::run_on_arrival(Request& request, ConstBytes payload) noexcept {
+    at_hand_ = &request;
     request.input_ = payload;
     request.arriving_ = true;
     request.handler_->run(request, request.handler_->target.get());
     if (!request.arriving_) return;
-    if (!request.users_gone_ || !request.answered_.load(std::memory_order_relaxed) || !reply_at_once(request)) {
+    if (!request.users_gone_ || !request.answered_.load(std::memory_order_relaxed) ||
+        !core_.serving.reply_at_once(request)) {
         return keep_beyond_arrival(request);
     }
     request.book_->account.request_over();
@@ -25,17 +26,17 @@ void ContextCore::run_on_arrival(Request& request, ConstBytes payload) noexcept 
 }
 
 // From here on it is a request like any other.
-void ContextCore::keep_beyond_arrival(Request& request) noexcept {
-    at_hand = nullptr;
+void Target::keep_beyond_arrival(Request& request) noexcept {
+    at_hand_ = nullptr;
     request.arriving_ = false;
     const std::size_t bytes = request.input_.size();
     std::memcpy(request.small_input_.data(), request.input_.data(), bytes);
     request.input_ = {request.small_input_.data(), bytes};
     request.book_->held.push_back(request);
-    if (request.answered_.load(std::memory_order_relaxed)) return post_reply(request);
-    if (request.users_gone_) users_gone(request);
+    if (request.answered_.load(std::memory_order_relaxed)) return core_.serving.post_reply(request);
+    if (request.users_gone_) core_.serving.users_gone(request);
 }
 
-void Request::outlive_arrival() noexcept { core_->keep_beyond_arrival(*this); }
+void Request::outlive_arrival() noexcept { core_->target.keep_beyond_arrival(*this); }
 
 }  // namespace cinnabar::rpc

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request's way through its handler and back: run, answered once, released, freed. Its slot goes back when the reply
-// has left, nobody refers to it, no transfer runs under it, and a large result was fetched.
+// Requests as their handlers have them: run, answered once, released, freed. Its slot goes back when the reply has left
+// (post_reply.cpp), nobody refers to it, no transfer runs under it, and a large result was fetched.
 #include "context_core.hpp"
 #include "plain_frame.hpp"
 
@@ -14,31 +14,47 @@
 namespace cinnabar::rpc {
 namespace {
 
-Request& request_of(void* user) { return *static_cast<Request*>(user); }
-
 constexpr std::size_t error_text_bytes_max = 256;
 
 }  // namespace
 
 Context& Request::context() const noexcept { return *core_->facade; }
 
-void ContextCore::run_handler(Request& request) noexcept {
-    const TimeUs started = na->callback_begins();
+Serving::Serving(ContextCore& core, const Options& options) noexcept
+    : transfers(Threads::one, options.bulk.transfers_max), core_(core) {}
+
+void Serving::run_handler(Request& request) noexcept {
+    const TimeUs started = core_.na->callback_begins();
     const Handler& handler = *request.handler_;
     if (request.canceled_.load(std::memory_order_relaxed) || started >= request.deadline_) {
         request.respond_error(request.canceled_.load(std::memory_order_relaxed) ? Errc::canceled : Errc::timed_out);
         return request.release();
     }
     handler.run(request, handler.target.get());
-    const auto limit = static_cast<TimeUs>(options.handler_time_max.count());
+    const auto limit = static_cast<TimeUs>(core_.options.handler_time_max.count());
     if (limit == 0) return;
-    const TimeUs took = na->callback_ends() - started;
+    const TimeUs took = core_.na->callback_ends() - started;
     if (took > limit) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning, "rpc",
                     "the handler of %s held its context for %llu us: serve it on a pool, or as a coroutine",
                     handler.name.c_str(), static_cast<unsigned long long>(took));
     }
+}
+
+void Serving::answer_now(Request& request, Errc code) noexcept {
+    const bool malformed = code == Errc::protocol || code == Errc::bad_checksum;
+    if (malformed && !std::exchange(request.book_->complained, true)) {
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::warning, "rpc", "a request from %s makes no sense",
+                    request.source_.log_name().c_str());
+    }
+    request.users_gone_ = true;
+    request.references_.store(0, std::memory_order_relaxed);
+    request.answer_ = code;
+    request.answered_.store(true, std::memory_order_relaxed);
+    return_slot(request);
+    post_reply(request);
 }
 
 void Request::detach() noexcept {
@@ -49,7 +65,7 @@ void Request::detach() noexcept {
             if (kept_.port->detach(kept_) != Errc::ok) return;
             input_ = kept_.bytes.subspan(request_header_bytes, input_bytes);
         }
-        if (!credit_returned_) core_->return_credit(*this);
+        if (!credit_returned_) core_->credits.come_back(*this);
     });
 }
 
@@ -57,14 +73,9 @@ void Request::release_input() noexcept {
     if (arriving_) return;  // it holds no slot
     core_->owned([this] {
         input_ = {};
-        core_->return_slot(*this);
-        core_->drop_arguments(*this);
+        core_->serving.return_slot(*this);
+        core_->large.drop_input(*this);
     });
-}
-
-void ContextCore::release_slot(Request& request) noexcept {
-    if (!closed_) request.kept_.port->release(request.kept_);
-    request.kept_ = {};
 }
 
 Bytes Request::output_room() noexcept {
@@ -90,93 +101,48 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
     post_answer();
 }
 
-// Into the request's message. Requires: it has one.
-ConstBytes ContextCore::write_reply(Request& request, std::uint16_t given) const noexcept {
-    ReplyHeader header;
-    header.result = request.answer_;
-    header.flags = frame_flags;
-    if (request.output_is_lent()) header.flags |= flag_overflow;
-    header.payload_bytes = request.output_bytes_;
-    header.shape = request.output_shape_;
-    header.credits = given;
-    if (request.timed()) [[unlikely]]
-        return write_timed_reply(request, header);
-    encode_reply(header, request.message_->bytes());
-    return {request.message_->payload, reply_header_bytes + request.output_bytes_};
-}
-
-// Without the times, where the message has no room for them.
-ConstBytes ContextCore::write_timed_reply(Request& request, ReplyHeader& header) const noexcept {
-    const Bytes room = request.message_->bytes();
-    std::size_t bytes = reply_header_bytes + request.output_bytes_;
-    if (bytes + times_bytes <= room.size()) {
-        header.flags |= flag_times;
-        encode_times(times_of(request), room.subspan(bytes, times_bytes));
-        bytes += times_bytes;
-    }
-    encode_reply(header, room);
-    return {request.message_->payload, bytes};
-}
-
-// The same to a plain reply that is written.
-ConstBytes ContextCore::add_times(const Request& request, ConstBytes reply) const noexcept {
-    const Bytes room = request.message_->bytes();
-    if (reply.size() + times_bytes > room.size()) return reply;
-    PlainReply::add_times(room.data(), times_of(request));
-    return room.first(reply.size() + times_bytes);
-}
-
-TargetTimes ContextCore::times_of(const Request& request) const noexcept {
-    const auto span = [](TimeUs from, TimeUs to) {
-        return static_cast<std::uint32_t>(std::min<TimeUs>(to - std::min(from, to), ~std::uint32_t{0}));
-    };
-    const TimeUs now = na->clock().now_us();
-    if (request.handler_us_ == 0) return {span(request.came_us_, now), 0};
-    return {span(request.came_us_, request.handler_us_), span(request.handler_us_, now)};
-}
-
 // By the short way, of a request that nobody refers to and that has gone no other. False: by the whole way then, and
 // nothing has changed but that the credit is back.
-[[gnu::always_inline]] inline bool ContextCore::reply_short_way(Request& request) noexcept {
+[[gnu::always_inline]] inline bool Serving::reply_short_way(Request& request) noexcept {
     CINNABAR_DEBUG_ASSERT(!request.whole_way() && !request.one_way_ && !request.orphaned_);
     PeerBook& book = *request.book_;
     Credits& account = book.account;
-    if (closed_ || !request.message_ || !account.may_give()) return false;
+    if (core_.closed_ || !request.message_ || !account.may_give()) return false;
     if (!request.credit_returned_) account.come_back();
-    const std::uint16_t credits = credits_for(book);
+    const std::uint16_t credits = core_.credits.for_reply(book);
     ConstBytes reply(request.message_->payload, reply_header_bytes + request.output_bytes_);
-    if (request.answer_ == Errc::ok && frame_flags == 0) [[likely]] {
+    if (request.answer_ == Errc::ok && core_.frame_flags == 0) [[likely]] {
         PlainReply::encode(request.message_->payload, request.output_bytes_, request.output_shape_, credits);
         if (request.timed()) [[unlikely]]
             reply = add_times(request, reply);
     } else {
         reply = write_reply(request, credits);
     }
-    if (na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) return true;
+    if (core_.na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) return true;
     account.take_back(credits);
     request.credit_returned_ = true;
-    watch_starving(book);
+    core_.credits.watch_starving(book);
     return false;
 }
 
-bool ContextCore::reply_at_once(Request& request) noexcept { return reply_short_way(request); }
+bool Serving::reply_at_once(Request& request) noexcept { return reply_short_way(request); }
 
 // What describe() and an answer set anew is left as it is.
-[[gnu::always_inline]] inline void ContextCore::free_request(Request& request) noexcept {
+[[gnu::always_inline]] inline void Serving::free(Request& request) noexcept {
     CINNABAR_DEBUG_ASSERT(request.nothing_beside_message());
     PeerBook& book = *request.book_;
     book.held.remove(request);
-    request_table.remove(request);
+    core_.target.table.remove(request);
     book.account.request_over();
-    if (request.slot_index >= messages_retained) drop_message(request);
+    if (request.slot_index >= core_.messages_retained) drop_message(request);
     request.user_data = nullptr;
     request.began_.store(0, std::memory_order_relaxed);
     request.credit_returned_ = request.reply_done_ = request.users_gone_ = request.orphaned_ = false;
     request.answered_.store(false, std::memory_order_relaxed);
     request.canceled_.store(false, std::memory_order_relaxed);
-    requests.release(request);
-    drop_book_if_idle(book);
-    go_if_over();
+    core_.target.requests.release(request);
+    core_.peers.drop_if_idle(book);
+    core_.go_if_over();
 }
 
 // Where nobody else can refer to it, the reply on its way to the owner is a reference: so the release that mostly
@@ -190,14 +156,14 @@ void Request::post_answer() noexcept {
     work_.run = [](Work& work) noexcept {
         Request& request = request_of(work.user);
         ContextCore& core = *request.core_;
-        if (!request.reply_refers_) return core.post_reply(request);
+        if (!request.reply_refers_) return core.serving.post_reply(request);
         // One that is alone needs no lock.
         request.users_gone_ = request.references_.load(std::memory_order_acquire) == 1 ||
                               request.references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
-        if (!request.users_gone_) return core.post_reply(request);
+        if (!request.users_gone_) return core.serving.post_reply(request);
         request.references_.store(0, std::memory_order_relaxed);
-        if (!request.whole_way() && core.reply_short_way(request)) return core.free_request(request);
-        core.post_reply(request);
+        if (!request.whole_way() && core.serving.reply_short_way(request)) return core.serving.free(request);
+        core.serving.post_reply(request);
     };
     core_->run_owned(work_);
 }
@@ -216,132 +182,6 @@ void Request::respond_error(Errc code, std::uint32_t app_code, std::string_view 
     post_answer();
 }
 
-// The whole way: what is taken is told by reply_sent().
-Errc ContextCore::post_reply_op(Request& request, ConstBytes reply) noexcept {
-    request.go_whole_way();
-    na::Op& op = request.op_;
-    op.kind = na::OpKind::send_expected;
-    op.peer = request.book_->peer;
-    op.message = request.message_;
-    op.message_bytes = static_cast<std::uint32_t>(reply.size());
-    op.tag = request.tag_;
-    op.user = &request;
-    op.complete = [](na::Op& sent) noexcept {
-        Request& answered = request_of(sent.user);
-        answered.core_->reply_sent(answered);
-    };
-    return na->post_owned(op);
-}
-
-void ContextCore::post_reply(Request& request) noexcept {
-    if (request.one_way_ || request.orphaned_ || closed_) {
-        if (request.users_gone_) return_slot(request);  // nobody comes by again who would
-        return reply_over(request, request.one_way_ ? Errc::ok : closed_ ? Errc::closed : Errc::peer_lost);
-    }
-    PeerBook& book = *request.book_;
-    // Nothing holds the receive slot any more: its credit goes along with the reply.
-    if (!request.holds_slot() || request.users_gone_ || request.references_.load(std::memory_order_acquire) == 0) {
-        return_slot(request);
-    }
-    if (!request.message_) request.message_ = request.port_->take_message();
-    Errc taken = request.message_ ? Errc::ok : Errc::again;
-    const bool large = request.answer_ == Errc::ok && request.output_is_large();
-    if (large && request.canceled_.load(std::memory_order_relaxed)) {
-        request.answer_ = Errc::canceled;  // no lease for a result that nobody will fetch
-        request.output_bytes_ = 0;
-        return post_reply(request);
-    }
-    if (taken == Errc::ok && large && !request.lend_) {
-        if (const Errc failed = lend_result(request); failed != Errc::ok) {
-            request.answer_ = failed;
-            request.output_bytes_ = 0;
-        }
-    }
-    if (taken == Errc::ok) {
-        const std::uint16_t credits = credits_for(book);
-        const ConstBytes reply = write_reply(request, credits);
-        // The short way: it has left. Not where somebody is told of that, or a result is kept from then on.
-        if ((!request.whole_way() || (!request.on_sent_ && !request.lend_)) &&
-            na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) {
-            return reply_over(request, Errc::ok);
-        }
-        taken = post_reply_op(request, reply);
-        if (taken == Errc::ok) {
-            request.reply_posted_ = true;
-            reply_begins(book);
-            return;
-        }
-        book.account.take_back(credits);
-        watch_starving(book);
-    }
-    if (taken == Errc::again) return post_reply_later(request);
-    if (taken == Errc::too_large && request.answer_ == Errc::ok && !request.large_output_) {
-        // The origin takes smaller messages than this side: by bulk after all, or an error.
-        if (const Errc failed = allocate_overflow(request.output_bytes_, request.large_output_, &book);
-            failed == Errc::ok) {
-            request.large_output_.copy_in(0,
-                                          request.message_->bytes().subspan(reply_header_bytes, request.output_bytes_));
-        } else {
-            request.answer_ = failed;
-            request.output_bytes_ = 0;
-        }
-        return post_reply(request);
-    }
-    reply_over(request, taken);
-}
-
-void ContextCore::post_reply_later(Request& request) noexcept {
-    // The work may be anything of the past: an answer without a handler is posted without it.
-    request.work_.run = [](Work& work) noexcept {
-        Request& later = request_of(work.user);
-        later.book_->account.reply_begins_later();
-        --later.core_->replies_unsent;
-        later.core_->post_reply(later);
-    };
-    reply_begins(*request.book_);
-    request.book_->unsent_replies.push_back(request.work_);
-    try_later(*request.book_);
-}
-
-void ContextCore::reply_sent(Request& request) noexcept {
-    request.reply_posted_ = false;
-    request.book_->account.reply_left();
-    --replies_unsent;
-    if (request.lend_ && !request.lend_->fencing && request.op_.result == Errc::ok) keep_result(request);
-    if (request.op_.result != Errc::ok) reply_failed(request);
-    reply_over(request, request.op_.result);
-}
-
-// What it was to bring stays here: credits, and a large result that nobody will fetch now.
-void ContextCore::reply_failed(Request& request) noexcept {
-    PeerBook& book = *request.book_;
-    ReplyHeader header;
-    ConstBytes payload;
-    const ConstBytes reply = ConstBytes(request.message_->bytes()).first(request.op_.message_bytes);
-    if (!request.orphaned_ && decode_reply(reply, header, payload) == Errc::ok) {
-        book.account.take_back(header.credits);
-        watch_starving(book);
-    }
-    if (request.lend_) result_released(request);
-}
-
-void ContextCore::reply_over(Request& request, Errc result) noexcept {
-    request.reply_done_ = true;
-    if (!request.whole_way() || !request.on_sent_) return free_request_if_over(request);
-    if (closed_) {  // nobody triggers any more
-        request.on_sent_ = nullptr;
-        return request.release();
-    }
-    request.sent_result_ = result;
-    request.sent_work_.user = &request;
-    request.sent_work_.run = [](Work& work) noexcept {
-        Request& over = request_of(work.user);
-        std::exchange(over.on_sent_, nullptr)(over, over.sent_result_, over.on_sent_user_);
-        over.release();
-    };
-    na->enqueue(request.sent_work_);
-}
-
 na::Peer& Request::peer() const noexcept { return *book_->peer; }
 
 bool Request::canceled() const noexcept {
@@ -357,19 +197,19 @@ void Request::on_cancel(CancelFunction function, void* user) noexcept {
     // The owner cancels first and looks for the function then: one of both sees the other.
     on_cancel_.store(function, std::memory_order_seq_cst);
     if (!canceled_.load(std::memory_order_seq_cst)) return;
-    core_->owned([this] { core_->tell_canceled(*this); });
+    core_->owned([this] { core_->serving.tell_canceled(*this); });
 }
 
-void ContextCore::cancel_request(Request& request) noexcept {
+void Serving::cancel(Request& request) noexcept {
     if (request.canceled_.exchange(true, std::memory_order_seq_cst)) return;
-    if (request.pull_) mover->cancel(*request.pull_);
+    if (request.pull_) core_.mover->cancel(*request.pull_);
     for (RequestTransfer* node = request.transfers_; node; node = node->next) {
-        if (node->transfer) mover->cancel(*node->transfer);
+        if (node->transfer) core_.mover->cancel(*node->transfer);
     }
     tell_canceled(request);
-    if (request.lend_) result_released(request);  // nobody will fetch the large result
+    if (request.lend_) core_.large.result_released(request);  // nobody will fetch the large result
     if (!request.transfers_ && !request.pull_ && request.book_->open && !request.orphaned_) {
-        send_control(*request.book_, {ControlType::released, 0, request.tag_});
+        core_.control.send(*request.book_, {ControlType::released, 0, request.tag_});
     }
 }
 
@@ -384,7 +224,7 @@ bool Request::acquire_if_held() noexcept {
 }
 
 // Queues the user's function once, holding a reference until it has run.
-void ContextCore::tell_canceled(Request& request) noexcept {
+void Serving::tell_canceled(Request& request) noexcept {
     if (request.cancel_told_ || !request.on_cancel_.load(std::memory_order_seq_cst)) return;
     if (!request.acquire_if_held()) return;
     request.cancel_told_ = true;
@@ -396,7 +236,7 @@ void ContextCore::tell_canceled(Request& request) noexcept {
         if (function && told.references_.load(std::memory_order_acquire) > 1) function(told, told.on_cancel_user_);
         told.release();
     };
-    na->enqueue(request.cancel_work_);
+    core_.na->enqueue(request.cancel_work_);
 }
 
 bulk::Transfer* Request::transfer(bulk::TransferArgs args, bulk::TransferDone done, void* user,
@@ -407,7 +247,7 @@ bulk::Transfer* Request::transfer(bulk::TransferArgs args, bulk::TransferDone do
         why = Errc::canceled;
         if (canceled_.load(std::memory_order_relaxed) || core_->closed_) return;
         why = Errc::overloaded;
-        RequestTransfer* node = core_->transfers.acquire();
+        RequestTransfer* node = core_->serving.transfers.acquire();
         if (!node) return;
         go_whole_way();
         node->request = this;
@@ -422,7 +262,7 @@ bulk::Transfer* Request::transfer(bulk::TransferArgs args, bulk::TransferDone do
             ContextCore& core = *over.request->core_;
             const bulk::TransferDone tell = over.done;
             void* const teller = over.user;
-            core.owned([&] { core.transfer_finished(over); });
+            core.owned([&] { core.serving.transfer_finished(over); });
             tell(transfer, teller);
         };
         const auto grown = [](bulk::Transfer& transfer, std::uint64_t bytes, void* context) noexcept {
@@ -431,7 +271,7 @@ bulk::Transfer* Request::transfer(bulk::TransferArgs args, bulk::TransferDone do
         };
         started = core_->mover->start(args, finished, node, bulk::Deliver::queued,
                                       progress ? bulk::TransferProgress(grown) : nullptr, why);
-        if (!started) return core_->transfers.release(*node);
+        if (!started) return core_->serving.transfers.release(*node);
         node->transfer = started;
         node->next = transfers_;
         transfers_ = node;
@@ -439,7 +279,7 @@ bulk::Transfer* Request::transfer(bulk::TransferArgs args, bulk::TransferDone do
     return started;
 }
 
-void ContextCore::transfer_finished(RequestTransfer& node) noexcept {
+void Serving::transfer_finished(RequestTransfer& node) noexcept {
     Request& request = *node.request;
     for (RequestTransfer** at = &request.transfers_; *at; at = &(*at)->next) {
         if (*at != &node) continue;
@@ -450,9 +290,9 @@ void ContextCore::transfer_finished(RequestTransfer& node) noexcept {
     transfers.release(node);
     if (!request.transfers_ && request.canceled_.load(std::memory_order_relaxed) && request.book_ &&
         request.book_->open && !request.orphaned_) {
-        send_control(*request.book_, {ControlType::released, 0, request.tag_});
+        core_.control.send(*request.book_, {ControlType::released, 0, request.tag_});
     }
-    free_request_if_over(request);
+    free_if_over(request);
 }
 
 void Request::release() noexcept {
@@ -465,12 +305,12 @@ void Request::release() noexcept {
     release_work_.user = this;
     release_work_.run = [](Work& work) noexcept {
         Request& request = request_of(work.user);
-        request.core_->users_gone(request);
+        request.core_->serving.users_gone(request);
     };
     core_->run_owned(release_work_);
 }
 
-void ContextCore::users_gone(Request& request) noexcept {
+void Serving::users_gone(Request& request) noexcept {
     request.users_gone_ = true;
     if (!request.answered_.load(std::memory_order_acquire)) {
         request.answer_ = Errc::canceled;
@@ -479,36 +319,36 @@ void ContextCore::users_gone(Request& request) noexcept {
         request.answered_.store(true, std::memory_order_relaxed);
         request.work_.run = [](Work& work) noexcept {
             Request& unanswered = request_of(work.user);
-            unanswered.core_->post_reply(unanswered);
+            unanswered.core_->serving.post_reply(unanswered);
         };
         return_slot(request);
         return post_reply(request);
     }
     return_slot(request);
-    free_request_if_over(request);
+    free_if_over(request);
 }
 
-void ContextCore::drop_message(Request& request) noexcept {
+void Serving::drop_message(Request& request) noexcept {
     if (request.message_) request.message_->port->give_message(*std::exchange(request.message_, nullptr));
 }
 
-void ContextCore::free_request_if_over(Request& request) noexcept {
+void Serving::free_if_over(Request& request) noexcept {
     if (!request.reply_done_ || !request.users_gone_) return;
     CINNABAR_DEBUG_ASSERT(!request.kept_ && request.credit_returned_);  // since its users are gone
     if (request.whole_way()) {
         if (request.transfers_ || request.pull_ || request.lend_) return;
         end_whole_way(request);
     }
-    free_request(request);
+    free(request);
 }
 
 // What it has besides its message.
-void ContextCore::end_whole_way(Request& request) noexcept {
+void Serving::end_whole_way(Request& request) noexcept {
     PeerBook& book = *request.book_;
-    drop_arguments(request);
-    drop_overflow(request.large_output_, &book);
+    core_.large.drop_input(request);
+    core_.overflow.drop(request.large_output_, &book);
     if (const std::uint64_t charged = std::exchange(request.decoded_bytes_, 0)) {
-        decoded_budget.give_back(charged, &book.decoded_bytes);
+        core_.overflow.decoded().give_back(charged, &book.decoded_bytes);
     }
     if (request.counted_by_) {
         --request.counted_by_->requests;

@@ -139,15 +139,15 @@ TimeUs ContextCore::Snapshots::began_us(const Request& request) const noexcept {
 }
 
 // Writes nothing about a call that is not in progress: another thread may be using it.
-void ContextCore::note_phase(Call& call) noexcept {
-    const CallPhase phase = call.book_ ? Snapshots::phase_of(*call.book_, call) : CallPhase::unknown;
+void Origin::note_phase(Call& call) noexcept {
+    const CallPhase phase = call.book_ ? ContextCore::Snapshots::phase_of(*call.book_, call) : CallPhase::unknown;
     if (phase == CallPhase::unknown) return;
     call.noted_generation_ = call.generation_.load(std::memory_order_relaxed);
     call.noted_phase_ = phase;
     const bool waited = call.state_ == Call::State::queued && call.stale_at_ != time_never;
     // At stale_at_, half of the time was over that was left when it began to wait.
     const TimeUs began = waited ? 2 * call.stale_at_ - call.args.deadline : 0;
-    call.noted_wait_us_ = waited ? na->now_us() - std::min(began, na->now_us()) : 0;
+    call.noted_wait_us_ = waited ? core_.na->now_us() - std::min(began, core_.na->now_us()) : 0;
 }
 
 CallPhase Call::ended_in(TimeUs& waited_us) const noexcept {
@@ -216,7 +216,7 @@ unsigned ContextCore::Snapshots::describe_sent_calls(LookPlace& place, std::uint
                                                      std::span<CallSnapshot> out) const noexcept {
     unsigned filled = 0;
     for (; filled < out.size() && steps != 0; --steps, ++place.item) {
-        const Call* const call = core_.calls.at(place.item);
+        const Call* const call = core_.origin.calls.at(place.item);
         if (!call) {
             place.over = true;
             break;
@@ -232,7 +232,7 @@ unsigned Context::look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) n
     unsigned filled = 0;
     core_->owned([&] {
         for (std::uint32_t steps = 0; filled < out.size() && steps < steps_per_page; ++steps) {
-            const PeerBook* const book = core_->books.at(place.peer);
+            const PeerBook* const book = core_->peers.books.at(place.peer);
             if (!book) {
                 place.over = true;
                 return;
@@ -250,7 +250,7 @@ unsigned Context::look_at_calls(LookPlace& place, std::span<CallSnapshot> out) n
     std::uint32_t steps = steps_per_page;
     core_->owned([&] {
         for (; place.peer < sent_calls && filled < out.size() && steps != 0; --steps) {
-            const PeerBook* const book = core_->books.at(place.peer);
+            const PeerBook* const book = core_->peers.books.at(place.peer);
             if (!book) {
                 place = {sent_calls, 0, false};
             } else if (!book->peer) {

@@ -62,7 +62,7 @@ constexpr std::size_t locked_from = 3;  // in the others they are the same ones
 constexpr Bound bounds[] = {
     {"rpc_self_1", CINNABAR_CALL_LOOP, "self", 1, 3170},
     {"rpc_self_64", CINNABAR_CALL_LOOP, "self", 64, 1590},
-    {"rpc_tcp_64", CINNABAR_CALL_LOOP, "tcp", 64, 1525},
+    {"rpc_tcp_64", CINNABAR_CALL_LOOP, "tcp", 64, 1550},
     {"rpc_shm_64", CINNABAR_CALL_LOOP, "shm", 64, 1480, 7},
     {"rpc_shm_64_on_arrival", CINNABAR_CALL_LOOP, "shm", 64, 1230, 4, " on_arrival"},
     {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 2160, 19},

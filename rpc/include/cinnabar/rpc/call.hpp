@@ -146,6 +146,13 @@ class CINNABAR_API Call : public AlignedPoolSlot {
   private:
     friend class Context;
     friend class ContextCore;
+    friend class Control;
+    friend class Deadlines;
+    friend class LargeValues;
+    friend class Origin;
+    friend class Peers;
+    friend class Replies;
+    friend class SendQueue;
     friend struct PeerBook;
     enum class State : std::uint8_t { idle, made, queued, sent, pulling, ended };
     // Who may free the slot: the caller before forward and after delivery, the context in between.

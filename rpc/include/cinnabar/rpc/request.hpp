@@ -140,8 +140,16 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     void release() noexcept;
 
   private:
+    friend class Access;
     friend class Context;
     friend class ContextCore;
+    friend class Control;
+    friend class CreditPool;
+    friend class LargeValues;
+    friend class Origin;
+    friend class Peers;
+    friend class Serving;
+    friend class Target;
     friend class RequestTable;
     friend struct PeerBook;
 

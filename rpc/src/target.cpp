@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What arrives unasked: requests and control messages. Every request that can be addressed gets an answer.
+// Every request that can be addressed gets an answer.
+#include "target.hpp"
+
 #include "context_core.hpp"
 #include "plain_frame.hpp"
 
@@ -12,30 +14,55 @@
 
 namespace cinnabar::rpc {
 
-[[gnu::always_inline]] inline void ContextCore::begin(Request& request, PeerBook& book,
-                                                      const na::Arrival& arrival) noexcept {
-    request.core_ = this;
+namespace {
+
+// Answers to requests beyond the limit need slots, too.
+constexpr std::uint32_t request_slots_spare = 4'096;
+
+}  // namespace
+
+Target::Target(ContextCore& core, const Options& options) noexcept
+    : requests(Threads::one, options.requests_held_max + request_slots_spare),
+      core_(core),
+      uncrowded_max_(options.requests_held_max / 2) {}
+
+void Target::cancel(PeerBook& book, std::uint64_t tag) noexcept {
+    if (Request* request = find(book, tag)) return core_.serving.cancel(*request);
+    if (core_.transport_of(book.peer->port())->caps().ordered) return;
+    tombstones_.put(*book.peer, tag);
+    is_short_way_closed_ = true;
+}
+
+void Target::close() noexcept {
+    if (at_hand_) requests.release(*std::exchange(at_hand_, nullptr));
+}
+
+inline std::uint32_t Target::in_handlers() const noexcept { return taken() - core_.credits.replies_unsent(); }
+
+[[gnu::always_inline]] inline void Target::begin(Request& request, PeerBook& book,
+                                                 const na::Arrival& arrival) noexcept {
+    request.core_ = &core_;
     request.work_.user = &request;
     request.book_ = &book;
     request.tag_ = arrival.tag;
     request.port_ = arrival.port;
     if (request.source_ != book.peer->addr()) request.source_ = book.peer->addr();
-    if (request.message_ && request.message_->port != arrival.port) drop_message(request);
+    if (request.message_ && request.message_->port != arrival.port) Serving::drop_message(request);
     request.references_.store(1, std::memory_order_relaxed);
 }
 
-inline void ContextCore::copy_input(Request& request, ConstBytes payload) noexcept {
+inline void Target::copy_input(Request& request, ConstBytes payload) noexcept {
     std::memcpy(request.small_input_.data(), payload.data(), payload.size());
     request.input_ = {request.small_input_.data(), payload.size()};
 }
 
-inline TimeUs ContextCore::deadline_of(std::uint64_t time_left_us) const noexcept {
-    const TimeUs now = na->now_us();
+inline TimeUs Target::deadline_of(std::uint64_t time_left_us) const noexcept {
+    const TimeUs now = core_.na->now_us();
     const TimeUs most = time_never - 1 - now;
     return time_left_us == time_left_none ? time_never : now + std::min(time_left_us, most);
 }
 
-void ContextCore::describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept {
+void Target::describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept {
     request.handler_ = handler;
     request.rpc_ = header.rpc;
     request.provider_ = header.provider;
@@ -46,50 +73,49 @@ void ContextCore::describe(Request& request, const RequestHeader& header, const 
 }
 
 // What most requests do not ask.
-void ContextCore::describe_unusual(Request& request, std::uint16_t flags, const TraceContext& trace) noexcept {
+void Target::describe_unusual(Request& request, std::uint16_t flags, const TraceContext& trace) noexcept {
     static_assert(flag_trace >> 4 == Request::asks_trace && flag_times >> 4 == Request::asks_times);
     request.asks_ = static_cast<std::uint8_t>(flags >> 4 & (Request::asks_trace | Request::asks_times));
     request.trace_ = trace;
-    request.came_us_ = na->now_us();
+    request.came_us_ = core_.na->now_us();
     request.handler_us_ = 0;
 }
 
 // To the handler, by way of the completion queue.
-void ContextCore::start(Request& request) noexcept {
+void Target::start(Request& request) noexcept {
     request.work_.run = [](Work& work) noexcept {
-        Request& next = *static_cast<Request*>(work.user);
-        next.core_->run_handler(next);
+        Request& next = request_of(work.user);
+        next.core_->serving.run_handler(next);
     };
-    na->enqueue(request.work_);
+    core_.na->enqueue(request.work_);
 }
 
-void ContextCore::on_unexpected(na::Arrival& arrival) noexcept {
+void Target::on_unexpected(na::Arrival& arrival) noexcept {
     auto* const book = static_cast<PeerBook*>(arrival.source->upper);
     if (!book || !book->open) [[unlikely]]
         return on_first_message(arrival);
-    book->heard = na->now_us();
+    book->heard = core_.na->now_us();
     const bool plain = PlainRequest::is_plain(arrival.bytes);
     if (!plain && frame_kind(arrival.bytes) == static_cast<std::uint8_t>(FrameKind::control)) {
-        return on_control(*book, arrival.bytes);
+        return core_.control.on_message(*book, arrival.bytes);
     }
     if (!book->account.spend()) [[unlikely]]
-        return end_session(*book, "sends requests without credits");
+        return core_.control.end_session(*book, "sends requests without credits");
     if (book->account.granted() == 0) [[unlikely]]
-        watch_starving(*book);
+        core_.credits.watch_starving(*book);
     if (!plain || !accept_plain(*book, arrival)) [[unlikely]]
-        accept_request(*book, arrival);
+        accept(*book, arrival);
 }
 
-void ContextCore::on_first_message(na::Arrival& arrival) noexcept {
-    PeerBook* const book = book_of(*arrival.source);
+void Target::on_first_message(na::Arrival& arrival) noexcept {
+    PeerBook* const book = core_.peers.book_of(*arrival.source);
     if (!book) return arrival.source->port().disconnect(*arrival.source);  // no memory: the peer hears of it
-    if (!book->open) open_book(*book);
+    if (!book->open) core_.peers.open(*book);
     on_unexpected(arrival);
 }
 
-[[gnu::always_inline]] inline void ContextCore::begin_plain(Request& request, PeerBook& book,
-                                                            const na::Arrival& arrival,
-                                                            const Handler& handler) noexcept {
+[[gnu::always_inline]] inline void Target::begin_plain(Request& request, PeerBook& book, const na::Arrival& arrival,
+                                                       const Handler& handler) noexcept {
     const PlainRequest frame(arrival.bytes.data());
     const std::uint16_t flags = frame.flags();
     begin(request, book, arrival);
@@ -105,26 +131,26 @@ void ContextCore::on_first_message(na::Arrival& arrival) noexcept {
 
 // By the short way: what admit() asks of a request, but for the crowd, and that its arguments are small ones that came
 // along. False, and nothing has changed: it may be refused, or there may be too many. Its credit is spent.
-inline bool ContextCore::accept_plain(PeerBook& book, na::Arrival& arrival) noexcept {
+inline bool Target::accept_plain(PeerBook& book, na::Arrival& arrival) noexcept {
     const PlainRequest frame(arrival.bytes.data());
     const std::size_t bytes = frame.payload_bytes();
     if (bytes > Request::small_bytes_max || frame.time_left_us() == 0) [[unlikely]]
         return false;
-    if (closing_ || tombstones_used || engine.draining()) [[unlikely]]
+    if (is_short_way_closed_ || core_.engine.draining()) [[unlikely]]
         return false;
-    const Handler* const handler = engine.find(frame.rpc(), frame.provider());
+    const Handler* const handler = core_.engine.find(frame.rpc(), frame.provider());
     if (!handler) [[unlikely]]
         return false;
     const bool same_shape = handler->shape == frame.shape();
     if (!same_shape && !shapes_match(handler->shape, frame.shape())) [[unlikely]]
         return false;
     const bool at_once = handler->on_arrival && book.account.may_give();
-    if (!at_once && requests_taken() - replies_unsent >= uncrowded_max) [[unlikely]]
+    if (!at_once && in_handlers() >= uncrowded_max_) [[unlikely]]
         return false;
-    if (const auto* const verdict = refusal_of(book, *handler, frame.provider())) [[unlikely]]
-        return accept_request(book, arrival, verdict), true;
+    if (const auto* const verdict = core_.access.refusal_of(book, *handler, frame.provider())) [[unlikely]]
+        return accept(book, arrival, verdict), true;
     if (at_once) {
-        Request* const request = at_hand ? at_hand : requests.acquire();
+        Request* const request = at_hand_ ? at_hand_ : requests.acquire();
         if (!request) return false;
         begin_plain(*request, book, arrival, *handler);
         run_on_arrival(*request, {frame.payload(), bytes});
@@ -141,16 +167,16 @@ inline bool ContextCore::accept_plain(PeerBook& book, na::Arrival& arrival) noex
 }
 
 // Any other. Its credit is spent. `verdict`: null where the policy was not asked.
-void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival, const Policy::Verdict* verdict) noexcept {
+void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict* verdict) noexcept {
     RequestHeader header;
     ConstBytes payload;
     Errc refused = decode_request(arrival.bytes, header, payload);
-    const Handler* const handler = refused == Errc::ok ? engine.find(header.rpc, header.provider) : nullptr;
-    if (handler && !verdict) verdict = refusal_of(book, *handler, header.provider);
+    const Handler* const handler = refused == Errc::ok ? core_.engine.find(header.rpc, header.provider) : nullptr;
+    if (handler && !verdict) verdict = core_.access.refusal_of(book, *handler, header.provider);
     Request* request = requests.acquire();
     const RequestHeader nothing;
     const RequestHeader& known = refused == Errc::ok ? header : nothing;
-    if (!request) return refuse_request(book, arrival.tag, known.flags);
+    if (!request) return core_.debtors.refuse(book, arrival.tag, known.flags);
     begin(*request, book, arrival);
     describe(*request, known, handler);
     request->output_bytes_ = 0;  // as answer_now() wants it; the rule that refuses it may have a text
@@ -164,32 +190,32 @@ void ContextCore::accept_request(PeerBook& book, na::Arrival& arrival, const Pol
 
     book.held.push_back(*request);
     if (refused == Errc::ok) refused = admit(*request, header);
-    if (refused == Errc::ok && verdict) refused = obey(*request, *verdict);
+    if (refused == Errc::ok && verdict) refused = core_.access.obey(*request, *verdict);
     if (refused == Errc::ok) refused = take_input(*request, arrival, payload);
     const bool overflow = (header.flags & flag_overflow) != 0;
     if (refused == Errc::overloaded) {
         request->credit_returned_ = true;
-        retire_credit(book);
+        core_.credits.retire(book);
     }
     if (refused != Errc::ok) {
-        if (overflow) release_arguments(*request);
-        return answer_now(*request, refused);
+        if (overflow) core_.large.release_input(*request);
+        return core_.serving.answer_now(*request, refused);
     }
-    if (overflow) return pull_input(*request, request->input_);
+    if (overflow) return core_.large.pull_input(*request, request->input_);
     start(*request);
 }
 
 // Those that came since the last look are at the end of the list, and each is put into the table once.
-Request* ContextCore::find_request(PeerBook& book, std::uint64_t tag) noexcept {
+Request* Target::find(PeerBook& book, std::uint64_t tag) noexcept {
     for (Request* newest = book.held.back(); newest; newest = newest->link_.previous) {
         if (newest->orphaned_ || RequestTable::has(*newest)) break;
-        request_table.insert(*newest, book, newest->tag_);
+        table.insert(*newest, book, newest->tag_);
     }
-    return request_table.find(book, tag);
+    return table.find(book, tag);
 }
 
 // Makes them last: small ones are copied, others keep their receive slot.
-Errc ContextCore::take_input(Request& request, na::Arrival& arrival, ConstBytes payload) noexcept {
+Errc Target::take_input(Request& request, na::Arrival& arrival, ConstBytes payload) noexcept {
     if (payload.size() <= Request::small_bytes_max) {
         copy_input(request, payload);
         return Errc::ok;
@@ -202,41 +228,19 @@ Errc ContextCore::take_input(Request& request, na::Arrival& arrival, ConstBytes 
 
 // Whether this one is too many. A peer may have as many as all leave free, and one in any case, so that whoever comes
 // next finds room.
-bool ContextCore::crowded(const PeerBook& book) const noexcept {
-    const std::uint32_t all = requests_taken() - replies_unsent;
-    return all > options.requests_held_max ||
-           book.account.handling() > std::max(options.requests_held_max - all, std::uint32_t{1});
+bool Target::crowded(const PeerBook& book) const noexcept {
+    const std::uint32_t all = in_handlers();
+    return all > core_.options.requests_held_max ||
+           book.account.handling() > std::max(core_.options.requests_held_max - all, std::uint32_t{1});
 }
 
-Errc ContextCore::admit(Request& request, const RequestHeader& header) noexcept {
+Errc Target::admit(Request& request, const RequestHeader& header) noexcept {
     if (header.time_left_us == 0) return Errc::timed_out;
-    if (engine.draining() || closing_) return Errc::shutting_down;
-    if (requests_taken() - replies_unsent > uncrowded_max && crowded(*request.book_)) return Errc::overloaded;
-    for (Tombstone& tombstone : tombstones) {
-        if (!tombstones_used) break;
-        if (tombstone.peer == request.book_->peer && tombstone.call == request.tag_) {
-            tombstone = {};
-            return Errc::canceled;
-        }
-    }
+    if (core_.engine.draining() || core_.closing_) return Errc::shutting_down;
+    if (in_handlers() > uncrowded_max_ && crowded(*request.book_)) return Errc::overloaded;
+    if (tombstones_.take(*request.book_->peer, request.tag_)) return Errc::canceled;
     if (!request.handler_) return Errc::no_such_rpc;
     return shapes_match(request.handler_->shape, header.shape) ? Errc::ok : Errc::bad_signature;
-}
-
-// An answer without a handler: the request has no user.
-void ContextCore::answer_now(Request& request, Errc code) noexcept {
-    const bool malformed = code == Errc::protocol || code == Errc::bad_checksum;
-    if (malformed && !std::exchange(request.book_->complained, true)) {
-        static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "rpc", "a request from %s makes no sense",
-                    request.source_.log_name().c_str());
-    }
-    request.users_gone_ = true;
-    request.references_.store(0, std::memory_order_relaxed);
-    request.answer_ = code;
-    request.answered_.store(true, std::memory_order_relaxed);
-    return_slot(request);
-    post_reply(request);
 }
 
 }  // namespace cinnabar::rpc

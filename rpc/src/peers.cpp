@@ -1,45 +1,57 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The book of a peer: opened with its connection, closed when that is lost (lost_connection.cpp), released when idle.
-//
-// Slots for requests: credits.cpp. Replies: the origin reserves a slot of its own before it sends. Control: two slots
-// for each connection (control.cpp).
+// Receive slots of a connection. For requests: credit_pool.cpp. For replies: the origin reserves a slot of its own
+// before it sends (replies.hpp). For control messages: two (control.hpp).
+#include "peers.hpp"
+
 #include "context_core.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace cinnabar::rpc {
-PeerBook* ContextCore::make_book(na::Peer& peer) noexcept {
+namespace {
+
+constexpr std::uint32_t books_max = 1u << 20;
+
+}  // namespace
+
+Peers::Peers(ContextCore& core) noexcept : books(Threads::one, books_max), core_(core) {}
+
+void Peers::set_listener(Context::PeerFunction function, void* user) noexcept {
+    user_.store(user);
+    function_.store(function);
+}
+
+PeerBook* Peers::make(na::Peer& peer) noexcept {
     PeerBook* book = books.acquire();
     if (!book) return nullptr;
-    book->core = this;
+    book->core = &core_;
     book->peer = &peer;
     book->one_way_sent = false;  // of a dial that the slot's last peer gave up
-    book->strict = transport_of(peer.port())->caps().counted_slots;
+    book->strict = core_.transport_of(peer.port())->caps().counted_slots;
     peer.upper = book;
     peer.acquire();
-    if (peer.state() == na::PeerState::connected) open_book(*book);
+    if (peer.state() == na::PeerState::connected) open(*book);
     return book;
 }
 
-void ContextCore::open_book(PeerBook& book) noexcept {
+void Peers::open(PeerBook& book) noexcept {
     if (book.open) return;
     book.open = true;
-    book.heard = na->now_us();
+    book.heard = core_.na->now_us();
     const std::uint32_t first = std::clamp(book.peer->initial_credits(), 1u, Credits::budget_max);
     const std::uint32_t used = book.posted;  // went ahead to dial
     book.credits = first > used ? first - used : 0;
-    book.account.open(first_credits(), peer_unsent_max);
-    budgets += book.account.budget();
-    ++connections;
+    core_.credits.open(book);
+    ++connections_;
     book.control_unacked = false;
     book.owes_ack = false;
-    if (options.heartbeat.count() != 0 && book.sent != 0) watch_peer(book);
+    if (core_.options.heartbeat.count() != 0 && book.sent != 0) watch(book);
     make_room();
 }
 
 // Deferred, because callers are in the middle of the book.
-void ContextCore::drop_closed_book_if_idle(PeerBook& book) noexcept {
+void Peers::drop_closed_if_idle(PeerBook& book) noexcept {
     if (!book.peer || book.dropping || !book.idle()) return;
     book.dropping = true;
     book.drop.user = &book;
@@ -50,35 +62,34 @@ void ContextCore::drop_closed_book_if_idle(PeerBook& book) noexcept {
         if (idle.open || !idle.idle()) return;
         na::Peer* peer = std::exchange(idle.peer, nullptr);
         peer->upper = nullptr;
-        if (idle.reply_waiter.linked) core.reply_waiters.remove(idle);
-        core.books.release(idle);
+        core.replies.stop_waiting(idle);
+        core.peers.books.release(idle);
         peer->release();
     };
-    if (closed_) {
+    if (core_.closed_) {
         book.drop.run(book.drop);
     } else {
-        na->submit(book.drop);
+        core_.na->submit(book.drop);
     }
 }
 
-void ContextCore::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept {
+void Peers::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept {
     switch (event) {
         case na::PeerEvent::connected:
             if (auto* book = static_cast<PeerBook*>(peer.upper)) {
-                open_book(*book);
-                pump(*book);
-                flush_control(*book);
+                open(*book);
+                core_.queue.pump(*book);
+                core_.control.flush(*book);
             }
             break;
         case na::PeerEvent::lost:
-            mover->peer_lost(peer, why == Errc::ok ? Errc::peer_lost : why);
-            if (auto* book = static_cast<PeerBook*>(peer.upper))
-                close_book(*book, why == Errc::ok ? Errc::peer_lost : why);
+            core_.mover->peer_lost(peer, why == Errc::ok ? Errc::peer_lost : why);
+            if (auto* book = static_cast<PeerBook*>(peer.upper)) close(*book, why == Errc::ok ? Errc::peer_lost : why);
             break;
         case na::PeerEvent::restarted:
             break;
     }
-    const Context::PeerFunction function = peer_function.load();
+    const Context::PeerFunction function = function_.load();
     if (!function) return;
     struct Notification {
         Work work;
@@ -87,20 +98,19 @@ void ContextCore::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcep
         na::PeerEvent event;
         Errc why;
     };
-    auto* notice = new (std::nothrow) Notification{{}, this, peer.addr(), event, why};
+    auto* notice = new (std::nothrow) Notification{{}, &core_, peer.addr(), event, why};
     if (!notice) return;
     notice->work.user = notice;
     notice->work.run = [](Work& work) noexcept {
         const std::unique_ptr<Notification> told(static_cast<Notification*>(work.user));
-        if (const Context::PeerFunction tell = told->core->peer_function.load()) {
-            tell(told->addr, told->event, told->why, told->core->peer_user.load());
+        if (const Context::PeerFunction tell = told->core->peers.function_.load()) {
+            tell(told->addr, told->event, told->why, told->core->peers.user_.load());
         }
     };
-    na->enqueue(notice->work);
+    core_.na->enqueue(notice->work);
 }
 
-// For debug builds: the sums that are kept along the way are those of the books.
-bool ContextCore::books_add_up() noexcept {
+bool Peers::add_up() noexcept {
     std::uint32_t owed = 0;
     std::uint32_t made = 0;
     std::uint32_t open = 0;
@@ -115,14 +125,12 @@ bool ContextCore::books_add_up() noexcept {
         ++open;
         made += book.account.budget();
     });
-    const std::uint32_t first = open * first_credits();
-    const std::uint32_t grown = made - std::min(made, first);
-    return each && owed == replies_owed && unsent == replies_unsent && made == budgets && open == connections &&
-           grown <= request_slots_max && replies_owed + replies_kept <= replies_owed_max;
+    return each && owed == core_.replies.expected() && open == connections_ && core_.replies.add_up() &&
+           core_.credits.adds_up(made, open, unsent);
 }
 
 // granted + returnable + held is the budget, where held is what the requests that are here say.
-bool ContextCore::account_adds_up(const PeerBook& book) noexcept {
+bool Peers::account_adds_up(const PeerBook& book) noexcept {
     const Credits& account = book.account;
     std::uint32_t requests_here = 0;
     std::uint32_t held = 0;
@@ -132,7 +140,7 @@ bool ContextCore::account_adds_up(const PeerBook& book) noexcept {
         if (!request->orphaned_ && !request->credit_returned_) ++held;
         if (request->lend_) unfetched += request->large_output_.bytes();
     }
-    const Request* const now = book.core->at_hand;
+    const Request* const now = book.core->target.arriving();
     if (now && now->arriving_ && now->book_ == &book) {
         ++requests_here;
         ++held;
@@ -141,9 +149,25 @@ bool ContextCore::account_adds_up(const PeerBook& book) noexcept {
            account.unsent() <= requests_here && book.unfetched_bytes == unfetched;
 }
 
-void ContextCore::add_credits(PeerBook& book, std::uint32_t credits) noexcept {
-    if (!book.open) return;
-    book.credits += credits;
+void Peers::stop() noexcept {
+    books.for_each([this](PeerBook& book) {
+        while (Work* reply = book.unsent_replies.pop_front()) reply->run(*reply);
+        core_.na->disarm(book.account.starved);
+        core_.na->disarm(book.beat);
+        core_.na->disarm(book.retry);
+        book.looks_again = false;
+    });
+}
+
+void Peers::release_all() noexcept {
+    books.for_each([this](PeerBook& book) {
+        if (!book.peer) return;
+        book.open = false;
+        book.users = 0;
+        book.peer->upper = nullptr;
+        std::exchange(book.peer, nullptr)->release();
+        books.release(book);
+    });
 }
 
 }  // namespace cinnabar::rpc

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits at the origin to be sent: for a credit, a slot for the reply, the connection, or room in the transport.
+#include "send_queue.hpp"
+
 #include "context_core.hpp"
+
+#include <algorithm>
 
 namespace cinnabar::rpc {
 namespace {
@@ -11,66 +14,74 @@ constexpr Microseconds retry_after{20};
 }  // namespace
 
 // Before the connection is made nobody knows how many credits there will be; one call goes ahead and dials.
-bool ContextCore::may_send(PeerBook& book) noexcept {
+bool SendQueue::may_send(PeerBook& book) noexcept {
     if (book.looks_again || book.leaving != Leaving::no) return false;
     if (book.credits == 0 && (book.open || (book.sent | book.posted) != 0)) return false;
-    if (replies_owed + replies_kept < replies_owed_max) return true;
-    if (!book.reply_waiter.linked) reply_waiters.push_back(book);
+    if (core_.replies.has_slot()) return true;
+    core_.replies.wait(book);
     return false;
 }
 
-// Not now, but in a moment: the caller may be in the middle of any list.
-void ContextCore::wake_reply_waiter() noexcept {
-    if (reply_waiters.empty() || closed_) return;
-    look_soon(*reply_waiters.pop_front());
+void SendQueue::enter(Call& call, bool first) noexcept {
+    const TimeUs now = core_.na->now_us();
+    const TimeUs deadline = call.args.deadline;
+    call.stale_at_ = deadline == time_never ? time_never : now + (deadline - std::min(now, deadline)) / 2;
+    call.state_ = Call::State::queued;
+    if (first) {
+        call.book_->queued.push_front(call);
+    } else {
+        call.book_->queued.push_back(call);
+    }
+    bytes_ += call.input_bytes_;
+    ++calls_;
 }
 
-void ContextCore::look_soon(PeerBook& book) noexcept {
-    if (book.looks_again || closed_) return;
+void SendQueue::look_soon(PeerBook& book) noexcept {
+    if (book.looks_again || core_.closed_) return;
     book.looks_again = true;
     book.look.user = &book;
     book.look.run = [](Work& work) noexcept {
         PeerBook& next = *static_cast<PeerBook*>(work.user);
-        next.core->look_again(next);
+        next.core->queue.look_again(next);
     };
-    na->submit(book.look);
+    core_.na->submit(book.look);
 }
 
 // The transport has no room. It says nothing when it has some again, so it is asked a little later.
-void ContextCore::try_later(PeerBook& book) noexcept {
-    if (book.looks_again || closed_) return;
+void SendQueue::try_later(PeerBook& book) noexcept {
+    if (book.looks_again || core_.closed_) return;
     book.looks_again = true;
     book.retry.user = &book;
     book.retry.fire = [](Timer& timer) noexcept {
         PeerBook& stalled = *static_cast<PeerBook*>(timer.user);
-        stalled.core->look_again(stalled);
+        stalled.core->queue.look_again(stalled);
     };
-    na->arm(book.retry, after(na->now_us(), retry_after));
+    core_.na->arm(book.retry, after(core_.na->now_us(), retry_after));
 }
 
 // Whatever had to wait: replies, control messages, calls.
-void ContextCore::look_again(PeerBook& book) noexcept {
+void SendQueue::look_again(PeerBook& book) noexcept {
     book.looks_again = false;
     WorkQueue replies;
     replies.splice_back(book.unsent_replies);
     while (Work* reply = replies.pop_front()) reply->run(*reply);
-    flush_control(book);
+    core_.control.flush(book);
     pump(book);
-    if (replies_owed + replies_kept < replies_owed_max) wake_reply_waiter();
-    drop_book_if_idle(book);
+    if (core_.replies.has_slot()) core_.replies.wake_waiter();
+    core_.peers.drop_if_idle(book);
 }
 
 // The oldest, unless half its time is over: then the peer takes less than it is offered, and an answer to the oldest
 // would come too late. The newest still has its time; those passed over go when the load falls, or expire.
-Call& ContextCore::next_to_send(PeerBook& book) noexcept {
+Call& SendQueue::next(PeerBook& book) noexcept {
     Call& oldest = *book.queued.front();
-    return oldest.stale_at_ > na->now_us() ? oldest : *book.queued.back();
+    return oldest.stale_at_ > core_.na->now_us() ? oldest : *book.queued.back();
 }
 
-void ContextCore::send_queued(PeerBook& book) noexcept {
+void SendQueue::send_queued(PeerBook& book) noexcept {
     while (!book.queued.empty()) {
         if (!may_send(book)) return;
-        if (!send(next_to_send(book))) return;
+        if (!core_.origin.send(next(book))) return;
     }
 }
 

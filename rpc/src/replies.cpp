@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A reply's way in: credits first, then the one call that it belongs to.
+#include "replies.hpp"
+
 #include "context_core.hpp"
 #include "plain_frame.hpp"
 
@@ -17,8 +18,19 @@ constexpr std::size_t small_reply_bytes_max = 512;
 
 }  // namespace
 
+// Not now, but in a moment: the caller may be in the middle of any list.
+void Replies::wake_waiter() noexcept {
+    if (waiters_.empty() || core_.closed_) return;
+    core_.queue.look_soon(*waiters_.pop_front());
+}
+
+void Replies::settle_all(PeerBook& book) noexcept {
+    expected_ -= std::exchange(book.replies_owed, 0);
+    wake_waiter();
+}
+
 // Into the buffer of the request, which has left, and is there until the call is released.
-inline bool ContextCore::copy_small_reply(Call& call, ConstBytes payload, ConstBytes& kept) noexcept {
+[[gnu::always_inline]] inline bool Replies::copy_small(Call& call, ConstBytes payload, ConstBytes& kept) noexcept {
     const bool left = !call.whole_way_ || call.op_.state == na::OpState::idle;
     if (payload.size() > small_reply_bytes_max || !left || !call.message_) return false;
     if (payload.size() > call.message_->payload_bytes_max) return false;
@@ -27,100 +39,98 @@ inline bool ContextCore::copy_small_reply(Call& call, ConstBytes payload, ConstB
     return true;
 }
 
-inline void ContextCore::take_times(Call& call, ConstBytes reply) noexcept {
+inline void Replies::take_times(Call& call, ConstBytes reply) noexcept {
     call.target_times_ = decode_times(reply);
     call.times_came_ = true;
 }
 
 // The answer to a call that went the short way, with a small result. False, and nothing has changed: it is none.
-[[gnu::always_inline]] inline bool ContextCore::take_plain_reply(PeerBook& book, na::Arrival& arrival,
-                                                                 bool timed) noexcept {
+[[gnu::always_inline]] inline bool Replies::take_plain(PeerBook& book, na::Arrival& arrival, bool timed) noexcept {
     const PlainReply frame(arrival.bytes.data());
-    Call* const found = calls.at(static_cast<std::uint32_t>(arrival.tag & ((1u << call_slot_bits) - 1)));
-    if (!found || found->id() != arrival.tag || found->book_ != &book) [[unlikely]]
+    Call* const found = core_.origin.find(arrival.tag, &book);
+    if (!found) [[unlikely]]
         return false;
     Call& call = *found;
     if (call.state_ != Call::State::sent || call.whole_way_) [[unlikely]]
         return false;
-    if (!copy_small_reply(call, {frame.payload(), frame.payload_bytes()}, call.output_)) [[unlikely]]
+    if (!copy_small(call, {frame.payload(), frame.payload_bytes()}, call.output_)) [[unlikely]]
         return false;
     if (timed) take_times(call, arrival.bytes);
-    const TimeUs now = na->now_us();
+    const TimeUs now = core_.na->now_us();
     book.heard = now;
     book.credits += frame.credits();
     call.output_shape_ = frame.shape();
-    finish_answered(call, book, now);
-    settle_reply(book);
-    pump(book);
-    drop_book_if_idle(book);
+    core_.origin.finish_answered(call, book, now);
+    settle(book);
+    core_.queue.pump(book);
+    core_.peers.drop_if_idle(book);
     return true;
 }
 
-void ContextCore::on_expected(na::Arrival& arrival) noexcept {
+void Replies::on_expected(na::Arrival& arrival) noexcept {
     auto* const book = static_cast<PeerBook*>(arrival.source->upper);
     const bool plain = book && PlainReply::is_plain(arrival.bytes, false);
-    if (!plain || !take_plain_reply(*book, arrival, false)) [[unlikely]]
-        take_any_reply(arrival);
+    if (!plain || !take_plain(*book, arrival, false)) [[unlikely]]
+        take_any(arrival);
 }
 
-void ContextCore::take_any_reply(na::Arrival& arrival) noexcept {
-    PeerBook* book = book_of(*arrival.source);
+void Replies::take_any(na::Arrival& arrival) noexcept {
+    PeerBook* book = core_.peers.book_of(*arrival.source);
     if (!book) return;
-    if (PlainReply::is_plain(arrival.bytes, true) && take_plain_reply(*book, arrival, true)) return;
-    book->heard = na->now_us();
+    if (PlainReply::is_plain(arrival.bytes, true) && take_plain(*book, arrival, true)) return;
+    book->heard = core_.na->now_us();
     ReplyHeader header;
     ConstBytes payload;
     Errc decoded = decode_plain_reply(arrival.bytes, header, payload);
     if (decoded == Errc::protocol) [[unlikely]]
         decoded = decode_timed_reply(arrival.bytes, header, payload);
     if (decoded == Errc::ok) {
-        if (book->strict) settle_reply(*book);
+        if (book->strict) settle(*book);
         book->credits += header.credits;
     } else if (decoded == Errc::protocol) {
-        end_session(*book, "sends a reply that makes no sense");
+        core_.control.end_session(*book, "sends a reply that makes no sense");
     }
-    Call* call = calls.at(static_cast<std::uint32_t>(arrival.tag & ((1u << call_slot_bits) - 1)));
-    // Late replies fail the generation; hostile ones also the peer.
-    const bool matches = call && call->id() == arrival.tag && call->book_ == book;
-    // A large result that comes too late needs no word: the cancel that went out when its call ended gives it back.
-    if (matches) {
+    // A late reply is of no call, and neither is one of another peer. A large result that comes too late needs no word:
+    // the cancel that went out when its call ended gives it back.
+    if (Call* const call = core_.origin.find(arrival.tag, book)) {
         if (call->state_ == Call::State::sent) {
             if (decoded == Errc::ok) {
                 if ((header.flags & flag_times) != 0) take_times(*call, arrival.bytes);
-                accept_reply(*call, arrival, header, payload);
+                accept(*call, arrival, header, payload);
             } else {
                 if (decoded == Errc::bad_checksum) {
                     static constinit LogLimit lines;
                     log_limited(lines, LogLevel::warning, "rpc", "a reply from %s has a wrong checksum",
                                 call->to_.log_name().c_str());
                 }
-                finish(*call, decoded);
+                core_.origin.finish(*call, decoded);
             }
         } else if (call->awaiting_release_) {
-            release_came(*call);  // an answer, however late, says that the handler is done with what was lent
+            core_.origin.release_came(
+                *call);  // an answer, however late, says that the handler is done with what was lent
         }
     }
-    pump(*book);
-    drop_book_if_idle(*book);
+    core_.queue.pump(*book);
+    core_.peers.drop_if_idle(*book);
 }
 
 // Makes it last until the call is released. Answers that nobody releases must not keep out those to come: where they
 // hold half of the slots, the next are copied.
-Errc ContextCore::keep_reply(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBytes& kept) noexcept {
-    if (copy_small_reply(call, payload, kept)) return Errc::ok;
+Errc Replies::keep(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBytes& kept) noexcept {
+    if (copy_small(call, payload, kept)) return Errc::ok;
     call.whole_way_ = true;
-    if (replies_kept < replies_owed_max / 2) {
+    if (kept_ < slots_max_ / 2) {
         const Errc failed = arrival.port->keep(arrival, call.reply_);
         if (failed != Errc::ok) return failed;
-        ++replies_kept;
+        ++kept_;
         kept = call.reply_.bytes.subspan(reply_header_bytes, payload.size());
         return Errc::ok;
     }
     if (payload.empty()) return Errc::ok;
-    if (const Errc over = reserve_overflow(payload.size(), nullptr); over != Errc::ok) return over;
+    if (const Errc over = core_.overflow.reserve(payload.size(), nullptr); over != Errc::ok) return over;
     call.reply_copy_.reset(new (std::nothrow) std::byte[payload.size()]);
     if (!call.reply_copy_) {
-        return_overflow(payload.size(), nullptr);
+        core_.overflow.give_back(payload.size(), nullptr);
         return Errc::out_of_memory;
     }
     call.reply_copy_bytes_ = static_cast<std::uint32_t>(payload.size());
@@ -129,43 +139,42 @@ Errc ContextCore::keep_reply(Call& call, na::Arrival& arrival, ConstBytes payloa
     return Errc::ok;
 }
 
-void ContextCore::release_reply(Call& call) noexcept {
+void Replies::release(Call& call) noexcept {
     if (call.reply_) {
         call.reply_.port->release(call.reply_);
         call.reply_ = {};
-        --replies_kept;
-        wake_reply_waiter();
+        --kept_;
+        wake_waiter();
     }
-    if (call.reply_copy_) return_overflow(std::exchange(call.reply_copy_bytes_, 0), nullptr);
+    if (call.reply_copy_) core_.overflow.give_back(std::exchange(call.reply_copy_bytes_, 0), nullptr);
     call.reply_copy_.reset();
 }
 
-void ContextCore::accept_reply(Call& call, na::Arrival& arrival, const ReplyHeader& header,
-                               ConstBytes payload) noexcept {
+void Replies::accept(Call& call, na::Arrival& arrival, const ReplyHeader& header, ConstBytes payload) noexcept {
     call.output_shape_ = header.shape;
     if (header.result != Errc::ok) {
         call.whole_way_ = true;  // codes and texts of applications
-        if (ConstBytes kept; payload.size() >= 4 && keep_reply(call, arrival, payload, kept) == Errc::ok) {
+        if (ConstBytes kept; payload.size() >= 4 && keep(call, arrival, payload, kept) == Errc::ok) {
             Reader reader(kept);
             call.app_code_ = reader.u32();
             call.app_text_ = as_text(reader.view(reader.left()));
         }
         // `again` and such are no endings.
-        return finish(call,
-                      is_known(header.result) && header.result != Errc::again ? header.result : Errc::handler_failed);
+        return core_.origin.finish(
+            call, is_known(header.result) && header.result != Errc::again ? header.result : Errc::handler_failed);
     }
     const bool large = (header.flags & flag_overflow) != 0;
-    if (!large && copy_small_reply(call, payload, call.output_)) {
-        return finish(call, Errc::ok);
+    if (!large && copy_small(call, payload, call.output_)) {
+        return core_.origin.finish(call, Errc::ok);
     }
     ConstBytes kept;
-    if (const Errc failed = keep_reply(call, arrival, payload, kept); failed != Errc::ok) {
-        if (large) send_control(*call.book_, {ControlType::fetched, 0, arrival.tag});
-        return finish(call, failed);
+    if (const Errc failed = keep(call, arrival, payload, kept); failed != Errc::ok) {
+        if (large) core_.control.send(*call.book_, {ControlType::fetched, 0, arrival.tag});
+        return core_.origin.finish(call, failed);
     }
-    if (large) return pull_output(call, kept);
+    if (large) return core_.large.pull_output(call, kept);
     call.output_ = kept;
-    finish(call, Errc::ok);
+    core_.origin.finish(call, Errc::ok);
 }
 
 }  // namespace cinnabar::rpc

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Budgets grow only while the receive slots that are not for replies hold them and the control messages of all
+// connections, and leave room for the first credits of some more.
+#include "credit_pool.hpp"
+
+#include "context_core.hpp"
+
+#include <algorithm>
+
+namespace cinnabar::rpc {
+namespace {
+
+constexpr std::uint32_t control_slots = 2;  // of each connection
+
+// Longer than an ordinary reply takes, shorter than anybody would notice.
+constexpr Microseconds starving_max{100};
+// Between two looks at a starving peer that reads neither its replies nor its control messages.
+constexpr Microseconds starving_again{10'000};
+// A peer with so many control records waiting that answer its requests gets no grant on top.
+constexpr std::size_t answers_waiting_max = 64;
+
+constexpr std::uint32_t books_per_look = 64;
+
+}  // namespace
+
+CreditPool::CreditPool(ContextCore& core, const Options& options, std::uint32_t requests_max) noexcept
+    : core_(core), peer_budget_max_(std::min({options.credits_per_peer_max, requests_max / 8, Credits::budget_max})) {}
+
+std::uint32_t CreditPool::first() const noexcept {
+    return std::clamp(core_.na->options().initial_credits, 1u, Credits::budget_max);
+}
+
+void CreditPool::open(PeerBook& book) noexcept {
+    book.account.open(first(), peer_unsent_max_);
+    made_ += book.account.budget();
+}
+
+void CreditPool::come_back(Request& request) noexcept {
+    request.credit_returned_ = true;
+    if (request.orphaned_) return;
+    PeerBook& book = *request.book_;
+    book.account.come_back();
+    if (book.account.granted() == 0) watch_starving(book);
+}
+
+void CreditPool::retire(PeerBook& book) noexcept {
+    if (book.account.retire()) {
+        --made_;
+    } else {
+        book.account.come_back();
+    }
+    watch_starving(book);
+}
+
+// For a peer that asks, while slots are left.
+void CreditPool::grow(PeerBook& book) noexcept {
+    Credits& account = book.account;
+    account.set_hungry(false);
+    if (!book.open || account.budget() >= peer_budget_max_) return;
+    const std::uint32_t used = made_ + control_slots * core_.peers.connections();
+    const std::uint32_t slots = used < slots_max_ ? slots_max_ - used : 0;
+    // Some requests are on their way while others are held; many more would only be turned away.
+    const std::uint64_t held_max = std::uint64_t{2} * core_.options.requests_held_max;
+    const auto left =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, made_ < held_max ? held_max - made_ : 0));
+    // Doubles the budget; one credit at a time while it has results to fetch.
+    const std::uint32_t wanted = book.unfetched_bytes == 0 ? std::max(account.budget(), 1u) : 1;
+    const std::uint32_t more = std::min({wanted, peer_budget_max_ - account.budget(), left});
+    account.grow(more);
+    made_ += more;
+    if (more != 0) return;
+    account.set_hungry(true);
+    recall_idle();
+}
+
+void CreditPool::watch_starving(PeerBook& book) noexcept {
+    Timer& starved = book.account.starved;
+    if (!book.open || !book.account.starving() || starved.armed()) return;
+    starved.user = &book;
+    starved.fire = [](Timer& timer) noexcept {
+        PeerBook& starving = *static_cast<PeerBook*>(timer.user);
+        starving.core->credits.grant_if_starved(starving);
+    };
+    core_.na->arm(starved, after(core_.na->now_us(), starving_max));
+}
+
+void CreditPool::grant_if_starved(PeerBook& book) noexcept {
+    if (!book.open || !book.account.starving()) return;
+    if (!book.account.may_give() || book.control.answers() >= answers_waiting_max) {
+        return core_.na->arm(book.account.starved, after(core_.na->now_us(), starving_again));
+    }
+    core_.control.send(book, {ControlType::grant, for_reply(book), 0});
+}
+
+// The pool is spent and somebody asks for more: the books are looked at in turn, and a peer that has sent nothing since
+// the last turn is asked for what it does not use, down to its first credits. One that does not answer is cut off.
+void CreditPool::recall_idle() noexcept {
+    const std::uint32_t kept = first();
+    for (std::uint32_t looks = 0; looks < books_per_look; ++looks) {
+        PeerBook* book = core_.peers.books.at(next_);
+        if (!book) {
+            next_ = 0;
+            if (!(book = core_.peers.books.at(0))) return;
+        }
+        ++next_;
+        if (!book->peer || !book->open) continue;
+        switch (book->account.look(kept, core_.na->now_us(), core_.options.recall_answer_max)) {
+            case Credits::Recall::no:
+                break;
+            case Credits::Recall::ask:
+                core_.control.send(*book, {ControlType::recall, kept, 0});
+                break;
+            case Credits::Recall::overdue:
+                core_.control.end_session(*book, "keeps credits that it does not use");
+                break;
+        }
+    }
+}
+
+void CreditPool::returned(PeerBook& book, std::uint32_t credits) noexcept {
+    made_ -= book.account.returned(credits);
+    // What it kept may have been used since: the requests are here before its answer.
+    watch_starving(book);
+}
+
+void CreditPool::give_back(PeerBook& book, std::uint32_t keep) noexcept {
+    const bool wanted = !book.queued.empty() && !book.reply_waiter.linked;
+    const std::uint32_t spare = !wanted && book.credits > keep ? book.credits - keep : 0;
+    book.credits -= spare;
+    core_.control.send(book, {ControlType::returned, spare, 0});
+}
+
+bool CreditPool::adds_up(std::uint32_t made, std::uint32_t connections, std::uint32_t unsent) const noexcept {
+    const std::uint32_t grown = made - std::min(made, connections * first());
+    return made == made_ && unsent == replies_unsent_ && grown <= slots_max_;
+}
+
+}  // namespace cinnabar::rpc

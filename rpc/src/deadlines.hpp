@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Deadlines of calls. Calls whose deadlines ascend are a queue that shares one timer; any other call has a timer of its
+// own. Owner of the context only.
+#pragma once
+
+#include <cinnabar/base/timer_of.hpp>
+#include <cinnabar/rpc/call.hpp>
+
+namespace cinnabar::rpc {
+
+class ContextCore;
+
+class Deadlines {
+  public:
+    explicit Deadlines(ContextCore& core) noexcept;
+
+    void watch(Call& call) noexcept;
+    void forget(Call& call) noexcept;
+    // The same for a call that went the short way: it has no timer of its own.
+    void forget_plain(Call& call) noexcept {
+        if (call.deadline_link_.linked) calls_.remove(call);
+    }
+    void close() noexcept;
+
+  private:
+    [[gnu::noinline]] void watch_alone(Call& call) noexcept;
+    [[gnu::noinline]] void arm_first(TimeUs deadline) noexcept;
+    void look() noexcept;
+
+    ContextCore& core_;
+    IntrusiveList<Call, &Call::deadline_link_> calls_;  // ascending
+    TimerOf<Deadlines> first_;                          // fires at or before the first of them
+};
+
+}  // namespace cinnabar::rpc

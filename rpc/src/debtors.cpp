@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "debtors.hpp"
+
+#include "context_core.hpp"
+
+namespace cinnabar::rpc {
+namespace {
+
+// Replies leave in the round in which they are posted. Those that have waited for so long do not leave by themselves.
+constexpr Microseconds debt_patience{100'000};
+
+}  // namespace
+
+Debtors::Debtors(ContextCore& core) noexcept : core_(core) {
+    look_.owner = this;
+    look_.fire = [](Timer& timer) noexcept { TimerOf<Debtors>::owner_of(timer).disconnect_worst(); };
+}
+
+void Debtors::close() noexcept { core_.na->disarm(look_); }
+
+void Debtors::refuse(PeerBook& book, std::uint64_t id, std::uint16_t flags) noexcept {
+    book.account.request_over();
+    core_.credits.retire(book);
+    if ((flags & flag_one_way) == 0) {
+        core_.control.send(book, {ControlType::refused, 0, id});
+    } else if ((flags & flag_overflow) != 0) {
+        core_.control.send(book, {ControlType::released, 0, id});
+    }
+    watch();
+}
+
+void Debtors::watch() noexcept {
+    if (look_.armed() || core_.closed_) return;
+    core_.peers.books.for_each([](PeerBook& book) { book.account.mark_debt(); });
+    core_.na->arm(look_, after(core_.na->now_us(), debt_patience));
+}
+
+// One at a time: it frees its slots, and the next refusal looks again.
+void Debtors::disconnect_worst() noexcept {
+    if (core_.target.requests.taken() < core_.target.requests.slots_max() - core_.target.requests.slots_max() / 8)
+        return;
+    PeerBook* worst = nullptr;
+    core_.peers.books.for_each([&](PeerBook& book) {
+        if (!book.peer || !book.open) return;
+        if (book.account.old_debt() > (worst ? worst->account.old_debt() : 0)) worst = &book;
+    });
+    if (worst) core_.control.end_session(*worst, "does not read its replies, which hold all request slots,");
+}
+
+}  // namespace cinnabar::rpc

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "large_values.hpp"
+
+#include "context_core.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace cinnabar::rpc {
+
+Errc Call::grow_input(std::size_t bytes, Bytes& room) noexcept {
+    CINNABAR_ASSERT(state_ == State::made && !large_input_);
+    whole_way_ = true;
+    const Errc made = core_->overflow.allocate(bytes, large_input_, nullptr);
+    if (made == Errc::ok) room = large_input_.contiguous();
+    return made;
+}
+
+Errc Request::charge_memory(std::uint64_t bytes) noexcept {
+    if (arriving_) outlive_arrival();
+    SharedBudget& budget = core_->overflow.decoded();
+    if (bytes > budget.part_max() - std::min(budget.part_max(), decoded_bytes_)) return Errc::too_large;
+    if (!budget.take(bytes, &book_->decoded_bytes)) return Errc::overloaded;
+    go_whole_way();
+    decoded_bytes_ += bytes;
+    return Errc::ok;
+}
+
+Errc Request::grow_output(std::size_t bytes, Bytes& room) noexcept {
+    CINNABAR_ASSERT(!answered() && !large_output_);
+    if (arriving_) outlive_arrival();
+    go_whole_way();
+    const Errc made = core_->overflow.allocate(bytes, large_output_, book_);
+    if (made == Errc::ok) room = large_output_.contiguous();
+    return made;
+}
+
+Errc LargeValues::move_input(Call& call) noexcept {
+    call.whole_way_ = true;
+    const Errc made = core_.overflow.allocate(call.input_bytes_, call.large_input_, nullptr);
+    if (made != Errc::ok) return made;
+    call.large_input_.copy_in(0, call.input_room().first(call.input_bytes_));
+    const std::uint32_t before = call.input_bytes_;
+    const Errc lent = lend_input(call);
+    if (lent == Errc::ok && call.link_.linked && call.state_ == Call::State::queued) core_.queue.resized(call, before);
+    return lent;
+}
+
+Errc LargeValues::lend_input(Call& call) noexcept {
+    RpcLend* lend = core_.fences.acquire();
+    if (!lend) return Errc::overloaded;
+    const bulk::Region window = call.large_input_.slice(0, call.input_bytes_);
+    if (const Errc failed = lend->grant(window, na::Access::read, core_.transport_of(*call.port_));
+        failed != Errc::ok) {
+        core_.fences.release(*lend);
+        return failed;
+    }
+    lend->next = call.lends_;
+    call.lends_ = lend;
+    Writer writer(call.input_room());
+    na::Lease* const lease = &lend->lease();
+    bulk::describe({{&lease, 1}, {}, {}}, writer);
+    if (!writer.ok()) return Errc::too_large;
+    call.overflow_ = true;
+    call.input_bytes_ = static_cast<std::uint32_t>(writer.size());
+    return Errc::ok;
+}
+
+void LargeValues::pull_output(Call& call, ConstBytes descriptor) noexcept {
+    call.whole_way_ = true;
+    Reader reader(descriptor);
+    Errc failed = bulk::RemoteRegion::decode(reader, call.remote_output_);
+    if (failed == Errc::ok && !core_.overflow.may_claim(*call.book_, call.remote_output_.bytes()))
+        failed = Errc::overloaded;
+    if (failed == Errc::ok) failed = core_.overflow.allocate(call.remote_output_.bytes(), call.large_output_, nullptr);
+    if (failed == Errc::ok) {
+        call.book_->claimed_bytes += call.large_output_.bytes();
+        bulk::TransferArgs args;
+        args.remote = &call.remote_output_;
+        args.local = call.large_output_;
+        args.bytes = call.large_output_.bytes();
+        args.peer = call.to_;
+        args.connected = call.book_->peer;
+        args.deadline = call.args.deadline;
+        call.pull_ = core_.mover->start(
+            args,
+            [](bulk::Transfer&, void* user) noexcept {
+                Call& pulled = call_of(user);
+                pulled.core_->large.output_pulled(pulled);
+            },
+            &call, bulk::Deliver::internal, nullptr, failed);
+    }
+    if (!call.pull_) {
+        if (call.large_output_) call.book_->claimed_bytes -= call.large_output_.bytes();
+        core_.control.send(*call.book_, {ControlType::fetched, 0, call.id()});
+        return core_.origin.finish(call, failed);
+    }
+    call.state_ = Call::State::pulling;
+    watch(call);
+    if (!call.book_->strict) core_.replies.settle(*call.book_);
+}
+
+void LargeValues::output_pulled(Call& call) noexcept {
+    const Errc result = call.pull_->result();
+    core_.mover->release(*std::exchange(call.pull_, nullptr));
+    call.book_->claimed_bytes -= call.large_output_.bytes();
+    if (call.book_->open) core_.control.send(*call.book_, {ControlType::fetched, 0, call.id()});
+    if (call.state_ == Call::State::ended) return core_.origin.complete_if_over(call);
+    call.output_ = call.large_output_.contiguous();
+    // A result that was taken back: the target lost this side, or is closing, and we do not know it yet.
+    core_.origin.finish(call, result == Errc::permission ? Errc::peer_lost : result);
+}
+
+void LargeValues::pull_input(Request& request, ConstBytes descriptor) noexcept {
+    request.go_whole_way();
+    Reader reader(descriptor);
+    Errc failed = bulk::RemoteRegion::decode(reader, request.remote_input_);
+    const std::uint64_t bytes = request.remote_input_.bytes();
+    PeerBook& book = *request.book_;
+    if (failed == Errc::ok) failed = core_.overflow.allocate(bytes, request.large_input_, &book);
+    if (failed == Errc::ok) {
+        bulk::TransferArgs args;
+        args.remote = &request.remote_input_;
+        args.local = request.large_input_;
+        args.bytes = bytes;
+        args.peer = request.source_;
+        args.connected = book.peer;
+        args.deadline = request.deadline_;
+        request.pull_ = core_.mover->start(
+            args,
+            [](bulk::Transfer&, void* user) noexcept {
+                Request& pulled = request_of(user);
+                pulled.core_->large.input_pulled(pulled);
+            },
+            &request, bulk::Deliver::internal, nullptr, failed);
+    }
+    if (request.pull_) return watch(request);
+    release_input(request);
+    core_.serving.answer_now(request, failed);
+}
+
+void LargeValues::release_input(Request& request) noexcept {
+    if (request.one_way_) core_.control.send(*request.book_, {ControlType::released, 0, request.tag_});
+}
+
+void LargeValues::drop_input(Request& request) noexcept { core_.overflow.drop(request.large_input_, request.book_); }
+
+void LargeValues::input_pulled(Request& request) noexcept {
+    const Errc result = request.pull_->result();
+    core_.mover->release(*std::exchange(request.pull_, nullptr));
+    core_.na->disarm(request.timer_);
+    release_input(request);
+    if (result != Errc::ok) return core_.serving.answer_now(request, request.stalled_ ? Errc::timed_out : result);
+    core_.serving.return_slot(request);  // only the descriptor was in it
+    request.input_ = request.large_input_.contiguous();
+    core_.target.start(request);
+}
+
+Errc LargeValues::lend_result(Request& request) noexcept {
+    RpcLend* lend = core_.fences.acquire();
+    if (!lend) return Errc::overloaded;
+    const bulk::Region window = request.large_output_.slice(0, request.output_bytes_);
+    if (const Errc failed = lend->grant(window, na::Access::read, core_.transport_of(*request.port_));
+        failed != Errc::ok) {
+        core_.fences.release(*lend);
+        return failed;
+    }
+    Writer writer(request.message_->bytes().subspan(reply_header_bytes));
+    na::Lease* const lease = &lend->lease();
+    bulk::describe({{&lease, 1}, {}, {}}, writer);
+    request.output_bytes_ = static_cast<std::uint32_t>(writer.size());
+    request.lend_ = lend;
+    result_lent(request);
+    request.timer_.user = &request;
+    request.timer_.fire = [](Timer& timer) noexcept {
+        Request& kept = request_of(timer.user);
+        kept.core_->large.result_released(kept);
+    };
+    keep_result(request);
+    return Errc::ok;
+}
+
+// A peer that leaves too many results unfetched gets no more credits: further requests would only cost handlers and
+// memory. A single result may have any size.
+void LargeValues::result_lent(Request& request) noexcept {
+    PeerBook& book = *request.book_;
+    if (book.unfetched_bytes > core_.options.unfetched_bytes_max) book.account.withhold(true);
+    book.unfetched_bytes += request.large_output_.bytes();
+}
+
+void LargeValues::result_over(Request& request) noexcept {
+    PeerBook& book = *request.book_;
+    book.unfetched_bytes -= request.large_output_.bytes();
+    if (core_.closed_ || !book.account.withheld() || book.unfetched_bytes > core_.options.unfetched_bytes_max) return;
+    book.account.withhold(false);
+    core_.na->disarm(book.account.starved);  // may still be armed
+    core_.credits.watch_starving(book);
+}
+
+// From now on: once when the reply is posted, and again when it has left. The origin gives up at the deadline, but what
+// it reads may still be on its way: it tells when that is over.
+void LargeValues::keep_result(Request& request) noexcept {
+    const TimeUs by_deadline = after(request.deadline_, core_.options.fence_grace);
+    const std::uint64_t rate = std::max<std::uint64_t>(core_.options.pull_rate_min, 1);
+    const Microseconds slowest(static_cast<std::int64_t>(request.large_output_.bytes() * 1'000'000 / rate));
+    const TimeUs longest = after(after(core_.na->now_us(), core_.options.result_kept_max), slowest);
+    core_.na->disarm(request.timer_);
+    core_.na->arm(request.timer_, std::min(by_deadline, longest));
+}
+
+void LargeValues::result_released(Request& request) noexcept {
+    RpcLend* const lend = request.lend_;
+    if (!lend || lend->fencing) return;
+    core_.na->disarm(request.timer_);
+    if (!request.reply_posted_ && !request.reply_done_) {
+        // The reply still waits for room, and now has nothing to tell.
+        request.answer_ = Errc::timed_out;
+        request.output_bytes_ = 0;
+        request.output_shape_ = 0;
+    }
+    const auto ended = [](void* holder, bool) noexcept {
+        Request& answered = request_of(holder);
+        answered.lend_ = nullptr;
+        answered.core_->large.result_over(answered);
+        answered.core_->serving.free_if_over(answered);
+    };
+    PeerBook* const knows = request.orphaned_ ? nullptr : request.book_;
+    if (core_.fences.take_back(*lend, knows, request.book_->connection, &request, ended)) ended(&request, true);
+}
+
+}  // namespace cinnabar::rpc

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A call's way out and its end: made and freed (call.cpp), sent (send.cpp), ended once and delivered (finish.cpp), its
+// memory fenced (call_fence.cpp). Owner of the context only, unless it says "any thread" or "trigger".
+#pragma once
+
+#include "peer_book.hpp"
+
+#include <cinnabar/base/spare_slot.hpp>
+
+namespace cinnabar::rpc {
+
+// The spare slot of the context whose callbacks this thread runs. initial-exec: accessed without a function call, even
+// in a shared library.
+[[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareSlot<Call> spare_call;
+
+// The `user` of what belongs to a call.
+[[nodiscard]] inline Call& call_of(void* user) noexcept { return *static_cast<Call*>(user); }
+
+class Origin {
+  public:
+    Origin(ContextCore& core, Threads threads, std::uint32_t calls_max, std::uint32_t messages_retained) noexcept;
+
+    [[nodiscard, gnu::noinline]] Call* make(const na::Addr& to, Errc& why) noexcept;
+    // The call of that id that waits for an answer of this peer, or has ended without; null: there is none.
+    [[nodiscard, gnu::always_inline]] Call* find(std::uint64_t id, const PeerBook* book) const noexcept {
+        Call* const call = calls.at(static_cast<std::uint32_t>(id & ((1u << call_slot_bits) - 1)));
+        return call && call->id() == id && call->book_ == book ? call : nullptr;
+    }
+    void submit(Call& call) noexcept;
+    // False: not now.
+    [[nodiscard, gnu::noinline]] bool send(Call& call) noexcept;
+    void on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes message) noexcept;
+
+    void finish(Call& call, Errc result) noexcept;
+    void finish_answered(Call& call, PeerBook& book, TimeUs now) noexcept;
+    void complete_if_over(Call& call) noexcept;
+    void cancel_requested(Call& call) noexcept;
+    // The target had no slot for the request.
+    void refused(PeerBook& book, std::uint64_t id) noexcept;
+    void deliver(Call& call) noexcept;  // trigger
+    void free(Call& call) noexcept;
+    void reuse(Call& call) noexcept;  // any thread
+    void renew(Call& call) noexcept;  // any thread
+
+    // The target has let go of what the call lent, or has had its time.
+    void release_came(Call& call) noexcept;
+    // The context closes: takes all lent memory back by force.
+    void end_lends() noexcept;
+
+    // For people: what the call waits for (snapshot.cpp).
+    void note_phase(Call& call) noexcept;
+
+    SlotPool<Call> calls;
+
+  private:
+    [[nodiscard]] std::uint32_t write_request(Call& call, const PeerBook& book) const noexcept;
+    [[gnu::noinline]] void ask_for_times(Call& call) const noexcept;
+    [[nodiscard]] bool send_plain(Call& call, PeerBook& book, std::uint64_t left) noexcept;
+    [[nodiscard]] bool leaves_at_once(const Call& call, PeerBook& book, std::uint32_t bytes) noexcept;
+    [[nodiscard, gnu::noinline]] bool send_whole_way(Call& call, std::uint32_t bytes) noexcept;
+    void request_left(Call& call, PeerBook& book) noexcept;
+    void note_sent(Call& call, PeerBook& book) noexcept;
+    [[nodiscard]] Errc post_request(Call& call, std::uint32_t bytes) noexcept;
+    [[nodiscard]] std::uint64_t time_left(const Call& call) const noexcept;
+    void request_sent(Call& call) noexcept;
+
+    void hand_to_caller(Call& call) noexcept;
+    void let_go(Call& call, bool unanswered, bool target_may_know) noexcept;
+    void cancel_if_under_way(Call& call) noexcept;
+    [[gnu::noinline]] static void renew_whole_way(Call& call) noexcept;
+
+    void begin_fence(Call& call) noexcept;
+    void revoke_lends(Call& call) noexcept;
+
+    ContextCore& core_;
+    const std::uint32_t messages_retained_;
+};
+
+}  // namespace cinnabar::rpc

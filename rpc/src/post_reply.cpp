@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A reply that does not go the short way: written, posted as an operation, tried again later while the transport has no
+// room, and over when it has left or cannot.
+#include "context_core.hpp"
+#include "plain_frame.hpp"
+
+#include <cinnabar/base/assert.hpp>
+
+#include <algorithm>
+
+namespace cinnabar::rpc {
+// Into the request's message. Requires: it has one.
+ConstBytes Serving::write_reply(Request& request, std::uint16_t given) const noexcept {
+    ReplyHeader header;
+    header.result = request.answer_;
+    header.flags = core_.frame_flags;
+    if (request.output_is_lent()) header.flags |= flag_overflow;
+    header.payload_bytes = request.output_bytes_;
+    header.shape = request.output_shape_;
+    header.credits = given;
+    if (request.timed()) [[unlikely]]
+        return write_timed_reply(request, header);
+    encode_reply(header, request.message_->bytes());
+    return {request.message_->payload, reply_header_bytes + request.output_bytes_};
+}
+
+// Without the times, where the message has no room for them.
+ConstBytes Serving::write_timed_reply(Request& request, ReplyHeader& header) const noexcept {
+    const Bytes room = request.message_->bytes();
+    std::size_t bytes = reply_header_bytes + request.output_bytes_;
+    if (bytes + times_bytes <= room.size()) {
+        header.flags |= flag_times;
+        encode_times(times_of(request), room.subspan(bytes, times_bytes));
+        bytes += times_bytes;
+    }
+    encode_reply(header, room);
+    return {request.message_->payload, bytes};
+}
+
+// The same to a plain reply that is written.
+ConstBytes Serving::add_times(const Request& request, ConstBytes reply) const noexcept {
+    const Bytes room = request.message_->bytes();
+    if (reply.size() + times_bytes > room.size()) return reply;
+    PlainReply::add_times(room.data(), times_of(request));
+    return room.first(reply.size() + times_bytes);
+}
+
+TargetTimes Serving::times_of(const Request& request) const noexcept {
+    const auto span = [](TimeUs from, TimeUs to) {
+        return static_cast<std::uint32_t>(std::min<TimeUs>(to - std::min(from, to), ~std::uint32_t{0}));
+    };
+    const TimeUs now = core_.na->clock().now_us();
+    if (request.handler_us_ == 0) return {span(request.came_us_, now), 0};
+    return {span(request.came_us_, request.handler_us_), span(request.handler_us_, now)};
+}
+
+// The whole way: what is taken is told by reply_sent().
+Errc Serving::post_reply_op(Request& request, ConstBytes reply) noexcept {
+    request.go_whole_way();
+    na::Op& op = request.op_;
+    op.kind = na::OpKind::send_expected;
+    op.peer = request.book_->peer;
+    op.message = request.message_;
+    op.message_bytes = static_cast<std::uint32_t>(reply.size());
+    op.tag = request.tag_;
+    op.user = &request;
+    op.complete = [](na::Op& sent) noexcept {
+        Request& answered = request_of(sent.user);
+        answered.core_->serving.reply_sent(answered);
+    };
+    return core_.na->post_owned(op);
+}
+
+void Serving::post_reply(Request& request) noexcept {
+    if (request.one_way_ || request.orphaned_ || core_.closed_) {
+        if (request.users_gone_) return_slot(request);  // nobody comes by again who would
+        return reply_over(request, request.one_way_ ? Errc::ok : core_.closed_ ? Errc::closed : Errc::peer_lost);
+    }
+    PeerBook& book = *request.book_;
+    // Nothing holds the receive slot any more: its credit goes along with the reply.
+    if (!request.holds_slot() || request.users_gone_ || request.references_.load(std::memory_order_acquire) == 0) {
+        return_slot(request);
+    }
+    if (!request.message_) request.message_ = request.port_->take_message();
+    Errc taken = request.message_ ? Errc::ok : Errc::again;
+    const bool large = request.answer_ == Errc::ok && request.output_is_large();
+    if (large && request.canceled_.load(std::memory_order_relaxed)) {
+        request.answer_ = Errc::canceled;  // no lease for a result that nobody will fetch
+        request.output_bytes_ = 0;
+        return post_reply(request);
+    }
+    if (taken == Errc::ok && large && !request.lend_) {
+        if (const Errc failed = core_.large.lend_result(request); failed != Errc::ok) {
+            request.answer_ = failed;
+            request.output_bytes_ = 0;
+        }
+    }
+    if (taken == Errc::ok) {
+        const std::uint16_t credits = core_.credits.for_reply(book);
+        const ConstBytes reply = write_reply(request, credits);
+        // The short way: it has left. Not where somebody is told of that, or a result is kept from then on.
+        if ((!request.whole_way() || (!request.on_sent_ && !request.lend_)) &&
+            core_.na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) {
+            return reply_over(request, Errc::ok);
+        }
+        taken = post_reply_op(request, reply);
+        if (taken == Errc::ok) {
+            request.reply_posted_ = true;
+            core_.credits.reply_begins(book);
+            return;
+        }
+        book.account.take_back(credits);
+        core_.credits.watch_starving(book);
+    }
+    if (taken == Errc::again) return post_reply_later(request);
+    if (taken == Errc::too_large && request.answer_ == Errc::ok && !request.large_output_) {
+        // The origin takes smaller messages than this side: by bulk after all, or an error.
+        if (const Errc failed = core_.overflow.allocate(request.output_bytes_, request.large_output_, &book);
+            failed == Errc::ok) {
+            request.large_output_.copy_in(0,
+                                          request.message_->bytes().subspan(reply_header_bytes, request.output_bytes_));
+        } else {
+            request.answer_ = failed;
+            request.output_bytes_ = 0;
+        }
+        return post_reply(request);
+    }
+    reply_over(request, taken);
+}
+
+void Serving::post_reply_later(Request& request) noexcept {
+    // The work may be anything of the past: an answer without a handler is posted without it.
+    request.work_.run = [](Work& work) noexcept {
+        Request& later = request_of(work.user);
+        later.core_->credits.reply_begins_later(*later.book_);
+        later.core_->serving.post_reply(later);
+    };
+    core_.credits.reply_begins(*request.book_);
+    request.book_->unsent_replies.push_back(request.work_);
+    core_.queue.try_later(*request.book_);
+}
+
+void Serving::reply_sent(Request& request) noexcept {
+    request.reply_posted_ = false;
+    core_.credits.reply_left(*request.book_);
+    if (request.lend_ && !request.lend_->fencing && request.op_.result == Errc::ok) core_.large.keep_result(request);
+    if (request.op_.result != Errc::ok) reply_failed(request);
+    reply_over(request, request.op_.result);
+}
+
+// What it was to bring stays here: credits, and a large result that nobody will fetch now.
+void Serving::reply_failed(Request& request) noexcept {
+    PeerBook& book = *request.book_;
+    ReplyHeader header;
+    ConstBytes payload;
+    const ConstBytes reply = ConstBytes(request.message_->bytes()).first(request.op_.message_bytes);
+    if (!request.orphaned_ && decode_reply(reply, header, payload) == Errc::ok) {
+        book.account.take_back(header.credits);
+        core_.credits.watch_starving(book);
+    }
+    if (request.lend_) core_.large.result_released(request);
+}
+
+void Serving::reply_over(Request& request, Errc result) noexcept {
+    request.reply_done_ = true;
+    if (!request.whole_way() || !request.on_sent_) return free_if_over(request);
+    if (core_.closed_) {  // nobody triggers any more
+        request.on_sent_ = nullptr;
+        return request.release();
+    }
+    request.sent_result_ = result;
+    request.sent_work_.user = &request;
+    request.sent_work_.run = [](Work& work) noexcept {
+        Request& over = request_of(work.user);
+        std::exchange(over.on_sent_, nullptr)(over, over.sent_result_, over.on_sent_user_);
+        over.release();
+    };
+    core_.na->enqueue(request.sent_work_);
+}
+
+}  // namespace cinnabar::rpc

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Replies that this side waits for: slots that are reserved for them before their calls are sent, and the way of each
+// to the one call that it belongs to. Owner of the context only.
+#pragma once
+
+#include "frame.hpp"
+#include "peer_book.hpp"
+
+namespace cinnabar::rpc {
+
+class Replies {
+  public:
+    explicit Replies(ContextCore& core) noexcept : core_(core) {}
+
+    // So many slots of the transports are for replies.
+    void limit(std::uint32_t slots) noexcept { slots_max_ = slots; }
+    [[nodiscard]] std::uint32_t expected() const noexcept { return expected_; }
+    [[nodiscard]] std::uint32_t kept() const noexcept { return kept_; }
+    [[nodiscard]] bool has_slot() const noexcept { return expected_ + kept_ < slots_max_; }
+    [[nodiscard]] bool add_up() const noexcept { return expected_ + kept_ <= slots_max_; }
+
+    // A call leaves that wants a reply.
+    void expect(PeerBook& book) noexcept {
+        ++book.replies_owed;
+        ++expected_;
+    }
+    // A slot is free again; whoever waited for one may go on.
+    [[gnu::always_inline]] void settle(PeerBook& book) noexcept {
+        if (book.replies_owed == 0) return;
+        --book.replies_owed;
+        --expected_;
+        if (!waiters_.empty()) wake_waiter();
+    }
+    // No reply of that peer comes any more.
+    void settle_all(PeerBook& book) noexcept;
+    // The book could send but for a slot.
+    void wait(PeerBook& book) noexcept {
+        if (!book.reply_waiter.linked) waiters_.push_back(book);
+    }
+    void stop_waiting(PeerBook& book) noexcept {
+        if (book.reply_waiter.linked) waiters_.remove(book);
+    }
+    [[gnu::noinline]] void wake_waiter() noexcept;
+
+    void on_expected(na::Arrival& arrival) noexcept;
+    // Releases what keep() kept.
+    void release(Call& call) noexcept;
+
+  private:
+    [[nodiscard]] bool take_plain(PeerBook& book, na::Arrival& arrival, bool timed) noexcept;
+    [[gnu::noinline]] void take_any(na::Arrival& arrival) noexcept;
+    static void take_times(Call& call, ConstBytes reply) noexcept;
+    [[nodiscard]] static bool copy_small(Call& call, ConstBytes payload, ConstBytes& kept) noexcept;
+    [[nodiscard]] Errc keep(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBytes& kept) noexcept;
+    void accept(Call& call, na::Arrival& arrival, const ReplyHeader& header, ConstBytes payload) noexcept;
+
+    ContextCore& core_;
+    std::uint32_t expected_ = 0;  // of all peers
+    std::uint32_t kept_ = 0;      // that came, and still hold their slots
+    std::uint32_t slots_max_ = 0;
+    IntrusiveList<PeerBook, &PeerBook::reply_waiter> waiters_;
+};
+
+}  // namespace cinnabar::rpc

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A call on its way to the target: its request is written and sent by the short way, if nothing waits and the transport
+// takes it at once, or else by the queue (send_queue.hpp) and an operation.
+#include "context_core.hpp"
+#include "plain_frame.hpp"
+
+#include <algorithm>
+
+namespace cinnabar::rpc {
+// To the transport, or with it.
+inline void Origin::request_left(Call& call, PeerBook& book) noexcept {
+    core_.queue.leave(call);
+    note_sent(call, book);
+}
+
+inline void Origin::note_sent(Call& call, PeerBook& book) noexcept {
+    ++book.sent;
+    call.state_ = Call::State::sent;
+    call.was_sent_ = true;
+    call.connection_ = book.connection;
+    if (book.credits > 0) --book.credits;  // none before the connection is made
+    if (core_.options.heartbeat.count() != 0) core_.peers.watch(book);
+}
+
+inline std::uint64_t Origin::time_left(const Call& call) const noexcept {
+    const TimeUs now = core_.na->now_us();
+    if (call.args.deadline == time_never) return time_left_none;
+    return call.args.deadline > now ? call.args.deadline - now : 0;
+}
+
+// The header in front of the arguments, and what follows them. Returns how much that is together.
+inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) const noexcept {
+    const bool hungry = book.credits <= 1 && book.queued.front() != book.queued.back();
+    const bool traced = static_cast<bool>(call.args.trace);
+    RequestHeader header;
+    header.flags = core_.frame_flags;
+    if (call.whole_way_) {
+        if (call.overflow_) header.flags |= flag_overflow;
+        if (call.place_ != 0) header.flags |= flag_place;
+        header.place = call.place_;
+    }
+    if (call.args.one_way) header.flags |= flag_one_way;
+    if (hungry) header.flags |= flag_hungry;
+    if (traced) header.flags |= flag_trace;
+    if (call.args.timed) [[unlikely]] {
+        header.flags |= flag_times;
+        call.sent_us_ = core_.na->clock().now_us();
+        call.times_came_ = false;
+    }
+    header.payload_bytes = call.input_bytes_;
+    header.rpc = call.args.rpc;
+    header.time_left_us = time_left(call);
+    header.shape = call.args.shape;
+    header.provider = call.args.provider;
+    if (traced) header.trace = call.args.trace;
+    encode_request(header, call.message_->bytes());
+    return static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ + behind_payload(header.flags));
+}
+
+// By the short way, if the transport takes it at once: then it has left.
+[[gnu::always_inline]] inline bool Origin::leaves_at_once(const Call& call, PeerBook& book,
+                                                          std::uint32_t bytes) noexcept {
+    return book.open && core_.na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(),
+                                           ConstBytes(call.message_->payload, bytes));
+}
+
+void Origin::ask_for_times(Call& call) const noexcept {
+    PlainRequest::ask_for_times(call.message_->payload);
+    call.sent_us_ = core_.na->clock().now_us();
+    call.times_came_ = false;
+}
+
+// What write_request() would have little to say of but the arguments, and no other call waits. False when the
+// transport cannot take it now.
+[[gnu::always_inline]] inline bool Origin::send_plain(Call& call, PeerBook& book, std::uint64_t left) noexcept {
+    PlainRequest::encode(call.message_->payload, call.input_bytes_, call.args.rpc, left, call.args.shape,
+                         call.args.provider);
+    if (call.args.timed) [[unlikely]]
+        ask_for_times(call);
+    const std::uint32_t bytes = static_cast<std::uint32_t>(request_header_bytes) + call.input_bytes_;
+    if (!leaves_at_once(call, book, bytes)) [[unlikely]]
+        return send_whole_way(call, bytes);
+    note_sent(call, book);
+    core_.replies.expect(book);
+    return true;
+}
+
+void Origin::submit(Call& call) noexcept {
+    call.state_ = Call::State::queued;
+    const bool abandoned = call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned;
+    if (call.canceled_early_ || abandoned || core_.closed_) return finish(call, Errc::canceled);
+    const TimeUs deadline = call.args.deadline;
+    const TimeUs now = deadline == time_never ? 0 : core_.na->present_us();
+    if (deadline <= now) return finish(call, Errc::timed_out);
+    na::Peer* peer = core_.na->known_peer(call.to_);
+    if (!peer) {
+        const auto found = core_.na->peer(call.to_);
+        if (!found) return finish(call, found.code());
+        peer = *found;
+    }
+    if (&peer->port() != call.port_) return finish(call, Errc::unreachable);
+    PeerBook* book = core_.peers.book_of(*peer);
+    if (!book) return finish(call, Errc::overloaded);
+    call.book_ = book;
+    ++book->users;
+    if (call.whole_way_ && call.large_input_) {
+        if (const Errc failed = core_.large.lend_input(call); failed != Errc::ok) return finish(call, failed);
+    }
+    core_.deadlines.watch(call);
+    // Nothing waits in front of it: not by way of the queue, unless it has to wait.
+    if (book->queued.empty() && core_.queue.may_send(*book)) {
+        const bool plain = !call.whole_way_ && !call.args.one_way && !call.args.trace && core_.frame_flags == 0;
+        static_assert(time_never == time_left_none);
+        if (plain ? send_plain(call, *book, deadline - now) : send(call)) return;
+    }
+    if (!core_.queue.has_room(call.input_bytes_)) return finish(call, Errc::overloaded);
+    core_.queue.enter(call, false);
+    core_.queue.pump(*book);
+}
+
+// A request that waited with the transport. Of one whose call is over the target hears that it has no time left.
+void Origin::on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes message) noexcept {
+    if (kind != na::OpKind::send_unexpected) return;
+    if (frame_kind(message) != static_cast<std::uint8_t>(FrameKind::request)) return;
+    Call* const call = find(tag, static_cast<PeerBook*>(peer.upper));
+    const bool waits = call && call->state_ == Call::State::sent;
+    set_time_left(waits ? time_left(*call) : 0, message);
+    if (waits && call->args.timed) call->sent_us_ = core_.na->clock().now_us();
+}
+
+// The whole way of a message: what is taken is told by request_sent().
+Errc Origin::post_request(Call& call, std::uint32_t bytes) noexcept {
+    call.whole_way_ = true;
+    na::Op& op = call.op_;
+    op.kind = na::OpKind::send_unexpected;
+    op.peer = call.book_->peer;
+    op.message = call.message_;
+    op.message_bytes = bytes;
+    op.tag = call.id();
+    op.user = &call;
+    op.complete = [](na::Op& posted) noexcept {
+        Call& sent = call_of(posted.user);
+        sent.core_->origin.request_sent(sent);
+    };
+    return core_.na->post_owned(op);
+}
+
+bool Origin::send(Call& call) noexcept {
+    PeerBook& book = *call.book_;
+    const std::uint32_t bytes = write_request(call, book);
+    // One that is one-way completes when it has left, which is told on the whole way only.
+    if (call.args.one_way || !leaves_at_once(call, book, bytes)) return send_whole_way(call, bytes);
+    request_left(call, book);
+    core_.replies.expect(book);
+    return true;
+}
+
+bool Origin::send_whole_way(Call& call, std::uint32_t bytes) noexcept {
+    PeerBook& book = *call.book_;
+    Errc taken = post_request(call, bytes);
+    if (taken == Errc::too_large && !call.overflow_) {
+        taken = core_.large.move_input(call);
+        if (taken == Errc::ok) return send(call);
+    }
+    if (taken == Errc::again) {
+        core_.queue.try_later(book);
+        return false;
+    }
+    if (taken != Errc::ok) {
+        finish(call, taken);
+        return true;
+    }
+    ++book.posted;
+    request_left(call, book);
+    if (call.args.one_way) {
+        book.one_way_sent = true;
+    } else {
+        core_.replies.expect(book);
+    }
+    return true;
+}
+
+void Origin::request_sent(Call& call) noexcept {
+    const Errc result = call.op_.result;
+    PeerBook& book = *call.book_;
+    const bool ended = call.state_ == Call::State::ended;
+    if (call.connection_ == book.connection) {
+        --book.posted;
+        if (result != Errc::ok) {
+            // It never left: its credit is free again, and so is the slot for its reply.
+            if (book.open) ++book.credits;
+            if (!call.args.one_way && (!ended || book.strict)) core_.replies.settle(book);
+        }
+    }
+    if (ended) {
+        core_.queue.pump(book);
+        return complete_if_over(call);
+    }
+    if (result == Errc::ok) {
+        if (call.args.one_way && !call.overflow_) finish(call, Errc::ok);
+        return;  // else a reply ends it, or `released` a one-way call whose arguments are still to be fetched
+    }
+    call.was_sent_ = false;
+    const bool too_large = result == Errc::too_large && !call.overflow_;
+    call.may_have_left_ = book.open && result != Errc::too_large;
+    const Errc by_bulk = too_large ? core_.large.move_input(call) : result;
+    if (by_bulk == Errc::ok) {
+        // The peer's limit became known with its Hello: the same call again, by bulk.
+        --book.sent;
+        core_.queue.enter(call, true);
+        return core_.queue.pump(book);
+    }
+    finish(call, by_bulk);
+    // What waited for this dial has the same answer; dialling again for each would be a storm.
+    if (!book.open) core_.peers.close(book, result);
+}
+
+}  // namespace cinnabar::rpc

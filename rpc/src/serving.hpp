@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A request's way through its handler and back: run, answered once, released, freed. Owner of the context only, unless
+// it says "trigger".
+#pragma once
+
+#include "frame.hpp"
+#include "peer_book.hpp"
+
+#include <cinnabar/bulk/transfer.hpp>
+#include <cinnabar/rpc/options.hpp>
+
+namespace cinnabar::rpc {
+
+// A transfer that runs under a request.
+struct RequestTransfer : PoolSlot {
+    Request* request = nullptr;
+    bulk::Transfer* transfer = nullptr;
+    bulk::TransferDone done = nullptr;
+    bulk::TransferProgress progress = nullptr;
+    void* user = nullptr;
+    Work finished;
+    RequestTransfer* next = nullptr;
+};
+
+// The `user` of what belongs to a request.
+[[nodiscard]] inline Request& request_of(void* user) noexcept { return *static_cast<Request*>(user); }
+
+class Serving {
+  public:
+    Serving(ContextCore& core, const Options& options) noexcept;
+
+    void run_handler(Request& request) noexcept;  // trigger
+    // An answer without a handler: the request has no user.
+    void answer_now(Request& request, Errc code) noexcept;
+    // Of one that runs on arrival. False: it goes the whole way, by post_reply().
+    [[nodiscard]] bool reply_at_once(Request& request) noexcept;
+    [[nodiscard]] bool reply_short_way(Request& request) noexcept;
+    void post_reply(Request& request) noexcept;
+    void users_gone(Request& request) noexcept;
+    void cancel(Request& request) noexcept;
+    void tell_canceled(Request& request) noexcept;
+    // Its receive slot is free again, and so is the credit that it stood for.
+    void return_slot(Request& request) noexcept;
+    void free_if_over(Request& request) noexcept;
+    void free(Request& request) noexcept;
+    static void drop_message(Request& request) noexcept;
+    void transfer_finished(RequestTransfer& node) noexcept;
+
+    SlotPool<RequestTransfer> transfers;
+
+  private:
+    // post_reply.cpp
+    [[nodiscard, gnu::noinline]] ConstBytes write_reply(Request& request, std::uint16_t given) const noexcept;
+    [[nodiscard]] ConstBytes write_timed_reply(Request& request, ReplyHeader& header) const noexcept;
+    [[nodiscard, gnu::noinline]] ConstBytes add_times(const Request& request, ConstBytes reply) const noexcept;
+    [[nodiscard]] TargetTimes times_of(const Request& request) const noexcept;
+    [[nodiscard]] Errc post_reply_op(Request& request, ConstBytes reply) noexcept;
+    void post_reply_later(Request& request) noexcept;
+    void reply_sent(Request& request) noexcept;
+    void reply_failed(Request& request) noexcept;
+    void reply_over(Request& request, Errc result) noexcept;
+
+    void end_whole_way(Request& request) noexcept;
+
+    ContextCore& core_;
+};
+
+}  // namespace cinnabar::rpc
