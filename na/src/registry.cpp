@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* rebuild_it = "the plugin was built for another version of Cinnabar: rebuild it";
 
-// "copy, group" has "copy".
+// Whether a list such as "copy, group" contains a name such as "copy".
 bool is_listed(std::string_view name, std::string_view list) {
     while (!list.empty()) {
         const std::string_view one = list.substr(0, list.find(','));
@@ -68,7 +68,7 @@ Result<void> Registry::load(const std::string& path) {
                            : "this is not a plugin: it exports no cinnabar_plugin",
                      path);
     }
-    // Of another version nothing but the number can be read.
+    // If the ABI differs, only this number may be read.
     if (info->abi != plugin_abi) {
         ::dlclose(object);
         return Error(Errc::unsupported, rebuild_it, path);
@@ -81,7 +81,7 @@ Result<void> Registry::load(const std::string& path) {
 Result<std::unique_ptr<Transport>> Registry::open(std::string_view text, const TransportOptions& options) const {
     CINNABAR_TRY(Uri uri, Uri::parse(text));
     std::string known;
-    // "ofi+tcp" is for the plugin "ofi", which knows what the rest means.
+    // "ofi+tcp" belongs to the plugin "ofi", which interprets the rest of the scheme.
     const std::string_view family = std::string_view(uri.scheme).substr(0, uri.scheme.find('+'));
     for (const PluginInfo& plugin : plugins_) {
         if (plugin.scheme == uri.scheme || plugin.scheme == family) return open_by(plugin, uri, options);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t spares_max = 256;
 
-// Takes the entry of `peer` out of a multimap.
+// Removes the entry of `peer` from a multimap.
 template <typename Map, typename Key>
 void erase_one(Map& map, const Key& key, const SessionPeer& peer) noexcept {
     const auto [begin, end] = map.equal_range(key);
