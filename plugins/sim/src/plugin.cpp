@@ -9,7 +9,7 @@
 namespace cinnabar::sim {
 namespace {
 
-// The worlds that were opened by address, by their number. A world lives as long as one of its transports.
+// The worlds opened by address, by number. A world lives as long as one of its transports.
 class Worlds {
   public:
     std::shared_ptr<WorldState> find_or_make(std::uint64_t number, const WorldOptions& options) {
@@ -26,7 +26,7 @@ class Worlds {
 };
 
 Worlds& worlds() {
-    static auto* all = new Worlds;  // outlives every static transport
+    static auto* all = new Worlds;  // never destroyed, because static transports may outlive it otherwise
     return *all;
 }
 
