@@ -102,7 +102,7 @@ Result<std::string> parse_endpoint(std::string_view text, std::optional<ContextI
     if (const std::string_view option = uri.option("context"); !option.empty()) {
         context = parse_number<ContextId>(option);
         if (!context || *context == any_context) {
-            return Error(Errc::bad_address, "context is a number from 0 to 65534", std::string(text));
+            return Error(Errc::bad_address, "the option context must be a number from 0 to 65534", std::string(text));
         }
     }
     std::erase_if(uri.query, [](const auto& option) { return option.first == "context"; });

@@ -267,10 +267,10 @@ Errc Context::post(Op& op) noexcept {
 Result<std::unique_ptr<View>> Context::view(Peer& peer, const RemoteMemory& memory, std::uint64_t offset,
                                             std::uint64_t bytes) {
     if (!transport_of(peer.port()).caps().views) {
-        return Error(Errc::unsupported, "this transport shows no memory in place: pull it");
+        return Error(Errc::unsupported, "this transport cannot map a peer's memory: pull it instead");
     }
     if (offset > memory.bytes || bytes > memory.bytes - offset) {
-        return Error(Errc::too_large, "a view lies within the memory that was lent");
+        return Error(Errc::too_large, "the view is not within the memory that was lent");
     }
     return peer.port().view(peer, memory, offset, bytes);
 }

@@ -149,7 +149,7 @@ Context::~Context() = default;
 Result<std::unique_ptr<Context>> Context::open(std::span<Transport* const> transports, const ContextOptions& options,
                                                Receiver& receiver) {
     if (transports.empty()) return Error(Errc::invalid_argument, "a context needs a transport");
-    if (options.id == any_context) return Error(Errc::invalid_argument, "the id of a context is below 65535");
+    if (options.id == any_context) return Error(Errc::invalid_argument, "the id of a context must be below 65535");
     TimeSource* clock = transports.front()->clock();
     for (Transport* transport : transports) {
         if (transport->clock() != clock) {

@@ -25,14 +25,15 @@ Result<std::unique_ptr<Transport>> open_by(const PluginInfo& plugin, const Uri& 
     for (const auto& [name, value] : uri.query) {
         if (name == "context" || is_listed(name, plugin.options)) continue;
         std::string detail = name + "; known: " + std::string(plugin.options.empty() ? "none" : plugin.options);
-        return Error(Errc::bad_address, "the address has an option that this network does not know", std::move(detail));
+        return Error(Errc::bad_address, "the address has an option that this transport does not know",
+                     std::move(detail));
     }
     if (options.message_bytes_max < message_bytes_min) {
-        return Error(Errc::invalid_argument, "message_bytes_max is at least 512 bytes");
+        return Error(Errc::invalid_argument, "message_bytes_max must be at least 512");
     }
     if (options.receive_slots == 0 || options.contexts_max == 0 || options.connections_max == 0 ||
         options.send_slots_max == 0) {
-        return Error(Errc::invalid_argument, "a limit of a transport is not 0");
+        return Error(Errc::invalid_argument, "no limit of a transport may be 0");
     }
     return plugin.open(uri, options);
 }

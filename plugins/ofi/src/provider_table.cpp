@@ -24,7 +24,7 @@ constexpr std::array rxm_settings{
     Setting{"FI_OFI_RXM_TX_SIZE", "16384"},
 };
 
-constexpr std::string_view by_documentation = "declared from libfabric's manual pages; nobody has run it yet";
+constexpr std::string_view by_documentation = "entered from libfabric's manual pages; never run with this plugin";
 
 // In the order of preference, for a scheme that means several.
 constexpr std::array table{
@@ -34,7 +34,7 @@ constexpr std::array table{
              .scheme = "ofi+tcp",
              .standing = Standing::untested,
              .returns_sends = true,  // xnet_ep_flush_all_queues
-             .note = "native from libfabric 1.18 on; nobody has run it yet: ofi+tcp;ofi_rxm is what was"},
+             .note = "native from libfabric 1.18 on, but never run with this plugin; ofi+tcp;ofi_rxm is tested"},
     Provider{.name = "tcp;ofi_rxm",
              .scheme = "ofi+tcp;ofi_rxm",
              .alias = "ofi+tcp",
@@ -49,7 +49,7 @@ constexpr std::array table{
              .scheme = "ofi+net",
              .returns_sends = true,  // xnet_ep_flush_all_queues
              .tells_source = true,   // ofi_cq_write_src
-             .note = "libfabric 1.16 and 1.17 only; the same is `tcp` afterwards"},
+             .note = "libfabric 1.16 and 1.17 only; later versions call it `tcp`"},
     Provider{.name = "sockets",
              .scheme = "ofi+sockets",
              .own_progress = true,  // otherwise it has no descriptor (sock_cq_control)
@@ -62,10 +62,10 @@ constexpr std::array table{
              .maps_names = true,      // smr_map_to_region
              // Its locks are in memory that both sides share (smr_ep.c: peer_smr->lock). tests/transport/contract.cpp
              // skips the case of two contexts of one process of which one closes first: it crashes there.
-             .note = "has no descriptor to sleep on: a context that has sessions looks every millisecond; two contexts "
-                     "of one process must not meet on it: it keeps a pointer to what the other has closed; a peer that "
-                     "is stopped or killed within its locks "
-                     "stops whoever sends to it"},
+             .note =
+                 "has no descriptor to sleep on, so a context with sessions polls every millisecond; must not connect "
+                 "two contexts of one process, because it keeps pointers to what the other has closed; a peer that "
+                 "is stopped or killed while it holds a lock blocks all that send to it"},
     Provider{.name = "udp;ofi_rxd",
              .scheme = "ofi+udp;ofi_rxd",
              .alias = "ofi+udp",
@@ -80,7 +80,7 @@ constexpr std::array table{
              .alias = "ofi+verbs",
              .on_request = true,
              .settings = rxm_settings,
-             .note = "tested on soft-RoCE alone; such devices are driven directly by the plugin verbs"},
+             .note = "tested on soft-RoCE only; the plugin verbs uses such devices directly"},
     // FI_ADDR_CXI (fabric.h of 1.17); otherwise libfabric's defaults.
     Provider{.name = "cxi",
              .scheme = "ofi+cxi",

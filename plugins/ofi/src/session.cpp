@@ -164,7 +164,7 @@ void Session::time_out(Timer& timer) noexcept {
     } else if (!self.open_) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning, "ofi",
-                    "the sockets are connected, but %s carries nothing to %s: check its fabric address",
+                    "the sockets are connected, but %s transfers nothing to %s: check its fabric address",
                     port.provider().name, self.peer_->addr().log_name().c_str());
         self.fail(Errc::unreachable);
     }

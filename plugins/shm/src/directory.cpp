@@ -203,13 +203,13 @@ Result<void> Directory::make() const {
         }
     } else if (errno != EEXIST) {
         const int why = errno;
-        return Error(errc_from_errno(why), "making the folder of shared memory; CINNABAR_SHM_DIR names another place",
-                     path_, why);
+        return Error(errc_from_errno(why),
+                     "making the folder of shared memory (to use another place, set CINNABAR_SHM_DIR)", path_, why);
     }
     struct stat status {};
     if (::lstat(path_.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
         return Error(Errc::permission,
-                     "the folder of shared memory is not a folder: remove it, or let CINNABAR_SHM_DIR name another "
+                     "the folder of shared memory is not a folder: remove it, or set CINNABAR_SHM_DIR to another "
                      "place",
                      path_);
     }
@@ -217,8 +217,8 @@ Result<void> Directory::make() const {
     const bool ours = audience_.group ? status.st_gid == *audience_.group : status.st_uid == audience_.user;
     if (!ours) {
         return Error(Errc::permission,
-                     "the folder of shared memory belongs to another user or group: have it removed, or let "
-                     "CINNABAR_SHM_DIR name another place",
+                     "the folder of shared memory belongs to another user or group: have it removed, or set "
+                     "CINNABAR_SHM_DIR to another place",
                      path_ + ", of user " + std::to_string(status.st_uid) + ", group " + std::to_string(status.st_gid));
     }
     const mode_t others = audience_.group ? S_IRWXO : S_IRWXG | S_IRWXO;

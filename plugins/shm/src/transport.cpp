@@ -59,7 +59,7 @@ Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, co
     }
     const std::string_view copy = uri.option("copy");
     if (!copy.empty() && copy != "across" && copy != "buffers") {
-        return Error(Errc::bad_address, "copy is 'across' address spaces, or through 'buffers'", uri.to_string());
+        return Error(Errc::bad_address, "copy must be 'across' (address spaces) or 'buffers'", uri.to_string());
     }
     CINNABAR_TRY(Audience audience, Audience::of(uri));
     std::unique_ptr<ShmTransport> transport(new ShmTransport(options));

@@ -72,7 +72,7 @@ void Liveness::probe_sessions(TimeUs keepalive) noexcept {
         if (connection.stage() != Stage::open || connection.peer()->ending()) return;
         if (connection.probe(since, keepalive / 2)) return;
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::debug, "verbs", "a peer gave no sign of life: its session ends");
+        log_limited(lines, LogLevel::debug, "verbs", "a peer does not answer: its session ends");
         port_.end_session(*connection.peer(), Errc::peer_lost);
     });
 }

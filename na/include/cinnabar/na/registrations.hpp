@@ -46,10 +46,10 @@ class Registrations {
         for (const Segment& segment : segments) {
             countable = countable && !__builtin_add_overflow(bytes, segment.bytes, &bytes);
         }
-        if (!count_.take()) return Error(Errc::too_large, "registrations_max are in use");
+        if (!count_.take()) return Error(Errc::too_large, "registrations_max registrations are in use");
         if (countable && bytes_.take(bytes)) return {};
         count_.give();
-        return Error(Errc::too_large, "registered_bytes_max are in use");
+        return Error(Errc::too_large, "more memory than registered_bytes_max would be registered");
     }
     void give(std::uint64_t bytes) noexcept {
         bytes_.give(bytes);

@@ -23,7 +23,8 @@ class PortTable {
         const ContextId context = port.host().context_id();
         const std::lock_guard lock(mutex_);
         if (ports_.contains(context)) return Error(Errc::exists, "that context id is open already");
-        if (ports_.size() >= options.contexts_max) return Error(Errc::too_large, "contexts_max are open already");
+        if (ports_.size() >= options.contexts_max)
+            return Error(Errc::too_large, "contexts_max contexts are open already");
         ports_.emplace(context, &port);
         spread_ = options.spread;
         return {};
