@@ -18,7 +18,7 @@
 
 namespace cinnabar::na {
 
-// One look-up. Freed by the last that uses it: the resolver, or the context that it was submitted to.
+// One look-up. Freed by its last user: the resolver, or the context that it was submitted to.
 struct HostLookup : Work {
     enum class Stage : std::uint8_t { queued, asking, submitted };
 

@@ -28,8 +28,8 @@ constexpr std::string_view by_documentation = "entered from libfabric's manual p
 
 // In the order of preference, for a scheme that means several.
 constexpr std::array table{
-    // From libfabric 1.18 on; its code is that of `net` below, in prov/tcp (NEWS.md of 1.18.0). Earlier versions have
-    // no reliable-datagram `tcp` (tcp(7)), so this entry finds nothing there.
+    // From libfabric 1.18 on; its code is that of `net` below, in prov/tcp (NEWS.md of 1.18.0). Earlier versions of
+    // `tcp` support messages only (tcp(7)), so this entry finds nothing there.
     Provider{.name = "tcp",
              .scheme = "ofi+tcp",
              .standing = Standing::untested,
@@ -41,7 +41,7 @@ constexpr std::array table{
              .returns_sends = true,       // with an error, when the socket below is closed (tcpx_ep_flush_all_queues)
              .tells_source = true,        // rxm_cq_write_src
              .tags_messages = true,       // received without RxM's head, straight into the buffer (rxm_use_msg_tsend)
-             .chunk_bytes = 1024 * 1024,  // chosen by the figure ofi.tcp_rxm.bulk.pull.1m
+             .chunk_bytes = 1024 * 1024,  // see the figure ofi.tcp_rxm.bulk.pull.1m
              .settings = rxm_settings,
              .note = "libfabric 1.17 carries messages over tcp with RxM on top"},
     // NEWS.md of 1.16.0 and 1.18.0.

@@ -185,8 +185,8 @@ void SelfPort::add_unsent(SelfPeer& peer, Letter& letter) noexcept {
     peer.unsent_last_ = &letter;
 }
 
-// Posts the unsent letters of a peer. Requires: the peer is in no list. If the mailbox has closed, the letters are lost
-// with the connection.
+// Posts the unsent letters of a peer. Requires: the peer is not in unsent_ any more. If the mailbox has closed, the
+// letters are lost with the connection.
 void SelfPort::hand_over(SelfPeer& peer) noexcept {
     Mailbox::Visit visit(*peer.mailbox_);
     if (visit.ok()) return visit.push(*std::exchange(peer.unsent_, nullptr));

@@ -39,7 +39,7 @@ inline constexpr std::size_t ring_bytes_min = 64 * 1024;
 inline constexpr std::size_t ring_bytes_max = 64 * 1024 * 1024;
 
 // The ring size for records of at most `record_bytes_max` without header: a power of two with room for three of them,
-// so that a reader gives room back before a waiting writer needs it (RingReader::room_due).
+// so that a waiting writer always gets room (RingReader::room_due).
 [[nodiscard]] std::size_t ring_bytes_for(std::size_t record_bytes_max) noexcept;
 [[nodiscard]] constexpr std::size_t record_size(std::size_t bytes) noexcept {
     return record_header_bytes + ((bytes + 15) & ~std::size_t{15});

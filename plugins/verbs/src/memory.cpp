@@ -132,7 +132,8 @@ std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) n
 bool take_back(const Device& device, LentMemory& lent) noexcept {
     const TimeUs until = steady_clock().now_us() + take_back_us_max;
     while (!lent.registrations.empty()) {
-        // Deregistering fails for as long as the device is receiving a message into the memory.
+        // dereg_mr waits for some time for the device to finish the message that it is receiving, then fails: it is
+        // tried again.
         if (rdma().dereg_mr(lent.registrations.back().get()) == 0) {
             (void)lent.registrations.back().release();
             lent.registrations.pop_back();
