@@ -37,7 +37,7 @@ void Dial::start(ShmPort& port, ShmPeer& peer) noexcept {
     stage_ = Stage::connecting;
     timer_.owner = this;
     timer_.fire = &Dial::time_out;
-    // host().now_us() may be as old as the context's last round.
+    // host().now_us() may be as old as the context's last round, so the clock is read.
     until_ = after(steady_clock().now_us(), port.options().connect_timeout);
     failed_ = make_ring(port.transport(), ring_, ring_fd_);
     if (failed_ == Errc::ok) failed_ = go();

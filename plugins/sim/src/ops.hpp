@@ -35,7 +35,7 @@ class Ops {
     void launch(SimOp& sim_op, SimPeer& peer);
     // The op in flight with that id; null: there is none.
     [[nodiscard]] SimOp* find(std::uint64_t id) noexcept;
-    // Its result is known; it completes in complete_some().
+    // Sets the result of an op; complete_some() completes it.
     void finish(SimOp& sim_op, Errc result) noexcept;
     void finish_all(SimPeer& peer, Errc result) noexcept;
     void cancel(na::Op& op) noexcept;

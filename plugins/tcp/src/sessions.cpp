@@ -42,7 +42,7 @@ void TcpPort::accept(Incoming incoming) noexcept {
         case na::HelloKind::lane:
             return accept_lane(std::move(incoming));
         default:
-            return;  // not a request: dropped
+            return;  // neither a dial nor a lane: dropped
     }
 }
 

@@ -72,7 +72,7 @@ void Connection::dial(VerbsPort& port, VerbsPeer& peer) noexcept {
     dialled_ = true;
     targets_.begin(peer.targets.known, peer.targets.names);
     target_ = {};
-    // host().now_us() may be as old as the context's last round.
+    // host().now_us() may be as old as the context's last round, so the clock is read.
     dial_until_ = after(steady_clock().now_us(), port.options().connect_timeout);
     dial_next(Errc::unreachable);
 }
