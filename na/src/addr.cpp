@@ -32,12 +32,12 @@ bool same(const AddrBody& a, const AddrBody& b) {
 
 }  // namespace
 
-// Every living address of the process. References drop to zero only under the lock, so that a body that is found
-// here is alive.
+// All living addresses of the process. A reference count drops to zero only under the lock, so a body found in the
+// table is alive.
 class AddrTable {
   public:
     static AddrTable& get() {
-        static AddrTable* table = new AddrTable;  // outlives every static Addr
+        static AddrTable* table = new AddrTable;  // never destroyed, because static Addrs may outlive it otherwise
         return *table;
     }
 
@@ -85,7 +85,7 @@ void Addr::release() noexcept {
 
 namespace {
 
-// A name. That of a process which does not listen leads nowhere, with or without a context.
+// Makes the body of a name. The name of a process that does not listen reaches nothing, with or without a context.
 std::unique_ptr<AddrBody> name_of(std::vector<std::string> endpoints, ContextId context, bool names_context,
                                   Incarnation incarnation) {
     auto body = std::make_unique<AddrBody>();
@@ -96,13 +96,13 @@ std::unique_ptr<AddrBody> name_of(std::vector<std::string> endpoints, ContextId 
     return body;
 }
 
-// An endpoint as it is kept. Its "context" goes to `context`.
+// Parses an endpoint and returns its canonical form; its option "context" goes to `context`.
 Result<std::string> parse_endpoint(std::string_view text, std::optional<ContextId>& context) {
     CINNABAR_TRY(Uri uri, Uri::parse(text));
     if (const std::string_view option = uri.option("context"); !option.empty()) {
         context = parse_number<ContextId>(option);
         if (!context || *context == any_context) {
-            return Error(Errc::bad_address, "context is a number from 0 to 65534", std::string(text));
+            return Error(Errc::bad_address, "the option context must be a number from 0 to 65534", std::string(text));
         }
     }
     std::erase_if(uri.query, [](const auto& option) { return option.first == "context"; });
@@ -113,7 +113,7 @@ Result<std::string> parse_endpoint(std::string_view text, std::optional<ContextI
     return endpoint;
 }
 
-// The first of a list: up to a comma that another address follows.
+// The first address of a list: the text up to a comma that is followed by another address.
 std::string_view first_of(std::string_view list) noexcept {
     std::size_t comma = list.find(',');
     while (comma != list.npos && !Uri::begins(list.substr(comma + 1))) comma = list.find(',', comma + 1);

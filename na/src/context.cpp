@@ -43,13 +43,13 @@ class SpinGuard {
 
 static_assert(offsetof(Op, work) == 0);
 
-// The attribute has to stand here as well: where it is missing the thread's variables are found by a call.
+// The attribute must be repeated here: without it, the compiler reaches the variable by a function call.
 [[gnu::tls_model("initial-exec")]] constinit thread_local CallingUser calling_user;
 
 void Context::Impl::own() noexcept {
     constexpr unsigned looks_first = 32;
     constexpr unsigned looks_before_sleep = 256;
-    // Whoever holds it for a moment only is not worth a place in the queue.
+    // The owner may be about to give it up; that is not worth a place in the queue.
     for (unsigned look = 0; look < looks_first; ++look) {
         if (try_own()) return;
     }
@@ -64,7 +64,8 @@ void Context::Impl::own() noexcept {
     const std::uint64_t ticket = tickets_.fetch_add(1, std::memory_order_relaxed);
     std::atomic<std::uint32_t>& turns = turns_[ticket % turns_.size()];
     const auto before = static_cast<std::uint32_t>(ticket / turns_.size());
-    // Those that wait longer share the word: it may be several turns behind this ticket.
+    // Tickets whose numbers differ by a multiple of the array's size share a counter, so it may be several turns
+    // behind.
     const auto served = [before](std::uint32_t count) { return static_cast<std::int32_t>(count - before) > 0; };
     std::uint32_t seen = turns.load(std::memory_order_acquire);
     for (unsigned look = 0; !served(seen); ++look, seen = turns.load(std::memory_order_acquire)) {
@@ -72,7 +73,7 @@ void Context::Impl::own() noexcept {
     }
 }
 
-// The context is owned all the while: by the one whose turn it is from now on.
+// Gives the ownership to the next waiting thread. The context stays owned meanwhile.
 void Context::Impl::hand_over() noexcept {
     ownership_.fetch_sub(one_waiter - owned, std::memory_order_seq_cst);
     std::atomic<std::uint32_t>& turns = turns_[turn_++ % turns_.size()];
@@ -86,7 +87,7 @@ void Context::Impl::give_up() noexcept {
     let_go();
 }
 
-// Inside trigger(), what its callbacks post gathers.
+// Inside trigger(), messages that its callbacks post are collected and sent together.
 void Context::Impl::flush_or_gather() noexcept {
     if (calling_user.context != this || ++calling_user.unsent >= handed_over_max) flush();
 }
@@ -97,8 +98,8 @@ void Context::Impl::let_go() noexcept {
         publish();
         ring_sleeper_if_needed();
         disown();
-        // Whoever pushed and was refused counts on a second look: on this one, or on that of who owns the context now,
-        // or waits for it.
+        // A thread that pushed work and could not own the context relies on another look at the queue: this one, or
+        // that of the thread which owns the context now or waits for it.
         if (submitted_.empty() || !try_own()) return;
         refresh_now();
         (void)run_submitted();
@@ -112,13 +113,13 @@ void Context::Impl::flush() noexcept {
     if (calling_user.context == this) calling_user.unsent = 0;
 }
 
-// Whoever owns the context instead takes what was handed over when giving it up.
+// If another thread owns the context, it runs what was handed over when it gives the context up.
 void Context::Impl::run_handed_over() noexcept {
     calling_user.handed_over = 0;
     if (!try_own()) return;
     refresh_now();
     (void)run_submitted();
-    calling_user.unsent = handed_over_max;  // sends
+    calling_user.unsent = handed_over_max;  // makes give_up() flush
     give_up();
 }
 
@@ -205,7 +206,7 @@ void Context::Impl::complete(Op& op, Errc result) noexcept {
     peer->release();
 }
 
-// What one ownership completes is given to others at its end, at one go.
+// Completions are collected during an ownership and published together at its end.
 void Context::Impl::enqueue(Work& work) noexcept {
     fresh_.push_back(work);
     ++fresh_count_;
@@ -250,9 +251,10 @@ Errc Context::post(Op& op) noexcept {
         impl_->give_up();
         return taken;
     }
-    op.state = OpState::handed_over;  // checked by the owner: the peer's limits are its to read
+    // The owner calls check(), because the peer's limits may be read only by the owner.
+    op.state = OpState::handed_over;
     op.cancel_asked = false;
-    op.work.run = nullptr;  // told apart from other work by run_submitted
+    op.work.run = nullptr;  // marks it as an op for run_submitted()
     impl_->submitted_.push(op.work);
     if (impl_->try_own()) {
         impl_->refresh_now();
@@ -265,10 +267,10 @@ Errc Context::post(Op& op) noexcept {
 Result<std::unique_ptr<View>> Context::view(Peer& peer, const RemoteMemory& memory, std::uint64_t offset,
                                             std::uint64_t bytes) {
     if (!transport_of(peer.port()).caps().views) {
-        return Error(Errc::unsupported, "this transport shows no memory in place: pull it");
+        return Error(Errc::unsupported, "this transport cannot map a peer's memory: pull it instead");
     }
     if (offset > memory.bytes || bytes > memory.bytes - offset) {
-        return Error(Errc::too_large, "a view lies within the memory that was lent");
+        return Error(Errc::too_large, "the view is not within the memory that was lent");
     }
     return peer.port().view(peer, memory, offset, bytes);
 }
@@ -287,13 +289,13 @@ void Context::run_owned(Work& work) noexcept {
         impl.run_handed_over();
 }
 
-// A sleeper may take it, should this callback wait for what comes of it.
+// A sleeping thread may run it, in case this callback waits for the result.
 void Context::Impl::handed_over_first() noexcept {
     if (sleepers_.load(std::memory_order_seq_cst) != 0) ring();
     if (++calling_user.handed_over >= handed_over_max) run_handed_over();
 }
 
-// Not in a callback of this context.
+// Called outside of the callbacks of this context.
 void Context::Impl::run_owned_outside(Work& work) noexcept {
     if (options_.threads == Threads::one) return work.run(work);
     if (more_to_come && more_to_come->load(std::memory_order_relaxed) != 0) return submit(work);
@@ -346,7 +348,7 @@ unsigned Context::Impl::run_submitted() noexcept {
     WorkQueue fresh = submitted_.take_all();
     queue.splice_back(fresh);
     for (Work* work = queue.front(); work; ++count) {
-        Work& now = *std::exchange(work, work->next_work);  // it may be queued again, or be gone, when it has run
+        Work& now = *std::exchange(work, work->next_work);  // when it has run, it may be queued again or be freed
         if (now.run) {
             now.run(now);
         } else {

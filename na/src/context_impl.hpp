@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a Context. Who owns what: everything is the owner's, except the members marked "shared".
+// The state of a Context. All members are the owner's, except those under "Shared".
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -12,21 +12,23 @@
 
 namespace cinnabar::na {
 
-// What this thread is inside of: trigger(), whose callbacks hand to the owner what waits until so much has gathered, or
-// the end (the context is then owned once, and what was posted leaves together; not much more than 64, so that the peer
-// works on the first of it while this side is at the rest; not much less, since each send costs as much as several
-// calls), or progress(), whose Receiver functions may call users' code as well.
+// What the present thread is doing in a context: running trigger(), or progress(), whose Receiver functions may call
+// user code as well. Work that callbacks of trigger() hand to the owner is collected up to a number or to the end of
+// trigger(), then the context is owned once and everything is sent together. The number is 64: with more, the peer
+// would wait while this side works on the rest; with fewer, sending would dominate, since one send costs as much as
+// several calls.
 struct CallingUser {
     const void* context = nullptr;
-    const void* hands_to = nullptr;  // the same where it is for many threads; on one, who calls owns it
-    unsigned handed_over = 0;        // by run_owned: not run yet
-    unsigned unsent = 0;             // ownerships that left without sending
-    bool owns = false;               // inside a port, which calls Receiver functions
-    unsigned ran = 0;                // callbacks of this trigger(), with the one that runs
-    unsigned timed = 0;              // the one at whose begin the time was callback_began; 0: none
+    // The same context if it is Threads::many; otherwise null, because the calling thread owns the context.
+    const void* hands_to = nullptr;
+    unsigned handed_over = 0;  // work of run_owned() that has not run yet
+    unsigned unsent = 0;       // ownerships that ended without a flush
+    bool owns = false;         // inside a port, which calls Receiver functions: the thread owns the context
+    unsigned ran = 0;          // callbacks that this trigger() has run, including the present one
+    unsigned timed = 0;        // the callback (by `ran`) at whose beginning callback_began was read; 0: none
     TimeUs callback_began = 0;
 };
-// Found without a call, also where the library is a shared one.
+// initial-exec: reached without a function call, also in a shared library.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local CallingUser calling_user;
 
 class Context::Impl final : public PortHost {
@@ -35,7 +37,7 @@ class Context::Impl final : public PortHost {
     ~Impl();
     [[nodiscard]] Result<void> open_descriptors();
     [[nodiscard]] Result<void> open_ports();
-    // `known`: where to keep the answer; may be null.
+    // `known`: a cache for the answer; may be null.
     [[nodiscard]] Port* find_route(const Addr& addr, std::atomic<std::uint64_t>* known) const noexcept;
     void close() noexcept;
 
@@ -46,22 +48,21 @@ class Context::Impl final : public PortHost {
     void arm(Timer& timer, TimeUs when) noexcept override { wheel_.arm(timer, when); }
     void disarm(Timer& timer) noexcept override { wheel_.disarm(timer); }
     [[nodiscard]] int epoll_fd() noexcept override { return epoll_.get(); }
-    void wake() noexcept override;  // rings sleepers only
+    void wake() noexcept override;  // only wakes threads that sleep
     void submit(Work& work) noexcept override;
     [[nodiscard]] ContextId context_id() const noexcept override { return options_.id; }
     [[nodiscard]] Threads threads() const noexcept override { return options_.threads; }
     [[nodiscard]] std::uint32_t initial_credits() const noexcept override { return options_.initial_credits; }
     [[nodiscard]] bool spins() const noexcept override { return options_.spin_max.count() > 0; }
     void peer_gone(Peer& peer) noexcept override;
-    // Owner. known_peer() gives `peer` for `addr` from now on, which is its own address or another name of it.
+    // Owner. Makes known_peer(addr) return `peer`; addr is the peer's own address or another name of it.
     void know(const Addr& addr, Peer& peer) noexcept;
     void forget_shortcut(const Addr& addr, const Peer& peer) const noexcept;
 
-    // Ownership (context.cpp).
-    // False while somebody owns the context, or waits for it: who asks first is served first.
+    // Ownership (context.cpp). False: a thread owns the context or waits for it; waiting threads come first.
     [[nodiscard]] bool try_own() noexcept {
         if (options_.threads == Threads::one) return true;
-        // The load is sequentially consistent for who has pushed before: see let_go().
+        // Sequentially consistent for threads that have pushed work before: see let_go().
         if (ownership_.load(std::memory_order_seq_cst) != 0) return false;
         std::uint32_t free = 0;
         return ownership_.compare_exchange_strong(free, owned, std::memory_order_seq_cst, std::memory_order_relaxed);
@@ -71,9 +72,9 @@ class Context::Impl final : public PortHost {
     [[nodiscard]] CallingUser calling_user_of() const noexcept {
         return {this, options_.threads == Threads::many ? this : nullptr};
     }
-    // Waits for its turn.
+    // Waits for its turn to own the context.
     void own() noexcept;
-    // `many` only. Ends the ownership and nothing else.
+    // `many` only. Ends the ownership, and does nothing else.
     void disown() noexcept {
         if (ownership_.fetch_sub(owned, std::memory_order_seq_cst) != owned) hand_over();
     }
@@ -81,13 +82,13 @@ class Context::Impl final : public PortHost {
     [[nodiscard]] bool somebody_waits() const noexcept {
         return ownership_.load(std::memory_order_relaxed) >= one_waiter;
     }
-    // Sends what was posted, gives the context up, and runs what others submitted meanwhile.
+    // Flushes, ends the ownership, and runs what other threads submitted meanwhile.
     void give_up() noexcept;
-    // The same where nothing was posted since the last flush.
+    // As give_up(), if nothing was posted since the last flush.
     void let_go() noexcept;
     void flush() noexcept;
     void flush_or_gather() noexcept;
-    // Inside trigger(): runs what its callbacks handed over, and sends.
+    // Inside trigger(): runs what its callbacks handed over, and flushes.
     void run_handed_over() noexcept;
 
     [[nodiscard]] Errc check(const Op& op) const noexcept;
@@ -105,7 +106,8 @@ class Context::Impl final : public PortHost {
 
     // Progress (sleep.cpp).
     unsigned progress(Microseconds timeout) noexcept;
-    // One look at everything. `about_to_sleep`: the kernel will be asked by the sleep, so mostly not here.
+    // One round: polls everything once. `about_to_sleep`: a sleep follows, which asks epoll, so this round mostly does
+    // not.
     unsigned round(bool about_to_sleep) noexcept;
     unsigned run_submitted() noexcept;
     enum class Look : std::uint8_t { now, asleep };
@@ -122,8 +124,8 @@ class Context::Impl final : public PortHost {
     Receiver& receiver_;
     TimeSource& clock_;
     const bool virtual_clock_;
-    const std::uint32_t ordinal_;  // of those that are open
-    const std::uint64_t serial_;   // of all that ever were
+    const std::uint32_t ordinal_;  // unique among the contexts that are open
+    const std::uint64_t serial_;   // unique among all contexts that were ever opened
     std::vector<Transport*> transports_;
     std::vector<std::unique_ptr<Port>> ports_;
 
@@ -131,13 +133,15 @@ class Context::Impl final : public PortHost {
     TimeUs now_;
     std::uint32_t ops_posted_ = 0;
     bool closed_ = false;
-    bool publishes_at_once_ = options_.threads == Threads::one;  // or it is closed
-    bool rung_ = false;  // somebody called wake(): progress() returns, with nothing done if need be
-    IntrusiveQueue<Work, &Work::next_work> retries_;  // ops handed over that a port had no room for
-    TimeUs kernel_looked_at_ = 0;                     // when epoll was asked
-    Microseconds spin_{options_.spin_max};            // the present budget
+    // Completions are published at once: `one` context, or closed.
+    bool publishes_at_once_ = options_.threads == Threads::one;
+    bool rung_ = false;  // wake() was called: progress() returns, even if it has done nothing
+    IntrusiveQueue<Work, &Work::next_work> retries_;  // handed-over ops that a port answered `again`
+    TimeUs kernel_looked_at_ = 0;                     // when epoll was last asked
+    Microseconds spin_{options_.spin_max};            // how long progress() spins at present
 
-    // Other names that peers were asked for by, so that their shortcuts end with the peers; the oldest is overwritten.
+    // Other addresses by which peers were asked for, so that their shortcuts can be cleared when the peer is destroyed;
+    // the oldest entry is overwritten.
     struct OtherName {
         Addr addr;
         Peer* peer = nullptr;
@@ -147,28 +151,27 @@ class Context::Impl final : public PortHost {
 
     UniqueFd epoll_;
     UniqueFd ring_;   // an eventfd, edge-triggered and never read
-    UniqueFd alarm_;  // a timerfd for foreign polls; made at the first of them
+    UniqueFd alarm_;  // a timerfd for foreign event loops; made when first needed
     TimeUs alarm_at_ = time_never;
 
-    WorkQueue fresh_;  // completions that are not published yet
+    WorkQueue fresh_;  // completions that are not yet published
     std::uint32_t fresh_count_ = 0;
 
-    // Shared.
-    // Bit 0: somebody owns the context. Above it: how many threads wait for it in own(), to whom it is handed in the
-    // order of their tickets. While it is not zero try_own() refuses.
+    // Shared. Bit 0: a thread owns the context. The bits above: the number of threads that wait in own(); they get the
+    // context in the order of their tickets. While it is not 0, try_own() fails.
     static constexpr std::uint32_t owned = 1;
     static constexpr std::uint32_t one_waiter = 2;
     std::atomic<std::uint32_t> ownership_{0};
-    std::atomic<std::uint64_t> tickets_{0};              // given out
-    std::uint64_t turn_ = 0;                             // the next ticket; the owner's
-    std::array<std::atomic<std::uint32_t>, 8> turns_{};  // how many tickets of each residue had their turn
+    std::atomic<std::uint64_t> tickets_{0};              // the number of tickets given out
+    std::uint64_t turn_ = 0;                             // the next ticket to get the context; the owner's
+    std::array<std::atomic<std::uint32_t>, 8> turns_{};  // for each residue of ticket numbers: how many had their turn
     SubmitQueue submitted_;
     std::atomic_flag completions_lock_;  // `many` only
     WorkQueue completions_;
     std::atomic<std::uint32_t> completions_count_{0};
     std::atomic<std::uint32_t> sleepers_{0};
     std::atomic<TimeUs> sleep_until_{time_never};
-    std::atomic<bool> foreign_wait_{false};  // somebody polls wait_fd()
+    std::atomic<bool> foreign_wait_{false};  // a foreign event loop waits on wait_fd()
     std::atomic<std::uint64_t> sleeps_{0};
     std::atomic<std::uint64_t> rings_{0};
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Making and ending a context, its ports, and the way from an address to a port and a peer.
+// Opening and closing a context and its ports; finding the port and the peer of an address.
 #include "context_impl.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -48,7 +48,7 @@ class Ordinals {
 };
 
 Ordinals& ordinals() {
-    static auto* all = new Ordinals;  // outlives every static context
+    static auto* all = new Ordinals;  // never destroyed, because static contexts may outlive it otherwise
     return *all;
 }
 
@@ -83,7 +83,7 @@ void Context::Impl::close() noexcept {
 Context::Impl::~Impl() {
     close();
     CINNABAR_ASSERT(ops_posted_ == 0);
-    ports_.clear();  // what remembers their peers still is told of their end, under an ordinal that is no other's yet
+    ports_.clear();  // peers are destroyed here, and the receiver is told while the ordinal is still this context's
     ordinals().give(ordinal_);
 }
 
@@ -149,7 +149,7 @@ Context::~Context() = default;
 Result<std::unique_ptr<Context>> Context::open(std::span<Transport* const> transports, const ContextOptions& options,
                                                Receiver& receiver) {
     if (transports.empty()) return Error(Errc::invalid_argument, "a context needs a transport");
-    if (options.id == any_context) return Error(Errc::invalid_argument, "the id of a context is below 65535");
+    if (options.id == any_context) return Error(Errc::invalid_argument, "the id of a context must be below 65535");
     TimeSource* clock = transports.front()->clock();
     for (Transport* transport : transports) {
         if (transport->clock() != clock) {
@@ -170,7 +170,7 @@ Port* Context::route(const Addr& addr) const noexcept {
     return route >> 8 == impl_->serial_ ? impl_->ports_[route & 0xff].get() : impl_->find_route(addr, &known);
 }
 
-// Whether a transport reaches an endpoint may take system calls to tell, so it is asked once for each address.
+// Transport::reaches may make system calls, so it is called once per address, and the result is cached.
 Port* Context::Impl::find_route(const Addr& addr, std::atomic<std::uint64_t>* known) const noexcept {
     const AddrBody& body = addr.body();
     std::size_t found = ports_.size();
@@ -189,7 +189,7 @@ Port* Context::Impl::find_route(const Addr& addr, std::atomic<std::uint64_t>* kn
     return ports_[found].get();
 }
 
-// Nobody who dials, or follows an address of a peer's making, needs to catch anything.
+// May be called with addresses that peers sent; turns bad_alloc into an error, so that callers need no handler.
 Result<Peer*> Context::peer(const Addr& addr) try {
     if (addr.empty()) return Error(Errc::invalid_argument, "an empty address");
     if (Peer* known = known_peer(addr)) return known;
@@ -197,7 +197,7 @@ Result<Peer*> Context::peer(const Addr& addr) try {
     if (!port) return Error(Errc::unreachable, "no open transport reaches that address", addr.to_string());
     auto peer = port->peer(addr);
     if (peer && (*peer)->references() == 0) {
-        // The caller may have no use for it after all: then the port must know that nobody else has.
+        // The caller may drop the peer without ever referencing it: this tells the port that it is not referenced.
         (*peer)->acquire();
         (*peer)->release();
     }
@@ -225,12 +225,12 @@ std::uint32_t Context::completions() const noexcept {
 }
 int Context::wait_fd() const noexcept { return impl_->epoll_.get(); }
 bool Context::prepare_wait() noexcept { return impl_->prepare_foreign_wait(); }
-void Context::wake() noexcept { impl_->ring(); }  // also one that has yet to fall asleep
+void Context::wake() noexcept { impl_->ring(); }  // also wakes a thread that is about to sleep
 void Context::arm(Timer& timer, TimeUs when) noexcept { impl_->wheel_.arm(timer, when); }
 void Context::disarm(Timer& timer) noexcept { impl_->wheel_.disarm(timer); }
 TimeUs Context::now_us() const noexcept { return impl_->now_; }
 TimeUs Context::fresh_now_us() noexcept { return impl_->refresh_now(); }
-// Where every caller owns the context always, its time may be as old as the last look at it.
+// In a `one` context the caller always owns it, so the stored time may be as old as the last reading of the clock.
 TimeUs Context::present_us() noexcept {
     return impl_->options_.threads == Threads::one ? impl_->refresh_now() : impl_->now_;
 }

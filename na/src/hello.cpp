@@ -4,7 +4,7 @@
 namespace cinnabar::na {
 namespace {
 
-// "\xC1NBR": the first byte is not 0xD7, Mercury's.
+// "\xC1NBR". The first byte differs from Mercury's, 0xD7.
 constexpr std::uint32_t magic = 0x52424ec1;
 
 }  // namespace

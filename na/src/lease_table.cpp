@@ -11,7 +11,7 @@
 namespace cinnabar::na {
 namespace {
 
-// Keys come from the system in batches, so that a grant makes no system call of its own.
+// Random keys are fetched from the kernel in batches, so that most grants make no system call.
 std::uint64_t fresh_key() noexcept {
     thread_local std::array<std::uint64_t, 32> keys{};
     thread_local std::size_t left = 0;
@@ -42,7 +42,7 @@ Errc LeaseTable::grant(Lease& lease) noexcept {
     lease.key = fresh_key();
     lease.slot = slot->slot_index;
     lease.generation = slot->generation.load(std::memory_order_relaxed);
-    // Publishes the fields above: a pin reads them only after it has seen the key, between two looks at `pins`.
+    // Publishes the fields above: a pin reads them only after it has seen the key, between two reads of `pins`.
     slot->key.store(lease.key, std::memory_order_relaxed);
     slot->pins.fetch_and(~revoked_bit, std::memory_order_release);
     return Errc::ok;

@@ -41,7 +41,7 @@ std::size_t Memory::gather(std::uint64_t offset, std::uint64_t bytes, iovec* out
     return count;
 }
 
-// Calls copy(piece, at) for each piece of a range, `at` counted from its begin.
+// Calls copy(piece, at) for each piece of a range; `at` is counted from the beginning of the range.
 template <typename Copy>
 void Memory::each_piece(std::uint64_t offset, std::uint64_t bytes, Copy&& copy) const noexcept {
     CINNABAR_DEBUG_ASSERT(offset <= this->bytes() && bytes <= this->bytes() - offset);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* rebuild_it = "the plugin was built for another version of Cinnabar: rebuild it";
 
-// "copy, group" has "copy".
+// Whether a list such as "copy, group" contains a name such as "copy".
 bool is_listed(std::string_view name, std::string_view list) {
     while (!list.empty()) {
         const std::string_view one = list.substr(0, list.find(','));
@@ -25,14 +25,15 @@ Result<std::unique_ptr<Transport>> open_by(const PluginInfo& plugin, const Uri& 
     for (const auto& [name, value] : uri.query) {
         if (name == "context" || is_listed(name, plugin.options)) continue;
         std::string detail = name + "; known: " + std::string(plugin.options.empty() ? "none" : plugin.options);
-        return Error(Errc::bad_address, "the address has an option that this network does not know", std::move(detail));
+        return Error(Errc::bad_address, "the address has an option that this transport does not know",
+                     std::move(detail));
     }
     if (options.message_bytes_max < message_bytes_min) {
-        return Error(Errc::invalid_argument, "message_bytes_max is at least 512 bytes");
+        return Error(Errc::invalid_argument, "message_bytes_max must be at least 512");
     }
     if (options.receive_slots == 0 || options.contexts_max == 0 || options.connections_max == 0 ||
         options.send_slots_max == 0) {
-        return Error(Errc::invalid_argument, "a limit of a transport is not 0");
+        return Error(Errc::invalid_argument, "no limit of a transport may be 0");
     }
     return plugin.open(uri, options);
 }
@@ -68,7 +69,7 @@ Result<void> Registry::load(const std::string& path) {
                            : "this is not a plugin: it exports no cinnabar_plugin",
                      path);
     }
-    // Of another version nothing but the number can be read.
+    // If the ABI differs, only this number may be read.
     if (info->abi != plugin_abi) {
         ::dlclose(object);
         return Error(Errc::unsupported, rebuild_it, path);
@@ -81,7 +82,7 @@ Result<void> Registry::load(const std::string& path) {
 Result<std::unique_ptr<Transport>> Registry::open(std::string_view text, const TransportOptions& options) const {
     CINNABAR_TRY(Uri uri, Uri::parse(text));
     std::string known;
-    // "ofi+tcp" is for the plugin "ofi", which knows what the rest means.
+    // "ofi+tcp" belongs to the plugin "ofi", which interprets the rest of the scheme.
     const std::string_view family = std::string_view(uri.scheme).substr(0, uri.scheme.find('+'));
     for (const PluginInfo& plugin : plugins_) {
         if (plugin.scheme == uri.scheme || plugin.scheme == family) return open_by(plugin, uri, options);

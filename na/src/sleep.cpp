@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Progress: rounds of polling, a bounded spin, and sleep in the kernel without losing a wake-up.
+// progress(): rounds of polling, a bounded spin, and sleep in the kernel without a lost wake-up.
 //
-// A sleeper raises `sleepers_` while it still owns the context, gives it up, looks once more at what strangers may have
-// pushed, and sleeps. Whoever owns the context afterwards sees the count and rings if it left something to do; whoever
-// only pushes (submit) sees it through the sequentially consistent order of push and raise.
+// A thread that is about to sleep increments `sleepers_` while it still owns the context, gives it up, checks once more
+// what other threads may have pushed, and sleeps. A thread that owns the context afterwards sees the count, and wakes
+// the sleeper if it leaves something to do. A thread that only pushes (submit) sees the count as well, because push and
+// increment are sequentially consistent.
 #include "context_impl.hpp"
 
 #include <sched.h>
@@ -20,11 +21,11 @@
 namespace cinnabar::na {
 namespace {
 
-// While a port polls its hot descriptors itself, the kernel is asked for the others this seldom.
+// While a port polls hot descriptors itself, epoll is asked for the others at this interval.
 constexpr TimeUs kernel_look_us = 20;
 constexpr Microseconds spin_step{2};
 
-// For the length of a call into a port.
+// Marks the present thread as inside a port during a call.
 class InsidePort {
   public:
     explicit InsidePort(CallingUser inside) noexcept : outer_(std::exchange(calling_user, inside)) {
@@ -55,10 +56,10 @@ void Context::Impl::wake() noexcept {
 }
 
 void Context::Impl::submit(Work& work) noexcept {
-    if (submitted_.push(work)) wake();  // else whoever made it the first one does
+    if (submitted_.push(work)) wake();  // otherwise the thread that pushed the first work wakes
 }
 
-// Owner, about to give up: does a sleeper have to do something that it does not know of?
+// Owner, before giving up: wakes a sleeper if there is something to do that it does not know of.
 void Context::Impl::ring_sleeper_if_needed() noexcept {
     if (sleepers_.load(std::memory_order_seq_cst) == 0 && !foreign_wait_.load(std::memory_order_relaxed)) return;
     const bool earlier_timer = wheel_.next() < sleep_until_.load(std::memory_order_relaxed);
@@ -77,7 +78,7 @@ unsigned Context::Impl::dispatch(Look look, TimeUs until) noexcept {
         const timespec timeout = to_timespec(until > now ? until - now : 0);
         count = ::epoll_pwait2(epoll_.get(), events.data(), static_cast<int>(events.size()),
                                until == time_never ? nullptr : &timeout, nullptr);
-        // Woken: own the context again before anything is touched.
+        // Woken: own the context before touching anything.
         own();
         sleepers_.fetch_sub(1, std::memory_order_relaxed);
         refresh_now();
@@ -106,7 +107,7 @@ unsigned Context::Impl::round(bool about_to_sleep) noexcept {
         did += port->poll();
         hot |= port->hot();
     }
-    // What has come counts before a deadline that has passed meanwhile, so timers are last.
+    // Timers fire last: an event that has come counts before a deadline that passed meanwhile.
     const TimeUs patience = hot || about_to_sleep ? kernel_look_us : 0;
     if (!virtual_clock_ && now_ - kernel_looked_at_ >= patience) did += dispatch(Look::now, 0);
     did += wheel_.advance(now_);
@@ -123,14 +124,14 @@ bool Context::Impl::ready_to_sleep() noexcept {
     return ready && retries_.empty() && completions_count_.load(std::memory_order_relaxed) == 0 && submitted_.empty();
 }
 
-// Owner; gives the context up while asleep and owns it again on return.
+// Owner. Gives the context up while asleep, and owns it again on return.
 unsigned Context::Impl::sleep(TimeUs until) noexcept {
     until = std::min(until, wheel_.next());
     const bool alone = sleepers_.load(std::memory_order_relaxed) == 0;
     sleep_until_.store(alone ? until : std::min(until, sleep_until_.load(std::memory_order_relaxed)),
                        std::memory_order_relaxed);
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
-    // After the raise: whoever makes something to poll from here on rings.
+    // After the increment: a thread that makes something to poll from here on wakes this one.
     if (!ready_to_sleep()) {
         sleepers_.fetch_sub(1, std::memory_order_relaxed);
         return run_submitted();
@@ -147,16 +148,16 @@ unsigned Context::Impl::sleep(TimeUs until) noexcept {
 unsigned Context::Impl::progress(Microseconds timeout) noexcept {
     if (closed_ || owned_here()) return 0;
     if (!try_own()) {
-        // Another thread makes progress; it does not hold the context while asleep, so this is a moment.
+        // Another thread is in progress() and does not own the context while it sleeps, so the wait is short.
         if (completions_count_.load(std::memory_order_acquire) != 0) return 0;
         if (timeout.count() == 0) {
-            // Where threads that only look are more than there are cores, they would keep that one from its core.
+            // With more such threads than cores, they would keep the owner from running.
             ::sched_yield();
             return 0;
         }
         own();
     }
-    // On `many` another thread may be in a foreign poll still: there the flag stays.
+    // In a `many` context another thread may still be in a foreign event loop, so the flag stays.
     if (options_.threads == Threads::one) foreign_wait_.store(false, std::memory_order_relaxed);
     const TimeUs started = refresh_now();
     const TimeUs until = after(started, timeout);
@@ -174,7 +175,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
         if (timeout.count() == 0 || now_ >= until) break;
         if (now_ < spin_end) {
             spun = true;
-            if (somebody_waits()) {  // not for the length of a spin
+            if (somebody_waits()) {  // do not make a waiting thread wait for a whole spin
                 let_go();
                 own();
             }
@@ -182,7 +183,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
         }
         const TimeUs asleep_at = now_;
         did += sleep(until);
-        // Short sleeps are cheaper spun through, long ones are not worth it.
+        // Adapts the spin: if the sleep was short, spinning would have been cheaper.
         if (now_ - asleep_at < static_cast<TimeUs>(options_.spin_max.count())) {
             spin_ = std::min(options_.spin_max, spin_ * 2 + spin_step);
         } else {
@@ -208,7 +209,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
 
 bool Context::Impl::prepare_foreign_wait() noexcept {
     own();
-    foreign_wait_.store(true, std::memory_order_seq_cst);  // before the look at what there is to do
+    foreign_wait_.store(true, std::memory_order_seq_cst);  // before it checks what there is to do
     const TimeUs now = refresh_now();
     const TimeUs next = wheel_.next();
     bool ready = ready_to_sleep() && next > now;

@@ -38,14 +38,14 @@ bool Uri::begins(std::string_view text) noexcept {
 
 Result<Uri> Uri::parse(std::string_view text) {
     if (text.size() > uri_bytes_max) return malformed("an address is at most 1024 bytes long", text);
-    if (!printable(text)) return malformed("an address holds printable characters without blanks", text);
+    if (!printable(text)) return malformed("an address has only printable characters and no blanks", text);
     const auto colon = text.find("://");
     if (colon == std::string_view::npos || colon == 0) return malformed("write an address as scheme://host:port", text);
 
     Uri uri;
     uri.scheme = text.substr(0, colon);
     if (!std::all_of(uri.scheme.begin(), uri.scheme.end(), scheme_character)) {
-        return malformed("a scheme holds letters, digits, '+', '-', '.', ';' and '_'", text);
+        return malformed("a scheme has only letters, digits, '+', '-', '.', ';' and '_'", text);
     }
     std::transform(uri.scheme.begin(), uri.scheme.end(), uri.scheme.begin(),
                    [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
@@ -61,17 +61,17 @@ Result<Uri> Uri::parse(std::string_view text) {
         if (close == std::string_view::npos) return malformed("an IPv6 host needs a closing bracket", text);
         uri.host = authority.substr(1, close - 1);
         port = authority.substr(close + 1);
-        if (!port.empty() && port.front() != ':') return malformed("a port follows ']' behind a ':'", text);
+        if (!port.empty() && port.front() != ':') return malformed("a port after ']' needs a ':' before it", text);
         if (!port.empty()) port.remove_prefix(1);
     } else {
         const auto last = authority.rfind(':');
         if (last != std::string_view::npos && authority.find(':') != last) {
-            return malformed("an IPv6 host stands in brackets", text);
+            return malformed("an IPv6 host must be in brackets", text);
         }
         uri.host = authority.substr(0, last);
         if (last != std::string_view::npos) port = authority.substr(last + 1);
     }
-    if (uri.host.find_first_of("[]") != std::string::npos) return malformed("brackets stand around an IPv6 host", text);
+    if (uri.host.find_first_of("[]") != std::string::npos) return malformed("brackets are only for IPv6 hosts", text);
     if (!port.empty()) {
         uri.port = parse_number<std::uint16_t>(port);
         if (!uri.port) return malformed("a port is a number from 0 to 65535", text);

@@ -19,7 +19,7 @@ class EagerView final : public na::View {
 Result<std::unique_ptr<na::View>> Request::view(const bulk::RemoteRegion& remote, std::uint64_t offset,
                                                 std::uint64_t bytes) {
     if (offset > remote.bytes() || bytes > remote.bytes() - offset) {
-        return Error(Errc::too_large, "a view lies within the memory that was lent");
+        return Error(Errc::too_large, "the view is not within the memory that was lent");
     }
     if (!na::allows(remote.access(), na::Access::read)) return Error(Errc::permission, "it is not lent for reading");
     if (!remote.owner().empty()) {

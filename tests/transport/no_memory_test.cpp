@@ -37,7 +37,7 @@ class NoMemoryContract : public ContractTest {
     void SetUp() override {
         if (!support::NoMemory::works()) GTEST_SKIP() << "a sanitizer owns malloc";
         log_.allow("out of memory");
-        log_.allow("carries nothing to");  // its bytes wait for memory
+        log_.allow("transfers nothing to");  // its bytes wait for memory
         ContractTest::SetUp();
     }
     // Some things need memory to be reported, and come later.

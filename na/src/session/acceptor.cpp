@@ -11,8 +11,8 @@
 namespace cinnabar::na {
 namespace {
 
-constexpr unsigned accepts_max = 32;  // in one go
-constexpr TimeUs pause_us = 100'000;  // a rest
+constexpr unsigned accepts_max = 32;  // per event
+constexpr TimeUs pause_us = 100'000;  // how long accepting pauses when descriptors are out
 
 }  // namespace
 

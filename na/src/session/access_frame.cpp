@@ -34,7 +34,7 @@ Errc decode_access_body(const AccessHead& head, ConstBytes in, AccessBody& out) 
             out.notify = reader.u32();
             if (reader.u32() != 0) return Errc::protocol;
             if (head.data_bytes > out.left) return Errc::protocol;
-            // Only an operation of no bytes has a frame without data: others would never come to an end.
+            // Only an operation of 0 bytes has a frame without data; otherwise an operation might never end.
             if (head.data_bytes == 0 && out.left != 0) return Errc::protocol;
             break;
         case AccessKind::fetch_add:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This side's own operations: from the peer's waiting list through admission to their answers.
+// The origin side of RemoteAccess: this side's operations from the waiting list through admission to the answer.
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/na/session/remote_access.hpp>
 
@@ -86,7 +86,7 @@ PostedOp* RemoteAccess::find(std::uint64_t id) noexcept {
     return slot->posted;
 }
 
-// Takes an admitted operation out of the books.
+// Removes an admitted operation from the lists and completes it.
 void RemoteAccess::retire(PostedOp& posted, Errc result) noexcept {
     if (posted.place == OpPlace::requests) requests_.remove(posted);
     if (posted.place == OpPlace::puts) puts_.remove(posted);
@@ -104,7 +104,7 @@ void RemoteAccess::retire(PostedOp& posted, Errc result) noexcept {
 
 void RemoteAccess::cancel(PostedOp& posted) noexcept {
     if (posted.place == OpPlace::awaiting && posted.op->kind == OpKind::get) {
-        // Saves the peer the rest. Without room for it, the rest comes and is discarded.
+        // Tells the peer not to send the rest. If no slot is free for that, the rest is received and discarded.
         if (PendingAnswer* stop = take_answer(AccessKind::stop, id_of(*posted.slot), Errc::ok)) {
             answers_.push_back(*stop);
             access_to_send();
@@ -118,7 +118,7 @@ Errc RemoteAccess::find_get(const AccessHead& data, PostedOp*& out) noexcept {
     if (!out) return Errc::ok;
     if (out->op->kind != OpKind::get) return Errc::protocol;
     const std::uint64_t missing = out->op->bytes - out->moved;
-    // No data where some are missing would go on for ever.
+    // A frame without data, while some are missing, would be accepted for ever.
     return data.data_bytes > missing || (data.data_bytes == 0 && missing != 0) ? Errc::protocol : Errc::ok;
 }
 
@@ -136,7 +136,7 @@ Errc RemoteAccess::answered(const AccessHead& head, const AccessBody& body) noex
         if (kind != OpKind::get) return Errc::protocol;
     } else if (head.kind == AccessKind::put_done) {
         if (!is_put(kind)) return Errc::protocol;
-        // An owner that says "placed" before it has everything is not to be believed.
+        // The owner must not report success before it was sent all data.
         if (result == Errc::ok && posted->place != OpPlace::awaiting) result = Errc::protocol;
     } else {
         if (!is_atomic(kind)) return Errc::protocol;

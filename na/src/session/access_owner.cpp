@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the peer asks of this side's memory. Every access goes through a lease's key, bounds and permission.
+// The owner side of RemoteAccess: the peer's accesses to this side's memory. Each is checked against a lease's key,
+// bounds and permission.
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/na/session/remote_access.hpp>
 
@@ -23,7 +24,7 @@ void AccessPools::give(PendingAnswer& answer, std::uint32_t pending) noexcept {
     answers_.release(answer);
 }
 
-// Null when the peer may have no more.
+// A slot for an answer to the peer; null: the peer may not have another.
 PendingAnswer* RemoteAccess::take_answer(AccessKind kind, std::uint64_t id, Errc status) noexcept {
     PendingAnswer* taken = pools_->take(pending_);
     if (!taken) return nullptr;
@@ -35,7 +36,7 @@ PendingAnswer* RemoteAccess::take_answer(AccessKind kind, std::uint64_t id, Errc
     return taken;
 }
 
-// The same; what the peer may not have costs it the session.
+// Queues an answer. If the peer may not have another, its session ends.
 PendingAnswer* RemoteAccess::answer(AccessKind kind, std::uint64_t id, Errc status) noexcept {
     PendingAnswer* taken = take_answer(kind, id, status);
     if (!taken) {
@@ -103,8 +104,8 @@ void RemoteAccess::put_placed(const AccessHead& head, const AccessBody& body) no
 }
 
 void RemoteAccess::stop_asked(std::uint64_t id) noexcept {
-    // An origin has at most admitted_max gets that it waits for, and says stop before it asks for the next: one that
-    // has more to be looked through would take the time of others.
+    // An origin has at most admitted_max gets pending, and sends stop before it asks for another. A longer search means
+    // a misbehaving peer, which would take time from others.
     std::uint32_t looks = 2 * AccessPools::admitted_max;
     for (PendingAnswer* get = gets_.front(); get; get = PendingAnswers::next(*get)) {
         if (looks-- == 0) return access_failed(Errc::overloaded);

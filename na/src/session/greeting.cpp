@@ -11,7 +11,7 @@
 namespace cinnabar::na {
 namespace {
 
-// Goes on with the handshake of a stream's guard. `watched`: the events for which `ready` watches its socket.
+// Continues the handshake of a stream's guard. `watched`: the epoll events for which `ready` watches the socket.
 Errc establish_over(PortHost& host, Stream& stream, FdEvents& ready, std::uint32_t& watched) noexcept {
     std::uint32_t wanted = EPOLLIN;
     const Errc came = stream.guard()->establish(wanted);
@@ -56,7 +56,7 @@ void SocketDial::begin(PortHost& host, OwnDials& own, std::span<const SocketAddr
     source_ = source;
     answer_bytes_ = answer_bytes;
     connected_ = false;
-    // The round's time may be as old as the context's last look at its network.
+    // The round's time may be as old as the context's last poll, so the clock is read.
     host.arm(timer_, after(steady_clock().now_us(), timeout));
     try_next(Errc::unreachable);
 }
@@ -75,14 +75,14 @@ void SocketDial::unwatch() noexcept {
     stream_.reset();
 }
 
-// Also when it never comes.
+// Cleans up when the answer has come, or never will.
 void SocketDial::answer_is_there() noexcept {
     host_->unwatch(stream_.fd());
     if (connected_) own_->remove(local_, remote_);
     connected_ = greeted_ = false;
 }
 
-// Goes on with the next address; with none left, `why` is the outcome.
+// Continues with the next address; if none is left, the dial fails with `why`.
 void SocketDial::try_next(Errc why) noexcept {
     unwatch();
     for (;;) {
@@ -125,7 +125,7 @@ void SocketDial::on_ready(std::uint32_t) noexcept {
     const Errc came = reader_.read(stream_);
     if (came == Errc::again) return;
     if (came != Errc::ok) {
-        // Closed at once: another address of the peer may be better.
+        // Closed before an answer: another address of the peer may work.
         try_next(came);
         return settle();
     }
@@ -138,7 +138,7 @@ void SocketDial::on_ready(std::uint32_t) noexcept {
 void SocketDial::connected() noexcept {
     local_ = SocketAddress::local_of(stream_.fd());
     remote_ = SocketAddress::peer_of(stream_.fd());
-    // A dial to a port of the ephemeral range that nobody listens on can meet itself.
+    // A dial to a port of the ephemeral range where nobody listens can connect to its own socket.
     if (local_ == remote_) return try_next(Errc::refused);
     if (!own_->add(local_, remote_)) return try_next(Errc::out_of_memory);
     connected_ = true;
@@ -184,7 +184,7 @@ void SocketHandshake::begin(PortHost& host, UniqueFd fd, std::size_t greeting_by
     watched_ = EPOLLIN;
     established_ = false;
     reader_.expect(greeting_bytes);
-    // The round may have begun before this process was stopped, and the connection have come in since.
+    // The round may have begun before this process was stopped (SIGSTOP), and the connection have come since then.
     host.arm(timer_, after(steady_clock().now_us(), timeout));
     if (protect(stream_) != Errc::ok || !host.watch(stream_.fd(), watched_, *this)) drop();
 }
@@ -203,7 +203,7 @@ void SocketHandshake::drop() noexcept {
 
 void SocketHandshake::time_out(Timer& timer) noexcept { TimerOf<SocketHandshake>::owner_of(timer).drop(); }
 
-// As GreetingReader::read, once the guard is established.
+// Establishes the guard, then does as GreetingReader::read.
 Errc SocketHandshake::read() noexcept {
     if (!established_ && stream_.guard()) {
         const Errc came = establish_over(*host_, stream_, *this, watched_);

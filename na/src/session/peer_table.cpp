@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t spares_max = 256;
 
-// Takes the entry of `peer` out of a multimap.
+// Removes the entry of `peer` from a multimap.
 template <typename Map, typename Key>
 void erase_one(Map& map, const Key& key, const SessionPeer& peer) noexcept {
     const auto [begin, end] = map.equal_range(key);
@@ -28,8 +28,7 @@ std::string PeerTable::dial_key(std::string_view target, const AddrBody& wanted)
 }
 
 Error PeerTable::unlisted(const Addr& addr) {
-    return Error(Errc::unreachable,
-                 "a peer that does not listen is reached by the connection that it made, which is gone",
+    return Error(Errc::unreachable, "that peer does not listen, and the connection that it made has ended",
                  addr.to_string());
 }
 

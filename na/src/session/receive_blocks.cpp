@@ -10,10 +10,10 @@
 namespace cinnabar::na {
 namespace {
 
-// One read takes at most this much, so that what it brought is still in the cache when it is parsed.
+// One read takes at most this much, so that its bytes are still in the cache when they are parsed.
 constexpr std::size_t shared_bytes_min = 64 * 1024;
 
-// Free blocks that are kept for the next burst, by class: about 1 MiB in all.
+// Free blocks kept for the next burst, by size class: about 1 MiB in total.
 constexpr std::array<std::uint32_t, 5> free_max{1024, 256, 64, 16, 4};
 
 }  // namespace
@@ -77,7 +77,7 @@ Errc ReceiveBlocks::detach(Kept& kept, bool closed) noexcept {
         kept.detached = true;
         return Errc::ok;
     }
-    if (closed) return Errc::ok;  // nothing will come that could need the room
+    if (closed) return Errc::ok;  // nothing more will be received, so no room is needed
     ReceiveBlock* own = take(std::max<std::size_t>(kept.bytes.size(), 1));
     if (!own) return Errc::overloaded;
     if (!kept.bytes.empty()) std::memcpy(own->bytes(), kept.bytes.data(), kept.bytes.size());

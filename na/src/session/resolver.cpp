@@ -18,17 +18,17 @@
 
 namespace cinnabar::na {
 
-// Freed by whoever is the last to know of it: the resolver, or the context that it was submitted to.
+// One look-up. Freed by its last user: the resolver, or the context that it was submitted to.
 struct HostLookup : Work {
     enum class Stage : std::uint8_t { queued, asking, submitted };
 
     std::vector<Uri> names;
     std::vector<SocketAddress> found;
     Errc why = Errc::ok;
-    // The resolver's lock guards both.
+    // Guarded by the resolver's lock: stage and host.
     Stage stage = Stage::queued;
-    PortHost* host = nullptr;       // null: no dial waits for it any more
-    NameQuestion* asker = nullptr;  // the owner's
+    PortHost* host = nullptr;       // null: no dial waits for the result any more
+    NameQuestion* asker = nullptr;  // used only by the owner of the context
 
     static void deliver(Work& work) noexcept;
 };
@@ -52,16 +52,16 @@ class Unlocked {
     std::unique_lock<std::mutex>& lock_;
 };
 
-// What may throw bad_alloc has changed nothing then.
+// If a function throws bad_alloc, it has changed nothing.
 class Resolver {
   public:
-    // Never destroyed: its threads may wait for a name server when the process ends. A forked child gets a new one.
-    // May throw bad_alloc until it has returned once.
+    // Never destroyed: its threads may wait for a name server when the process exits. A forked child gets a new one.
+    // May throw bad_alloc until the first successful call.
     static Resolver& of_process();
 
     [[nodiscard]] Errc start(std::unique_ptr<HostLookup>& lookup);
     void abandon(HostLookup& lookup) noexcept;
-    // Waits until the thread that submits an answer has let go of the context that it was submitted to.
+    // Waits until the thread that submitted an answer has stopped using the context.
     void let_submit() noexcept { const std::lock_guard lock(mutex_); }
     void set_function(HostLookupFunction function) noexcept;
 
@@ -81,7 +81,7 @@ class Resolver {
     [[nodiscard]] Errc look_up(HostLookup& lookup, std::unique_lock<std::mutex>& lock);
     [[nodiscard]] const Known* known(const std::string& host) const noexcept;
     void learn(const std::string& host, const Result<std::vector<SocketAddress>>& answer);
-    // What is known of all of its names; again: not of all.
+    // Collects the cached answers for all names of a look-up; again: some are not cached.
     [[nodiscard]] Errc gather(HostLookup& lookup) const;
 
     std::mutex mutex_;
@@ -185,7 +185,7 @@ Errc Resolver::look_up(HostLookup& lookup, std::unique_lock<std::mutex>& lock) {
     }
     const Errc why = gather(lookup);
     if (why != Errc::again) return why;
-    // An answer has run out while another name was asked for.
+    // The cached answer for one name expired while another name was looked up.
     return lookup.found.empty() ? Errc::bad_address : Errc::ok;
 }
 
@@ -203,7 +203,7 @@ void Resolver::answer(HostLookup& lookup, std::unique_lock<std::mutex>& lock) no
     }
     lookup.stage = HostLookup::Stage::submitted;
     lookup.run = &HostLookup::deliver;
-    // Under the lock: who abandons it, and closes the context then, waits for no more than this.
+    // Submits under the lock: a dial that is abandoned before its context closes waits for this call at most.
     lookup.host->submit(lookup);
 }
 
@@ -211,7 +211,7 @@ void Resolver::answer(HostLookup& lookup, std::unique_lock<std::mutex>& lock) no
 
 void HostLookup::deliver(Work& work) noexcept {
     const std::unique_ptr<HostLookup> self(static_cast<HostLookup*>(&work));
-    Resolver::of_process().let_submit();  // the context may be closed as soon as this returns
+    Resolver::of_process().let_submit();  // the context may be closed as soon as this function returns
     NameQuestion* const asker = self->asker;
     if (!asker) return;
     asker->lookup_ = nullptr;

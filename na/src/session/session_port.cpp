@@ -7,7 +7,7 @@
 namespace cinnabar::na {
 namespace {
 
-// Completions that one settle() runs: those that they post in turn wait for the next.
+// Completions per settle(); ops that they post complete in the next one.
 constexpr unsigned settle_max = 4096;
 
 }  // namespace
@@ -47,8 +47,8 @@ void SessionPort::unreferenced(Peer& peer) noexcept {
 
 // Sessions.
 
-// False: the peer may not be dialled now, and its backoff remembers why: closed, unreachable, session_limit(), or what
-// the last dials failed with.
+// False: the peer cannot be dialled now, and its backoff holds the reason: closed, unreachable, session_limit(), or the
+// error of the last dials.
 bool SessionPort::connect(SessionPeer& peer) noexcept {
     Errc why = session_limit();
     if (!accepting_) why = Errc::closed;
@@ -64,8 +64,8 @@ bool SessionPort::connect(SessionPeer& peer) noexcept {
     return true;
 }
 
-// A peer that cannot be dialled, and a dial that fails at once, end the operation as any other loss would: it is not
-// for the next dial. False: it has ended.
+// If the peer cannot be dialled, or the dial fails at once, the operation ends as with any loss, and does not wait for
+// the next dial. False: it has ended.
 bool SessionPort::dial_for(SessionPeer& peer, PostedOp& posted) noexcept {
     const bool dialled = connect(peer);
     if (dialled && !peer.ending()) return true;
@@ -124,7 +124,7 @@ void SessionPort::session_over(SessionPeer& peer) noexcept {
     peer.step(SessionEvent::unwound);
     count_sessions(-1);
     host_.receiver().on_peer(peer, PeerEvent::lost, why);
-    // For what has been posted since.
+    // Dials again for operations posted since the loss.
     const bool wanted = peer.session_state() == SessionState::idle && anything_waits(peer);
     if (wanted && !connect(peer)) end_waiting(peer, peer.backoff.last_failure);
     if (peer.references() == 0) unreferenced(peer);
@@ -154,7 +154,7 @@ void SessionPort::end_waiting(SessionPeer& peer, Errc why) noexcept {
     while (PostedOp* posted = peer.rma.pop_front()) end(*posted, why);
 }
 
-// They were posted under the limit of this side; that of the peer may be smaller.
+// They were posted under this side's limit; the peer's may be smaller.
 void SessionPort::end_too_large(SessionPeer& peer) noexcept {
     for (PostedOp* posted = peer.messages.front(); posted;) {
         PostedOp& now = *std::exchange(posted, PostedOps::next(*posted));
@@ -181,13 +181,13 @@ bool SessionPort::complete_one() noexcept {
     return posted != nullptr;
 }
 
-// The end.
+// Closing.
 
 void SessionPort::close() noexcept {
     if (std::exchange(closed_, true)) return;
     accepting_ = false;
     stop_events();
-    settling_ = true;  // from now on nothing settles, and no session ends or begins by itself
+    settling_ = true;  // from now on settle() does nothing, and no session begins or ends
     while (endings_.pop_front()) continue;
     end_connections();
     peers_.each([this](SessionPeer& peer) {

@@ -12,7 +12,7 @@
 namespace cinnabar::na {
 namespace {
 
-constexpr int backlog = 4096;  // the kernel cuts it to net.core.somaxconn
+constexpr int backlog = 4096;  // the kernel limits it to net.core.somaxconn
 
 void set(int fd, int level, int option, int value) noexcept {
     (void)::setsockopt(fd, level, option, &value, sizeof value);
@@ -25,11 +25,11 @@ Moved moved(ssize_t count, bool reading) noexcept {
     return {0, Errc::peer_lost};
 }
 
-// Processes of one host share no path with others: an algorithm that paces (BBR) would only make them wait.
+// Within a host there is no congested path, and an algorithm that paces (BBR) would only add delay.
 void stop_pacing_within_host(int fd) noexcept {
     const SocketAddress peer = SocketAddress::peer_of(fd);
     if (!peer.is_loopback() && !peer.same_host(SocketAddress::local_of(fd))) return;
-    constexpr std::string_view unpaced = "reno";  // the one that every kernel has
+    constexpr std::string_view unpaced = "reno";  // every kernel has it
     (void)::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, unpaced.data(), unpaced.size());
 }
 
@@ -76,7 +76,7 @@ Errc connect_outcome(int fd) noexcept {
     if (failed != 0) return connect_errc(failed);
     sockaddr_storage peer{};
     bytes = sizeof peer;
-    // Events of a descriptor that had this number before may come late: believe the socket, not the event.
+    // The event may be a late one for an earlier descriptor with this number: trust the socket, not the event.
     return ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &bytes) == 0 ? Errc::ok : Errc::again;
 }
 
@@ -86,7 +86,8 @@ void tune(int fd, Microseconds keepalive) noexcept {
     if (keepalive.count() <= 0) return;
     const auto ms = static_cast<int>(std::clamp<std::int64_t>(keepalive.count() / 1000, 1000, 3'600'000));
     const int seconds = ms / 1000;
-    // Silence for half the time, then probes over the other half; unacknowledged data count from their first loss.
+    // Probes begin after half the time and fill the other half; for unacknowledged data the time counts from the first
+    // loss.
     set(fd, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds / 2));
     set(fd, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 10));
     set(fd, IPPROTO_TCP, TCP_KEEPCNT, 5);

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t addresses_max = 8;
 
-// Whether others can use it without naming one of their own interfaces.
+// Whether others can use the address; link-local ones need an interface name.
 bool usable(const ifaddrs& entry) {
     if (!entry.ifa_addr || (entry.ifa_flags & IFF_UP) == 0) return false;
     if (entry.ifa_addr->sa_family == AF_INET) return true;
@@ -36,8 +36,8 @@ void add(std::vector<SocketAddress>& list, SocketAddress address, std::uint16_t 
 
 using Addresses = std::vector<SocketAddress>;
 
-// Of a name, or with AI_NUMERICHOST of a number only, which asks nobody. EAI_*; 0: found. Throws bad_alloc, so that a
-// host is not taken for unknown where memory is out.
+// Calls getaddrinfo; with AI_NUMERICHOST it accepts only numbers and asks no name server. Returns 0 or EAI_*. Throws
+// bad_alloc, so that lack of memory is not mistaken for an unknown host.
 int ask(const std::string& host, int flags, std::uint16_t port, Addresses& found) {
     addrinfo hints{};
     hints.ai_family = AF_UNSPEC;

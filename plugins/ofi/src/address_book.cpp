@@ -19,7 +19,7 @@ Errc AddressBook::insert(ConstBytes address, fi_addr_t& out) noexcept {
         }
         if (::fi_av_insert(table_.get(), address.data(), 1, &out, 0, nullptr) != 1) return Errc::unreachable;
         if (entries_.contains(out)) {
-            // The handle belongs to another address. Removing it would remove that one.
+            // The provider returned the handle of another address; removing it would remove that address.
             out = FI_ADDR_UNSPEC;
             return Errc::overloaded;
         }
@@ -28,7 +28,7 @@ Errc AddressBook::insert(ConstBytes address, fi_addr_t& out) noexcept {
         handles_.emplace(std::move(text), out);
         return Errc::ok;
     } catch (const std::bad_alloc&) {
-        // An address that is not in the book must not stay with the provider.
+        // An address without an entry in the book must not stay with the provider.
         if (inserted) {
             entries_.erase(out);
             (void)::fi_av_remove(table_.get(), &out, 1, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fabric addresses of an endpoint's peers. Each is inserted once, however many sessions use it: some providers
-// return the same handle for the same address and drop it at the first removal (rxd_av_insert, rxd_av_remove of 1.17),
-// so a session that ends would remove the address of its successor. Owner of the context only.
+// The fabric addresses of an endpoint's peers, with a reference count: each is inserted once, however many sessions use
+// it. Some providers return the same handle for the same address and drop it at the first removal (rxd_av_insert,
+// rxd_av_remove of 1.17), so a session that ends would remove the address of its successor. Owner of the context only.
 #pragma once
 
 #include "libfabric.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers that frames are sent from. Memory is allocated for a block of buffers at a time and then stays. Take and
-// give: any thread of a `many` context. The rest: owner of the context only.
+// Send buffers for frames. Their memory is allocated in blocks and then kept. Take and give: any thread of a `many`
+// context. The rest: owner of the context only.
 #pragma once
 
 #include "endpoint.hpp"
@@ -19,7 +19,7 @@ namespace cinnabar::ofi {
 
 class FrameSender;
 
-// A message of the layers above, or a control frame of the plugin, which belongs to no op. Its FabricOp is what is
+// A message of the upper layer, or a control frame of the plugin, which belongs to no op. The FabricOp is what is
 // posted to the fabric.
 struct Buffer final : FabricOp, na::Message {
     std::byte* storage = nullptr;
@@ -28,11 +28,12 @@ struct Buffer final : FabricOp, na::Message {
     na::PostedOp* posted = nullptr;  // the op of the message; null for a control frame
     ListLink<Buffer> link;  // in its sender's list of control frames to send, or of buffers that the fabric has
     std::uint32_t frame_bytes = 0;
-    std::uint32_t confirms = 0;  // frames of its session that are sent when this one completes, itself included
+    // Frames of its session that are known to be sent when this one completes, itself included.
+    std::uint32_t confirms = 0;
     bool control = false;
-    std::unique_ptr<std::byte[]> block;  // first buffer of a block only: the memory of the block
-    // If the op ended before the fabric gave the buffer back: how many of the op's holder and the fabric still have it.
-    // Else 0.
+    std::unique_ptr<std::byte[]> block;  // in the first buffer of a block: the memory of the block
+    // Used if the op ended before the fabric gave the buffer back: how many of the two, the message's user and the
+    // fabric, still have it. Otherwise 0.
     std::atomic<std::uint8_t> holders{0};
 
     [[nodiscard]] std::byte* frame(std::size_t head) const noexcept { return payload - head; }
@@ -49,11 +50,11 @@ class BufferPool {
           controls_(controls) {}
     ~BufferPool() { unregister(); }
 
-    // Null when all slots are taken or memory is short.
+    // Null: all slots are taken, or memory is out.
     [[nodiscard]] Buffer* take(na::Port& port) noexcept {
         return pool_.acquire([&](Buffer* first) noexcept { return fill(first, port); });
     }
-    // By the message's holder or the fabric: the buffer is free when both have given it.
+    // Called by the message's user or by the fabric; the buffer is free when both have given it back.
     void give(Buffer& buffer) noexcept {
         if (buffer.holders.load(std::memory_order_acquire) != 0 &&
             buffer.holders.fetch_sub(1, std::memory_order_acq_rel) == 2) {
@@ -65,7 +66,7 @@ class BufferPool {
         if (!endpoint.registrar().wants_local() || buffer.memory) return Errc::ok;
         return endpoint.registrar().local({buffer.storage, header_room_ + payload_bytes_max_}, buffer.memory);
     }
-    // Before the endpoint's domain is closed.
+    // Call it before the endpoint's domain is closed.
     void unregister() noexcept {
         pool_.for_each([](Buffer& buffer) { buffer.memory.reset(); });
     }
@@ -74,7 +75,7 @@ class BufferPool {
   private:
     bool fill(Buffer* first, na::Port& port) const noexcept {
         const std::size_t bytes = header_room_ + payload_bytes_max_;
-        // Not initialised: pages that no message reaches are never touched.
+        // Not initialized, so that pages that no message uses are never touched.
         first->block.reset(new (std::nothrow) std::byte[bytes * SlotPool<Buffer>::block_slots]);
         if (!first->block) return false;
         for (std::uint32_t i = 0; i < SlotPool<Buffer>::block_slots; ++i) {

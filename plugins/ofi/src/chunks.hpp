@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The chunks of one session, from the port's pool to the fabric and back. Owner of the context only.
+// The chunks of one session: taking them from the port's pool, tracking those that the fabric has, giving them back.
+// Owner of the context only.
 #pragma once
 
 #include "transfer.hpp"
@@ -12,23 +13,23 @@ class Chunks {
 
     // Null when all are taken.
     [[nodiscard]] Chunk* take() noexcept;
-    // Gives it staging memory. False: there is none.
+    // Allocates staging memory for a chunk. False: none is left.
     [[nodiscard]] bool stage(Chunk& chunk) noexcept;
     void unstage(Chunk& chunk) noexcept;
     // Requires: the fabric does not have it.
     void give(Chunk& chunk) noexcept;
 
-    // The fabric has it. It is added to that list.
+    // The chunk was posted to the fabric; adds it to a list.
     void posted(Chunk& chunk, ChunkList& list) noexcept;
     void posted(Chunk& chunk) noexcept { posted(chunk, stray_); }
     void posted_send(Chunk& chunk) noexcept;
-    // The fabric has it, and no transfer or request waits for it any more.
+    // The fabric has the chunk, and no transfer or request waits for it any more.
     void add_stray(Chunk& chunk) noexcept { stray_.push_back(chunk); }
-    // Asks the fabric to give back a chunk, or those from number `from` on.
+    // Asks the fabric to return a chunk, or all chunks from number `from` on.
     void revoke(Chunk& chunk) noexcept;
     void revoke(ChunkList& chunks, std::uint64_t from) noexcept;
 
-    // The endpoint is closed: the fabric has forgotten everything.
+    // The endpoint was closed, so the fabric has none any more.
     void abandon_strays() noexcept;
 
   private:
@@ -36,7 +37,7 @@ class Chunks {
     void ended(Chunk& chunk, const Done& given) noexcept;
 
     Session& session_;
-    ChunkList stray_;  // the fabric has them, nothing waits for them
+    ChunkList stray_;  // chunks that the fabric has and that nothing waits for
 };
 
 }  // namespace cinnabar::ofi

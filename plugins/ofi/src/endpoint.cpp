@@ -20,7 +20,7 @@ FabricOp& op_of(void* context) noexcept { return *static_cast<FabricOp*>(context
 
 Errc posted(ssize_t outcome) noexcept { return outcome == 0 ? Errc::ok : errc_of(static_cast<long>(outcome)); }
 
-// The tag of messages if the provider tags them. The tags of chunks are shorter.
+// The tag of messages, for providers that tag them. Tags of chunks are shorter, so they differ.
 constexpr std::uint64_t message_tag = ~std::uint64_t{0};
 
 }  // namespace
@@ -75,8 +75,8 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selec
     return made;
 }
 
-// A provider's name for an endpoint may be taken by the leftovers of a killed process with the same id (smr_create).
-// The next endpoint has another name.
+// A killed process with the same pid may have left its endpoint's name behind (smr_create); another try gets another
+// name.
 Result<void> Endpoint::enable(fi_info& info) {
     for (unsigned tries = 0;; ++tries) {
         fid_ep* endpoint = nullptr;
@@ -151,8 +151,8 @@ unsigned Endpoint::poll(unsigned most) noexcept {
     return did;
 }
 
-// A send may have completed at once. `net` then makes its descriptor readable, but fi_trywait resets that without
-// checking for completions (util_wait_fd_try, xnet_cq_wait_try_func).
+// A send may have completed at once. The provider `net` then makes its descriptor readable, but fi_trywait resets that
+// without checking for completions (util_wait_fd_try, xnet_cq_wait_try_func).
 bool Endpoint::may_sleep() noexcept {
     if (sent_since_poll_) return false;
     fid* const queue = &queue_->fid;
@@ -206,7 +206,7 @@ Errc Endpoint::receive_tagged(const iovec* pieces, std::size_t count, const Regi
 
 void Endpoint::cancel(FabricOp& op) noexcept { (void)::fi_cancel(&endpoint_->fid, &op.context); }
 
-// Reads all completions first: while it closes, RxM of 1.17 reads the rest itself and posts their buffers again to
+// Reads all completions first: otherwise RxM of 1.17 reads the rest while it closes, and posts their buffers again to
 // objects that are closed already, which crashes over verbs.
 void Endpoint::close() noexcept {
     constexpr int looks = 64;

@@ -22,14 +22,15 @@ namespace cinnabar::ofi {
 // How a posted operation ended.
 struct Done {
     Errc result = Errc::ok;
-    std::size_t bytes = 0;                // received
-    const char* words = nullptr;          // the provider's text for a failure; valid until `done` returns
-    fi_addr_t source = FI_ADDR_NOTAVAIL;  // of a message, if the provider reports it and the address was inserted
+    std::size_t bytes = 0;        // received
+    const char* words = nullptr;  // the provider's text for a failure; valid until `done` returns
+    // Of a message: its sender, if the provider reports it and its address was inserted.
+    fi_addr_t source = FI_ADDR_NOTAVAIL;
 };
 
-// A posted operation. libfabric uses it until `done` runs, once, from Endpoint::poll.
+// A posted operation. libfabric uses it until Endpoint::poll calls `done`, once.
 struct FabricOp {
-    fi_context2 context{};  // first member: libfabric returns its address
+    fi_context2 context{};  // first member, because libfabric returns its address
     void (*done)(FabricOp& self, const Done& done) noexcept = nullptr;
 };
 
@@ -39,20 +40,19 @@ class Endpoint {
 
     // The address for others to insert, in the provider's format.
     [[nodiscard]] ConstBytes address() const noexcept { return address_; }
-    // For one session, until remove(). As AddressBook::insert; protocol: not an address of this provider; permission:
-    // it names memory that other users can write to.
+    // Inserts a peer's address for one session, until remove(). As AddressBook::insert; protocol: not an address of
+    // this provider; permission: it names memory that other users can write to.
     [[nodiscard]] Errc insert(ConstBytes address, fi_addr_t& out) noexcept;
     void remove(fi_addr_t address) noexcept { addresses_->remove(address); }
 
-    // Runs `done` of about `most` ended operations at most; returns how many. Not to be called from a `done`.
+    // Calls `done` of completed operations, about `most` at a time; returns how many. Must not be called from a `done`.
     unsigned poll(unsigned most) noexcept;
     // Readable when poll() has something to do; -1 if the provider has no descriptor.
     [[nodiscard]] int wait_fd() const noexcept { return wait_fd_; }
-    // To be asked before sleeping on it. False when poll() may have something to do.
+    // Must be called before sleeping on wait_fd(). False: poll() may have something to do.
     [[nodiscard]] bool may_sleep() noexcept;
 
-    // Each returns ok: `done` will run once; again: the provider has no room, or is connecting; or why it fails for
-    // good.
+    // ok: `done` will be called once; again: the provider has no room, or is connecting; otherwise it failed for good.
     [[nodiscard]] Errc send(const std::byte* from, std::size_t bytes, const Registration& memory, fi_addr_t to,
                             FabricOp& op) noexcept;
     // Copies the bytes at once; no `done` runs. Requires: at most inject_bytes_max().
@@ -60,23 +60,23 @@ class Endpoint {
     [[nodiscard]] Errc receive(std::byte* to, std::size_t bytes, const Registration& memory, FabricOp& op) noexcept;
     [[nodiscard]] Errc send_tagged(const iovec* pieces, std::size_t count, const Registration& memory,
                                    std::uint64_t tag, fi_addr_t to, FabricOp& op) noexcept;
-    // From `from` only, if the provider can tell.
+    // Receives from `from` only, if the provider can tell.
     [[nodiscard]] Errc receive_tagged(const iovec* pieces, std::size_t count, const Registration& memory,
                                       std::uint64_t tag, fi_addr_t from, FabricOp& op) noexcept;
-    // Its `done` still runs, once.
+    // `done` is still called, once.
     void cancel(FabricOp& op) noexcept;
 
-    // Ends all posted operations without running `done`.
+    // Ends all posted operations without calling `done`.
     void close() noexcept;
 
-    // Whether Done::source of a message is set for every address that was inserted.
+    // Whether Done::source is set for messages from all addresses that were inserted.
     [[nodiscard]] bool tells_source() const noexcept { return tells_source_; }
     [[nodiscard]] std::size_t inject_bytes_max() const noexcept { return inject_bytes_max_; }
-    // Operations that the provider has room for, for all peers together.
+    // Operations that the provider has room for, all peers together.
     [[nodiscard]] std::size_t sends_max() const noexcept { return sends_max_; }
     [[nodiscard]] std::size_t pieces_max() const noexcept { return pieces_max_; }
     [[nodiscard]] const Registrar& registrar() const noexcept { return *registrar_; }
-    // Whether chunks have to go through staging instead of an op's memory.
+    // Whether chunks must be copied through staging memory, because the provider cannot use an op's memory.
     [[nodiscard]] bool stages() const noexcept { return stages_; }
     // Whether chunks may be sent directly from leased memory.
     [[nodiscard]] bool sends_leased() const noexcept { return sends_leased_; }
@@ -87,7 +87,7 @@ class Endpoint {
     [[nodiscard]] bool hand_out_failure() noexcept;
     [[nodiscard]] Errc sent(ssize_t outcome) noexcept;
 
-    // In the order in which they are made. They are closed in reverse.
+    // In the order of creation, because they must be closed in reverse.
     fid_fabric* fabric_ = nullptr;
     Fid<fid_domain> domain_;
     std::optional<AddressBook> addresses_;

@@ -19,8 +19,8 @@ struct Loaded {
     std::string failure;  // the loader's message; empty: loaded
 };
 
-// The symbol version has to fit the headers, since structures differ between versions. CMake reads it from the library
-// at build time; if it cannot, the default version is used.
+// The symbol version must match the headers, because structures differ between versions. CMake reads it from the
+// library at build time; if that fails, the default version is used.
 template <typename F>
 bool find(void* object, const char* name, const char* version, F& function) noexcept {
     void* const found = *version ? ::dlvsym(object, name, version) : ::dlsym(object, name);
@@ -43,7 +43,7 @@ Loaded load_library() {
                        find(object, "fi_fabric", CINNABAR_FABRIC_fabric_VERSION, library.fabric) &&
                        find(object, "fi_strerror", "", library.strerror);
     if (!whole) loaded.failure = loader_text();
-    return loaded;  // never unloaded: providers have threads that may run in it
+    return loaded;  // never unloaded: threads of providers may run in it
 }
 
 const Loaded& loaded_once() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libfabric, loaded when the first ofi address is opened: a program that uses other transports does not need it. These
-// are the functions that are found by name. All others are reached through the objects that these return.
+// Loads libfabric when the first ofi address is opened, so that programs with other transports do not need it. These
+// functions are found by name; all others are reached through the objects that they return.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

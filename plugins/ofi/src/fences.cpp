@@ -6,9 +6,9 @@
 namespace cinnabar::ofi {
 namespace {
 
-// A copy or system call of another thread is over within so many yields, unless that thread is preempted.
+// A copy or system call of another thread is over after so many yields, unless that thread is preempted.
 constexpr unsigned yields_max = 64;
-// What the fabric still has then, it keeps until the peer reads.
+// Sends that are still pending after this time wait for the peer to read.
 constexpr TimeUs fence_us = 200'000;
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Revokes leases whose memory the fabric may be sending from. No new access begins, and sends that the fabric has must
-// complete: within milliseconds if the peer reads, at the end of the session if it died. If the peer is stopped they do
-// not, and the fence fails. Any thread.
+// Revokes leases while the fabric may be sending from their memory. No new access begins, but sends that the fabric has
+// must complete first: within milliseconds if the peer reads, at the end of the session if it died. If the peer is
+// stopped they do not complete, and the fence fails. Any thread.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -17,16 +17,16 @@ namespace cinnabar::ofi {
 class Fences {
   public:
     explicit Fences(na::LeaseTable& leases) noexcept : leases_(leases) {}
-    // Requires: the fabric has nothing.
+    // Requires: the fabric holds no operation.
     ~Fences();
 
     // As Transport::revoke.
     [[nodiscard]] Errc revoke(na::Lease& lease, TimeUs now) noexcept;
     // As Transport::is_accessed.
     [[nodiscard]] bool is_accessed(const na::Lease& lease) noexcept;
-    // Whether check() has to be called now and then. seq_cst: pairs with the wake of the contexts.
+    // Whether check() must be called now and then. Sequentially consistent, so that a context about to sleep sees it.
     [[nodiscard]] bool pending() const noexcept { return pending_.load(std::memory_order_seq_cst); }
-    // Gives Lease::fenced of each fence that is over to `ended(Work&)`; returns how many.
+    // For each fence that is over or has failed, calls ended(Lease::fenced); returns how many.
     template <typename F>
     unsigned check(TimeUs now, F&& ended) noexcept {
         const std::lock_guard lock(mutex_);

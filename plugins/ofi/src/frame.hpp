@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames that go over the fabric as docs/wire-format-ofi.md gives them: bytes to values and back. Pure. The bytes
-// are untrusted: a decoder either returns `protocol` or fills in a value that respects the given limits.
+// Encodes and decodes the frames that are sent over the fabric (docs/wire-format-ofi.md). Pure. The bytes are
+// untrusted: a decoder either returns `protocol` or fills in a value that respects the given limits.
 #pragma once
 
 #include "greeting.hpp"
@@ -15,18 +15,18 @@
 namespace cinnabar::ofi {
 
 enum class FrameKind : std::uint8_t {
-    probe = 1,   // the dialler checks that the fabric carries messages
+    probe = 1,   // the dialler tests whether the fabric carries messages
     answer = 2,  // the answer to a probe
     unexpected = 3,
     expected = 4,
-    // Transfers. The origin of an operation chooses `id`, and the answers repeat it.
-    get = 16,        // `tag`: of the chunks, `chunk` bytes each; chunk 0: the data come in a get_data frame
+    // Transfers. The origin of an operation chooses its `id`, and answers repeat it.
+    get = 16,        // `tag`: of the chunks, `chunk` bytes each; chunk 0: the data follow in a get_data frame
     get_data = 17,   // the data of a small get
-    get_ended = 18,  // only `bytes` chunks were sent: the lease does not allow more, or a stop came
+    get_ended = 18,  // only `bytes` chunks were sent, because the lease does not allow more or a stop was received
     put = 19,        // `chunk` 0: the data are in this frame
     put_go = 20,     // the first `bytes` chunks may be sent, with `tag`
     put_done = 21,
-    stop = 22,  // the origin gives up; `bytes`: chunks of a put that it has sent
+    stop = 22,  // the origin cancels; `bytes`: chunks of a put that it has sent
     fetch_add = 23,
     compare_swap = 24,
     atomic_done = 25,
@@ -34,25 +34,25 @@ enum class FrameKind : std::uint8_t {
 
 inline constexpr std::size_t frame_header_bytes = 32;
 inline constexpr std::size_t transfer_body_bytes = 64;
-// The most data of a small transfer, which are part of the frame.
+// The most data of a small transfer; such data are part of a frame.
 inline constexpr std::uint32_t small_bytes_max = 4096;
-// Chunks of one transfer. The low bits of a tag are the chunk's number.
+// Chunks of one transfer. The low bits of a chunk's tag are its number.
 inline constexpr unsigned chunk_number_bits = 8;
 inline constexpr std::uint32_t chunks_max = 1u << chunk_number_bits;
-// Tags of chunks fit every provider (cxi has 48 bits).
+// Short enough for every provider (cxi has 48 bits).
 inline constexpr unsigned chunk_tag_bits = 48;
 inline constexpr std::uint32_t chunk_bytes_max = 16 * 1024 * 1024;
 
-inline constexpr std::uint8_t flag_notify = 1;  // of a put
+inline constexpr std::uint8_t flag_notify = 1;  // in a put
 
 // {u8 kind, u8 flags, u8 status, u8 0, u32 bytes, u64 id, u32 session, u32 0, u64 check}
 struct Frame {
     FrameKind kind = FrameKind::unexpected;
     std::uint8_t flags = 0;
-    Errc status = Errc::ok;   // get_ended, put_done, atomic_done
+    Errc status = Errc::ok;   // in get_ended, put_done, atomic_done
     std::uint32_t bytes = 0;  // of the message, or of the data after the body
-    SessionName session;      // the receiver's
-    std::uint64_t id = 0;     // the tag of a message
+    SessionName session;      // the receiver's name for the session
+    std::uint64_t id = 0;     // for a message: its tag
 };
 
 // {lease key, u64 offset, u64 bytes, u64 tag, u64 operand, u64 compare, u32 notify, u32 chunk}; 64 bytes after the
@@ -77,7 +77,7 @@ struct TransferBody {
     return static_cast<std::uint32_t>((bytes + chunk - 1) / chunk);
 }
 
-// Header and, for a transfer, body. Requires: room for head_bytes(frame.kind).
+// Encodes the header and, for a transfer, the body. Requires: room for head_bytes(frame.kind).
 void encode(const Frame& frame, const TransferBody& body, Bytes out) noexcept;
 
 // Decodes a whole frame. protocol: an unknown kind; flags, a status or lengths that the kind does not allow; a message

@@ -15,7 +15,7 @@ void FrameSender::reset() noexcept {
     refused_ = false;
 }
 
-// ok: the fabric has the buffer, or has given it back already; again: the provider has no room; overloaded: may_send()
+// ok: the fabric has the buffer, or has already given it back; again: the provider has no room; overloaded: may_send()
 // is false.
 Errc FrameSender::send(Buffer& buffer, std::byte* frame) noexcept {
     if (!may_send()) return Errc::overloaded;
@@ -65,18 +65,18 @@ void FrameSender::sent(Buffer& buffer, const Done& done) noexcept {
     } else {
         port.messages().give(buffer);
     }
-    // After a lost message the state of both sides differs.
+    // The message was lost, so the two sides disagree: the session must end.
     if (why != Errc::ok) session_.fail(why);
     session_.given_back();
 }
 
-// If no frame with a completion is on its way, one may be sent: else no completion would tell of room.
+// If none of the pending frames has a completion, one more may be sent: otherwise no completion would ever report room.
 bool FrameSender::may_send() noexcept {
     refused_ = unconfirmed_ >= session_.port().send_room().for_session() && unconfirmed_ > injected_;
     return !refused_;
 }
 
-// Frames of one session are sent in order, so frames that were injected before a completed one are sent as well.
+// Frames of a session are sent in order, so frames injected before a completed one have been sent as well.
 void FrameSender::confirmed(std::uint32_t frames) noexcept {
     unconfirmed_ -= frames;
     session_.port().send_room().give();
@@ -175,7 +175,7 @@ void FrameSender::end(Errc why) noexcept {
     for (Buffer* buffer = sending_.front(); buffer; buffer = BufferList::next(*buffer)) {
         na::PostedOp* posted = std::exchange(buffer->posted, nullptr);
         if (!posted) continue;
-        // Its holder and the fabric both give it back.
+        // The message's user and the fabric both give it back.
         buffer->holders.store(2, std::memory_order_release);
         session_.port().end(*posted, why);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends the frames of one session: control frames, and messages of the layers above. Bounds what the provider holds of
+// Sends the frames of one session: messages of the upper layer and control frames. Bounds what the provider holds for
 // the session. Owner of the context only.
 #pragma once
 
@@ -10,53 +10,55 @@ namespace cinnabar::ofi {
 
 class Session;
 
-// The outcome of sending what waits.
+// The outcome of sending what is waiting.
 enum class Sent : std::uint8_t {
     all,
-    blocked,      // the provider has no room: it is tried again
-    unconfirmed,  // may_send() is false: the next completion of this session goes on
+    blocked,      // the provider has no room; try again later
+    unconfirmed,  // may_send() is false; the next completion of this session resumes sending
 };
 
 class FrameSender {
   public:
-    // Control frames that may wait to be sent. With more, the peer sends requests and does not read answers.
+    // Control frames that may wait to be sent. A peer that makes more necessary sends requests and does not read the
+    // answers.
     static constexpr std::uint32_t controls_max = 4096;
-    // Frames that the provider may have without a completion: some providers queue without limit, and copy injected
-    // frames. Every confirm_every-th frame is sent with a completion.
+    // Frames that the provider may have without a completion (some providers queue without limit, and copy injected
+    // frames). Every confirm_every-th frame is sent with a completion.
     static constexpr std::uint32_t unconfirmed_max = 128;
     static constexpr std::uint32_t confirm_every = 32;
     static_assert(unconfirmed_max >= 2 * confirm_every);
-    // Larger messages are not copied once more to be injected.
+    // Larger messages are not injected, because that copies them once more.
     static constexpr std::size_t send_now_bytes_max = 512;
 
     explicit FrameSender(Session& session) noexcept : session_(session) {}
 
     void reset() noexcept;
-    // The peer's name for its end of the session. Each frame has it.
+    // The peer's name for its end of the session, which is in each frame.
     void set_receiver(const SessionName& receiver) noexcept { receiver_ = receiver; }
 
-    // Queues a control frame with room for `data_bytes` after its head. Null when a limit is reached: the session ends.
+    // Queues a control frame with room for `data_bytes` after its head. Null: a limit was reached, and the session
+    // ends.
     Buffer* queue_control(const Frame& frame, const TransferBody& body, std::size_t data_bytes = 0) noexcept;
     [[nodiscard]] Sent send_controls() noexcept;
     [[nodiscard]] Sent send_messages() noexcept;
-    // As na::Port::send_now: injects a small message, unless it is the one to be sent with a completion.
+    // As na::Port::send_now: injects a small message, unless it is due to be sent with a completion.
     [[nodiscard]] bool send_now(FrameKind kind, na::Tag tag, ConstBytes message) noexcept;
 
-    // The session ends: ops whose frames the fabric has end with `why`.
+    // The session ends: ops whose frames the fabric has complete with `why`.
     void end(Errc why) noexcept;
     void drop_controls() noexcept;
-    // The endpoint is closed: the fabric has nothing any more.
+    // The endpoint was closed, so the fabric has no buffer any more.
     void abandon() noexcept;
     // The fabric has given a buffer back.
     void sent(Buffer& buffer, const Done& done) noexcept;
 
     [[nodiscard]] std::uint32_t controls_waiting() const noexcept { return controls_count_; }
-    // The peer does not read what the provider has.
+    // Whether sending stopped because the peer does not read.
     [[nodiscard]] bool waits_for_peer() const noexcept { return refused_; }
 
   private:
     [[nodiscard]] Errc send(Buffer& buffer, std::byte* frame) noexcept;
-    // Whether the provider may get one more frame. If not, the caller returns Sent::unconfirmed.
+    // Whether the provider may be given one more frame. If not, the caller returns Sent::unconfirmed.
     [[nodiscard]] bool may_send() noexcept;
     void confirmed(std::uint32_t frames) noexcept;
 
@@ -65,8 +67,8 @@ class FrameSender {
     BufferList controls_;
     std::uint32_t controls_count_ = 0;
     BufferList sending_;             // buffers that the fabric has
-    std::uint32_t unconfirmed_ = 0;  // frames
-    std::uint32_t injected_ = 0;     // of them, those after the last one with a completion
+    std::uint32_t unconfirmed_ = 0;  // frames not known to be sent
+    std::uint32_t injected_ = 0;     // of those, the ones after the last frame with a completion
     bool refused_ = false;           // may_send() was false
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The greeting on the socket between two contexts: the Hello, and the sender's address on the fabric. 312 bytes,
+// The greeting on the handshake socket between two contexts: the Hello, and the sender's fabric address. 312 bytes,
 // docs/wire-format-ofi.md, "Greeting". Pure. The bytes are untrusted.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace cinnabar::ofi {
 
-// The name of a session. The peer puts it into each frame for this side.
+// The name of a session at one side. The peer puts it into each frame that it sends to that side.
 struct SessionName {
     std::uint32_t index = 0;
     std::uint64_t check = 0;  // random, so that it cannot be guessed
@@ -25,10 +25,10 @@ struct Greeting {
     static constexpr std::size_t provider_bytes_max = 40;
 
     na::Hello hello;
-    SessionName session;                                   // of the sender
-    std::uint16_t address_bytes = 0;                       // of its endpoint, in the provider's format
-    std::array<std::byte, address_bytes_max> address{};    // zeros behind it
-    std::array<char, provider_bytes_max> provider_name{};  // zeros behind it
+    SessionName session;                                   // the sender's
+    std::uint16_t address_bytes = 0;                       // of the sender's endpoint, in the provider's format
+    std::array<std::byte, address_bytes_max> address{};    // padded with zeros
+    std::array<char, provider_bytes_max> provider_name{};  // padded with zeros
 
     [[nodiscard]] std::string_view provider() const noexcept;
     void set_provider(std::string_view name) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owning pointers to libfabric's objects, and its errors as Errc.
+// Owning pointers to libfabric's objects, and conversion of its errors to Errc.
 #pragma once
 
 #include "fabric_library.hpp"
@@ -38,7 +38,7 @@ using Info = std::unique_ptr<fi_info, FreeInfo>;
 // The error code of a failed operation. `fi_error` may be positive or negative.
 [[nodiscard]] Errc errc_of(long fi_error) noexcept;
 
-// An error of set-up, with libfabric's text.
+// An error during set-up, with libfabric's text.
 [[nodiscard]] Error error_of(long fi_error, std::string_view hint, std::string_view detail = {});
 
 }  // namespace cinnabar::ofi

@@ -16,7 +16,7 @@ std::uint64_t id_of(const Transfer& transfer) noexcept {
     return std::uint64_t{transfer.generation} << 32 | transfer.slot_index;
 }
 
-// Random: a peer that does not know the tag cannot send data for it.
+// Random, so that a peer that was not told the tag cannot send data for it.
 std::uint64_t secret_tag() noexcept {
     constexpr std::uint64_t tags = (std::uint64_t{1} << chunk_tag_bits) - 1;
     return secret_u64() & tags & ~std::uint64_t{chunks_max - 1};
@@ -92,14 +92,14 @@ Sent Origin::post_transfers() noexcept {
     return admitted;
 }
 
-// All chunks of a get are posted before the request is sent. Only one get that has not sent its request may hold chunks
-// at a time: two could each hold a part of the pool and deadlock.
+// Posts all chunks of a get before its request is sent. Only one get at a time may hold chunks without having sent its
+// request: two gets could each hold a part of the pool and deadlock.
 Sent Origin::post_chunks(Transfer& transfer) noexcept {
     const bool get = is_get(transfer);
     if (get && transfer.chunks > 0 && !session_.port().pools().may_post_get(transfer)) return Sent::blocked;
     if (!get && !transfer.asked) ask(transfer);
     while (transfer.next < transfer.allowed) {
-        if (!get && put_chunks_ >= put_chunks_max) return Sent::unconfirmed;  // goes on when one has ended
+        if (!get && put_chunks_ >= put_chunks_max) return Sent::unconfirmed;  // resumes when one has completed
         Chunk* chunk = session_.chunks().take();
         if (!chunk) return Sent::blocked;
         const Errc why = post_chunk(transfer, *chunk);
@@ -113,7 +113,7 @@ Sent Origin::post_chunks(Transfer& transfer) noexcept {
     return Sent::all;
 }
 
-// Fills in the next chunk; returns its offset in the operation.
+// Initializes the next chunk; returns its offset in the operation.
 std::uint64_t Origin::begin_chunk(const Transfer& transfer, Chunk& chunk) const noexcept {
     const std::uint64_t size = session_.port().provider().chunk_bytes;
     const std::uint64_t at = std::uint64_t{transfer.next} * size;
@@ -122,8 +122,8 @@ std::uint64_t Origin::begin_chunk(const Transfer& transfer, Chunk& chunk) const 
     return at;
 }
 
-// The pieces of an operation's memory for a chunk at offset `at`. Staging instead, if there are more pieces than the
-// provider takes, or it needs registered memory. 0: memory is short.
+// The pieces of the operation's memory for a chunk at offset `at`. Staging memory is used instead if there are more
+// pieces than the provider takes, or if it needs registered memory. 0: memory is out.
 std::size_t Origin::local_pieces(const na::Op& op, std::uint64_t at, Chunk& chunk,
                                  std::array<iovec, pieces_limit>& out) noexcept {
     const Endpoint& endpoint = session_.port().endpoint();
@@ -177,13 +177,13 @@ void Origin::ask(Transfer& transfer) noexcept {
     }
 }
 
-// The operation that an answer is for, if it belongs to this session.
+// The operation that an answer belongs to; null: there is none in this session.
 Transfer* Origin::find(std::uint64_t id) noexcept {
     Transfer* transfer = session_.port().pools().transfers.at(static_cast<std::uint32_t>(id));
     return transfer && transfer->session == &session_ && id_of(*transfer) == id ? transfer : nullptr;
 }
 
-// The same, if its op has not ended.
+// As find(), but null if its op has ended.
 Transfer* Origin::find_wanted(std::uint64_t id) noexcept {
     Transfer* transfer = find(id);
     return transfer && transfer->posted && transfer->failed == Errc::ok ? transfer : nullptr;
@@ -267,7 +267,7 @@ void Origin::chunk_ended(Chunk& chunk, const Done& done) noexcept {
     }
     const Errc why = done.result == Errc::canceled ? Errc::peer_lost : session_.reason(done);
     if (transfer.failed == Errc::ok) transfer.failed = why;
-    // The fabric has given the chunk back, but data for it may still come.
+    // The fabric returned the chunk, but the peer may still send data for it.
     if (done.result == Errc::canceled && transfer.awaits_answer && session_.has_peer()) {
         discard(chunk);
     } else {
@@ -292,7 +292,7 @@ void Origin::discard(Chunk& chunk) noexcept {
     session_.chunks().posted(chunk, transfer.with_fabric);
 }
 
-// Ends the operation as soon as the fabric no longer uses its memory.
+// Ends the operation as soon as the fabric does not use its memory any more.
 void Origin::stop(Transfer& transfer, Errc why) noexcept {
     leave_posting(transfer);
     const bool first = transfer.failed == Errc::ok && transfer.posted;
@@ -303,12 +303,12 @@ void Origin::stop(Transfer& transfer, Errc why) noexcept {
         session_.sender().queue_control({.kind = FrameKind::stop, .id = id_of(transfer)}, {.bytes = transfer.next});
         if (is_get(transfer)) await_answer(transfer);
     }
-    // Receives can be canceled; sends complete.
+    // Receives can be canceled; sends must complete.
     if (over || (transfer.posted && is_get(transfer))) session_.chunks().revoke(transfer.with_fabric, 0);
     settle(transfer);
 }
 
-// The slot and the chunks are kept until the peer has said how many chunks it sent.
+// Keeps the slot and the chunks until the peer has said how many chunks it sent.
 void Origin::await_answer(Transfer& transfer) noexcept {
     transfer.awaits_answer = true;
     if (++unanswered_ > unanswered_max) session_.fail(Errc::timed_out);
@@ -325,13 +325,13 @@ void Origin::end_op(Transfer& transfer) noexcept {
     --admitted_;
 }
 
-// It has nothing more to post.
+// The transfer has nothing more to post.
 void Origin::leave_posting(Transfer& transfer) noexcept {
     if (PostQueue::linked(transfer)) to_post_.remove(transfer);
     session_.port().pools().posted_get(transfer);
 }
 
-// Completes the op, and frees the slot, when that is possible.
+// Completes the op and frees the slot, each as soon as possible.
 void Origin::settle(Transfer& transfer) noexcept {
     if (transfer.posted && transfer.touching == 0) {
         const bool moved = transfer.chunks > 0 && is_get(transfer) ? transfer.ended == transfer.chunks  //

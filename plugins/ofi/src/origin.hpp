@@ -13,22 +13,22 @@ namespace cinnabar::ofi {
 
 class Origin {
   public:
-    // Operations that are admitted at a time. Others wait.
+    // Operations admitted at a time; others wait.
     static constexpr std::uint32_t admitted_max = 64;
     // Chunks of puts that the fabric may have at a time.
     static constexpr std::uint32_t put_chunks_max = 16;
-    // Stopped gets for which the peer has not said how many chunks it sent. With more, the session ends: the peer does
-    // not answer.
+    // Stopped gets for which the peer has not yet said how many chunks it sent. Beyond this the session ends, because
+    // the peer does not answer.
     static constexpr std::uint32_t unanswered_max = 256;
 
     explicit Origin(Session& session) noexcept : session_(session) {}
 
-    // Admits what waits, and posts its chunks.
+    // Admits waiting operations and posts their chunks.
     [[nodiscard]] Sent post_transfers() noexcept;
     [[nodiscard]] bool has_work() const noexcept { return !to_post_.empty(); }
     void cancel(Posted& posted) noexcept { stop(*posted.transfer, Errc::canceled); }
 
-    // Answers of the peer.
+    // Handlers of the peer's answers.
     void get_data(const Frame& frame, ConstBytes data) noexcept;
     void get_ended(const Frame& frame, const TransferBody& body) noexcept;
     void put_go(const Frame& frame, const TransferBody& body) noexcept;
@@ -38,11 +38,12 @@ class Origin {
     void chunk_ended(Chunk& chunk, const Done& done) noexcept;
     void put_chunk_given() noexcept { --put_chunks_; }
 
-    // The session ends: admitted operations end with `why`, each as soon as the fabric no longer uses its memory.
+    // The session ends: admitted operations end with `why`, each as soon as the fabric does not use its memory any
+    // more.
     void end(Errc why) noexcept;
-    // The provider does not give chunks back: the operations end all the same.
+    // Ends the operations although the provider has not returned their chunks.
     void force_end() noexcept;
-    // The endpoint is closed: the fabric has nothing any more.
+    // The endpoint was closed, so the fabric has no chunk any more.
     void abandon() noexcept;
     [[nodiscard]] bool empty() const noexcept { return transfers_.empty(); }
     [[nodiscard]] std::uint32_t unanswered() const noexcept { return unanswered_; }
@@ -72,8 +73,8 @@ class Origin {
     Transfers transfers_;
     PostQueue to_post_;
     std::uint32_t admitted_ = 0;
-    std::uint32_t put_chunks_ = 0;  // that the fabric has
-    std::uint32_t unanswered_ = 0;  // stopped gets that wait for the answer
+    std::uint32_t put_chunks_ = 0;  // chunks of puts that the fabric has
+    std::uint32_t unanswered_ = 0;  // stopped gets whose answer has not come
 };
 
 }  // namespace cinnabar::ofi

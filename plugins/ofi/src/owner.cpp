@@ -20,7 +20,7 @@ void Owner::answer(FrameKind kind, std::uint64_t id, Errc status, std::uint64_t 
     session_.sender().queue_control({.kind = kind, .status = status, .id = id}, {.bytes = chunks});
 }
 
-// Null when the peer has too many requests pending: the session ends.
+// Null: the peer has too many requests pending, and the session ends.
 PeerRequest* Owner::add(const Frame& frame, const TransferBody& body) noexcept {
     PeerRequest* request = requests_count_ < requests_max ? session_.port().pools().take_request(session_) : nullptr;
     if (!request) {
@@ -75,7 +75,7 @@ void Owner::get(const Frame& frame, const TransferBody& body) noexcept {
 }
 
 void Owner::put(const Frame& frame, const TransferBody& body, ConstBytes data) noexcept {
-    // Checks the operation as a whole: an operation that does not fit writes nothing.
+    // Checks the operation as a whole, so that an operation that does not fit writes nothing.
     const auto pin = pin_lease(body.key, body.offset, body.bytes, na::Access::write);
     const bool fits = body.chunk <= session_.port().provider().chunk_bytes;
     if (!pin.ok() || !fits) return answer(FrameKind::put_done, frame.id, fits ? pin.why() : Errc::too_large);
@@ -100,7 +100,7 @@ void Owner::atomic(const Frame& frame, const TransferBody& body) noexcept {
 void Owner::stop(const Frame& frame, const TransferBody& body) noexcept {
     PeerRequest* request = requests_.front();
     while (request && request->id != frame.id) request = Requests::next(*request);
-    // The get is done: all its chunks are sent.
+    // Not found: the get is done, all its chunks were sent.
     if (!request) return answer(FrameKind::get_ended, frame.id, Errc::canceled, chunks_max);
     if (!request->is_put) {
         answer(FrameKind::get_ended, frame.id, Errc::canceled, request->next);
@@ -127,7 +127,7 @@ Sent Owner::serve() noexcept {
     return Sent::all;
 }
 
-// The next chunk of a request; null when no chunk is free.
+// The next chunk of a request; null: no chunk is free.
 Chunk* Owner::next_chunk(const PeerRequest& request) noexcept {
     Chunk* chunk = session_.chunks().take();
     if (!chunk) return nullptr;
@@ -139,7 +139,7 @@ Chunk* Owner::next_chunk(const PeerRequest& request) noexcept {
     return chunk;
 }
 
-// The provider did not take the chunk.
+// Handles a chunk that the provider did not take.
 Sent Owner::not_taken(PeerRequest& request, Chunk& chunk, Errc why) noexcept {
     session_.chunks().give(chunk);
     to_serve_.push_front(request);
@@ -174,8 +174,8 @@ Sent Owner::serve_get(PeerRequest& request) noexcept {
     return Sent::all;
 }
 
-// Sends directly from the leased memory, which stays pinned until the fabric has sent it; or copies, and the pin ends
-// here.
+// Sends directly from the leased memory, which stays pinned until the fabric has sent it. If that is not possible,
+// copies the data, and the pin ends here.
 Errc Owner::send_leased(const PeerRequest& request, Chunk& chunk, na::LeaseTable::Pin pin) noexcept {
     Endpoint& endpoint = session_.port().endpoint();
     std::array<iovec, pieces_limit> pieces;
@@ -242,7 +242,7 @@ void Owner::chunk_ended(Chunk& chunk, const Done& done) noexcept {
     }
 }
 
-// Copies the data of a put into place, or answers why not.
+// Copies the data of a put into place, or tells the origin why not.
 void Owner::place(PeerRequest& request, const Chunk& chunk) noexcept {
     const std::uint64_t at = std::uint64_t{chunk.number} * request.chunk;
     const auto pin = pin_lease(request.key, request.offset + at, chunk.bytes, na::Access::write);

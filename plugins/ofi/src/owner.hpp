@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries out the peer's operations on this side's memory. Every access is checked by the key, bounds and permission of
-// a lease. Owner of the context only.
+// Carries out the peer's operations on this side's memory. Each access is checked against the key, bounds and
+// permission of a lease. Owner of the context only.
 #pragma once
 
 #include "frame_sender.hpp"
@@ -12,14 +12,14 @@ namespace cinnabar::ofi {
 
 class Owner {
   public:
-    // Large operations that a peer may have pending: more than Origin::admitted_max allows it.
+    // Large operations that a peer may have pending: more than an origin that keeps to admitted_max needs.
     static constexpr std::uint32_t requests_max = 256;
-    // Chunks for the peer that the fabric may have at a time.
+    // Chunks of the peer's operations that the fabric may have at a time.
     static constexpr std::uint32_t served_max = 8;
 
     explicit Owner(Session& session) noexcept : session_(session) {}
 
-    // Frames of the peer.
+    // Handlers of the peer's frames.
     void get(const Frame& frame, const TransferBody& body) noexcept;
     void put(const Frame& frame, const TransferBody& body, ConstBytes data) noexcept;
     void atomic(const Frame& frame, const TransferBody& body) noexcept;
@@ -30,11 +30,11 @@ class Owner {
     [[nodiscard]] bool has_work() const noexcept { return !to_serve_.empty(); }
     void chunk_ended(Chunk& chunk, const Done& done) noexcept;
     void chunk_given() noexcept { --served_; }
-    // Drops all requests. Chunks that the fabric has become strays.
+    // Drops all requests. Chunks that the fabric still has become strays.
     void end() noexcept;
 
     [[nodiscard]] std::uint32_t requests() const noexcept { return requests_count_; }
-    // Since when chunks that were granted to the peer have not come; time_never: none is granted.
+    // Since when the peer has not sent chunks that were granted to it; time_never: none is granted.
     [[nodiscard]] TimeUs put_waits_since() const noexcept { return granted_ > 0 ? granted_since_ : time_never; }
 
   private:
@@ -57,9 +57,9 @@ class Owner {
     Requests requests_;
     WorkQueue to_serve_;
     std::uint32_t requests_count_ = 0;
-    std::uint32_t served_ = 0;   // chunks for the peer
-    std::uint32_t granted_ = 0;  // of them, those of puts, which the peer sends
-    TimeUs granted_since_ = 0;   // when the first was granted, or the last one came
+    std::uint32_t served_ = 0;   // chunks of the peer's operations
+    std::uint32_t granted_ = 0;  // of those, chunks of puts, which the peer has to send
+    TimeUs granted_since_ = 0;   // when the first was granted, or the last one was received
 };
 
 }  // namespace cinnabar::ofi

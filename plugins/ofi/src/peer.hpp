@@ -11,15 +11,16 @@ class OfiPeer;
 class OfiPort;
 class Session;
 
-// A dial has a session already, whose name is in the greeting, so that the peer can send frames for it.
+// A dial's session exists before the handshake: the greeting contains its name, so that the peer can send frames for
+// it.
 using Dial = na::OutgoingHandshake<OfiPort, OfiPeer, Session*>;
 
 class OfiPeer final : public na::SocketPeer {
   public:
     using SocketPeer::SocketPeer;
 
-    Session* session = nullptr;  // after the handshake
-    Dial* dial = nullptr;        // while it is dialled
+    Session* session = nullptr;  // set after the handshake
+    Dial* dial = nullptr;        // set while dialling
 };
 
 }  // namespace cinnabar::ofi

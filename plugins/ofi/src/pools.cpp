@@ -9,14 +9,14 @@
 namespace cinnabar::ofi {
 namespace {
 
-// For all peers together: own operations that are admitted, large operations of peers, and chunks of both.
+// Limits for all peers together: admitted operations of this side, large operations of peers, and chunks of both.
 constexpr std::uint32_t transfers_max = 16 * 1024;
 constexpr std::uint32_t requests_max = 64 * 1024;
 constexpr std::uint32_t chunks_slots_max = 256 * 1024;
 static_assert(Pools::staging_max > 2 * chunks_max);
 constexpr std::uint32_t controls_max = 64 * 1024;
 
-// How long a peer may hold granted chunks without sending them while others wait for chunks.
+// How long a peer may hold granted chunks without sending, while others wait for chunks.
 constexpr TimeUs writer_silence_us = 5'000'000;
 
 }  // namespace
@@ -30,8 +30,8 @@ Pools::Pools(OfiPort& port)
       staging_(Threads::one, staging_max),
       served_staging_(Threads::one, staging_max) {}
 
-// Ends the session that holds the most. Sessions that wait for their peer come first: a peer that reads holds much only
-// for a moment. False: the session that asks holds the most.
+// Ends the session that holds the most. Sessions that wait for their peer come first, because a peer that reads holds
+// much for a moment only. False: the session that asks holds the most itself.
 bool Pools::end_largest(std::uint32_t (*held)(const Session&) noexcept, Session& asks) noexcept {
     Session* largest = nullptr;
     const auto before = [held](const Session& one, const Session& other) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pools that all sessions of a port share. When one is used up, the session that holds the most of it ends
+// Pools shared by all sessions of a port. When one is used up, the session that holds the most of it is ended
 // (docs/limits.md). Owner of the context only.
 #pragma once
 
@@ -15,28 +15,28 @@ class Session;
 
 class Pools {
   public:
-    // Staging memory, in chunks, for each side's operations: enough for several of the largest.
+    // Staging memory, in chunks, for each side's operations: enough for several of the largest operations.
     static constexpr std::uint32_t staging_max = 2048;
 
     explicit Pools(OfiPort& port);
 
-    // Null: no other session holds more, or memory is short. take_transfer() also returns null until the ended session
+    // Null: no other session holds more, or memory is out. take_transfer() also returns null until the ended session
     // has given its transfers back.
     [[nodiscard]] Buffer* take_control(Session& asks) noexcept;
     [[nodiscard]] PeerRequest* take_request(Session& asks) noexcept;
     [[nodiscard]] Transfer* take_transfer(Session& asks) noexcept;
-    // There is no room for a chunk of a put. Ends the session, other than `asks`, that has held granted chunks for
-    // longest without sending any, if that is longer than writer_silence_us.
+    // Call it when there is no room for a chunk of a put. Ends the session, other than `asks`, that has held granted
+    // chunks for the longest time without sending any, if that is longer than writer_silence_us.
     void end_silent_writer(const Session& asks) noexcept;
 
-    // Memory for a chunk; null when there is none. Chunks that are `served` to peers have a pool of their own: two
-    // sides that served each other from one pool could deadlock.
+    // Memory for a chunk; null: none is left. Chunks `served` to peers have a pool of their own: two sides that serve
+    // each other from one pool could deadlock.
     [[nodiscard]] Staging* take_staging(bool served) noexcept;
     static void give_staging(Staging& staging) noexcept { staging.pool->release(staging); }
-    // Where chunks are received that nothing waits for any more.
+    // Memory that receives the data of chunks that nothing waits for any more.
     [[nodiscard]] Staging* sink() noexcept;
 
-    // Whether a large get may post its chunks: no other get has begun to.
+    // Whether a large get may post its chunks: only one get may at a time.
     [[nodiscard]] bool may_post_get(Transfer& transfer) noexcept {
         if (!posting_get_) posting_get_ = &transfer;
         return posting_get_ == &transfer;
@@ -45,7 +45,7 @@ class Pools {
         if (posting_get_ == &transfer) posting_get_ = nullptr;
     }
 
-    // The endpoint is closed, and all sessions have given everything back.
+    // Requires: the endpoint is closed, and all sessions have given everything back.
     void close() noexcept;
 
     BufferPool controls;
@@ -58,7 +58,7 @@ class Pools {
 
     OfiPort& port_;
     SlotPool<Staging> staging_;         // for this side's operations
-    SlotPool<Staging> served_staging_;  // for those of peers
+    SlotPool<Staging> served_staging_;  // for operations of peers
     Staging* sink_ = nullptr;
     Transfer* posting_get_ = nullptr;
     TimeUs silent_looked_at_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posting and progress: completions of the provider, and which sessions send.
+// OfiPort: posting and progress. Polls the provider's completions, and lets sessions send.
 #include "port.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -11,12 +11,12 @@
 namespace cinnabar::ofi {
 namespace {
 
-constexpr unsigned completions_max = 256;   // in one round
-constexpr unsigned blocked_tries_max = 64;  // the same
-// A provider makes connections, and sends what it had no room for, only while it is polled.
+constexpr unsigned completions_max = 256;   // per round
+constexpr unsigned blocked_tries_max = 64;  // per round
+// Some providers connect, and send what they had no room for, only while they are polled.
 constexpr TimeUs tick_us = 500;
-// Without a descriptor: how long a context polls without a pause after something came, and the length of the pauses
-// then.
+// Without a descriptor: how long a context polls continuously after the last completion, and how long it pauses between
+// polls after that.
 constexpr TimeUs watchful_us = 20'000;
 constexpr TimeUs pause_us = 1000;
 
@@ -68,7 +68,7 @@ OfiPort::OfiPort(OfiTransport& transport, na::PortHost& host, std::unique_ptr<En
       watch_(*this),
       send_room_(endpoint_->sends_max()) {
     tick_.owner = this;
-    tick_.fire = [](Timer&) noexcept {};  // waking the context is enough
+    tick_.fire = [](Timer&) noexcept {};  // it only has to wake the context
 }
 
 Result<void> OfiPort::open() {
@@ -89,7 +89,7 @@ void OfiPort::stop_events() noexcept {
 }
 
 void OfiPort::end_connections() noexcept {
-    // From here on the fabric uses nothing that was posted, and gives nothing back.
+    // Afterwards the fabric uses no posted memory, and no `done` is called.
     endpoint_->close();
     peers_.each([this](na::SessionPeer& each) {
         auto& peer = static_cast<OfiPeer&>(each);
@@ -140,7 +140,7 @@ void OfiPort::frame_came(ConstBytes bytes, na::ReceiveBlock& block, fi_addr_t so
     const Errc wrong = decode(bytes, options().message_bytes_max, frame, body, payload);
     Session* session = wrong == Errc::ok ? sessions_.at(frame.session.index) : nullptr;
     if (!session || !session->is(frame.session)) {
-        // For a session that has ended, or for none. The sender is not known.
+        // The session has ended or never existed. The sender is unknown.
         transport_.count_stray();
         if (wrong != Errc::ok) {
             static constinit LogLimit lines;
@@ -148,7 +148,7 @@ void OfiPort::frame_came(ConstBytes bytes, na::ReceiveBlock& block, fi_addr_t so
         }
         return;
     }
-    // The greeting may name any address, so nothing is sent to it before something came from it.
+    // The greeting may contain any address, so nothing is sent there until a message has come from it.
     if (frame.kind == FrameKind::probe && endpoint_->tells_source() && source != session->fabric_address()) {
         static constinit LogLimit lines;
         return log_limited(lines, LogLevel::info, "ofi",
@@ -184,12 +184,12 @@ unsigned OfiPort::poll() noexcept {
     return did;
 }
 
-// Something needs the provider to be polled.
+// Whether the provider must be polled even though nothing is readable.
 bool OfiPort::wants_asking() const noexcept {
     return !output_.blocked().empty() || connecting_ > 0 || !receives_.complete() || transport_.fences().pending();
 }
 
-// While the provider has to be polled, the context does not sleep for long.
+// Sets a timer so that the context sleeps only briefly while the provider must be polled.
 void OfiPort::keep_awake() noexcept {
     if (tick_.armed()) return;
     if (wants_asking()) {
@@ -206,7 +206,7 @@ void OfiPort::flush() noexcept {
 
 bool OfiPort::prepare_wait() noexcept {
     if (!output_.empty() || has_deferred_work()) return false;
-    // Since the last poll: a flush of another thread may have found no room.
+    // Something changed since the last poll: a flush of another thread may have found no room.
     if (wants_asking() && !tick_.armed()) return false;
     if (endpoint_->wait_fd() >= 0) return endpoint_->may_sleep();
     return sessions_.taken() == 0 || host().now_us() - active_at_ >= watchful_us;

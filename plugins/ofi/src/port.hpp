@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A context's port on a fabric: its endpoint, its peers, and which sessions send next. Owner of the context only,
+// The port of a context on a fabric: its endpoint, its peers, and which sessions send next. Owner of the context only,
 // except messages and inbox: any thread.
 #pragma once
 
@@ -25,7 +25,7 @@ class OfiPort;
 class QueueWatch final : public na::FdEvents {
   public:
     explicit QueueWatch(OfiPort& port) noexcept : port_(port) {}
-    // False, with errno, when the kernel refuses. fd -1: there is none.
+    // False, with errno: the kernel refused. fd -1: the provider has no descriptor.
     [[nodiscard]] bool watch(int fd) noexcept;
     void stop() noexcept;
     void on_ready(std::uint32_t epoll_events) noexcept override;
@@ -34,7 +34,7 @@ class QueueWatch final : public na::FdEvents {
     OfiPort& port_;
     int fd_ = -1;
     bool by_edges_ = false;
-    TimeUs fruitless_since_ = 0;  // since when events brought nothing; 0: the last one did
+    TimeUs fruitless_since_ = 0;  // since when events brought no completion; 0: the last event did
 };
 
 class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPort>, Incoming> {
@@ -44,7 +44,7 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     // Posts the receives and watches the descriptors.
     [[nodiscard]] Result<void> open();
 
-    // na::Port
+    // Overrides of na::Port.
     [[nodiscard]] Errc post(na::Op& op) noexcept override;
     [[nodiscard]] bool send_now(na::Peer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept override;
     unsigned poll() noexcept override;
@@ -77,12 +77,13 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     }
     void dial_done(Dial& dial, Incoming answer) noexcept;
     void dial_failed(Dial& dial, Errc why) noexcept;
-    void session_open(Session& session, const na::Hello& theirs) noexcept;  // the fabric carries messages
+    // The fabric carries messages in both directions.
+    void session_open(Session& session, const na::Hello& theirs) noexcept;
 
   private:
     static constexpr unsigned hot_rounds = 2048;
 
-    // na::SessionPort
+    // Overrides of na::SessionPort.
     [[nodiscard]] Result<std::unique_ptr<na::SessionPeer>> make_peer(const na::Addr& addr) override {
         return na::make_socket_peer<OfiPeer>(*this, addr);
     }
@@ -114,7 +115,7 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
 
     na::OutputLists<Session> output_;
     SendRoom send_room_;
-    int connecting_ = 0;  // sessions of which the fabric has not carried anything yet
+    int connecting_ = 0;  // sessions over which nothing has come on the fabric yet
     unsigned idle_rounds_ = hot_rounds;
     TimeUs active_at_ = 0;  // when the endpoint last had a completion
 };

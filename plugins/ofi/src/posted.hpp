@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this plugin keeps in an op from its post to its completion.
+// The plugin's state of an op, from its post to its completion.
 #pragma once
 
 #include <cinnabar/na/session/posted.hpp>
@@ -9,7 +9,7 @@ namespace cinnabar::ofi {
 struct Transfer;
 
 struct Posted : na::PostedOp {
-    Transfer* transfer = nullptr;  // while admitted
+    Transfer* transfer = nullptr;  // set while admitted
 };
 
 }  // namespace cinnabar::ofi

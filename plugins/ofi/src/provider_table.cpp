@@ -10,13 +10,13 @@ namespace {
 
 // Names in brackets are functions of libfabric 1.17; NAME(7) is its manual page fi_NAME.
 
-// RxM over tcp. Its rendezvous protocols fail under load: the one by writes finds what has ended by a number that each
-// peer counts for itself (rxm_rndv_handle_wr_done), so that with several peers transfers never end or end too early;
-// the one by reads crashes in fi_close. With this limit every message of this plugin goes eagerly, straight into the
-// buffer that waits for it (rxm_ep_init_proto, rxm_get_dyn_rbuf); both sides must have the same (rxm_verify_connreq),
-// read when an endpoint opens. Its room for sends, which all peers share, is 2048 otherwise: few that do not read would
-// take it (rxm_get_tx_buf). It looks for new connections every 10 ms otherwise, which each first call would feel
-// (rxm(7)).
+// Settings of RxM over tcp. EAGER_LIMIT: RxM's rendezvous protocols fail under load. The one by writes identifies
+// transfers by a number that each peer counts for itself (rxm_rndv_handle_wr_done), so with several peers transfers
+// never end or end too early; the one by reads crashes in fi_close. With this limit every message of the plugin is sent
+// eagerly, straight into the buffer that waits for it (rxm_ep_init_proto, rxm_get_dyn_rbuf). Both sides must have the
+// same limit (rxm_verify_connreq); it is read when an endpoint opens. TX_SIZE: all peers share the room for sends, 2048
+// by default, which a few peers that do not read would fill (rxm_get_tx_buf). CM_PROGRESS_INTERVAL: by default RxM
+// looks for new connections every 10 ms, which delays each first call (rxm(7)).
 constexpr long largest_message = 1024 * 1024 + 4096;  // a chunk, or a frame with its head
 constexpr std::array rxm_settings{
     Setting{"FI_OFI_RXM_EAGER_LIMIT", "2097152", largest_message},
@@ -24,24 +24,24 @@ constexpr std::array rxm_settings{
     Setting{"FI_OFI_RXM_TX_SIZE", "16384"},
 };
 
-constexpr std::string_view by_documentation = "declared from libfabric's manual pages; nobody has run it yet";
+constexpr std::string_view by_documentation = "entered from libfabric's manual pages; never run with this plugin";
 
-// In the order of preference where a scheme means several.
+// In the order of preference, for a scheme that means several.
 constexpr std::array table{
-    // libfabric 1.18: its code is that of `net` below, in prov/tcp (NEWS.md of 1.18.0). Before, `tcp` has messages only
-    // (tcp(7)), and nothing here is found under this name.
+    // From libfabric 1.18 on; its code is that of `net` below, in prov/tcp (NEWS.md of 1.18.0). Earlier versions of
+    // `tcp` support messages only (tcp(7)), so this entry finds nothing there.
     Provider{.name = "tcp",
              .scheme = "ofi+tcp",
              .standing = Standing::untested,
              .returns_sends = true,  // xnet_ep_flush_all_queues
-             .note = "native from libfabric 1.18 on; nobody has run it yet: ofi+tcp;ofi_rxm is what was"},
+             .note = "native from libfabric 1.18 on, but never run with this plugin; ofi+tcp;ofi_rxm is tested"},
     Provider{.name = "tcp;ofi_rxm",
              .scheme = "ofi+tcp;ofi_rxm",
              .alias = "ofi+tcp",
              .returns_sends = true,       // with an error, when the socket below is closed (tcpx_ep_flush_all_queues)
              .tells_source = true,        // rxm_cq_write_src
-             .tags_messages = true,       // without RxM's head, straight into the buffer (rxm_use_msg_tsend)
-             .chunk_bytes = 1024 * 1024,  // the figure ofi.tcp_rxm.bulk.pull.1m
+             .tags_messages = true,       // received without RxM's head, straight into the buffer (rxm_use_msg_tsend)
+             .chunk_bytes = 1024 * 1024,  // see the figure ofi.tcp_rxm.bulk.pull.1m
              .settings = rxm_settings,
              .note = "libfabric 1.17 carries messages over tcp with RxM on top"},
     // NEWS.md of 1.16.0 and 1.18.0.
@@ -49,39 +49,39 @@ constexpr std::array table{
              .scheme = "ofi+net",
              .returns_sends = true,  // xnet_ep_flush_all_queues
              .tells_source = true,   // ofi_cq_write_src
-             .note = "libfabric 1.16 and 1.17 only; the same is `tcp` afterwards"},
+             .note = "libfabric 1.16 and 1.17 only; later versions call it `tcp`"},
     Provider{.name = "sockets",
              .scheme = "ofi+sockets",
-             .own_progress = true,                                        // else it has no descriptor (sock_cq_control)
+             .own_progress = true,  // otherwise it has no descriptor (sock_cq_control)
              .note = "for development; libfabric does not maintain it"},  // sockets(7)
     Provider{.name = "shm",
              .scheme = "ofi+shm",
              .ip = false,             // FI_ADDR_STR (shm(7))
              .same_host_only = true,  // shm(7)
-             .wait_fd = false,        // no wait object but yielding (smr_cq_open)
+             .wait_fd = false,        // it has no wait object but yielding (smr_cq_open)
              .maps_names = true,      // smr_map_to_region
-             // Its locks are in the memory that both share (smr_ep.c: peer_smr->lock). Contexts of one process: tests/
-             // transport/contract.cpp leaves out what closes one before the other, where it crashes.
-             .note = "has no descriptor to sleep on: a context that has sessions looks every millisecond; two contexts "
-                     "of one process must not meet on it: it keeps a pointer to what the other has closed; a peer that "
-                     "is stopped or killed within its locks "
-                     "stops whoever sends to it"},
-    Provider{
-        .name = "udp;ofi_rxd",
-        .scheme = "ofi+udp;ofi_rxd",
-        .alias = "ofi+udp",
-        .wait_fd = false,  // progress by the caller alone (rxd(7)), and what it has to send again makes nothing ready
-        .lingers = true,   // tries again and again (rxd_ep_progress, rxd_progress_pkt_list)
-        .chunk_bytes = 64 * 1024,
-        .note = "reliability in software over UDP: slow; no descriptor to sleep on"},
+             // Its locks are in memory that both sides share (smr_ep.c: peer_smr->lock). tests/transport/contract.cpp
+             // skips the case of two contexts of one process of which one closes first: it crashes there.
+             .note =
+                 "has no descriptor to sleep on, so a context with sessions polls every millisecond; must not connect "
+                 "two contexts of one process, because it keeps pointers to what the other has closed; a peer that "
+                 "is stopped or killed while it holds a lock blocks all that send to it"},
+    Provider{.name = "udp;ofi_rxd",
+             .scheme = "ofi+udp;ofi_rxd",
+             .alias = "ofi+udp",
+             // Only the caller makes progress (rxd(7)), and packets to be retransmitted make nothing readable.
+             .wait_fd = false,
+             .lingers = true,  // retransmits without end (rxd_ep_progress, rxd_progress_pkt_list)
+             .chunk_bytes = 64 * 1024,
+             .note = "reliability in software over UDP: slow; no descriptor to sleep on"},
     // tests/vm runs the contract and bulk on it over soft-RoCE.
     Provider{.name = "verbs;ofi_rxm",
              .scheme = "ofi+verbs;ofi_rxm",
              .alias = "ofi+verbs",
              .on_request = true,
              .settings = rxm_settings,
-             .note = "tested on soft-RoCE alone; such devices are driven directly by the plugin verbs"},
-    // FI_ADDR_CXI (fabric.h of 1.17); the rest as libfabric's defaults.
+             .note = "tested on soft-RoCE only; the plugin verbs uses such devices directly"},
+    // FI_ADDR_CXI (fabric.h of 1.17); otherwise libfabric's defaults.
     Provider{.name = "cxi",
              .scheme = "ofi+cxi",
              .alias = {},
@@ -98,7 +98,7 @@ constexpr std::array table{
              .ip = false,
              .wait_fd = false,
              .note = by_documentation},
-    // FI_ADDR_OPX (fi_opx_init.c); progress by the caller alone (opx(7)).
+    // FI_ADDR_OPX (fi_opx_init.c); only the caller makes progress (opx(7)).
     Provider{.name = "opx",
              .scheme = "ofi+opx",
              .alias = {},
@@ -107,7 +107,7 @@ constexpr std::array table{
              .ip = false,
              .wait_fd = false,
              .note = by_documentation},
-    // FI_ADDR_PSMX3 (psmx3_init.c); best with progress by the caller alone (psm3(7)).
+    // FI_ADDR_PSMX3 (psmx3_init.c); best if only the caller makes progress (psm3(7)).
     Provider{.name = "psm3",
              .scheme = "ofi+psm3",
              .alias = {},
@@ -134,7 +134,7 @@ void apply_settings() noexcept {
 const Setting* setting_too_low(const Provider& provider) noexcept {
     for (const Setting& setting : provider.settings) {
         const char* const value = std::getenv(setting.variable);
-        // Read as libfabric reads it (fi_param_get).
+        // Parsed as libfabric parses it (fi_param_get).
         if (setting.at_least > 0 && value && std::strtol(value, nullptr, 0) < setting.at_least) return &setting;
     }
     return nullptr;

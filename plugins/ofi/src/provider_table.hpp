@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the plugin has to know about each provider, as a table. No other code depends on which provider is used.
+// A table of what the plugin must know about each libfabric provider. No other code depends on which provider is used.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,10 @@ namespace cinnabar::ofi {
 
 enum class Standing : std::uint8_t {
     tested,    // run by the project's tests
-    untested,  // taken from its documentation or sources; nobody has run it with this plugin
+    untested,  // taken from its documentation or sources; never run with this plugin
 };
 
-// An environment variable of libfabric. It is set before libfabric is first used, unless the environment has it
-// already.
+// An environment variable of libfabric, set before libfabric is first used unless the environment has it already.
 struct Setting {
     const char* variable;
     const char* value;
@@ -25,22 +24,22 @@ struct Setting {
 struct Provider {
     const char* name;         // libfabric's name
     std::string_view scheme;  // of its addresses
-    std::string_view alias;   // a shorter scheme for it, if libfabric has no provider of exactly that name
+    std::string_view alias;   // a shorter scheme, if libfabric has no provider of exactly that name
     Standing standing = Standing::tested;
-    bool on_request = false;               // off unless the address has ?untested=yes
-    bool ip = true;                        // its addresses are IP addresses
-    bool same_host_only = false;           // reaches only processes of this host
-    bool wait_fd = true;                   // its queue has a descriptor to sleep on
-    bool own_progress = false;             // has threads that move data; others move data only while polled
-    bool lingers = false;                  // keeps sends to a peer that is gone: transfers go through staging
-    bool returns_sends = false;            // gives back sends to a peer as soon as the peer is gone
-    bool tells_source = false;             // reports the address of a message's sender: FI_SOURCE
-    bool maps_names = false;               // an address names shared memory, which is mapped when it is inserted
-    bool tags_messages = false;            // messages are tagged, too: that is faster there
+    bool on_request = false;      // only used if the address has ?untested=yes
+    bool ip = true;               // its addresses are IP addresses
+    bool same_host_only = false;  // reaches only processes of this host
+    bool wait_fd = true;          // its queue has a descriptor to sleep on
+    bool own_progress = false;    // it has threads that move data; other providers move data only while polled
+    bool lingers = false;         // keeps sends to a peer that is gone, so transfers must go through staging memory
+    bool returns_sends = false;   // gives back sends to a peer as soon as the peer is gone
+    bool tells_source = false;    // reports the address of a message's sender: FI_SOURCE
+    bool maps_names = false;      // its addresses name shared memory, which is mapped when the address is inserted
+    bool tags_messages = false;   // messages are sent tagged as well, which is faster with this provider
     std::size_t chunk_bytes = 256 * 1024;  // of one chunk of a transfer
-    std::uint32_t receives = 256;          // receives that are posted
+    std::uint32_t receives = 256;          // receives posted per endpoint
     std::span<const Setting> settings;
-    std::string_view note;  // what a user should know
+    std::string_view note;  // shown to users
 };
 
 [[nodiscard]] std::span<const Provider> providers() noexcept;

@@ -77,7 +77,7 @@ void Receives::hand_out(Receive& receive, const Done& done) noexcept {
             block = std::exchange(receive.block, nullptr);
         }
     }
-    // Posts the next receive first: the handler may take long.
+    // Posts the next receive first, because the handler may take long.
     post_or_wait(receive);
     if (!block) return;
     port_.frame_came({block->bytes(), done.bytes}, *block, done.source);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receives that an endpoint has posted for messages, each with a block to receive into. A small message is copied
-// to a block of its own size, so that a kept message does not hold a large block. If the provider needs registered
-// memory, messages are received into registered slots and always copied. Owner of the context only.
+// The receives that an endpoint posts for messages, each with a block to receive into. A small message is copied to a
+// block of its own size, so that keeping it does not hold a large block. If the provider needs registered memory,
+// messages are received into registered slots and always copied. Owner of the context only.
 #pragma once
 
 #include "endpoint.hpp"
@@ -19,21 +19,21 @@ class Receives {
   public:
     Receives(OfiPort& port, std::size_t frame_bytes_max);
     ~Receives();
-    // Posts all receives. An error if the provider took none.
+    // Posts all receives. An error: the provider took none.
     [[nodiscard]] Errc open(Endpoint& endpoint) noexcept;
     // Posts the receives that could not be posted before. False: some still cannot.
     bool repost() noexcept;
     [[nodiscard]] bool complete() const noexcept { return waiting_ == nullptr; }
-    // Requires: the endpoint has ended its receives; its domain is open.
+    // Requires: the endpoint has ended its receives, and its domain is still open.
     void close() noexcept;
 
   private:
     struct Receive final : FabricOp {
         Receives* owner = nullptr;
-        na::ReceiveBlock* block = nullptr;  // what is received into; null until it is posted
-        std::unique_ptr<std::byte[]> slot;  // or this, if memory has to be registered
+        na::ReceiveBlock* block = nullptr;  // the memory to receive into; null while not posted
+        std::unique_ptr<std::byte[]> slot;  // used instead of `block`, if memory must be registered
         Registration memory;
-        Receive* next = nullptr;  // the next one that waits to be posted
+        Receive* next = nullptr;  // the next receive that waits to be posted
     };
     static void came(FabricOp& op, const Done& done) noexcept;
     void hand_out(Receive& receive, const Done& done) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registers local memory with a provider that needs it. Keys are the provider's or random; peers do not get them. Owner
-// of the context only.
+// Registers local memory with providers that need it. Keys are random or the provider's; peers never get them. Owner of
+// the context only.
 #pragma once
 
 #include "libfabric.hpp"
@@ -19,12 +19,12 @@ using Registration = Fid<fid_mr>;
 
 class Registrar {
   public:
-    // Domain and endpoint outlive every registration.
+    // Domain and endpoint must outlive every registration.
     Registrar(fid_domain& domain, fid_ep& endpoint, const fi_domain_attr& attributes) noexcept;
 
     // Whether memory has to be registered before it is sent from or received into.
     [[nodiscard]] bool wants_local() const noexcept;
-    // Registers memory for that. Requires: wants_local().
+    // Registers memory for sending and receiving. Requires: wants_local().
     [[nodiscard]] Errc local(const iovec& memory, Registration& out) const noexcept;
 
   private:

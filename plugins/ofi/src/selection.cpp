@@ -78,7 +78,7 @@ Result<Subnet> parse_subnet(const std::string& text) {
     return subnet;
 }
 
-// How good an address is for others to connect to; 0 is best. The loopback only if there is nothing else.
+// Ranks an address by how well others can connect to it; 0 is best. The loopback is used only if there is nothing else.
 int rank(const fi_info& info) noexcept {
     if (!info.src_addr || (info.addr_format != FI_SOCKADDR_IN && info.addr_format != FI_SOCKADDR_IN6)) return 1;
     const SocketAddress address(static_cast<const sockaddr*>(info.src_addr));
@@ -131,7 +131,7 @@ Result<Selection> select_from(const Provider& provider, const Wanted& wanted) {
     fi_info* found = nullptr;
     int failed = 0;
     {
-        const SignalDispositions keep;  // this initialises providers
+        const SignalDispositions keep;  // getinfo() initializes providers
         failed = fabric_library().getinfo(api_version, node.empty() ? nullptr : node.c_str(), nullptr,
                                           node.empty() ? 0 : FI_SOURCE | FI_NUMERICHOST, hints.get(), &found);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From an address to a provider, a domain and an interface of this machine. Set-up only; any thread.
+// Selects the provider, domain and interface of this machine that an address asks for. For set-up; any thread.
 #pragma once
 
 #include "libfabric.hpp"
@@ -18,7 +18,7 @@ struct Wanted {
     std::string interface;  // a host, its address or an interface's name; empty: any
     std::string domain;     // libfabric's name of a device; empty: any
     std::string subnet;     // "10.1.0.0/16", "fd00:1::/32"; empty: any
-    bool busy = false;      // poll always: no descriptor to sleep on
+    bool busy = false;      // always poll: no descriptor to sleep on
     bool untested = false;  // untested providers may be used
 };
 
@@ -26,20 +26,20 @@ struct Wanted {
 // ofi+PROVIDER://DOMAIN/INTERFACE[:PORT]. bad_address: an unknown option.
 [[nodiscard]] Result<Wanted> read_address(const na::Uri& uri);
 
-// The interface and port of the socket for handshakes, as a uri.
+// Where the socket for handshakes listens, as a uri.
 [[nodiscard]] Result<na::Uri> handshake_address(const Wanted& wanted);
 
 struct Selection {
     Info info;
     const Provider* provider = nullptr;
     bool wait_fd = true;  // the queue has a descriptor to sleep on
-    std::string why;      // what was chosen, and from how many; one line
+    std::string why;      // what was selected, and from how many candidates; one line
 };
 
 // bad_address: an unknown provider; unsupported: libfabric has nothing that fits.
 [[nodiscard]] Result<Selection> select(const Wanted& wanted);
 
-// The providers of the table: which of them this machine has, and which are untested. One line.
+// Lists the providers of the table: which of them this machine has, and which are untested. One line.
 [[nodiscard]] std::string survey();
 
 }  // namespace cinnabar::ofi

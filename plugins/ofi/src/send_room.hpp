@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The room for sends of a provider (fi_tx_attr::size), which all sessions of a port share. Each may have half of what
-// the others leave, so that sessions whose peers do not read cannot take all of it. Owner of the context only.
+// A provider's room for sends (fi_tx_attr::size), shared by all sessions of a port. Each session may use half of what
+// the others leave, so that sessions whose peers do not read cannot use up all of it. Owner of the context only.
 #pragma once
 
 #include "frame_sender.hpp"
@@ -15,7 +15,7 @@ class SendRoom {
     explicit SendRoom(std::size_t sends_max) noexcept : left_(static_cast<std::int64_t>(sends_max)) {}
     void take() noexcept { --left_; }
     void give() noexcept { ++left_; }
-    // Frames that one session may have with the provider now.
+    // Frames that one session may now have pending with the provider.
     [[nodiscard]] std::uint32_t for_session() const noexcept {
         return static_cast<std::uint32_t>(std::clamp<std::int64_t>(left_ / 2, 1, FrameSender::unconfirmed_max));
     }

@@ -12,7 +12,7 @@
 namespace cinnabar::ofi {
 namespace {
 
-// How long a provider may take to give back what it has of an ended session.
+// How long a provider may take to return the buffers of an ended session.
 constexpr TimeUs drain_us = 2'000'000;
 
 }  // namespace
@@ -72,7 +72,7 @@ void Session::end(Errc why) noexcept {
     owner_.end();
     origin_.end(why);
     peer_ = nullptr;
-    taken();  // keeps the session from being released inside the calls above
+    taken();  // keeps the session from being released inside the calls below
     port_->host().arm(timer_, port_->host().now_us() + drain_us);
     given_back();
 }
@@ -164,7 +164,7 @@ void Session::time_out(Timer& timer) noexcept {
     } else if (!self.open_) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning, "ofi",
-                    "the sockets are connected, but %s carries nothing to %s: check its fabric address",
+                    "the sockets are connected, but %s transfers nothing to %s: check its fabric address",
                     port.provider().name, self.peer_->addr().log_name().c_str());
         self.fail(Errc::unreachable);
     }
@@ -214,7 +214,7 @@ void Session::receive(const Frame& frame, const TransferBody& body, ConstBytes p
     }
 }
 
-// Sends control frames first, then messages, then transfers, until the provider has no room.
+// Sends until the provider has no room: control frames first, then messages, then transfers.
 void Session::transmit() noexcept {
     if (!live()) return;
     Sent sent = sender_.send_controls();
@@ -222,7 +222,7 @@ void Session::transmit() noexcept {
     if (live()) peer_->delayed = !peer_->messages.empty();
     if (open_ && sent == Sent::all) sent = owner_.serve();
     if (open_ && sent == Sent::all) sent = origin_.post_transfers();
-    // Control frames of the transfers.
+    // Control frames that the transfers have queued.
     if (sent == Sent::all) sent = sender_.send_controls();
     if (sent == Sent::blocked && live()) port_->output().block(*this);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection of two contexts: the socket of the handshake, which stays open so that its end shows the end of the
-// peer, and what is sent over the fabric. It lives in a pool whose memory is never freed before the port, and keeps its
-// slot until the fabric has given back everything. Owner of the context only.
+// A connection between two contexts: the handshake socket, which stays open and shows when the peer ends, and what is
+// sent over the fabric. It lives in a pool whose memory is not freed before the port, and keeps its slot until the
+// fabric has returned everything. Owner of the context only.
 #pragma once
 
 #include "chunks.hpp"
@@ -24,16 +24,16 @@ class Session final : public PoolSlot, public na::FdEvents {
   public:
     Session() noexcept;
 
-    // Before the handshake: gives the session a name, which goes into the greeting.
+    // Before the handshake: chooses the session's name, which goes into the greeting.
     void reserve(OfiPort& port) noexcept;
     void end_reserved() noexcept;
-    // After the handshake. `dialled`: by this side, which then probes the fabric. unreachable, protocol: the peer's
-    // fabric address is invalid; overloaded: the socket cannot be watched.
+    // After the handshake. `dialled`: this side dialled, and sends the probe. unreachable, protocol: the peer's fabric
+    // address is invalid; overloaded: the socket cannot be watched.
     [[nodiscard]] Errc begin(OfiPeer& peer, UniqueFd fd, const Greeting& theirs, bool dialled) noexcept;
-    // Operations that the fabric has end with `why`; those that wait stay with the peer. The session is released once
-    // the fabric has given everything back.
+    // Operations that the fabric has end with `why`; waiting ones stay with the peer. The session is released when the
+    // fabric has returned everything.
     void end(Errc why) noexcept;
-    // The endpoint is closed: ends everything with `canceled`, and releases the session.
+    // The endpoint was closed: ends everything with `canceled`, and releases the session.
     void abandon() noexcept;
 
     void on_ready(std::uint32_t epoll_events) noexcept override;
@@ -44,20 +44,20 @@ class Session final : public PoolSlot, public na::FdEvents {
     [[nodiscard]] OfiPort& port() const noexcept { return *port_; }
     [[nodiscard]] fi_addr_t fabric_address() const noexcept { return address_; }
     [[nodiscard]] bool has_peer() const noexcept { return peer_ != nullptr; }
-    // Begun and not ending.
+    // Whether it has begun and is not ending.
     [[nodiscard]] bool live() const noexcept;
-    // The provider has no room for it, or the peer does not read.
+    // Whether the provider has no room for it, or the peer does not read.
     [[nodiscard]] bool waits_for_peer() const noexcept { return blocked || sender_.waits_for_peer(); }
 
-    // A frame for this session came.
+    // A frame for this session was received.
     void receive(const Frame& frame, const TransferBody& body, ConstBytes payload, na::Arrival& arrival) noexcept;
-    // Sends a bounded amount of what waits. Afterwards nothing is left, or the session is blocked.
+    // Sends a bounded amount of what waits. Afterwards nothing waits, or the session is blocked.
     void transmit() noexcept;
     void cancel(Posted& posted) noexcept { origin_.cancel(posted); }
     // Ends the session and gives back at once what it holds of shared pools.
     void forfeit(Errc why) noexcept;
 
-    // Its parts, and for its parts.
+    // The parts of the session, and functions that they call.
     [[nodiscard]] FrameSender& sender() noexcept { return sender_; }
     [[nodiscard]] const FrameSender& sender() const noexcept { return sender_; }
     [[nodiscard]] Chunks& chunks() noexcept { return chunks_; }
@@ -68,14 +68,14 @@ class Session final : public PoolSlot, public na::FdEvents {
     void fail(Errc why) noexcept;
     // The error for a failed operation.
     [[nodiscard]] Errc reason(const Done& done) const noexcept;
-    // The fabric has taken, or given back, a buffer or chunk.
+    // The fabric has taken, or returned, a buffer or chunk.
     void taken() noexcept { ++with_fabric_; }
     void given_back() noexcept;
-    // A chunk has ended: others may be sent.
+    // A chunk has completed, so others may be sent.
     void go_on() noexcept;
 
-    // For the port.
-    ListLink<Session> output_link;  // in OutputLists
+    // Used by the port.
+    ListLink<Session> output_link;  // in OfiPort::output()
     bool blocked = false;           // the provider had no room
 
   private:
@@ -89,11 +89,11 @@ class Session final : public PoolSlot, public na::FdEvents {
     fi_addr_t address_ = FI_ADDR_UNSPEC;
     std::uint64_t check_ = 0;
     na::Hello hello_;
-    bool open_ = false;  // something came from the peer over the fabric
+    bool open_ = false;  // a frame has come from the peer over the fabric
     bool dialled_ = false;
     bool draining_ = false;
     std::uint32_t with_fabric_ = 0;  // buffers and chunks that the fabric has
-    TimerOf<Session> timer_;         // until it is open; after its end, until everything is given back
+    TimerOf<Session> timer_;         // runs until the session is open; after its end, until everything is returned
 
     FrameSender sender_{*this};
     Chunks chunks_{*this};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How sessions begin and end.
+// OfiPort: how sessions begin and end.
 #include "port.hpp"
 
 #include <cinnabar/base/log.hpp>

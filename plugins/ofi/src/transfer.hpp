@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of put and get on both sides, and the chunks in which large ones send their data. A large get: the origin
-// posts receives for all chunks into its memory and sends the request. The owner sends each chunk directly from the
-// leased memory, which stays pinned until it is sent (decision 0017), or copies it into staging and sends that. A large
-// put: the owner posts receives into staging and grants them to the origin, which sends directly from its memory; the
-// owner then copies the chunks into place. Owner of the context only.
+// The state of puts and gets on both sides, and the chunks in which large ones are sent. Large get: the origin posts
+// receives for all chunks into its memory and sends the request; the owner sends each chunk directly from the leased
+// memory, which stays pinned until it is sent (decision 0017), or from a copy in staging memory. Large put: the owner
+// posts receives into staging memory and grants them to the origin, which sends directly from its memory; the owner
+// then copies the chunks into place. Owner of the context only.
 #pragma once
 
 #include "endpoint.hpp"
@@ -27,7 +27,7 @@ class Session;
 struct PeerRequest;
 struct Transfer;
 
-// Pieces of memory in one message of the fabric.
+// The most pieces of memory in one message of the fabric.
 inline constexpr std::size_t pieces_limit = 8;
 
 // Gathers the pieces of [offset, offset + bytes); returns how many, or 0 if there are more than `most`.
@@ -42,21 +42,22 @@ inline constexpr std::size_t pieces_limit = 8;
 struct Staging final : PoolSlot {
     SlotPool<Staging>* pool = nullptr;
     std::unique_ptr<std::byte[]> bytes;
-    Registration memory;  // if the provider needs it
+    Registration memory;  // set if the provider needs it
 };
 
-// One chunk of a large operation, which the fabric has.
+// One chunk of a large operation that the fabric has.
 struct Chunk final : FabricOp, PoolSlot {
-    ListLink<Chunk> link;            // in the list of its transfer or request
-    Transfer* transfer = nullptr;    // of this side's operation; else null
-    PeerRequest* request = nullptr;  // of a put of the peer; null for a get of the peer, or if nothing waits for it
+    ListLink<Chunk> link;          // in the list of its transfer or request
+    Transfer* transfer = nullptr;  // set for an operation of this side
+    // Set for a put of the peer; null for a get of the peer, or if nothing waits for the chunk.
+    PeerRequest* request = nullptr;
     Session* session = nullptr;
     Staging* staging = nullptr;              // null: the chunk is in the memory of an op or a lease
-    std::optional<na::LeaseTable::Pin> pin;  // of that lease
+    std::optional<na::LeaseTable::Pin> pin;  // pins that lease
     std::uint32_t number = 0;
     std::uint32_t bytes = 0;
-    bool discard = false;  // of a get that has ended: the data are dropped
-    bool served = false;   // of the peer's operation
+    bool discard = false;  // the get has ended, and the data are dropped
+    bool served = false;   // it belongs to an operation of the peer
     bool sends = false;    // a send, not a receive
     bool revoked = false;  // the fabric was asked to give it back
 };
@@ -67,33 +68,33 @@ struct Chunk final : FabricOp, PoolSlot {
 }
 using ChunkList = IntrusiveList<Chunk, &Chunk::link>;
 
-// An operation of this side that is admitted. Its id in frames is generation << 32 | slot index.
+// An admitted operation of this side. Its id in frames is generation << 32 | slot index.
 struct Transfer final : PoolSlot {
-    ListLink<Transfer> link;       // in its session's list of all
-    ListLink<Transfer> post_link;  // in its session's list of those with chunks to post
-    Posted* posted = nullptr;      // null: the op has ended, but not the transfer
+    ListLink<Transfer> link;       // in its session's list of all transfers
+    ListLink<Transfer> post_link;  // in its session's list of transfers with chunks to post
+    Posted* posted = nullptr;      // null: the op has ended, but the transfer has not
     Session* session = nullptr;
     std::uint32_t generation = 1;
-    std::uint64_t tag = 0;       // of chunk 0
-    std::uint32_t chunks = 0;    // 0: small, the data are in the frames
-    std::uint32_t allowed = 0;   // chunks that may be posted: all of a get, the granted ones of a put
-    std::uint32_t next = 0;      // the first chunk that is not posted
-    std::uint32_t ended = 0;     // chunks that have come, or are sent
-    std::uint32_t touching = 0;  // chunks that the fabric has and that are in the op's memory
-    bool asked = false;          // the request is sent
-    bool answered = false;       // a put: the owner has sent put_done
-    bool awaits_answer = false;  // a stopped get: the owner has not sent get_ended
+    std::uint64_t tag = 0;       // the tag of chunk 0
+    std::uint32_t chunks = 0;    // 0: a small operation, whose data are in the frames
+    std::uint32_t allowed = 0;   // chunks that may be posted: all chunks of a get, the granted ones of a put
+    std::uint32_t next = 0;      // the first chunk that was not posted
+    std::uint32_t ended = 0;     // chunks that were received or sent
+    std::uint32_t touching = 0;  // chunks that the fabric has and that use the op's memory
+    bool asked = false;          // the request was sent
+    bool answered = false;       // put: the owner has sent put_done
+    bool awaits_answer = false;  // a stopped get whose owner has not sent get_ended
     Errc failed = Errc::ok;
     ChunkList with_fabric;
 };
 
-// A large get or put of the peer that is not done.
+// A large get or put of the peer that is in progress.
 struct PeerRequest final : PoolSlot {
-    ListLink<PeerRequest> link;       // in its session's list of all
-    ListLink<PeerRequest> work_link;  // in its session's list of those with chunks to send or grant
+    ListLink<PeerRequest> link;       // in its session's list of all requests
+    ListLink<PeerRequest> work_link;  // in its session's list of requests with chunks to send or grant
     bool is_put = false;
     bool notify_wanted = false;
-    bool failed = false;   // a put: the origin was told, and will send stop
+    bool failed = false;   // put: the origin was told, and will send stop
     bool stopped = false;  // the origin has sent stop
     std::uint32_t notify = 0;
     std::uint64_t id = 0;
@@ -103,9 +104,9 @@ struct PeerRequest final : PoolSlot {
     std::uint64_t tag = 0;
     std::uint32_t chunk = 0;
     std::uint32_t chunks = 0;
-    std::uint32_t next = 0;    // the first chunk that is not posted
-    std::uint32_t placed = 0;  // chunks of a put that are in place
-    ChunkList with_fabric;     // of a put
+    std::uint32_t next = 0;    // the first chunk that was not posted
+    std::uint32_t placed = 0;  // put: chunks that are in place
+    ChunkList with_fabric;     // used by a put
 };
 
 }  // namespace cinnabar::ofi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One opened fabric: the selected provider, the socket for handshakes, and the leases. Any thread.
+// One opened fabric: the selected provider, the handshake socket, and the leases. Any thread.
 #pragma once
 
 #include "fences.hpp"
@@ -18,7 +18,7 @@ namespace cinnabar::ofi {
 class Endpoint;
 class OfiPort;
 
-// An incoming connection whose greeting is read.
+// An incoming connection whose greeting was received.
 struct Incoming {
     na::Stream stream;
     Greeting greeting;
@@ -37,11 +37,11 @@ class OfiTransport final : public na::SocketTransport {
     [[nodiscard]] bool is_accessed(const na::Lease& lease) noexcept override { return fences_.is_accessed(lease); }
     [[nodiscard]] std::string diagnosis() const override;
 
-    // For the ports.
+    // Used by the ports.
     [[nodiscard]] const Provider& provider() const noexcept { return *selection_.provider; }
     [[nodiscard]] Fences& fences() noexcept { return fences_; }
     [[nodiscard]] na::PortTable<OfiPort>& ports() noexcept { return ports_; }
-    // A frame came that names no session: late, or forged. diagnosis() says how many.
+    // Counts a frame that names no session, because it is late or forged; diagnosis() reports the number.
     void count_stray() noexcept { strays_.fetch_add(1, std::memory_order_relaxed); }
 
   private:

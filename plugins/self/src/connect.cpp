@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of a port that makes and ends connections. A connection has a number. If two contexts dial each other at
-// once, both numbers mean the same connection. A disconnect ends only connections that were dialled before it.
+// SelfPort: how connections begin and end. Each connection has a number. If two contexts dial each other at once, both
+// numbers mean the same connection. A disconnect ends only connections that were dialled before it.
 #include "port.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -60,7 +60,7 @@ void SelfPort::connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::
 
 void SelfPort::tell_disconnect(Mailbox& mailbox, std::uint64_t connection, std::unique_ptr<Letter> letter) noexcept {
     Mailbox::Visit visit(mailbox);
-    if (!visit.ok()) return;  // the peer has told this side, or has closed
+    if (!visit.ok()) return;  // the peer has disconnected already, or has closed
     letter->kind = LetterKind::disconnect;
     letter->control = true;
     letter->source = mailbox_->context();
@@ -82,7 +82,7 @@ void SelfPort::lost(SelfPeer& peer, Errc why) noexcept {
 }
 
 void SelfPort::say_farewell(SelfPeer& peer) noexcept {
-    send_unsent(peer);  // before it
+    send_unsent(peer);  // they precede the disconnect
     if (peer.farewell_) tell_disconnect(*peer.mailbox_, peer.connection_, std::move(peer.farewell_));
 }
 
@@ -101,7 +101,7 @@ void SelfPort::disconnect(na::Peer& any_peer) noexcept {
 
 void SelfPort::stop_accepting() noexcept { mailbox_->stop_accepting(); }
 
-// The letter is kept for the disconnect.
+// The letter is kept, to be reused for the disconnect.
 void SelfPort::on_connect(SelfPeer& peer, std::unique_ptr<Letter> letter) noexcept {
     const std::uint64_t connection = letter->connection;
     std::shared_ptr<Mailbox> from = std::move(letter->from);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a context receives from other contexts of this process. Any thread puts letters in, in chains, the owner of the
-// context takes them out. Shared by the port and by the ports that are connected to it, so that it outlives a port that
-// closes while others post.
+// The mailbox of a context: other contexts of this process put letters into it, in chains, and the context takes them
+// out. Any thread puts; the owner of the context takes. Shared by the port and by the ports connected to it, so it
+// outlives a port that closes while others post.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -21,23 +21,23 @@ class Mailbox;
 
 enum class LetterKind : std::uint8_t { unexpected, expected, notify, connect, disconnect };
 
-// Letters that connect and disconnect are allocated one by one (`control`). All others are the receive slots of the
-// mailbox's pool. A slot's buffer is allocated at its first use and then stays, so memory grows with the messages that
-// wait at the same time.
-struct Letter : PoolSlot, Work {  // a Work that is never run: the link of the queue, of the first of a chain
-    Letter* rest = nullptr;       // of the chain that it came in
+// A message, a notification, or a connect or disconnect. Letters for connect and disconnect are allocated one by one
+// (`control`). All others come from the mailbox's pool and are its receive slots. A slot's buffer is allocated at its
+// first use and kept, so memory grows with the messages that wait at the same time.
+struct Letter : PoolSlot, Work {  // the Work is never run: it links the first letter of each chain into the queue
+    Letter* rest = nullptr;       // the next letter of the chain
     LetterKind kind = LetterKind::unexpected;
     bool control = false;
     na::ContextId source = 0;
     std::uint32_t bytes = 0;
-    na::Incarnation network = 0;  // of the source
+    na::Incarnation network = 0;  // the source's
     std::uint64_t connection = 0;
-    na::Tag tag = 0;  // of a message; the value of a notification
+    na::Tag tag = 0;  // of a message; or the value of a notification
     std::unique_ptr<std::byte[]> buffer;
-    std::shared_ptr<Mailbox> from;  // connect only: the dialler's mailbox
+    std::shared_ptr<Mailbox> from;  // only for connect: the dialler's mailbox
 };
 
-// What the mailboxes of one transport have in common.
+// Shared by the mailboxes of one transport.
 struct Network {
     std::string endpoint;
     na::Incarnation incarnation = 0;
@@ -63,25 +63,25 @@ class Mailbox {
     [[nodiscard]] std::size_t message_bytes_max() const noexcept { return message_bytes_max_; }
     [[nodiscard]] std::uint32_t initial_credits() const noexcept { return initial_credits_; }
 
-    // Null when all receive slots are taken or memory is short. Any thread.
+    // Null: all receive slots are taken, or memory is out. Any thread.
     [[nodiscard]] Letter* take(LetterKind kind) noexcept {
         Letter* letter = letters_.acquire();
         if (!letter) return nullptr;
         letter->kind = kind;
         return letter->buffer || kind == LetterKind::notify ? letter : with_buffer(*letter);
     }
-    // Of a letter, or of one that was taken and will not be delivered. Any thread.
+    // Frees a letter that was delivered, or that will not be delivered. Any thread.
     void give_back(Letter& letter) noexcept {
         if (letter.control) return free_control(letter);
         letters_.release(letter);
     }
-    // Whether letters are delivered no more. Any thread; a snapshot.
+    // Whether the mailbox takes letters no longer. Any thread; a snapshot.
     [[nodiscard]] bool closed() const noexcept { return (visits_.load(std::memory_order_relaxed) & closed_bit) != 0; }
 
-    // For posting, any thread: a visit keeps the owner from closing the mailbox.
+    // Held by a thread that posts, so that the owner cannot close the mailbox meanwhile. Any thread.
     class Visit;
 
-    // Owner: waits for visits that are in progress; later ones fail. Other threads may still hold the mailbox itself.
+    // Owner. Waits for visits in progress; later visits fail. Other threads may still hold references to the mailbox.
     void close() noexcept;
     void stop_accepting() noexcept { accepting_.store(false, std::memory_order_relaxed); }
     [[nodiscard]] bool accepting() const noexcept { return accepting_.load(std::memory_order_relaxed); }
@@ -97,7 +97,7 @@ class Mailbox {
     const std::shared_ptr<Network> network_;
     SlotPool<Letter> letters_;
     SubmitQueue inbox_;
-    std::atomic<std::uint32_t> visits_{0};  // closed_bit | count
+    std::atomic<std::uint32_t> visits_{0};  // closed_bit | the number of visits
     std::atomic<bool> accepting_{true};
     const std::size_t message_bytes_max_;
     const na::ContextId context_;
@@ -113,7 +113,7 @@ class Mailbox::Visit {
     Visit& operator=(const Visit&) = delete;
 
     [[nodiscard]] bool ok() const noexcept { return ok_; }
-    // The letter and the rest of its chain.
+    // Posts the letter and the rest of its chain.
     void push(Letter& letter) noexcept;
 
   private:

@@ -50,7 +50,8 @@ SelfPeer* SelfPort::make_peer(na::ContextId context) noexcept {
     return peer.get();
 }
 
-// A context of another transport, found by its name, even if that transport was opened again.
+// The peer for a context of another transport, found by name, so that it stays the same if that transport is opened
+// again.
 SelfPeer& SelfPort::peer_at(const std::string& endpoint, na::ContextId context) {
     const na::Addr addr = na::Addr::make({endpoint}, context, 0);
     for (auto& peer : others_) {
@@ -61,7 +62,7 @@ SelfPeer& SelfPort::peer_at(const std::string& endpoint, na::ContextId context) 
     return *made;
 }
 
-// Null for a letter of a connection that has ended.
+// Null: the letter belongs to a connection that has ended.
 SelfPeer* SelfPort::sender_of(const Letter& letter) noexcept {
     if (letter.network == transport_.incarnation()) return peer_of(letter.source);
     if (letter.kind == LetterKind::connect) return &peer_at(letter.from->network().endpoint, letter.source);
@@ -184,7 +185,8 @@ void SelfPort::add_unsent(SelfPeer& peer, Letter& letter) noexcept {
     peer.unsent_last_ = &letter;
 }
 
-// Requires: it is in no list any more. What is for a mailbox that has closed goes with the connection.
+// Posts the unsent letters of a peer. Requires: the peer is not in unsent_ any more. If the mailbox has closed, the
+// letters are lost with the connection.
 void SelfPort::hand_over(SelfPeer& peer) noexcept {
     Mailbox::Visit visit(*peer.mailbox_);
     if (visit.ok()) return visit.push(*std::exchange(peer.unsent_, nullptr));
@@ -212,7 +214,7 @@ unsigned SelfPort::poll() noexcept {
     done += poll_busy();
     done += poll_inbox();
     done += poll_done();
-    flush();  // what arrivals and completions have posted
+    flush();  // sends what arrivals and completions have posted
     return done;
 }
 
@@ -221,7 +223,7 @@ unsigned SelfPort::poll_busy() noexcept {
     BusyPeers round;
     round.splice_back(busy_);
     while (SelfPeer* peer = round.pop_front()) {
-        // Listed again at once: the calls below may post, and remove the peer when nothing waits any more.
+        // Listed again at once: the calls below may post, and take the peer off the list when nothing waits any more.
         busy_.push_back(*peer);
         if (peer->state() == na::PeerState::idle) peer->state_ = na::PeerState::connecting;
         if (peer->state() == na::PeerState::connecting) {
@@ -268,7 +270,7 @@ Letter* SelfPort::next_letter() noexcept {
 }
 
 unsigned SelfPort::poll_done() noexcept {
-    // What completions post is for the next poll.
+    // Ops that completions post complete in the next poll.
     SelfOps round;
     round.splice_back(done_);
     unsigned done = 0;
@@ -295,7 +297,7 @@ Errc SelfPort::keep(na::Arrival& arrival, na::Kept& out) noexcept {
 
 Errc SelfPort::detach(na::Kept& kept) noexcept {
     if (kept.detached || closed_) return Errc::ok;
-    // The receive slot is free again. Its buffer stays with the message, and the slot allocates a new one.
+    // Frees the receive slot. Its buffer stays with the message, and the slot allocates a new one.
     if (detached_ == transport_.options().receive_slots) return Errc::overloaded;
     auto* letter = static_cast<Letter*>(kept.token);
     kept.token = letter->buffer.release();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A context's port on a `self` network. An op is carried out by the thread that posts it and completes at the next
-// poll. It waits while its peer is being connected or has no receive slot left. Letters to a peer leave in a chain,
-// with the next flush: the peer's mailbox is visited, and its context woken, once for all of them.
+// The port of a context on a `self` network. An op is carried out by the thread that posts it, and completes at the
+// next poll. It waits while the peer is being connected or has no free receive slot. Letters to a peer are collected in
+// a chain that the next flush posts, so that the peer's mailbox is visited, and its context woken, once for all of
+// them.
 #pragma once
 
 #include "mailbox.hpp"
@@ -21,12 +22,12 @@ struct SelfOp {
     ListLink<SelfOp> link;
     na::Op* op = nullptr;
     Errc result = Errc::ok;
-    bool waiting = false;  // in its peer's list; else in the port's list of ops that are done
+    bool waiting = false;  // in its peer's list of waiting ops; otherwise in the port's list of completed ops
 };
 using SelfOps = IntrusiveList<SelfOp, &SelfOp::link>;
 
-// Lives as long as its port. There are at most contexts_max of its own transport, and one for each name of other
-// transports of this process that was used.
+// Lives as long as its port. There are at most contexts_max peers of the port's own transport, and one for each used
+// name of another transport of this process.
 class SelfPeer final : public na::Peer {
   public:
     SelfPeer(na::Port& port, na::Addr addr) noexcept : Peer(port, std::move(addr)) {}
@@ -36,15 +37,15 @@ class SelfPeer final : public na::Peer {
   private:
     friend class SelfPort;
     std::shared_ptr<Mailbox> mailbox_;  // null unless connected
-    std::unique_ptr<Letter> farewell_;  // the letter for a disconnect; null if the peer is this context itself
-    std::uint64_t connection_ = 0;      // if both dialled at once, the later of the two numbers
+    std::unique_ptr<Letter> farewell_;  // the letter for the disconnect; null if the peer is this context itself
+    std::uint64_t connection_ = 0;      // the greater of both numbers if both sides dialled at once
     std::uint64_t refuse_below_ = 0;    // connections with smaller numbers were ended by a disconnect
-    Letter* unsent_ = nullptr;          // a chain
+    Letter* unsent_ = nullptr;          // the first letter of a chain
     Letter* unsent_last_ = nullptr;
-    ListLink<SelfPeer> unsent_link_;  // in SelfPort::unsent_ while there are some
+    ListLink<SelfPeer> unsent_link_;  // in SelfPort::unsent_ while unsent_ is not null
     SelfOps waiting_;
     ListLink<SelfPeer> busy_link_;  // in SelfPort::busy_ while ops wait
-    Errc lost_why_ = Errc::ok;      // of a loss that poll() has yet to report
+    Errc lost_why_ = Errc::ok;      // why a connection was lost, until poll() has reported it
 };
 
 class SelfPort final : public na::Port {
@@ -75,7 +76,7 @@ class SelfPort final : public na::Port {
   private:
     using BusyPeers = IntrusiveList<SelfPeer, &SelfPeer::busy_link_>;
 
-    // Of its own transport; made when it is new. Null: no such context.
+    // The peer of a context of the same transport; made if it is new. Null: no such context.
     SelfPeer* peer_of(na::ContextId context) noexcept {
         SelfPeer* const known = context < peers_.size() ? peers_[context].get() : nullptr;
         return known ? known : make_peer(context);
@@ -88,7 +89,7 @@ class SelfPort final : public na::Port {
         for (auto& peer : peers_) {
             if (peer) f(*peer);
         }
-        for (std::size_t i = 0; i < others_.size(); ++i) f(*others_[i]);  // f may add some
+        for (std::size_t i = 0; i < others_.size(); ++i) f(*others_[i]);  // f may add peers
     }
     [[nodiscard]] Errc carry_out(na::Op& op, SelfPeer& peer) noexcept;
     [[nodiscard]] Errc send(SelfPeer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept;
@@ -118,18 +119,18 @@ class SelfPort final : public na::Port {
     na::PortHost& host_;
     const std::shared_ptr<Mailbox> mailbox_;
     na::MessagePool messages_;
-    std::vector<std::unique_ptr<SelfPeer>> peers_;  // of its own transport, by context id
+    std::vector<std::unique_ptr<SelfPeer>> peers_;  // of the same transport, by context id
     std::vector<std::unique_ptr<SelfPeer>>
         others_;  // of other transports of this process; their addresses have no incarnation
     BusyPeers busy_;
     IntrusiveList<SelfPeer, &SelfPeer::unsent_link_> unsent_;
-    WorkQueue inbox_;          // chains that were taken from the mailbox and not delivered yet
-    Letter* chain_ = nullptr;  // the rest of the one that is being delivered
+    WorkQueue inbox_;          // chains taken from the mailbox and not delivered yet
+    Letter* chain_ = nullptr;  // the rest of the chain that is being delivered
     SelfOps done_;
     std::uint32_t detached_ = 0;
     bool closed_ = false;
     unsigned events_ = 0;        // peers whose lost_why_ is set
-    bool arrival_kept_ = false;  // the one that is being delivered
+    bool arrival_kept_ = false;  // the arrival that is being delivered was kept
 };
 
 }  // namespace cinnabar::self_

@@ -8,7 +8,7 @@
 namespace cinnabar::self_ {
 namespace {
 
-// A revocation waits for the copy of one piece at most.
+// Bytes copied under one pin: a revocation waits for one such copy at most.
 constexpr std::uint64_t piece_bytes = 256 * 1024;
 
 Errc transfer(na::LeaseTable& leases, na::Op& op, const na::LeaseKey& key) noexcept {

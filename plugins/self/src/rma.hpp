@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Put, get and atomics within one process: copies while the lease is pinned. Any thread.
+// Put, get and atomics within one process: copies memory while its lease is pinned. Any thread.
 #pragma once
 
 #include <cinnabar/na/lease_table.hpp>
@@ -9,12 +9,12 @@
 
 namespace cinnabar::self_ {
 
-// Bounds how long one post may copy.
+// The most that one post may copy.
 inline constexpr std::size_t rma_bytes_max = 4 * 1024 * 1024;
 
-// Carries out a put, a get, an atomic, or a put_notify without its notification. permission, too_large: as
-// LeaseTable::pin; bytes before the failure may be placed. protocol: not a key of this transport. invalid_argument: an
-// atomic on memory that is not 8-byte aligned.
+// Carries out a put, a get or an atomic; for a put_notify, all but the notification. permission, too_large: as
+// LeaseTable::pin; bytes before the failure may have been written. protocol: not a key of this transport.
+// invalid_argument: an atomic on memory that is not 8-byte aligned.
 [[nodiscard]] Errc access_memory(na::LeaseTable& leases, na::Op& op) noexcept;
 
 }  // namespace cinnabar::self_

@@ -31,7 +31,7 @@ struct Directory {
 };
 
 Directory& directory() {
-    static auto* all = new Directory;  // never destroyed: static transports may use it
+    static auto* all = new Directory;  // never destroyed, because static transports may use it
     return *all;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One `self` network: the contexts of one process that were opened on it. Transports of a process reach each other by
-// name. One with ?alone=yes, through which a node reaches itself, is reached only by its own contexts. Any thread.
+// One `self` network: the contexts of one process that were opened on it. Transports of the same process reach each
+// other by name, except one with ?alone=yes (by which a node reaches itself): only its own contexts reach it. Any
+// thread.
 #pragma once
 
 #include "mailbox.hpp"
@@ -16,15 +17,15 @@ namespace cinnabar::self_ {
 
 class SelfTransport final : public na::SessionTransport {
   public:
-    // `name`: its name in the process; empty: a random one. Null when the name is taken.
+    // `name`: its name in the process; empty: a random one. Null: the name is taken.
     [[nodiscard]] static std::unique_ptr<SelfTransport> make(const std::string& name, bool alone,
                                                              const na::TransportOptions& options);
     ~SelfTransport() override;
 
     [[nodiscard]] std::string_view scheme() const noexcept override { return "self"; }
-    // Always one: contexts of a process reach each other without listening.
+    // Always one endpoint: contexts of a process reach each other without listening.
     [[nodiscard]] std::vector<std::string> endpoints() const override { return {network_->endpoint}; }
-    // "self://" without a name means this one.
+    // "self://" without a name means this transport.
     [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override;
 
     [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override;
@@ -39,14 +40,14 @@ class SelfTransport final : public na::SessionTransport {
     }
     [[nodiscard]] std::string diagnosis() const override { return "memory of this process"; }
 
-    // For the ports. The mailbox of that context of the transport with that endpoint; null when there is none.
+    // Used by the ports. find(): the mailbox of that context of the transport with that endpoint; null: there is none.
     [[nodiscard]] std::shared_ptr<Mailbox> find(std::string_view endpoint, na::ContextId context);
     [[nodiscard]] bool is_own(std::string_view endpoint) const noexcept {
         return endpoint == network_->endpoint || endpoint == "self://";
     }
     void close_port(na::ContextId context);
     [[nodiscard]] na::Addr addr_of(na::ContextId context) const;
-    // Connections are numbered in the order of their dials, for the whole process.
+    // Numbers connections in the order of their dials, in the whole process.
     [[nodiscard]] static std::uint64_t next_connection() noexcept;
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How put and get begin: this side copies across address spaces (copier.cpp), or the owner carries them out
-// (na::RemoteAccess). The data of the latter come in records.
+// Session: how puts and gets begin. This side copies across address spaces if it can (copier.cpp); otherwise the owner
+// of the memory carries them out (na::RemoteAccess), and their data are sent in records.
 #include "port.hpp"
 
 namespace cinnabar::shm {
@@ -39,7 +39,7 @@ Errc Session::get_data_came(const na::AccessHead& head) noexcept {
 void Session::put_came(const na::AccessHead& head, const na::AccessBody& body) noexcept {
     if (refused(head.id)) return;
     {
-        // Checks the rest of the operation as a whole: an operation that does not fit writes nothing.
+        // Checks the rest of the operation as a whole, so that an operation that does not fit writes nothing.
         const auto pin = pin_for_put(head.id, body.key, body.offset, body.left);
         if (!pin.ok()) return;
         const std::byte* const data = reader_.payload() + na::access_body_bytes(na::AccessKind::put);

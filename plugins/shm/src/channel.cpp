@@ -8,8 +8,8 @@
 namespace cinnabar::shm {
 namespace {
 
-// Reads a word whose value the greeting gives. Only an attempt shows what ptrace scopes, namespaces and security
-// modules allow.
+// Tries to read the word that the greeting names: only a try shows what ptrace scopes, namespaces and security modules
+// allow.
 bool may_copy(const Credentials& sender, const Terms& terms) noexcept {
     if (sender.pid == 0 || terms.probe_value == 0) return false;
     std::uint64_t found = 0;
@@ -30,8 +30,8 @@ Errc open_channel(const ShmTransport& transport, Incoming& from, Channel& out) n
     if (flags < 0 || (flags & O_NONBLOCK) == 0) return Errc::protocol;
     const bool own_user = is_own_user(from.credentials);
     if (own_user) out.bell = std::move(fds.bell);
-    // The probe shows that the process id is that of the peer. The check after it shows that the process is still the
-    // one that was opened.
+    // The probe proves that the process id is the peer's. The check after it proves that the process which was opened
+    // still lives.
     out.copies = transport.copies_across() && own_user && terms.lease_slots > 0 &&
                  out.process.open(from.credentials.pid) && may_copy(from.credentials, terms) &&
                  out.process.is_there(-1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a session consists of after the handshake: the socket, the two rings, the bell that wakes the peer and, if this
-// process may copy across address spaces, the peer's lease board.
+// What a session has after the handshake: the socket, the two rings, the bell that wakes the peer, and, if this process
+// may copy across address spaces, the peer's lease board.
 #pragma once
 
 #include "peer_files.hpp"
@@ -13,23 +13,23 @@ struct Channel {
     PeerFd socket;
     Segment own_ring;   // the peer writes into it
     Segment peer_ring;  // this side writes into it
-    PeerFd bell;        // the peer's eventfd; empty for another user, whose descriptor could make this side wait
+    PeerFd bell;  // the peer's eventfd; empty for another user's process, whose descriptor could make this side block
     BoardView board;
     na::Hello hello;  // the peer's
     std::uint32_t peer_ring_bytes = 0;
     std::uint32_t peer_record_bytes_max = 0;
     std::uint32_t board_slots = 0;
     Credentials credentials;
-    PeerProcess process;  // if `copies`
+    PeerProcess process;  // open if `copies`
     PeerFiles files;
-    bool copies = false;  // a probe has shown that this process may read and write the peer's memory
+    bool copies = false;  // a probe has proven that this process may read and write the peer's memory
 };
 
-// Maps the memory whose descriptors came with the greeting. The caller adds the own ring and the socket. protocol: the
-// descriptors are not what they should be; out_of_memory.
+// Maps the memory whose descriptors came with the greeting. The caller adds its own ring and the socket. protocol: a
+// descriptor is not what it should be; out_of_memory.
 [[nodiscard]] Errc open_channel(const ShmTransport& transport, Incoming& from, Channel& out) noexcept;
 
-// Makes a ring of this transport's size; `fd` is its descriptor.
+// Makes a ring of this transport's size; `fd` gets its descriptor.
 [[nodiscard]] Errc make_ring(const ShmTransport& transport, Segment& out, UniqueFd& fd) noexcept;
 
 }  // namespace cinnabar::shm

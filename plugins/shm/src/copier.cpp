@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that the peer's library allocated is mapped and copied with memcpy; the kernel copies any other. The lease is
-// pinned while a window is copied, and the ring says which lease that is, in case this process dies meanwhile.
+// Copier: memory that the peer's library allocated is mapped and copied with memcpy; for other memory the kernel
+// copies. A lease is pinned while a window is copied, and the ring's header names that lease, in case this process dies
+// meanwhile.
 #include "copier.hpp"
 
 #include "port.hpp"
@@ -28,7 +29,7 @@ Errc errc_of_copy(int os_errno) noexcept {
         case EPERM:
             return Errc::unsupported;  // the kernel no longer allows it
         default:
-            return Errc::io;  // EFAULT: memory that is not mapped, here or at the peer
+            return Errc::io;  // EFAULT: memory that is not mapped, here or in the peer
     }
 }
 
@@ -40,7 +41,7 @@ bool read_from(pid_t pid, std::uint64_t address, void* to, std::size_t bytes) no
 
 }  // namespace
 
-// What one system call copies: pieces of memory on both sides.
+// The pieces of memory on both sides that one system call copies.
 struct Copier::Window {
     std::array<iovec, pieces_max> here;
     std::array<iovec, pieces_read_max> there;
@@ -55,7 +56,7 @@ struct Copier::Window {
     }
 };
 
-// Finds the owner's segments from `position` of its registration on. Their table is read from the owner's memory.
+// Finds the owner's segments from `position` of its registration on, by reading their table from the owner's memory.
 Errc Copier::find_pieces(const BoardView::Pinned& pinned, std::uint64_t position, std::uint64_t bytes,
                          Window& out) noexcept {
     const auto read = [&](std::uint32_t index, BoardPiece* to, std::uint32_t count) {
@@ -75,7 +76,7 @@ Errc Copier::find_pieces(const BoardView::Pinned& pinned, std::uint64_t position
     const auto count = std::min<std::uint32_t>(pinned.pieces - first, pieces_read_max);
     std::array<BoardPiece, pieces_read_max> pieces;
     if (!read(first, pieces.data(), count)) return errc_of_copy(errno);
-    std::uint64_t begin = 0;  // known for the first piece of all, and for each that follows another
+    std::uint64_t begin = 0;  // known for the first piece of the table, and for each that follows another one
     for (std::uint32_t i = 0; i < count && out.bytes < bytes; ++i) {
         const std::uint64_t end = pieces[i].end;
         const bool begin_known = i > 0 || first == 0;
@@ -100,7 +101,7 @@ Errc Copier::find_window(const na::Op& op, std::uint64_t moved, std::uint64_t by
     }
     want = out.bytes;
     out.here_count = op.local->gather(op.local_offset + moved, want, out.here.data(), out.here.size(), out.bytes);
-    // If the local memory has too many pieces for one call, the rest waits for the next.
+    // The local memory has too many pieces for one call: shortens the window.
     for (std::uint64_t over = want - out.bytes; over > 0;) {
         iovec& last = out.there[out.there_count - 1];
         const std::uint64_t cut = std::min<std::uint64_t>(over, last.iov_len);
@@ -206,7 +207,7 @@ std::uint64_t Copier::copy_next(std::uint64_t bytes_max) noexcept {
     const Errc why = copy_window(*posted, bytes_max, done);
     posted->moved += done;
     if (why == Errc::unsupported) {
-        // From now on the peer carries them out; these begin again.
+        // From now on the peer carries them out; operations in progress start again.
         channel_.copies = false;
         while (na::PostedOp* each = copying_.pop_front()) {
             each->place = na::OpPlace::rma;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Put and get that this side carries out by copying across address spaces, one window at a time, so that other work
-// goes on in between. Owner of the context only.
+// Puts and gets that this side carries out by copying across address spaces, one window at a time, so that other work
+// continues in between. Owner of the context only.
 #pragma once
 
 #include "channel.hpp"
@@ -17,20 +17,20 @@ class Copier {
   public:
     Copier(Session& session, Channel& channel) noexcept : session_(session), channel_(channel) {}
 
-    // Whether this side can copy the memory that the op names.
+    // Whether this side can copy the memory that the op refers to.
     [[nodiscard]] bool takes(const na::Op& op) const noexcept;
     void add(na::PostedOp& posted) noexcept;
-    // It has begun the operation and not ended it.
+    // Whether the copier has begun the operation and not ended it.
     [[nodiscard]] static bool has(const na::PostedOp& posted) noexcept {
         return posted.place == na::OpPlace::copying || posted.place == na::OpPlace::notifies;
     }
     void cancel(na::PostedOp& posted) noexcept;
-    // All its operations end with `why`.
+    // Ends all its operations with `why`.
     void end(Errc why) noexcept;
     [[nodiscard]] bool copies() const noexcept { return !copying_.empty(); }
-    // Puts that are copied, whose notification the session sends.
+    // Puts whose bytes are copied, and whose notification the session has to send.
     [[nodiscard]] na::PostedOps& notifies() noexcept { return notifies_; }
-    // Copies the next window of the first operation, at most `bytes_max`. Returns how many bytes.
+    // Copies the next window of the first operation, at most `bytes_max`; returns how many bytes.
     [[nodiscard]] std::uint64_t copy_next(std::uint64_t bytes_max) noexcept;
 
   private:

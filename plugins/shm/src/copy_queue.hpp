@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sessions of a port that have operations to copy. Each copies a little in its turn. Owner of the context only.
+// The sessions of a port with operations to copy, which take turns. Owner of the context only.
 #pragma once
 
 #include "session.hpp"
@@ -17,13 +17,13 @@ class CopyQueue {
     void remove(Session& session) noexcept {
         if (Sessions::linked(session)) sessions_.remove(session);
     }
-    // Copies about so many bytes. Returns how many operations it went on with.
+    // Copies about `bytes`. Returns how many windows.
     unsigned copy(std::uint64_t bytes) noexcept {
         unsigned did = 0;
         for (; bytes > 0; ++did) {
             Session* const session = sessions_.pop_front();
             if (!session) break;
-            // An operation of no bytes counts for a little as well.
+            // An operation of 0 bytes counts as well, so that the loop ends.
             bytes -= std::min(bytes, std::max<std::uint64_t>(session->copier().copy_next(bytes), 4096));
             if (session->copier().copies()) sessions_.push_back(*session);
         }

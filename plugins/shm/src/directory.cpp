@@ -31,10 +31,10 @@ namespace {
 
 constexpr std::string_view lock_ending = ".lock";
 constexpr std::string_view socket_ending = ".sock";
-// The most transports of one process that are named by its process id.
+// Transports of one process that may be named by its process id.
 constexpr unsigned own_names_max = 4096;
 
-// Not XDG_RUNTIME_DIR: services that run outside of the login session do not have it.
+// Not in XDG_RUNTIME_DIR, which services outside of the login session do not have.
 std::string root_path() {
     const char* chosen = ::secure_getenv("CINNABAR_SHM_DIR");
     return chosen && *chosen ? chosen : "/dev/shm";
@@ -45,9 +45,10 @@ std::string folder_of(const Audience& audience) {
     return audience.group ? begin + "group-" + std::to_string(*audience.group) : begin + std::to_string(audience.user);
 }
 
-// Empty, with errno: EWOULDBLOCK when another process does not give up the lock, as any member of a group may do.
+// Locks the folder. Empty, with errno; EWOULDBLOCK: another process does not release the lock, as any member of a group
+// may do.
 UniqueFd lock_folder(const std::string& path) noexcept {
-    constexpr TimeUs patience_us = 1'000'000;  // a process holds it for milliseconds
+    constexpr TimeUs patience_us = 1'000'000;  // processes normally hold it for milliseconds
     constexpr int pause_ms = 2;
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     const TimeUs until = steady_clock().now_us() + patience_us;
@@ -89,11 +90,11 @@ std::vector<std::string> names_in(const std::string& path) {
 
 constexpr std::size_t group_bytes_max = 16 * 1024;
 
-// The groups that transports were opened with, so that dialling one of their members needs no look-up.
+// The groups that transports were opened with, so that dialling one of their members needs no look-up of a name.
 class KnownGroups {
   public:
     static KnownGroups& of_process() {
-        static auto* all = new KnownGroups;  // never destroyed: static transports may use it
+        static auto* all = new KnownGroups;  // never destroyed, because static transports may use it
         return *all;
     }
     void add(const std::string& name, gid_t number) {
@@ -176,11 +177,11 @@ NameHolder& NameHolder::operator=(NameHolder&& other) noexcept {
 
 void NameHolder::reset() noexcept {
     socket_.reset();
-    // A forked child must not remove its parent's files.
+    // A forked child must not remove the files of its parent.
     if (lock_ && owner_ == ::getpid()) {
-        // Without the lock on the folder, another process could lock the file just before it is removed.
+        // Without a lock on the folder, another process could lock the file just before it is removed.
         const UniqueFd folder = lock_folder(base_.substr(0, base_.rfind('/')));
-        if (folder) remove_both(base_);  // else the next listener removes them: nobody holds their lock
+        if (folder) remove_both(base_);  // otherwise the next listener removes them, because nobody holds their lock
     }
     lock_.reset();
 }
@@ -202,22 +203,22 @@ Result<void> Directory::make() const {
         }
     } else if (errno != EEXIST) {
         const int why = errno;
-        return Error(errc_from_errno(why), "making the folder of shared memory; CINNABAR_SHM_DIR names another place",
-                     path_, why);
+        return Error(errc_from_errno(why),
+                     "making the folder of shared memory (to use another place, set CINNABAR_SHM_DIR)", path_, why);
     }
     struct stat status {};
     if (::lstat(path_.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
         return Error(Errc::permission,
-                     "the folder of shared memory is not a folder: remove it, or let CINNABAR_SHM_DIR name another "
+                     "the folder of shared memory is not a folder: remove it, or set CINNABAR_SHM_DIR to another "
                      "place",
                      path_);
     }
-    // Any user may have made the folder first.
+    // Another user may have created the folder first.
     const bool ours = audience_.group ? status.st_gid == *audience_.group : status.st_uid == audience_.user;
     if (!ours) {
         return Error(Errc::permission,
-                     "the folder of shared memory belongs to another user or group: have it removed, or let "
-                     "CINNABAR_SHM_DIR name another place",
+                     "the folder of shared memory belongs to another user or group: have it removed, or set "
+                     "CINNABAR_SHM_DIR to another place",
                      path_ + ", of user " + std::to_string(status.st_uid) + ", group " + std::to_string(status.st_gid));
     }
     const mode_t others = audience_.group ? S_IRWXO : S_IRWXG | S_IRWXO;
@@ -255,7 +256,7 @@ Errc Directory::take(std::string_view name, NameHolder& out) const {
     out.base_ = base;
     out.name_ = name;
     out.lock_ = std::move(lock);
-    // Any member of a group may be in the queue of the socket, with descriptors that are closed with it.
+    // Any member of a group may connect and send descriptors, which are closed with this socket.
     out.socket_ = PeerFd::passed(std::move(socket), audience_.group ? anybody : ::geteuid());
     return Errc::ok;
 }

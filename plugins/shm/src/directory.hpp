@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where processes of one host find each other: a folder with a socket for each name. The folder belongs to a user or to
-// a group. Next to each socket is a file that its process keeps locked while it lives, which tells sockets in use from
-// those that dead processes left. Any thread.
+// The folder in which processes of one host find each other: it has a socket for each name. It belongs to a user or to
+// a group. Next to each socket is a file that its process keeps locked while it lives; an unlocked file shows that the
+// process has died. Any thread.
 #pragma once
 
 #include "peer_fd.hpp"
@@ -22,19 +22,19 @@ namespace cinnabar::shm {
 // Who may use the sockets of a folder.
 struct Audience {
     uid_t user = 0;
-    std::optional<gid_t> group;  // its members may, too
-    std::string group_name;      // as the address has it
+    std::optional<gid_t> group;  // if set, its members may use them as well
+    std::string group_name;      // as written in the address
 
-    // The user of this process, or the members of "?group=NAME" of an address. bad_address: no such group. May block
-    // while the system looks a name up: only for opening a transport.
+    // The user of this process, or the group in "?group=NAME" of an address. bad_address: no such group. May block
+    // while the system looks up a name: call it only to open a transport.
     [[nodiscard]] static Result<Audience> of(const na::Uri& uri);
-    // The same without blocking, for threads that drive a context. It knows groups by number, by a name that of() has
-    // looked up before, and by a name in /etc/group.
+    // As of(), but never blocks, for threads that drive a context. It knows groups by number, by names that of() has
+    // looked up before, and by names in /etc/group.
     [[nodiscard]] static Result<Audience> of_known(const na::Uri& uri);
 };
 
-// A name that this process listens under, until destruction. If another process keeps the folder locked then, the files
-// are left for the next listener to remove.
+// A name that this process listens under until destruction. If another process keeps the folder locked then, the next
+// listener removes the files.
 class NameHolder {
   public:
     NameHolder() = default;
@@ -50,7 +50,7 @@ class NameHolder {
     friend class Directory;
     void reset() noexcept;
     pid_t owner_ = 0;
-    std::string base_;  // the path of both files, without their endings
+    std::string base_;  // the path of both files, without their extensions
     std::string name_;
     UniqueFd lock_;
     PeerFd socket_;
@@ -60,26 +60,26 @@ class Directory {
   public:
     explicit Directory(Audience audience);
 
-    // Makes the folder if it does not exist, removes what dead processes left in it, and takes a name. An empty name
-    // stands for the process id, with a number after it if that is taken. address_in_use; permission: the folder
-    // belongs to another user or group; busy: another process kept it locked for a second; io.
+    // Creates the folder if it does not exist, removes what dead processes left there, and takes a name. An empty name
+    // means the process id, followed by a number if that is taken. address_in_use; permission: the folder belongs to
+    // another user or group; busy: another process kept it locked for a second; io.
     [[nodiscard]] Result<NameHolder> listen(std::string_view name);
     // The path of the socket of that name.
     [[nodiscard]] std::string socket_path(std::string_view name) const;
 
-    // Identifies this folder among those of all hosts, users and boots: a hash in hex digits. Empty when there is no
+    // Identifies this folder among those of all hosts, users and boots: a hash in hex digits. Empty: there is no
     // folder.
     [[nodiscard]] std::string tag() const;
-    // Whether there is a socket of that name which this process may open.
+    // Whether a socket of that name exists that this process may open.
     [[nodiscard]] bool has(std::string_view name) const;
 
     struct Entry {
         std::string name;
         bool alive = false;
     };
-    // Every name in the folder, in order.
+    // All names in the folder, sorted.
     [[nodiscard]] std::vector<Entry> entries() const;
-    // How many dead processes listen() cleaned up after.
+    // The number of dead processes whose files listen() removed.
     [[nodiscard]] unsigned swept() const noexcept { return swept_; }
     [[nodiscard]] const Audience& audience() const noexcept { return audience_; }
     [[nodiscard]] const std::string& path() const noexcept { return path_; }

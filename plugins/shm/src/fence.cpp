@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a lease is revoked that peers access by copying. First the slot on the lease board is closed, so that no new
-// access begins; then the pins have to go. A pin lasts for one system call, unless its holder is stopped or killed in
-// it. The pins of dead processes are recognised by the rings, in which each peer says which slot it holds.
+// ShmTransport: how leases are revoked that peers access by copying. First the slot on the lease board is closed, so
+// that no new access begins; then revoke() waits until no pin is left. A pin lasts for one system call, unless its
+// holder is stopped or killed during it. Pins of dead processes are recognized by the rings, in whose header each peer
+// writes which slot it holds.
 #include "port.hpp"
 #include "transport.hpp"
 
@@ -17,10 +18,10 @@ namespace {
 
 // How long revoke() itself waits. A system call takes less than a millisecond, but its thread may be preempted.
 constexpr TimeUs patience_us = 100'000;
-// After so long the fence has failed: the lender must not reuse the memory until the peer goes on or dies.
+// When the fence fails: the lender must not reuse the memory until the peer continues or dies.
 constexpr TimeUs fence_us = 200'000;
 constexpr unsigned yields_per_look = 32;
-// Ended sessions of one process that are remembered because it may still be in a system call.
+// Ended sessions of one process that are remembered, because the process may still be in a system call.
 constexpr std::ptrdiff_t lingering_per_process_max = 64;
 
 std::uint64_t holding(const RingHeader& ring) noexcept { return ring.holding.load(std::memory_order_seq_cst); }
@@ -66,12 +67,13 @@ void ShmTransport::unwatch(const RingHeader& ring) noexcept {
     std::erase(rings_, &ring);
 }
 
-// The peer may be in a system call if its end of the session is still open.
+// Remembers the ring of an ended session: the peer may still be in a system call if it has not ended the session
+// itself.
 void ShmTransport::linger(const RingHeader& ring, Segment memory, pid_t pid) noexcept {
     const std::lock_guard lock(fence_mutex_);
     std::erase(rings_, &ring);
     forget_lingering();
-    // An honest process never has so many: the oldest is dropped.
+    // Well-behaved processes never have that many, so the oldest is dropped.
     const auto same = [pid](const Lingering& one) { return one.pid == pid; };
     if (std::count_if(lingering_.begin(), lingering_.end(), same) >= lingering_per_process_max) {
         lingering_.erase(std::find_if(lingering_.begin(), lingering_.end(), same));
@@ -79,7 +81,7 @@ void ShmTransport::linger(const RingHeader& ring, Segment memory, pid_t pid) noe
     lingering_.push_back({std::move(memory), pid});
 }
 
-// Forgets the sessions that hold nothing any more. Requires: the lock.
+// Forgets ended sessions that hold nothing. Requires: fence_mutex_ is locked.
 void ShmTransport::forget_lingering() noexcept {
     std::erase_if(lingering_, [](const Lingering& one) {
         const bool dead = one.pid == 0 || (::kill(one.pid, 0) != 0 && errno == ESRCH);
@@ -87,7 +89,7 @@ void ShmTransport::forget_lingering() noexcept {
     });
 }
 
-// Whether a living process holds the slot. Requires: it is closed, and the lock.
+// Whether a living process holds the slot. Requires: the slot is closed, and fence_mutex_ is locked.
 bool ShmTransport::held(std::uint32_t slot) noexcept {
     forget_lingering();
     const std::uint64_t sought = std::uint64_t{slot} + 1;
@@ -110,7 +112,7 @@ Errc ShmTransport::revoke(na::Lease& lease) noexcept {
             if (!held(slot)) break;
             const TimeUs now = steady_clock().now_us();
             if (now - begun > patience_us) {
-                lease.key = key;  // the lease is granted until the fence is done
+                lease.key = key;  // the lease counts as granted until the fence is over
                 fences_.add(board_.fence_of(slot), lease, slot, now + fence_us);
                 fences_wait_.store(true, std::memory_order_seq_cst);
                 return Errc::again;

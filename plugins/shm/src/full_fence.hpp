@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fence between writing a record and checking whether the reader sleeps, and between going to sleep and checking
-// for records. If two sides do this at the same time, at least one sees the other.
+// A memory fence between writing a record and checking whether the reader sleeps, and between going to sleep and
+// checking for records. If two sides do this at the same time, at least one sees the other.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 namespace cinnabar::shm {
 
 // The thread sanitizer does not understand fences, nor that a writer and a reader in one process map the same memory
-// twice. A shared word that both access stands in for that. Nothing in other builds.
+// twice. For it, both sides access a shared word. Does nothing in other builds.
 inline void order_for_sanitizer() noexcept {
 #ifdef __SANITIZE_THREAD__
     static std::atomic<unsigned> word{0};

@@ -32,21 +32,22 @@ class TransportName {
     std::uint8_t bytes_ = 0;
 };
 
-// What the sender says about its side.
+// The properties of the sender's side.
 struct Terms {
-    std::uint32_t ring_bytes = 0;        // of the ring that the receiver of this writes into
-    std::uint32_t record_bytes_max = 0;  // of a record in it, without its header
-    std::uint32_t lease_slots = 0;       // of the lease board; 0: the board is not shared
-    std::uint64_t probe_address = 0;     // of 8 bytes in the sender's memory ...
-    std::uint64_t probe_value = 0;  // ... with this value: who can read them may copy across address spaces; 0: none
-    TransportName name;             // that the sender listens under; may be empty
+    std::uint32_t ring_bytes = 0;        // the size of the ring that the receiver of the greeting writes into
+    std::uint32_t record_bytes_max = 0;  // the largest record in that ring, without its header
+    std::uint32_t lease_slots = 0;       // slots of the sender's lease board; 0: the board is not shared
+    std::uint64_t probe_address = 0;     // the address of 8 bytes in the sender's memory
+    // The value there: a receiver that can read it may copy across address spaces; 0: no probe.
+    std::uint64_t probe_value = 0;
+    TransportName name;  // the name that the sender listens under; may be empty
 };
 
 inline constexpr std::size_t greeting_bytes_max = na::hello_bytes + 32 + 1 + name_bytes_max;
 
-// The descriptors, in this order. A reject has none.
+// The descriptors, in the order of sending. A reject has none.
 struct GreetingFds {
-    PeerFd ring;   // the ring that the receiver of this writes into
+    PeerFd ring;   // the ring that the receiver of the greeting writes into
     PeerFd bell;   // an eventfd
     PeerFd board;  // the lease board; only if Terms::lease_slots is not 0
     static constexpr std::size_t count_max = 3;
@@ -61,13 +62,13 @@ struct Greeting {
     GreetingFds fds;
 };
 
-// Returns how many bytes.
+// Returns the number of bytes.
 [[nodiscard]] std::size_t encode_greeting(const na::Hello& hello, const Terms& terms,
                                           std::span<std::byte, greeting_bytes_max> out) noexcept;
 // As Hello::decode. protocol: also an invalid ring size or name; unsupported: also a reserved byte that is not zero.
 [[nodiscard]] Errc decode_greeting(ConstBytes in, na::Hello& hello, Terms& terms) noexcept;
 
-// Whether it is 1 to 63 letters, digits, '.', '-' and '_', and does not begin with '.'.
+// Whether `name` has 1 to 63 letters, digits, '.', '-' and '_', and does not begin with '.'.
 [[nodiscard]] bool good_name(std::string_view name) noexcept;
 
 }  // namespace cinnabar::shm

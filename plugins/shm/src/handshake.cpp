@@ -15,7 +15,7 @@
 namespace cinnabar::shm {
 namespace {
 
-// When a listener's queue is full, the dial tries again after so long.
+// The interval at which a dial retries while the listener's queue is full.
 constexpr TimeUs retry_us = 1000;
 
 bool keeps_too_many(uid_t user) noexcept {
@@ -37,17 +37,17 @@ void Dial::start(ShmPort& port, ShmPeer& peer) noexcept {
     stage_ = Stage::connecting;
     timer_.owner = this;
     timer_.fire = &Dial::time_out;
-    // host().now_us() may be as old as the context's last round.
+    // host().now_us() may be as old as the context's last round, so the clock is read.
     until_ = after(steady_clock().now_us(), port.options().connect_timeout);
     failed_ = make_ring(port.transport(), ring_, ring_fd_);
     if (failed_ == Errc::ok) failed_ = go();
     if (failed_ == Errc::again) failed_ = Errc::ok;
     if (failed_ == Errc::ok && stage_ == Stage::greeted) return port.host().arm(timer_, until_);
-    // The timer reports a failure after this call, or tries again when the queue was full.
+    // The timer reports the failure after this call, or retries if the queue was full.
     port.host().arm(timer_, port.host().now_us() + (failed_ == Errc::ok ? retry_us : 0));
 }
 
-// again: the listener's queue is full.
+// Connects and greets. again: the listener's queue is full.
 Errc Dial::go() noexcept {
     UniqueFd socket;
     if (const Errc why = connect_to(peer_->target.path, socket); why != Errc::ok) return why;
@@ -131,7 +131,7 @@ void Handshake::start(ShmPort& port, UniqueFd fd) noexcept {
     timer_.fire = &Handshake::time_out;
     port.host().arm(timer_, after(steady_clock().now_us(), port.options().hello_timeout));
     if (!port.host().watch(fd_.get(), EPOLLIN, *this)) return drop();
-    on_ready(EPOLLIN);  // the greeting is often there already
+    on_ready(EPOLLIN);  // the greeting has often arrived already
 }
 
 void Handshake::stop_watching() noexcept {

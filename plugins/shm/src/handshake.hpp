@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pending handshakes: dials and incoming connections. Both live in pools whose memory is never freed before the port:
-// epoll may still report an event after the socket is closed, which a closed object ignores. Owner of the context only.
+// Pending handshakes: dials and incoming connections. Both live in pools whose memory is not freed before the port,
+// because epoll may report an event after the socket was closed; a closed object ignores it. Owner of the context only.
 #pragma once
 
 #include "transport.hpp"
@@ -14,10 +14,10 @@ namespace cinnabar::shm {
 class ShmPeer;
 class ShmPort;
 
-// A dial of a peer.
+// A dial to a peer.
 class Dial final : public PoolSlot, public na::FdEvents {
   public:
-    // The outcome goes to ShmPort::dial_done or ShmPort::dial_failed, never from inside this call.
+    // Reports the outcome to ShmPort::dial_done or ShmPort::dial_failed, never inside this call.
     void start(ShmPort& port, ShmPeer& peer) noexcept;
     void abandon() noexcept;
 
@@ -33,7 +33,7 @@ class Dial final : public PoolSlot, public na::FdEvents {
     static void time_out(Timer& timer) noexcept;
 
     ShmPort* port_ = nullptr;
-    ShmPeer* peer_ = nullptr;  // null: not in use
+    ShmPeer* peer_ = nullptr;  // null: this slot is free
     PeerFd fd_;
     Segment ring_;
     UniqueFd ring_fd_;
@@ -57,7 +57,7 @@ class Handshake final : public PoolSlot, public na::FdEvents {
     void stop_watching() noexcept;
     static void time_out(Timer& timer) noexcept;
 
-    ShmPort* port_ = nullptr;  // null: not in use
+    ShmPort* port_ = nullptr;  // null: this slot is free
     PeerFd fd_;
     TimerOf<Handshake> timer_;
 };

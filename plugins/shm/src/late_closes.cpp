@@ -12,7 +12,7 @@
 
 namespace cinnabar::shm {
 
-// Needs no memory: descriptors have to be closed when there is none, too.
+// Allocates nothing, because descriptors must be closed when memory is out as well.
 LateCloses& LateCloses::of_process() noexcept {
     alignas(LateCloses) static std::byte place[sizeof(LateCloses)];
     static LateCloses& made = []() -> LateCloses& {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Closes descriptors that came from other users. Another user can make close() block for as long as they like: a TCP
-// socket lingers, a file system asks a server of theirs, and a UNIX socket closes the unread descriptors in it. So no
-// thread that drives a context calls it. Each user has a thread of its own while there is something to close, so that
-// nobody waits for another. One for the process. Any thread. docs/limits.md.
+// Closes descriptors that came from other users, in threads of its own. Another user can make close() block for any
+// time: a TCP socket lingers, a file system asks a server of theirs, and a UNIX socket closes the unread descriptors in
+// it. So threads that drive a context must not call close() on them. Each user with descriptors to close has a thread
+// of its own, so that no user's descriptors delay another's. One object per process. Any thread. docs/limits.md.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -18,16 +18,16 @@ namespace cinnabar::shm {
 
 class LateCloses {
   public:
-    static constexpr std::size_t of_user_max = 1024;  // above that, connections of the user are rejected
-    static constexpr std::size_t waiting_max = 4096;  // above that, all are
+    static constexpr std::size_t of_user_max = 1024;  // at this number, connections of that user are rejected
+    static constexpr std::size_t waiting_max = 4096;  // at this number, connections of all users are rejected
     static constexpr unsigned threads_max = 64;
 
-    // Never destroyed: its threads may be blocked when the process ends. A forked child gets a new one.
+    // Never destroyed: its threads may be blocked when the process exits. A forked child gets a new one.
     static LateCloses& of_process() noexcept;
 
-    // Closes it soon; at once if there is no memory to queue it.
+    // Closes `fd` soon, or at once if memory is out.
     void add(UniqueFd fd, uid_t user) noexcept;
-    // Whether of_user_max descriptors of that user wait to be closed, or waiting_max of all users together.
+    // Whether of_user_max descriptors of that user, or waiting_max of all users together, wait to be closed.
     [[nodiscard]] bool crowded_by(uid_t user) const noexcept;
     [[nodiscard]] bool crowded() const noexcept;
 

@@ -13,7 +13,7 @@ namespace {
 
 std::uint64_t name_of(const na::LeaseKey& key) noexcept { return std::uint64_t{key.generation} << 32 | key.slot; }
 
-// If the size of files is limited (ulimit -f).
+// Used if the size of files is limited (ulimit -f).
 constexpr std::uint32_t slots_few = 1024;
 
 }  // namespace
@@ -84,7 +84,7 @@ Errc BoardView::attach(int fd, std::uint32_t slots) noexcept {
 
 bool BoardView::stands(const Segment& board, std::uint32_t slot, const na::LeaseKey& key) noexcept {
     const BoardSlot& shared = reinterpret_cast<const BoardSlot*>(board.base())[slot];
-    full_fence();  // after the caller's reads
+    full_fence();  // must follow the caller's reads
     return (shared.pins.load(std::memory_order_relaxed) & BoardSlot::closed) == 0 &&
            shared.key.load(std::memory_order_relaxed) == key.key;
 }
@@ -97,7 +97,7 @@ Errc BoardView::pin(std::uint32_t slot, const na::LeaseKey& key, std::uint64_t o
     do {
         if ((pins & BoardSlot::closed) != 0) return Errc::permission;
     } while (!shared.pins.compare_exchange_weak(pins, pins + 1, std::memory_order_seq_cst, std::memory_order_relaxed));
-    // The owner does not change a pinned slot.
+    // The owner does not change a slot while it is pinned.
     const std::uint64_t lease_bytes = shared.bytes;
     const auto access = static_cast<na::Access>(shared.access & 3);
     Errc why = Errc::ok;

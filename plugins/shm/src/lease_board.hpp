@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leases for peers that copy across address spaces: a table in shared memory with one slot a lease, which says where
-// the lease's bytes are and how many pins it has. A peer adds a pin by compare-and-swap, unless the slot is closed, and
-// removes it after the system call. The owner closes the slot and then waits for the pins to go.
+// The lease board: a table in shared memory for peers that copy across address spaces, with one slot per lease that
+// tells where the leased bytes are and counts its pins. A peer adds a pin by compare-and-swap, unless the slot is
+// closed, and removes it after its system call. To revoke a lease, the owner closes the slot and waits until no pin is
+// left.
 //
-// The board protects only against honest mistakes: a process that may copy across address spaces needs no lease to do
-// so.
+// The board protects only against honest mistakes: a process that may copy across address spaces could do so without a
+// lease.
 #pragma once
 
 #include "segment.hpp"
@@ -24,21 +25,21 @@ namespace cinnabar::shm {
 struct BoardSlot {
     static constexpr std::uint32_t closed = 0x8000'0000;
 
-    std::atomic<std::uint32_t> pins;  // closed | count
+    std::atomic<std::uint32_t> pins;  // closed | the number of pins
     std::uint32_t access;
     std::atomic<std::uint64_t> key;
     std::uint64_t bytes;    // of the lease
-    std::uint64_t address;  // of its first byte; of an array of BoardPiece if `pieces` is not 0
-    std::uint64_t offset;   // of the lease within that array, or within the file
-    std::uint64_t name;     // slot | generation << 32 of the LeaseKey
+    std::uint64_t address;  // of the lease's first byte; if `pieces` is not 0, of an array of BoardPiece
+    std::uint64_t offset;   // where the lease begins within the pieces, or within the file
+    std::uint64_t name;     // slot | generation << 32, from the LeaseKey
     std::uint32_t pieces;
-    std::uint32_t file;    // FilePlace::file, of memory that peers can map; else 0
+    std::uint32_t file;    // FilePlace::file if peers can map the memory; otherwise 0
     std::uint64_t serial;  // of that file
 };
 static_assert(sizeof(BoardSlot) == 64);
 
-// A segment of a registration that has several: its address, and the sum of all sizes up to its end. In the owner's
-// memory, read across address spaces.
+// One segment of a registration with several: its address, and the sum of the sizes up to its end. Stored in the
+// owner's memory; peers read it across address spaces.
 struct BoardPiece {
     std::uint64_t address = 0;
     std::uint64_t end = 0;
@@ -52,18 +53,19 @@ class LeaseBoard {
 
     LeaseBoard() : places_(Threads::many, slots_max) {}
 
-    // Makes the shared memory, a smaller one if the size of files is limited. unsupported, out_of_memory, overloaded.
+    // Creates the shared memory, with fewer slots if the size of files is limited. unsupported, out_of_memory,
+    // overloaded.
     [[nodiscard]] Errc open() noexcept;
     [[nodiscard]] std::uint32_t slots() const noexcept {
         return static_cast<std::uint32_t>(segment_.bytes() / sizeof(BoardSlot));
     }
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
-    // Puts a lease on the board. no_slot when all slots are taken: peers then ask the owner. `pieces`: the segments, if
-    // there are several; they must live until the slot is given back. `place`: of a single segment.
+    // Puts a lease on the board. no_slot: all slots are taken; peers then send requests to the owner. `pieces`: the
+    // segments if there are several; they must live until the slot is given back. `place`: where a single segment is.
     [[nodiscard]] std::uint32_t show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count,
                                      const FilePlace& place) noexcept;
-    // No new access can begin.
+    // Prevents new accesses.
     void close(std::uint32_t slot) noexcept;
     [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;
     // Frees a closed slot for another lease. Pins that it still has are those of dead processes.
@@ -87,10 +89,10 @@ class BoardView {
   public:
     [[nodiscard]] Errc attach(int fd, std::uint32_t slots) noexcept;
     [[nodiscard]] const std::shared_ptr<const Segment>& segment() const noexcept { return segment_; }
-    // Whether a lease that was pinned before is still granted. If so, what was read before the call is valid.
+    // Whether a lease is still granted. If so, what the caller read before this call is valid.
     [[nodiscard]] static bool stands(const Segment& board, std::uint32_t slot, const na::LeaseKey& key) noexcept;
 
-    // What an access needs to know, copied out of the slot.
+    // The data of a pinned slot that an access needs, copied out of the slot.
     struct Pinned {
         std::uint64_t address = 0;
         std::uint64_t offset = 0;
@@ -98,8 +100,8 @@ class BoardView {
         std::uint32_t file = 0;
         std::uint64_t serial = 0;
     };
-    // Pins the slot for one system call. permission: closed, another key, not that access; too_large: out of bounds.
-    // Requires: nothing is pinned through this view.
+    // Pins the slot for one system call. permission: the slot is closed, or the key or the access does not match;
+    // too_large: out of bounds. Requires: nothing is pinned through this view.
     [[nodiscard]] Errc pin(std::uint32_t slot, const na::LeaseKey& key, std::uint64_t offset, std::uint64_t bytes,
                            na::Access want, Pinned& out) noexcept;
     void unpin(std::uint32_t slot) noexcept;

@@ -36,8 +36,8 @@ union FdRoom {
     cmsghdr aligned;
 };
 
-// Sets the permission bits that the umask removed. The owner of a group's folder may replace the socket with something
-// else, so this opens the file itself and follows no link.
+// Sets permission bits that the umask removed. The owner of a group's folder may replace the socket with another file,
+// so this opens the file itself and follows no link.
 bool set_mode(const std::string& path, mode_t mode) noexcept {
     const UniqueFd file(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     struct stat status {};
@@ -47,7 +47,7 @@ bool set_mode(const std::string& path, mode_t mode) noexcept {
         return false;
     }
     if ((status.st_mode & 07777) == mode) return true;
-    std::array<char, 32> self{};  // the way to chmod an O_PATH descriptor
+    std::array<char, 32> self{};  // chmod works on an O_PATH descriptor only by this path
     (void)std::snprintf(self.data(), self.size(), "/proc/self/fd/%d", file.get());
     return ::chmod(self.data(), mode) == 0;
 }
@@ -61,7 +61,7 @@ bool peer_in_group(int fd, const Credentials& who, gid_t group) noexcept {
     return std::find(groups.begin(), end, group) != end;
 }
 
-// Returns how many there are. Those beyond count_max are closed.
+// Returns how many descriptors came. Those beyond count_max are closed.
 std::size_t take_fds(msghdr& message, uid_t sender, GreetingFds& out) noexcept {
     const std::array<PeerFd*, GreetingFds::count_max> places{&out.ring, &out.bell, &out.board};
     std::size_t taken = 0;
@@ -89,7 +89,8 @@ UniqueFd listen_at(const std::string& path, mode_t mode) noexcept {
     sockaddr_un address{};
     UniqueFd fd = make_socket();
     if (!fd || !fill_path(path, address)) return {};
-    // The file gets the mode of the descriptor without the umask's bits, so it is never more open than `mode`.
+    // bind() gives the file the mode of the descriptor without the umask's bits, so the file never has more permissions
+    // than `mode`.
     const bool up = ::fchmod(fd.get(), mode) == 0 &&
                     ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
                     set_mode(path, mode) && ::listen(fd.get(), 4096) == 0;
@@ -154,7 +155,7 @@ bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const Own
 }
 
 // The kernel closes descriptors for which the receiver has no room. So this first peeks at the message, which
-// duplicates its descriptors, and removes it once it has all of them.
+// duplicates its descriptors, and removes the message once it has all of them.
 Errc receive_greeting(int fd, Greeting& out) noexcept {
     std::array<std::byte, greeting_bytes_max + 1> bytes;
     iovec piece{bytes.data(), bytes.size()};
@@ -184,7 +185,7 @@ void ring_socket(int fd) noexcept {
 }
 
 Heard listen_for_bells(int fd, bool of_own_user) noexcept {
-    constexpr int bells_max = 16;  // in one call
+    constexpr int bells_max = 16;  // per call
     Heard heard = Heard::nothing;
     for (int i = 0; i < bells_max; ++i) {
         char bell = 0;

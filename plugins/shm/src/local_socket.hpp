@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// UNIX sockets of type SOCK_SEQPACKET. They carry greetings with their descriptors and bells, and report the end of the
-// peer's process. All are non-blocking and closed on exec.
+// UNIX sockets of type SOCK_SEQPACKET. They transfer greetings with their descriptors, and bells, and report the end of
+// the peer's process. All are non-blocking and close-on-exec.
 #pragma once
 
 #include "greeting.hpp"
@@ -22,34 +22,35 @@ struct Credentials {
     gid_t gid = 0;
 };
 
-// A listening socket at that path with exactly that mode. Empty, with errno, when it cannot be made, or when something
-// else has its name. Requires: the directory is locked.
+// Creates a listening socket at that path with exactly that mode. Empty, with errno: it cannot be created, or the path
+// is taken by something else. Requires: the folder is locked.
 [[nodiscard]] UniqueFd listen_at(const std::string& path, mode_t mode) noexcept;
-// refused: no process listens there; again: its queue is full; permission; overloaded: no descriptor is left.
+// refused: no process listens there; again: its queue is full; permission; overloaded: the process is out of
+// descriptors.
 [[nodiscard]] Errc connect_to(const std::string& path, UniqueFd& out) noexcept;
 [[nodiscard]] Credentials credentials_of(int fd) noexcept;
 [[nodiscard]] bool is_own_user(const Credentials& who) noexcept;
-// Whether the process at the other end of the socket may be a peer: it runs as this user or as root, or as a member of
-// `group`.
+// Whether the process at the other end of the socket may be a peer: it must run as this user or as root, or as a member
+// of `group`.
 [[nodiscard]] bool may_be_peer(int fd, const Credentials& who, std::optional<gid_t> group) noexcept;
 
-// Descriptors that are sent with a greeting; borrowed.
+// The descriptors sent with a greeting; borrowed.
 struct OwnFds {
     int ring = -1;
     int bell = -1;
     int board = -1;  // -1: none
 };
-// False when the peer is gone. `fds` may be null.
+// False: the peer is gone. `fds` may be null.
 [[nodiscard]] bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const OwnFds* fds) noexcept;
-// again: there is none yet; protocol; peer_lost; overloaded: no room for the descriptors. Descriptors are closed only
-// by `out`: those that are not taken stay in the socket.
+// again: none has arrived; protocol; peer_lost; overloaded: no room for the descriptors. Closes no descriptor: those
+// that are taken are owned by `out`, the others stay in the socket.
 [[nodiscard]] Errc receive_greeting(int fd, Greeting& out) noexcept;
 
-// Wakes a peer that sleeps. Never blocks: if there is no room, other bells are unread.
+// Wakes a sleeping peer. Never blocks: if the socket has no room, earlier bells are unread and will wake the peer.
 void ring_socket(int fd) noexcept;
 enum class Heard : std::uint8_t { nothing, bell, end, descriptors };
-// Reads the bells. If the other end belongs to another user, a bell that carries descriptors is left unread and
-// reported: reading it would close them.
+// Reads all bells. If the other end belongs to another user, a bell with descriptors is reported and left unread,
+// because reading it would close them.
 [[nodiscard]] Heard listen_for_bells(int fd, bool of_own_user) noexcept;
 
 }  // namespace cinnabar::shm

@@ -14,10 +14,10 @@ namespace cinnabar::shm {
 class Dial;
 class Session;
 
-// Where a peer listens.
+// The listening socket at which a peer is dialled.
 struct DialTarget {
     std::string name;
-    std::string path;            // of its socket; empty for an accepted peer
+    std::string path;            // of the socket; empty for an accepted peer
     std::optional<gid_t> group;  // its members may listen there
 };
 
@@ -29,7 +29,7 @@ class ShmPeer final : public na::SessionPeer {
           target(std::move(dialled_at)) {}
 
     Session* session = nullptr;
-    Dial* dial = nullptr;  // while it is dialled
+    Dial* dial = nullptr;  // set while dialling
 
     const DialTarget target;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owns a descriptor that came from a peer, and closes it without waiting for the peer: at once if the peer runs as this
-// user, whom it has to trust anyway, else by LateCloses.
+// Owns a descriptor that came from a peer, and closes it without blocking on the peer: at once if the peer runs as this
+// user, whom it must trust anyway; otherwise through LateCloses.
 #pragma once
 
 #include "late_closes.hpp"
@@ -20,10 +20,10 @@ inline constexpr uid_t anybody = static_cast<uid_t>(-1);
 class PeerFd {
   public:
     PeerFd() = default;
-    // A descriptor that a process of that user passed.
+    // A descriptor passed by a process of that user.
     [[nodiscard]] static PeerFd passed(UniqueFd fd, uid_t user) noexcept { return {std::move(fd), user, false}; }
-    // A socket to a process of that user, which may have sent descriptors that are unread. The other end is shut down
-    // at once.
+    // A socket to a process of that user, which may have sent descriptors that are unread. Closing shuts the connection
+    // down at once.
     [[nodiscard]] static PeerFd socket(UniqueFd fd, uid_t user) noexcept { return {std::move(fd), user, true}; }
     PeerFd(PeerFd&& other) noexcept = default;
     PeerFd& operator=(PeerFd&& other) noexcept {

@@ -12,7 +12,7 @@
 namespace cinnabar::shm {
 namespace {
 
-// Needs Linux 5.6. The C library has a wrapper only in later versions.
+// Needs Linux 5.6. Called directly, because older C libraries have no wrapper.
 UniqueFd fetch(const PeerProcess& process, int number) noexcept {
 #if defined(SYS_pidfd_getfd)
     return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_getfd, process.fd(), number, 0)));
@@ -43,7 +43,7 @@ const std::shared_ptr<const Segment>& PeerFiles::map(const PeerProcess& process,
         if (at != known_.end()) {
             std::rotate(at, at + 1, known_.end());
         } else {
-            // The descriptor's number names another file now: the old one is gone.
+            // The descriptor's number now means another file: the old file is gone.
             std::erase_if(known_, [&](const Known& known) { return known.file == file; });
             if (known_.size() == files_max) known_.erase(known_.begin());
             known_.push_back({file, serial, map_file(process, file, serial)});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Maps memory that a peer's library allocated. The descriptor is fetched from the peer's process at the first use,
-// which the kernel allows if this process may copy across address spaces. Owner of the context only.
+// Maps memory that a peer's library allocated. The file's descriptor is fetched from the peer's process at the first
+// use, which the kernel allows if this process may copy across address spaces. Owner of the context only.
 #pragma once
 
 #include "peer_process.hpp"
@@ -14,11 +14,12 @@ namespace cinnabar::shm {
 
 class PeerFiles {
   public:
-    // Mappings that are kept. The least recently used one is dropped.
+    // Mappings that are kept; beyond this, the least recently used one is dropped.
     static constexpr std::size_t files_max = 64;
 
-    // The file of descriptor `file` - 1 in that process, if it has this serial number. Null when it cannot be mapped:
-    // the process is dead, or the kernel is too old or denies it. The reference is valid until the next call.
+    // Maps the file with descriptor `file` - 1 in that process, if it has this serial number. Null: it cannot be
+    // mapped, because the process is dead, or the kernel is too old or denies it. The reference is valid until the next
+    // call.
     [[nodiscard]] const std::shared_ptr<const Segment>& map(const PeerProcess& process, std::uint32_t file,
                                                             std::uint64_t serial) noexcept;
 
@@ -29,7 +30,7 @@ class PeerFiles {
         std::shared_ptr<const Segment> segment;  // null: it cannot be mapped
     };
     std::vector<Known> known_;             // the most recently used one is last
-    std::shared_ptr<const Segment> none_;  // returned when memory is short
+    std::shared_ptr<const Segment> none_;  // returned if memory is out
 };
 
 }  // namespace cinnabar::shm

@@ -10,7 +10,7 @@
 
 namespace cinnabar::shm {
 
-// The C library has a wrapper for pidfd_open only in later versions.
+// pidfd_open is called directly, because older C libraries have no wrapper.
 bool PeerProcess::open(pid_t pid) noexcept {
     pid_ = pid;
     seen_at_ = 0;

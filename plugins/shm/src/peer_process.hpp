@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The process at the other end of a session, for copies across address spaces. The system calls for that take a process
-// id, which another process may get after the first has died. So a pidfd, which always names the same process, tells
-// whether it still lives. Owner of the context only.
+// id, which may be reused after the process has died. A pidfd, which always names the same process, tells whether it
+// still lives. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -13,12 +13,12 @@ namespace cinnabar::shm {
 
 class PeerProcess {
   public:
-    // How long a check counts: far less than it takes until a process id is used again.
+    // How long the result of a check is used: far less than it takes until a process id is reused.
     static constexpr TimeUs fresh_us = 100;
 
-    // False when there is no such process, or the kernel has no pidfds (Linux 5.3) or denies it.
+    // False: no such process, or the kernel lacks pidfds (before Linux 5.3) or denies it.
     [[nodiscard]] bool open(pid_t pid) noexcept;
-    // Whether it lives and its end of `socket` is open; exec closes that end. -1: does not look at a socket. Requires:
+    // Whether the process lives and its end of `socket` is open (exec closes it). -1: check only the process. Requires:
     // open.
     [[nodiscard]] bool is_there(int socket) noexcept;
 

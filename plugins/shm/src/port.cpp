@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posting and progress: which sessions are read and written.
+// ShmPort: posting and progress. Chooses which sessions are read and written.
 #include "port.hpp"
 
 #include "full_fence.hpp"
@@ -14,16 +14,16 @@
 namespace cinnabar::shm {
 namespace {
 
-// Up to so many sessions are polled in every round, active or not.
+// Up to this number, sessions are polled in every round, active or not.
 constexpr std::size_t always_hot = 8;
-// The most sessions that are polled in every round.
+// Sessions that are polled in every round at most.
 constexpr std::size_t hot_max = 64;
-// Polls in a row that find nothing before a session beyond always_hot cools.
+// Polls in a row without a record after which a session beyond always_hot is no longer hot.
 constexpr std::uint32_t misses_max = 4096;
-// For so long after something came, epoll is asked only now and then (incoming connections, cold sessions, closed
-// sockets).
+// After a record came, epoll is asked only now and then for this long (it reports incoming connections, cold sessions
+// and closed sockets).
 constexpr TimeUs hot_us = 200;
-// What one round copies while small messages come and go, and else.
+// Bytes copied per round, while there are small messages and otherwise.
 constexpr std::uint64_t copy_bytes_small = 128 * 1024;
 constexpr std::uint64_t copy_bytes_large = 1024 * 1024;
 
@@ -31,7 +31,8 @@ constexpr std::uint64_t copy_bytes_large = 1024 * 1024;
 
 bool ContextBell::open() noexcept {
     fd_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    return fd_ && port_.host().watch(fd_.get(), EPOLLIN | EPOLLET, *this);  // never read: each write is an edge
+    // Never read: with EPOLLET each write is an event.
+    return fd_ && port_.host().watch(fd_.get(), EPOLLIN | EPOLLET, *this);
 }
 
 void ContextBell::close() noexcept {
@@ -100,7 +101,7 @@ void ShmPort::forget_hot(Session& session) noexcept {
 void ShmPort::cool(Session& session) noexcept {
     session.arm(Session::Bell::socket);
     full_fence();
-    // The peer does not ring for what it wrote before the bell was armed.
+    // The peer does not ring for records written before the bell was armed, so check for them.
     if (!session.missed()) forget_hot(session);
 }
 
@@ -126,7 +127,7 @@ unsigned ShmPort::look_at_hot() noexcept {
         if (came != 0) {
             session.misses = 0;
         } else if (++session.misses > misses_max && hot_.size() > always_hot) {
-            cool(session);  // the last one takes its place, and is polled in the next round
+            cool(session);  // the last session takes its place, and is polled in the next round
         }
     }
     if (did != 0) active_at_ = host().now_us();
@@ -151,8 +152,8 @@ unsigned ShmPort::poll() noexcept {
     if (!copies_.empty()) did += copies_.copy(small_.recent(host().now_us()) ? copy_bytes_small : copy_bytes_large);
     if (transport_.fences_pending()) did += transport_.check_fences(host());
     did += settle();
-    // Sends what arrivals and completions have posted, and completes it before the next arrival: the peer may answer at
-    // once.
+    // Sends what arrivals and completions have posted, and completes it before the next arrival, because the peer may
+    // answer at once.
     if (!output_.empty() || !announcing_.empty()) {
         write_out();
         did += settle();
@@ -164,7 +165,7 @@ unsigned ShmPort::poll() noexcept {
 void ShmPort::write_out() noexcept {
     output_.transmit();
     if (announcing_.empty()) return;
-    // Between writing records and checking which peers sleep. Pairs with the fence of prepare_wait().
+    // Orders writing records before checking which peers sleep. Pairs with the fence of prepare_wait().
     full_fence();
     while (Session* session = announcing_.pop_front()) session->announce();
 }
@@ -182,7 +183,8 @@ bool ShmPort::prepare_wait() noexcept {
     for (Session* session : hot_) session->arm(Session::Bell::context);
     for (Session* session = output_.blocked().front(); session; session = Outputs::next(*session))
         session->await_room();
-    // Between arming the bells and the last check. Pairs with the fences of write_out() and Session::give_room_back().
+    // Orders arming the bells before the last check. Pairs with the fences of write_out() and
+    // Session::give_room_back().
     full_fence();
     for (const Session* session : hot_) {
         if (session->missed()) return false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A context's port to shared memory: its peers, their sessions, and which of them are read and written next. Owner of
-// the context only, except messages and inbox: any thread.
+// The port of a context on shared memory: its peers, their sessions, and which sessions are read and written next.
+// Owner of the context only, except messages and inbox: any thread.
 #pragma once
 
 #include "copy_queue.hpp"
@@ -19,11 +19,11 @@
 
 namespace cinnabar::shm {
 
-// The context's own bell, an eventfd. The peers of hot sessions ring it while the context sleeps.
+// The bell of this context, an eventfd. Peers of hot sessions ring it while the context sleeps.
 class ContextBell final : public na::FdEvents {
   public:
     explicit ContextBell(ShmPort& port) noexcept : port_(port) {}
-    // False, with errno, when the kernel refuses.
+    // False, with errno: the kernel refused.
     [[nodiscard]] bool open() noexcept;
     void close() noexcept;
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
@@ -38,10 +38,10 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
   public:
     ShmPort(ShmTransport& transport, na::PortHost& host);
     ~ShmPort() override { close(); }
-    // False, with errno, when the kernel refuses a descriptor.
+    // False, with errno: the kernel refused a descriptor.
     [[nodiscard]] bool open() noexcept { return bell_.open() && handshakes_.watch(transport_.listener()); }
 
-    // na::Port
+    // Overrides of na::Port.
     [[nodiscard]] Errc post(na::Op& op) noexcept override;
     [[nodiscard]] bool send_now(na::Peer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept override;
     [[nodiscard]] Result<std::unique_ptr<na::View>> view(na::Peer& peer, const na::RemoteMemory& memory,
@@ -56,15 +56,15 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     [[nodiscard]] ShmTransport& transport() const noexcept { return transport_; }
     [[nodiscard]] na::AccessPools& access_pools() noexcept { return access_pools_; }
 
-    // False: too many descriptors of other users wait to be closed.
+    // False if too many descriptors of other users wait to be closed.
     [[nodiscard]] bool may_accept() const noexcept;
 
-    // For the sessions (port.cpp).
+    // Called by the sessions (port.cpp).
     [[nodiscard]] na::OutputLists<Session>& output() noexcept { return output_; }
     [[nodiscard]] CopyQueue& copies() noexcept { return copies_; }
-    void wrote(Session& session) noexcept;    // it wrote: its peer has to be woken if it sleeps
-    void closing(Session& session) noexcept;  // it is about to close: forget it
-    void touched(Session& session) noexcept;  // something came: poll it in every round
+    void wrote(Session& session) noexcept;    // it wrote a record: wake its peer if it sleeps
+    void closing(Session& session) noexcept;  // it is about to close: remove it from all lists
+    void touched(Session& session) noexcept;  // a record came: poll it in every round
     void small_traffic() noexcept { small_.note(); }
     unsigned look_at_hot() noexcept;
 
@@ -76,7 +76,7 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     void dial_failed(Dial& dial, Errc why) noexcept;
 
   private:
-    // na::SessionPort
+    // Overrides of na::SessionPort.
     [[nodiscard]] Result<std::unique_ptr<na::SessionPeer>> make_peer(const na::Addr& addr) override;
     [[nodiscard]] Errc session_limit() const noexcept override {
         return sessions_.taken() >= options().connections_max ? Errc::overloaded : Errc::ok;
@@ -109,8 +109,8 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     CopyQueue copies_;
     na::SmallTraffic small_;
 
-    std::vector<Session*> hot_;  // polled in every round; room for all is reserved
-    TimeUs active_at_ = 0;       // when a hot session last brought something
+    std::vector<Session*> hot_;  // polled in every round; capacity for all is reserved
+    TimeUs active_at_ = 0;       // when a hot session last had a record
 };
 
 }  // namespace cinnabar::shm

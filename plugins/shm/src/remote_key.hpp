@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The key of a lease as peers get it: a LeaseKey, and the slot on the owner's lease board.
+// The key of a lease as peers receive it: a LeaseKey, and the lease's slot on the owner's lease board.
 #pragma once
 
 #include <cinnabar/na/lease_table.hpp>
@@ -8,7 +8,7 @@ namespace cinnabar::shm {
 
 inline constexpr std::size_t key_bytes = na::LeaseKey::wire_bytes + 4;
 
-// LeaseBoard::no_slot if the lease is not on the board. Requires: key_bytes.
+// LeaseBoard::no_slot: the lease is not on the board. Requires: `key` has key_bytes.
 [[nodiscard]] inline std::uint32_t board_slot_of(ConstBytes key) noexcept {
     Reader reader(key.subspan(na::LeaseKey::wire_bytes));
     return reader.u32();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A ring of records in shared memory with one writer and one reader; no lock, no system call. docs/wire-format-shm.md.
+// A ring of records in shared memory, with one writer and one reader; no lock, no system call. docs/wire-format-shm.md.
 //
-// A record is published by its first word: the reader looks at the word where the next record begins, which is 0 until
-// the writer stores it, last, in front of a record that is whole. The writer has put a 0 behind the record before. So a
-// small message costs the reader one or two cache lines, and half a record is never seen, whenever its writer dies.
+// The first word of a record publishes it. The reader polls the word where the next record will begin; it is 0 until
+// the writer, after writing the rest of the record, stores the first word. Before that the writer stores a 0 behind the
+// record, for the next one. So a small message costs the reader one or two cache lines, and the reader never sees half
+// a record, even if the writer dies.
 //
-// The reader trusts nothing: it keeps its own position, copies the first word once, and checks it against its own
-// bounds. What a hostile writer can do is send nonsense, or end the session. Each side: one thread at a time.
+// The reader trusts nothing: it keeps its own position, reads the first word once, and checks it against its own
+// bounds. A hostile writer can only send malformed records, or end the session. Each side: one thread at a time.
 #pragma once
 
 #include "full_fence.hpp"
@@ -18,12 +19,15 @@
 
 namespace cinnabar::shm {
 
-// The page in front of the records. A line belongs to the side that writes it.
+// The page before the records. Each cache line is written by one side only.
 struct RingHeader {
-    alignas(64) std::atomic<std::uint64_t> read;         // 0, reader: everything before is consumed
-    alignas(64) std::atomic<std::uint64_t> armed;        // 64, reader: 0, or how it wants to be rung (session.hpp)
-    alignas(64) std::atomic<std::uint64_t> room_wanted;  // 128, writer: changes when it begins to wait for room
-    alignas(64) std::atomic<std::uint64_t> holding;      // 192, writer: the lease slot + 1 that it accesses, or 0
+    alignas(64) std::atomic<std::uint64_t> read;  // 0, written by the reader: everything before is consumed
+    // 64, written by the reader: 0, or how it wants to be rung (session.hpp).
+    alignas(64) std::atomic<std::uint64_t> armed;
+    // 128, written by the writer: changes when it begins to wait for room.
+    alignas(64) std::atomic<std::uint64_t> room_wanted;
+    // 192, written by the writer: the lease slot that it accesses + 1, or 0.
+    alignas(64) std::atomic<std::uint64_t> holding;
 };
 static_assert(offsetof(RingHeader, armed) == 64 && offsetof(RingHeader, room_wanted) == 128);
 static_assert(offsetof(RingHeader, holding) == 192 && sizeof(RingHeader) == 256);
@@ -34,15 +38,15 @@ inline constexpr std::size_t record_header_bytes = 16;
 inline constexpr std::size_t ring_bytes_min = 64 * 1024;
 inline constexpr std::size_t ring_bytes_max = 64 * 1024 * 1024;
 
-// Bytes of a ring for records with at most so many bytes behind their header: a power of two that holds three of them,
-// so that a writer who waits for room has the reader's attention (RingReader::room_due).
+// The ring size for records of at most `record_bytes_max` without header: a power of two with room for three of them,
+// so that a waiting writer always gets room (RingReader::room_due).
 [[nodiscard]] std::size_t ring_bytes_for(std::size_t record_bytes_max) noexcept;
 [[nodiscard]] constexpr std::size_t record_size(std::size_t bytes) noexcept {
     return record_header_bytes + ((bytes + 15) & ~std::size_t{15});
 }
 
 enum class RecordKind : std::uint8_t {
-    skip = 1,  // nothing more before the end of the ring
+    skip = 1,  // the rest of the ring up to its end is unused
     unexpected = 2,
     expected = 3,
     get = 16,
@@ -55,7 +59,7 @@ enum class RecordKind : std::uint8_t {
     compare_swap = 23,
     atomic_done = 24,
     notify = 25,
-    bye = 26,  // the last one
+    bye = 26,  // the last record: the writer closes the session
 };
 
 // The header of a record.
@@ -74,22 +78,22 @@ struct Record {
 
 class RingWriter {
   public:
-    // `memory`: the header page and `ring_bytes` of records, all zeros.
+    // `memory`: the header page followed by `ring_bytes` of records, all zeros.
     void attach(std::byte* memory, std::size_t ring_bytes) noexcept;
 
-    // Writes a record without flags and publishes it. False: as reserve().
+    // Writes and publishes a record without flags. False: as reserve().
     [[nodiscard]] bool write(RecordKind kind, std::uint64_t id, const void* from, std::uint32_t bytes) noexcept;
-    // Where the payload of the next record goes, 16-byte aligned; null when there is no room, or when the reader's
-    // position makes no sense (broken).
+    // The place for the payload of the next record, 16-byte aligned; null: there is no room, or the reader's position
+    // is invalid (broken).
     [[nodiscard]] std::byte* reserve(std::uint32_t bytes) noexcept;
-    // Publishes it. Requires: reserve(record.bytes) gave room just before.
+    // Publishes the record. Requires: reserve(record.bytes) returned a place just before.
     void publish(const Record& record) noexcept;
 
-    // Bytes that the reader has not given back; at least as many as it has not read.
+    // Bytes that the reader has not given back; never less than what it has not read.
     [[nodiscard]] std::size_t used() noexcept;
     [[nodiscard]] std::size_t ring_bytes() const noexcept { return mask_ + 1; }
     [[nodiscard]] bool broken() const noexcept { return broken_; }
-    // Whether the reader gave room back since it was last looked at.
+    // Whether the reader has given back room since it was last checked.
     [[nodiscard]] bool room_came() const noexcept;
     [[nodiscard]] RingHeader& header() const noexcept { return *header_; }
 
@@ -100,9 +104,9 @@ class RingWriter {
     RingHeader* header_ = nullptr;
     std::byte* records_ = nullptr;
     std::size_t mask_ = 0;
-    std::uint64_t at_ = 0;    // of the next record
-    std::uint64_t read_ = 0;  // the reader's position when last looked at
-    std::size_t skip_ = 0;    // of the reserved record
+    std::uint64_t at_ = 0;    // position of the next record
+    std::uint64_t read_ = 0;  // the reader's position when last read
+    std::size_t skip_ = 0;    // bytes skipped before the reserved record
     bool broken_ = false;
 };
 
@@ -113,23 +117,24 @@ class RingReader {
     void attach(std::byte* memory, std::size_t ring_bytes, std::size_t record_bytes_max) noexcept;
 
     [[nodiscard]] bool empty() const noexcept { return first_word().load(std::memory_order_acquire) == 0; }
-    // The next record: its header is a copy, its payload (see payload()) lies in shared memory still.
+    // The next record. Its header is a copy; its payload (see payload()) is still in shared memory.
     [[nodiscard]] Look next(Record& out) noexcept;
-    // The same if it is a message of at most `bytes_max`, as most are. Without a payload: it is anything else, for
-    // which next() is to be asked.
+    // As next(), for the common case: a message of at most `bytes_max`. If `payload` is null, the next record is
+    // something else: call next().
     struct Message {
-        const std::byte* payload = nullptr;  // in shared memory still, as of payload()
+        const std::byte* payload = nullptr;  // still in shared memory, as payload()
         std::uint32_t bytes = 0;
         RecordKind kind = RecordKind::skip;
         std::uint64_t id = 0;
     };
     [[nodiscard]] Message next_message(std::size_t bytes_max) noexcept;
-    // Of the record that next() gave. The writer may change it at any time: copy it, once, before it is looked at.
+    // The payload of the record that next() returned. The writer may change it at any time: copy it, once, before
+    // checking it.
     [[nodiscard]] const std::byte* payload() const noexcept { return records_ + (at_ & mask_) + record_header_bytes; }
-    // Done with it.
+    // Frees the record that was read.
     void consume() noexcept { at_ += size_; }
 
-    // So much is consumed that a writer who waits for room may need it.
+    // Whether so much is consumed that a writer which waits for room may need it.
     [[nodiscard]] bool room_due() const noexcept { return at_ - given_back_ > (mask_ + 1) / 4; }
     void give_back() noexcept;
     [[nodiscard]] RingHeader& header() const noexcept { return *header_; }
@@ -144,12 +149,12 @@ class RingReader {
     std::size_t record_bytes_max_ = 0;
     std::uint64_t at_ = 0;
     std::uint64_t given_back_ = 0;
-    std::size_t size_ = 0;  // of the present record
+    std::size_t size_ = 0;  // of the current record
 };
 
 namespace detail {
 
-// The first word: bytes 0-3 the length, 4 the kind, 5 flags, 6 status, 7 always 1, so that it is never 0.
+// The first word of a record: bytes 0-3 the length, 4 the kind, 5 flags, 6 status, 7 always 1, so that it is never 0.
 inline constexpr std::uint64_t record_present = std::uint64_t{1} << 56;
 
 inline std::uint64_t word_of(const Record& record) noexcept {
@@ -157,7 +162,7 @@ inline std::uint64_t word_of(const Record& record) noexcept {
            std::uint64_t{record.flags} << 40 | std::uint64_t{record.status} << 48 | record_present;
 }
 
-// Of a message, without its length.
+// The first word of a message, without its length.
 inline constexpr std::uint64_t message_word(RecordKind kind) noexcept {
     return std::uint64_t{static_cast<std::uint8_t>(kind)} << 32 | record_present;
 }
@@ -168,7 +173,8 @@ inline std::atomic<std::uint64_t>& word_at(std::byte* at) noexcept {
 
 }  // namespace detail
 
-// What most records are: one that does not come near the end of the ring, nor to what the reader has not given back.
+// The common case inline: a record that is neither near the end of the ring nor near what the reader has not given
+// back.
 inline bool RingWriter::write(RecordKind kind, std::uint64_t id, const void* from, std::uint32_t bytes) noexcept {
     const std::size_t size = record_size(bytes);
     const std::size_t begin = at_ & mask_;
@@ -189,7 +195,7 @@ inline std::byte* RingWriter::reserve(std::uint32_t bytes) noexcept {
     const std::size_t size = record_size(bytes);
     const std::size_t to_end = mask_ + 1 - (at_ & mask_);
     skip_ = to_end < size ? to_end : 0;
-    // Behind the record there is a 0, within what is free.
+    // Includes the 0 word behind the record.
     const std::size_t need = skip_ + size + record_header_bytes;
     if (need > mask_ + 1 - (at_ - read_)) {
         look();
@@ -241,7 +247,7 @@ inline RingReader::Look RingReader::next(Record& out) noexcept {
         out.flags = static_cast<std::uint8_t>(word >> 40);
         out.status = static_cast<std::uint8_t>(word >> 48);
         if (out.kind == RecordKind::skip) {
-            // From the begin it would lead round and round.
+            // A skip at the beginning of the ring would loop for ever.
             if (offset == 0) return Look::broken;
             at_ += to_end;
             continue;

@@ -13,7 +13,7 @@
 namespace cinnabar::shm {
 namespace {
 
-// Kernels from 6.3 on warn if it is missing, earlier ones do not know it.
+// Kernels from 6.3 on warn if this flag is missing; earlier ones do not know it.
 constexpr unsigned no_exec_seal = 0x0008U;
 
 UniqueFd make_file(const char* name) noexcept {
@@ -23,7 +23,7 @@ UniqueFd make_file(const char* name) noexcept {
     return fd;
 }
 
-// Beyond the limit ftruncate sends SIGXFSZ, which ends the process.
+// Exceeding the limit in ftruncate would raise SIGXFSZ, which ends the process.
 bool within_size_limit(std::size_t bytes) noexcept {
     rlimit limit{};
     return ::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur;
@@ -71,7 +71,7 @@ Errc Segment::make(const char* name, std::size_t bytes, Segment& out, UniqueFd& 
 
 Errc Segment::attach(int fd, std::size_t bytes, Segment& out) noexcept {
     out.reset();
-    // If the file could shrink, touching the part that is gone would kill this process.
+    // If the file could shrink, accessing the removed part would kill this process.
     struct stat status {};
     const int seals = ::fcntl(fd, F_GET_SEALS);
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return Errc::protocol;

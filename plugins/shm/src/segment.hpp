@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that processes share: an anonymous file, passed as a descriptor and sealed so that nobody can shrink it. It
-// has no name, so nothing is left of it after the last process that maps it.
+// Memory shared between processes: an anonymous file, passed as a descriptor and sealed so that nobody can shrink it.
+// It has no name, so nothing is left of it after the last process that maps it.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -17,8 +17,8 @@ class Segment {
     Segment& operator=(Segment&& other) noexcept;
     ~Segment() { reset(); }
 
-    // Makes one of whole pages, all zeros; `fd` is the descriptor to pass on. unsupported, out_of_memory, overloaded:
-    // no descriptor is left.
+    // Creates a segment of whole pages, all zeros; `fd` gets the descriptor to pass on. unsupported, out_of_memory,
+    // overloaded: the process is out of descriptors.
     [[nodiscard]] static Errc make(const char* name, std::size_t bytes, Segment& out, UniqueFd& fd) noexcept;
     // Maps a descriptor that a peer passed. protocol: not a sealed segment of that size; out_of_memory.
     [[nodiscard]] static Errc attach(int fd, std::size_t bytes, Segment& out) noexcept;

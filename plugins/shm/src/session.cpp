@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a session begins and ends, its bells, and the records that it receives.
+// Session: how it begins and ends, its bells, and the records that it receives.
 #include "session.hpp"
 
 #include "full_fence.hpp"
@@ -17,7 +17,7 @@
 namespace cinnabar::shm {
 namespace {
 
-constexpr unsigned records_max = 64;  // of one session, before others have their turn
+constexpr unsigned records_max = 64;  // from one session, before others have their turn
 
 }  // namespace
 
@@ -46,11 +46,11 @@ void Session::end(Errc why) noexcept {
     CINNABAR_ASSERT(is_open());
     copier_.end(why);
     end_access(why);
-    // The peer sees this record before the end of the socket, since it does not ask epoll in every round.
+    // The peer sees this record before it sees the end of the socket, because it does not ask epoll in every round.
     if (!peer_closed_ && writer_.reserve(0)) writer_.publish({RecordKind::bye, 0, 0, 0, 0});
     port_->closing(*this);
     port_->host().unwatch(channel_.socket.get());
-    // A peer without the lease board holds nothing, whatever its ring says.
+    // A peer without the lease board cannot hold a lease, whatever its ring says.
     const bool sees_leases = is_own_user(channel_.credentials);
     if (!peer_closed_ && sees_leases && reader_.header().holding.load(std::memory_order_seq_cst) != 0) {
         port_->transport().linger(reader_.header(), std::move(channel_.own_ring), channel_.credentials.pid);
@@ -78,7 +78,7 @@ void Session::on_ready(std::uint32_t) noexcept {
     (void)port.settle();
 }
 
-// The peer's process has died or closed the session. What it wrote before is delivered first.
+// The peer's process has died or has closed the session. Records that it wrote before are delivered first.
 void Session::lost() noexcept {
     peer_closed_ = true;
     const std::size_t looks_max = port_->transport().ring_bytes() / record_header_bytes / records_max + 1;
@@ -112,7 +112,8 @@ void Session::ring_bell(std::uint64_t armed) noexcept {
 
 void Session::give_room_back() noexcept {
     reader_.give_back();
-    // Between giving room and checking whether the peer waits for it. Pairs with the fence of ShmPort::prepare_wait().
+    // Orders giving room back before checking whether the peer waits for it. Pairs with the fence of
+    // ShmPort::prepare_wait().
     full_fence();
     const std::uint64_t wanted = reader_.header().room_wanted.load(std::memory_order_relaxed);
     if (wanted == room_served_) return;
@@ -120,8 +121,8 @@ void Session::give_room_back() noexcept {
     announce();
 }
 
-// Requires: no more than message_bytes_max_. Copied at once: this frees the ring, and the peer can no longer change the
-// bytes.
+// Copies the message at once: this frees the ring, and the peer can no longer change the bytes. Requires: at most
+// message_bytes_max_.
 inline bool Session::deliver_message(const RingReader::Message& message, na::Arrival& arrival,
                                      na::Receiver& receiver) noexcept {
     na::ReceiveBlocks& blocks = port_->blocks();
@@ -160,12 +161,12 @@ unsigned Session::receive() noexcept {
     return did;
 }
 
-// False: there is none, or it cannot be delivered.
+// False: there is no record, or it cannot be delivered.
 bool Session::deliver_any(na::Arrival& arrival, na::Receiver& receiver) noexcept {
     Record record;
     const RingReader::Look look = reader_.next(record);
     if (look == RingReader::Look::none) return false;
-    const bool message = record.is_message();  // behind a skip
+    const bool message = record.is_message();  // a message after a skip
     if (look == RingReader::Look::broken || (message && record.bytes > message_bytes_max_)) {
         malformed();
         return false;
@@ -181,7 +182,7 @@ void Session::malformed(const char* what) noexcept {
     fail(Errc::protocol);
 }
 
-// 0: the record stays in the ring; memory is short, or the session ends.
+// 0: the record stays in the ring, because memory is out or the session ends.
 unsigned Session::deliver(const Record& record) noexcept {
     if (na::is_access(static_cast<std::uint8_t>(record.kind))) {
         if (deliver_access(record) == Errc::ok) return 1;
@@ -206,7 +207,7 @@ unsigned Session::deliver(const Record& record) noexcept {
     return 0;
 }
 
-// protocol: it is malformed. The body is copied before it is checked.
+// protocol: malformed. The body is copied before it is checked.
 Errc Session::deliver_access(const Record& record) noexcept {
     const auto kind = static_cast<na::AccessKind>(record.kind);
     const std::size_t size = na::access_body_bytes(kind);

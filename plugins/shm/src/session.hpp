@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection of two contexts: a ring in each direction, a socket that reports the end of the peer and carries bells,
-// and the put and get of both sides. It lives in a pool whose memory is never freed before the port: epoll may still
-// report an event after the socket is closed, which a closed object ignores. Owner of the context only.
+// A connection between two contexts: a ring in each direction, a socket that reports the end of the peer and transfers
+// bells, and the puts and gets of both sides. It lives in a pool whose memory is not freed before the port, because
+// epoll may report an event after the socket was closed; a closed object ignores it. Owner of the context only.
 //
 // Bells. While a context polls a ring in every round (the session is hot), its peer does not ring. Before it stops
 // polling, it writes into the ring's `armed` how it wants to be rung, and checks the ring once more. An even number
-// means the socket: the session cools, and the socket says which one to read. An odd number means the context's
-// eventfd: the context goes to sleep and will poll all hot sessions. A writer checks `armed` after it has published a
-// record, and rings once for each number.
+// means the socket: the session is no longer hot, and the event of the socket tells which session to read. An odd
+// number means the context's eventfd: the context sleeps, and will poll all hot sessions when it wakes. A writer checks
+// `armed` after it has published a record, and rings once for each number.
 #pragma once
 
 #include "channel.hpp"
@@ -25,9 +25,9 @@ class ShmPort;
 
 class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAccess {
   public:
-    // False when the kernel refuses to watch the socket.
+    // False: the kernel refused to watch the socket.
     [[nodiscard]] bool start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept;
-    // Operations that this side has begun end with `why`. Those that wait to be sent stay with the peer.
+    // Operations that the session has begun end with `why`. Operations that wait stay with the peer.
     void end(Errc why) noexcept;
     [[nodiscard]] bool is_open() const noexcept { return peer_ != nullptr; }
     [[nodiscard]] ShmPeer& peer() const noexcept { return *peer_; }
@@ -35,25 +35,25 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
 
     void on_ready(std::uint32_t epoll_events) noexcept override;
 
-    // Delivers a bounded number of records; returns how many. Disarms the bell.
+    // Delivers a bounded number of records and returns how many. Disarms the bell.
     unsigned receive() noexcept;
-    // Writes a message into the ring. False: it has no room, or the peer has broken it.
+    // Writes a message into the ring. False: there is no room, or the peer broke the ring.
     [[nodiscard]] bool write_message(na::OpKind kind, na::Tag tag, ConstBytes message) noexcept;
-    // Writes what waits into the ring. Afterwards nothing is left, or the session is blocked.
+    // Writes what waits into the ring. Afterwards nothing waits, or the session is blocked.
     void transmit() noexcept;
     // Rings the peer if it sleeps. Requires: a full fence after writing.
     void announce() noexcept;
 
-    // Says how this side wants to be rung from now on.
+    // Sets how this side wants to be rung from now on.
     enum class Bell : std::uint8_t { socket = 0, context = 1 };
     void arm(Bell bell) noexcept;
-    // Whether a record came before the bell was armed. Requires: a full fence after arm().
+    // Whether a record was written before the bell was armed. Requires: a full fence after arm().
     [[nodiscard]] bool missed() const noexcept { return !reader_.empty(); }
     void await_room() noexcept;
     [[nodiscard]] bool room_came() const noexcept { return writer_.room_came(); }
 
     [[nodiscard]] Copier& copier() noexcept { return copier_; }
-    // Ends the session with `why`, once the stack has unwound.
+    // Ends the session with `why`, deferred.
     void fail(Errc why) noexcept;
 
     // As na::Port::view.
@@ -62,10 +62,10 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
 
     void cancel(na::PostedOp& posted) noexcept;
 
-    // For the port.
-    ListLink<Session> output_link;    // in OutputLists
-    ListLink<Session> announce_link;  // its peer has to be woken if it sleeps
-    ListLink<Session> copy_link;      // in CopyQueue
+    // Used by the port.
+    ListLink<Session> output_link;    // in ShmPort::output()
+    ListLink<Session> announce_link;  // in the list of sessions whose peer must be woken if it sleeps
+    ListLink<Session> copy_link;      // in ShmPort::copies()
     bool blocked = false;             // the ring had no room
     std::size_t hot_at = 0;           // index in the port's hot list + 1; 0: cold
     std::uint32_t misses = 0;         // polls in a row that found nothing, while hot
@@ -105,11 +105,11 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     Channel channel_;
     RingReader reader_;
     RingWriter writer_;
-    std::uint64_t armed_ = 0;        // what the ring has
-    std::uint64_t arms_ = 0;         // the last number that was used
-    std::uint64_t rung_ = 0;         // the peer's number for which it was rung
+    std::uint64_t armed_ = 0;        // the value in the ring's header
+    std::uint64_t arms_ = 0;         // the last number used to arm
+    std::uint64_t rung_ = 0;         // the value of the peer's `armed` for which it was last rung
     std::uint64_t room_asked_ = 0;   // how often this side has waited for room
-    std::uint64_t room_served_ = 0;  // how often the peer had, when it was last rung for that
+    std::uint64_t room_served_ = 0;  // the peer's count of that, when it was last rung for room
     bool peer_closed_ = false;
     std::size_t message_bytes_max_ = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is written into the ring, and in which order: messages, then answers and requests, then data, which leave half
-// of the ring to the others.
+// Session: what is written into the ring, in this order: messages, then answers and requests, then data. Data use only
+// half of the ring.
 #include "port.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void Session::transmit() noexcept {
     }
 }
 
-// A record without data.
+// Writes an access record without data.
 bool Session::write(const na::AccessHead& head, const na::AccessBody& body) noexcept {
     const auto bytes = static_cast<std::uint32_t>(na::access_body_bytes(head.kind));
     std::byte* const to = writer_.reserve(bytes);
@@ -94,7 +94,7 @@ bool Session::send_requests() noexcept {
     return true;
 }
 
-// How many bytes of data the next record may have. 0: the room that is left is for messages.
+// Bytes of data that the next record may have. 0: the remaining room is reserved for messages.
 std::uint32_t Session::data_room() noexcept {
     if (writer_.used() > writer_.ring_bytes() / 2) return 0;
     return channel_.peer_record_bytes_max - static_cast<std::uint32_t>(na::access_body_bytes_max);
@@ -104,7 +104,7 @@ bool Session::send_data() noexcept {
     while (!puts_.empty() || !gets_.empty()) {
         if (!(get_has_turn() ? send_get(*gets_.front()) : send_put(*puts_.front()))) return false;
     }
-    return send_answers();  // to gets whose lease was revoked
+    return send_answers();  // those of gets whose lease was revoked
 }
 
 bool Session::send_put(na::PostedOp& posted) noexcept {

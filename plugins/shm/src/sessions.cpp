@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How sessions begin and end.
+// ShmPort: how sessions begin and end.
 #include "channel.hpp"
 #include "peer_fd.hpp"
 #include "port.hpp"
@@ -14,7 +14,7 @@
 namespace cinnabar::shm {
 namespace {
 
-// Where to dial the first endpoint of the address that this transport reaches.
+// Where to dial: the first endpoint of the address that this transport reaches.
 Result<DialTarget> dial_target(const na::AddrBody& body, const na::Transport& transport) {
     for (const std::string& endpoint : body.endpoints) {
         if (!transport.reaches(endpoint)) continue;
@@ -55,7 +55,7 @@ void ShmPort::accept(Incoming incoming) noexcept {
     if (why == Errc::ok) why = open_channel(transport_, incoming, channel);
     if (why != Errc::ok) return reject(incoming, why);
     const Credentials& sender = incoming.credentials;
-    // The kernel gives the process; which of its transports it is, is a claim.
+    // The kernel proves the process; the incarnation, which names one of its transports, is only claimed.
     const bool own = sender.pid == ::getpid() && identity.incarnation == transport_.incarnation();
     ShmPeer* const peer = add_incoming([&] {
         const std::string from =

@@ -18,7 +18,7 @@ void* SharedMemory::allocate(std::size_t bytes) noexcept {
     if (::fstat(piece.fd.get(), &status) != 0) return nullptr;
     piece.serial = status.st_ino;
     std::byte* const base = piece.segment.base();
-    (void)::madvise(base, bytes, MADV_HUGEPAGE);  // if the system has huge pages for shared memory
+    (void)::madvise(base, bytes, MADV_HUGEPAGE);  // has an effect if the system has huge pages for shared memory
     try {
         const std::lock_guard lock(mutex_);
         pieces_.emplace(base, std::move(piece));

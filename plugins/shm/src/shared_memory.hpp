@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that the library allocates for its users (na::Transport::allocate_memory). Each piece is an anonymous file
-// that peers can map, so that they move its bytes by memcpy or read them in place. Any thread.
+// Memory that the library allocates for its users (na::Transport::allocate_memory). Each allocation is an anonymous
+// file that peers can map, so that they copy its bytes with memcpy or read them in place. Any thread.
 #pragma once
 
 #include "segment.hpp"
@@ -12,20 +12,20 @@
 
 namespace cinnabar::shm {
 
-// Where bytes are in such a file, as a peer finds them.
+// The position of bytes in such a file, as peers need it.
 struct FilePlace {
-    std::uint32_t file = 0;      // 1 + its descriptor in the owner; 0: in no file
-    std::uint64_t serial = 0;    // of the file, since a descriptor's number may be used again
-    std::uint64_t position = 0;  // in the file
+    std::uint32_t file = 0;      // the owner's descriptor + 1; 0: not in a file
+    std::uint64_t serial = 0;    // identifies the file, because a descriptor's number may be reused
+    std::uint64_t position = 0;  // offset in the file
 };
 
 class SharedMemory {
   public:
-    // Whole pages, all zeros, not inherited by forked children. Null when descriptors or memory are short.
+    // Allocates whole pages, all zeros, not inherited by forked children. Null: descriptors or memory are out.
     [[nodiscard]] void* allocate(std::size_t bytes) noexcept;
-    // Peers that still map the memory see zeros, and hold none of it. Requires: no lease.
+    // Frees the pages. Peers that still map the file then see zeros. Requires: no lease.
     void free(void* memory) noexcept;
-    // Where a segment is, if it is within one piece.
+    // The place of a segment, if it lies within one allocation.
     [[nodiscard]] FilePlace find(const std::byte* base, std::size_t bytes) const noexcept;
 
   private:

@@ -16,11 +16,11 @@
 namespace cinnabar::shm {
 namespace {
 
-// Copies run one after the other, so more in flight gains nothing.
+// Copies run one after the other, so more operations in flight gain nothing.
 constexpr std::uint32_t rma_inflight_max = 16;
-// A ring holds three of the largest messages, which bounds these.
+// A ring holds three of the largest messages, so this limits its size.
 constexpr std::size_t message_bytes_limit = 4 * 1024 * 1024;
-// The least that a record of data has to hold.
+// The least room for data in a record.
 constexpr std::size_t data_bytes = 8 * 1024;
 
 }  // namespace
@@ -59,12 +59,13 @@ Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, co
     }
     const std::string_view copy = uri.option("copy");
     if (!copy.empty() && copy != "across" && copy != "buffers") {
-        return Error(Errc::bad_address, "copy is 'across' address spaces, or through 'buffers'", uri.to_string());
+        return Error(Errc::bad_address, "copy must be 'across' (address spaces) or 'buffers'", uri.to_string());
     }
     CINNABAR_TRY(Audience audience, Audience::of(uri));
     std::unique_ptr<ShmTransport> transport(new ShmTransport(options));
     transport->copies_across_ = transport->caps_.views = copy != "buffers";
-    // With Yama's ptrace_scope 1 only a parent may copy, unless the process itself allows more. The user asks for that.
+    // With Yama's ptrace_scope 1 only a parent process may copy, unless the process allows more, which the user asks
+    // for here.
     if (copy == "across") (void)::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     if (const Errc why = transport->board_.open(); why != Errc::ok) {
         return Error(why, "making shared memory: memfd_create", {}, errno);
@@ -84,7 +85,7 @@ std::vector<std::string> ShmTransport::endpoints() const {
     return {std::move(endpoint)};
 }
 
-// An endpoint that a process gave out has `place`, which identifies its folder.
+// Endpoints that a process announces have the option `place`, which identifies its folder.
 bool ShmTransport::reaches(std::string_view endpoint) const noexcept {
     if (!endpoint.starts_with("shm://")) return false;
     try {
@@ -100,8 +101,8 @@ bool ShmTransport::reaches(std::string_view endpoint) const noexcept {
     }
 }
 
-// The board holds the keys of all leases, and a process that can write to it can send the peers that trust it anywhere
-// in this process: only one that could copy across address spaces anyway may have it.
+// The board contains the keys of all leases, and a process that can write to it can direct this side's peers to any
+// address in this process. So only a process that could copy across address spaces anyway may have it.
 Terms ShmTransport::terms(const Credentials& peer) const noexcept {
     Terms terms;
     terms.ring_bytes = ring_bytes_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One opened network of shared memory: the name it listens under, and the leases. Any thread.
+// One opened shared-memory network: the name that it listens under, and the leases. Any thread.
 #pragma once
 
 #include "directory.hpp"
@@ -23,7 +23,7 @@ namespace cinnabar::shm {
 
 class ShmPort;
 
-// An incoming connection whose greeting is read.
+// An incoming connection whose greeting was received.
 struct Incoming {
     PeerFd fd;
     Greeting greeting;
@@ -36,7 +36,7 @@ class ShmMemory final : public na::CountedMemory {
               const SharedMemory& shared, std::shared_ptr<na::Registrations> count);
     // The segments, for peers that copy; empty if there is only one.
     [[nodiscard]] const std::vector<BoardPiece>& pieces() const noexcept { return pieces_; }
-    // Where a single segment is, if peers can map it.
+    // The place of a single segment, if peers can map it.
     [[nodiscard]] const FilePlace& place() const noexcept { return place_; }
 
   private:
@@ -65,30 +65,31 @@ class ShmTransport final : public na::SessionTransport {
     [[nodiscard]] std::size_t described_bytes(const na::Lease&) const noexcept override { return key_bytes; }
     [[nodiscard]] std::string diagnosis() const override;
 
-    // For the ports.
+    // Used by the ports.
     [[nodiscard]] na::LeaseTable& leases() noexcept { return leases_; }
     [[nodiscard]] const LeaseBoard& board() const noexcept { return board_; }
     [[nodiscard]] int listener() const noexcept { return holder_.socket(); }
     [[nodiscard]] const std::string& name() const noexcept { return holder_.name(); }
-    // The most bytes that a peer may put into one record of this side's rings.
+    // The largest record, without header, that a peer may write into this side's rings.
     [[nodiscard]] std::uint32_t record_bytes_max() const noexcept { return record_bytes_max_; }
     [[nodiscard]] std::uint32_t ring_bytes() const noexcept { return ring_bytes_; }
-    // Whether this side may copy across address spaces at all ("?copy=buffers": no).
+    // Whether this side may copy across address spaces at all (not with "?copy=buffers").
     [[nodiscard]] bool copies_across() const noexcept { return copies_across_; }
-    // What a greeting tells that peer. Only a process of the own user learns of the lease board and of where to probe.
+    // The terms for the greeting to that peer. Only processes of the same user are told of the lease board and the
+    // probe.
     [[nodiscard]] Terms terms(const Credentials& peer) const noexcept;
     // Whether the process at the other end of that socket may be a peer.
     [[nodiscard]] bool welcome(int fd, const Credentials& sender) const noexcept;
     [[nodiscard]] na::PortTable<ShmPort>& ports() noexcept { return ports_; }
 
-    // Rings of peers that have the lease board, which say which lease the peer accesses (fence.cpp). False: memory is
-    // out.
+    // Watches the ring of a peer that has the lease board: its header tells which lease the peer accesses (fence.cpp).
+    // False: memory is out.
     [[nodiscard]] bool watch(const RingHeader& ring) noexcept;
     void unwatch(const RingHeader& ring) noexcept;
-    // Instead of unwatch(), for a session that ended while the peer held a lease. Needs no memory.
+    // Call it instead of unwatch() if a session ends while the peer holds a lease. Allocates nothing.
     void linger(const RingHeader& ring, Segment memory, pid_t pid) noexcept;
     [[nodiscard]] bool fences_pending() const noexcept { return fences_wait_.load(std::memory_order_seq_cst); }
-    // Submits the pending fences that are done to `host`; returns how many.
+    // Submits the completed fences to `host`; returns how many.
     unsigned check_fences(na::PortHost& host) noexcept;
     void count_session(bool copies) noexcept {
         (copies ? copying_sessions_ : buffered_sessions_).fetch_add(1, std::memory_order_relaxed);
@@ -111,7 +112,7 @@ class ShmTransport final : public na::SessionTransport {
     std::uint32_t record_bytes_max_ = 0;
     std::uint32_t ring_bytes_ = 0;
     bool copies_across_ = true;
-    std::optional<Directory> directory_;  // of the listener
+    std::optional<Directory> directory_;  // where it listens
     NameHolder holder_;
     std::atomic<std::uint64_t> copying_sessions_{0};
     std::atomic<std::uint64_t> buffered_sessions_{0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer's memory, read in place: the mapped file, and the lease on the peer's board.
+// A mapping of a peer's memory for reading in place: the mapped file, and the lease on the peer's board.
 #pragma once
 
 #include "lease_board.hpp"

@@ -57,7 +57,7 @@ void Link::watch_cut(unsigned end, std::uint64_t cut, Microseconds keepalive) {
         const std::string& b = link->ends[1].host;
         if (link->world.cut(a, b) != cut || !link->ends[end].up) return;
         link->reset(end);
-        // The other end hears of it once the partition has healed.
+        // The other end is reset after the partition has healed.
         link->world.hold(a, b, EventKind::reset, [link, end] { link->reset(1 - end); });
     });
 }
@@ -70,7 +70,7 @@ void Link::acknowledge(unsigned to, std::uint64_t op, Errc result) {
         SimPort* origin = link->port_up(to);
         if (!origin || !origin->ops().find(op)) return;
         origin->push({.kind = Item::Kind::op_done, .op = op, .why = result});
-        // A refused access leaves the queue pair in error.
+        // A refused access puts the queue pair into the error state.
         if (link->world.strict() && result != Errc::ok) link->reset_both();
     });
 }
@@ -79,7 +79,7 @@ void arrive(Packet packet) {
     Link& link = *packet.link;
     Link::End& end = link.ends[packet.to];
     if (end.up && end.port) return end.port->slots().take_in(std::move(packet));
-    // The end is gone; or, where there is no order, the packet has overtaken the answer that brings the end up.
+    // The end is gone, or (rdma_strict has no order) the packet has overtaken the answer that brings the end up.
     if (!link.port_up(1 - packet.to) || end.ever_up || !link.world.strict()) return;
     arrive_at(link.world.now_us() + not_up_wait_us, EventKind::message, std::move(packet));
 }

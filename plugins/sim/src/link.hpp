@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection between two ports. Both ends share it with the events that concern it, so that an event may run after
-// everything else is gone.
+// A connection between two ports. Both ends share it with its pending events, so that an event may run after everything
+// else is gone.
 #pragma once
 
 #include "world_state.hpp"
@@ -21,31 +21,31 @@ class SimPort;
 
 struct Link : std::enable_shared_from_this<Link> {
     struct End {
-        SimPort* port = nullptr;  // null when it closed
-        SimPeer* peer = nullptr;  // null when the end is down or not up yet
-        bool up = false;          // what arrives here is taken
+        SimPort* port = nullptr;  // null: the port has closed
+        SimPeer* peer = nullptr;  // null: the end is down, or not up yet
+        bool up = false;          // this end takes what arrives
         bool ever_up = false;
-        TimeUs last_arrival = 0;  // friendly: nothing arrives before it
+        TimeUs last_arrival = 0;  // friendly: later packets arrive no earlier than this
         std::string host;
-        bool lost_early = false;  // before it was up
+        bool lost_early = false;  // it was lost before it was up
     };
 
     explicit Link(WorldState& in) : world(in), id(in.next_id()) {}
 
-    // The port of an end that is up; else null.
+    // The port of an end that is up; otherwise null.
     [[nodiscard]] SimPort* port_up(unsigned end) const noexcept { return ends[end].up ? ends[end].port : nullptr; }
-    // Runs `run` at `when`; if the hosts are partitioned then, once that has healed.
+    // Runs `run` at `when`, or, if the hosts are partitioned then, when the partition has healed.
     void through(TimeUs when, EventKind kind, std::function<void()> run);
-    // The end sees that the connection broke.
+    // Resets the end: it sees that the connection broke.
     void reset(unsigned end);
     void reset_both();
-    // The same after a reset has travelled to that end.
+    // As reset(), after the time that a message needs to that end.
     void reset_later(unsigned end);
     // The port of this end closes; the other end sees a reset.
     void close(unsigned own_end);
-    // Resets the end unless the partition `cut` heals within `keepalive`.
+    // Resets the end, unless the partition `cut` heals within `keepalive`.
     void watch_cut(unsigned end, std::uint64_t cut, Microseconds keepalive);
-    // Tells the port at end `to` that its op is done; under rdma_strict much later than it was.
+    // Tells the port at end `to` that its op has completed; under rdma_strict much later than it did.
     void acknowledge(unsigned to, std::uint64_t op, Errc result);
 
     WorldState& world;
@@ -54,22 +54,22 @@ struct Link : std::enable_shared_from_this<Link> {
 };
 using LinkPtr = std::shared_ptr<Link>;
 
-// A message on its way or in a slot.
+// A message in flight or in a slot.
 struct Packet {
     enum class Kind : std::uint8_t { unexpected, expected, notify };
     Kind kind = Kind::unexpected;
     LinkPtr link;
-    unsigned to = 0;  // index of the end that it goes to
-    na::Tag tag = 0;  // the value of a notification
+    unsigned to = 0;  // the end that it goes to
+    na::Tag tag = 0;  // for a notification, its value
     std::unique_ptr<std::byte[]> bytes;
     std::uint32_t count = 0;
     unsigned tries = 0;
-    std::uint64_t op = 0;  // the op that is acknowledged when it has arrived; 0 for none
+    std::uint64_t op = 0;  // the op to acknowledge when it arrives; 0: none
 };
 
-// The packet arrives at its end: it takes a slot there, or tries again, or is lost with its connection.
+// The packet arrives at its end: it takes a slot, or waits or is retried, or is lost with its connection.
 void arrive(Packet packet);
-// arrive() at `when`.
+// Schedules arrive() at `when`.
 void arrive_at(TimeUs when, EventKind kind, Packet packet);
 
 }  // namespace cinnabar::sim

@@ -62,7 +62,7 @@ void Ops::cancel(na::Op& op) noexcept {
 }
 
 unsigned Ops::complete_some() noexcept {
-    // What the completions post is for the next poll.
+    // Ops that completions post complete in the next poll.
     SimOps round;
     round.splice_back(done_);
     unsigned done = 0;

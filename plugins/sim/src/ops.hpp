@@ -29,20 +29,20 @@ class Ops {
   public:
     explicit Ops(SimPort& port) noexcept : port_(port) {}
 
-    // A posted op, which waits with its peer.
+    // Adds a posted op to those that wait for their peer.
     SimOp& add(na::Op& op, SimPeer& peer);
-    // It is on its way from now on.
+    // The op is in flight from now on.
     void launch(SimOp& sim_op, SimPeer& peer);
-    // The op on its way with that id, or null.
+    // The op in flight with that id; null: there is none.
     [[nodiscard]] SimOp* find(std::uint64_t id) noexcept;
-    // Its result is known; it completes in complete_some().
+    // Sets the result of an op; complete_some() completes it.
     void finish(SimOp& sim_op, Errc result) noexcept;
     void finish_all(SimPeer& peer, Errc result) noexcept;
     void cancel(na::Op& op) noexcept;
     [[nodiscard]] bool none_done() const noexcept { return done_.empty(); }
-    // Completes those that are done, within a bound; returns how many.
+    // Completes ops whose result is known, at most a bounded number; returns how many.
     unsigned complete_some() noexcept;
-    // Completes all that are done, without an entry in the trace: the port closes.
+    // Completes all ops whose result is known, without an entry in the trace, because the port closes.
     void complete_rest() noexcept;
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a port knows of a remote context, a dial of it, and what events leave in a port's inbox.
+// A port's peer, a dial to a peer, and the items that events put into a port's inbox.
 #pragma once
 
 #include "link.hpp"
@@ -14,19 +14,19 @@
 
 namespace cinnabar::sim {
 
-// A connection being asked for. Shared with the events that carry the question and the answer.
+// A dial in progress, shared with the events that transfer the request and the answer.
 struct Dial : std::enable_shared_from_this<Dial> {
     Dial(SimPort& port, SimPeer& to);
-    // It has failed, unless it is settled.
+    // Fails the dial, unless it is settled.
     void fail(Errc why);
-    // The same after that answer has travelled back.
+    // As fail(), after the time that an answer needs.
     void fail_later(Errc why);
 
-    SimPort* from;  // null once its port has closed
-    SimPeer* peer;  // null once it is given up
+    SimPort* from;  // null: its port has closed
+    SimPeer* peer;  // null: the dial was given up
     WorldState& world;
     const std::string host;
-    bool settled = false;  // answered, timed out or given up: whatever comes later is ignored
+    bool settled = false;  // answered, timed out or given up: later events are ignored
 };
 using DialPtr = std::shared_ptr<Dial>;
 
@@ -35,22 +35,22 @@ class SimPeer final : public na::Peer {
     SimPeer(na::Port& port, na::Addr addr, std::string name) noexcept
         : Peer(port, std::move(addr)), host(std::move(name)) {}
     ~SimPeer() = default;
-    // The answer, if one comes, is ignored.
+    // Gives up the dial; an answer that comes later is ignored.
     void give_up_dial() noexcept;
 
-    const std::string host;  // empty for a peer that is known by its session only
-    LinkPtr link;            // null unless connected
-    unsigned end = 0;        // which end of the link is ours
+    const std::string host;  // empty for an accepted peer
+    LinkPtr link;            // null: not connected
+    unsigned end = 0;        // this side's end of the link
     DialPtr dial;            // while connecting
     SimOps waiting;
     SimOps flying;
-    bool unused = false;  // its last reference went
+    bool unused = false;  // its last reference was released
 
   private:
     friend class Sessions;
 };
 
-// What an event leaves for the port's next poll.
+// What an event puts into a port's inbox, for the next poll.
 struct Item {
     enum class Kind : std::uint8_t { packet, dial, accepted, dial_failed, reset, told_lost, op_done };
     Kind kind = Kind::packet;
@@ -59,7 +59,7 @@ struct Item {
     LinkPtr link;
     unsigned end = 0;
     na::Hello hello;
-    SimPeer* peer = nullptr;  // told_lost: with a reference
+    SimPeer* peer = nullptr;  // told_lost: holds a reference
     std::uint64_t op = 0;
     Errc why = Errc::ok;
 };

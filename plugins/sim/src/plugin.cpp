@@ -9,7 +9,7 @@
 namespace cinnabar::sim {
 namespace {
 
-// The worlds that were opened by address, by their number. A world lives as long as one of its transports.
+// The worlds opened by address, by number. A world lives as long as one of its transports.
 class Worlds {
   public:
     std::shared_ptr<WorldState> find_or_make(std::uint64_t number, const WorldOptions& options) {
@@ -26,7 +26,7 @@ class Worlds {
 };
 
 Worlds& worlds() {
-    static auto* all = new Worlds;  // outlives every static transport
+    static auto* all = new Worlds;  // never destroyed, because static transports may outlive it otherwise
     return *all;
 }
 
@@ -34,7 +34,7 @@ Result<std::uint64_t> number_of(const na::Uri& uri, std::string_view option, std
     const std::string_view text = uri.option(option);
     if (text.empty()) return otherwise;
     const auto number = parse_number<std::uint64_t>(text);
-    if (!number) return Error(Errc::bad_address, "world and seed are numbers", uri.to_string());
+    if (!number) return Error(Errc::bad_address, "world and seed must be numbers", uri.to_string());
     return *number;
 }
 
@@ -46,7 +46,7 @@ Result<std::unique_ptr<na::Transport>> open(const na::Uri& uri, const na::Transp
     if (profile == "rdma_strict") {
         world.profile = Profile::rdma_strict;
     } else if (!profile.empty() && profile != "friendly") {
-        return Error(Errc::bad_address, "profile is friendly or rdma_strict", uri.to_string());
+        return Error(Errc::bad_address, "profile must be friendly or rdma_strict", uri.to_string());
     }
     return open_host(worlds().find_or_make(number, world), uri.host, options);
 }

@@ -77,10 +77,10 @@ void SimPort::transmit(SimOp& sim_op, SimPeer& peer) {
     const na::Op& op = *sim_op.op;
     if (!na::is_message(op.kind)) return access(*this, sim_op, peer);
     send(peer, op.kind, op.tag, {op.message->payload, op.message_bytes}, world_.strict() ? sim_op.id : 0);
-    if (!world_.strict()) ops_.finish(sim_op, Errc::ok);  // it went into the socket, whether it arrives or not
+    if (!world_.strict()) ops_.finish(sim_op, Errc::ok);  // it is in the socket; whether it arrives does not matter
 }
 
-// Where an op waits for the arrival, its buffer is read only then.
+// Sends a message. If an op waits for its arrival, its buffer is read only then.
 void SimPort::send(SimPeer& peer, na::OpKind kind, na::Tag tag, ConstBytes message, std::uint64_t op) {
     const LinkPtr link = peer.link;
     const unsigned to = 1 - peer.end;
@@ -105,7 +105,7 @@ void SimPort::send(SimPeer& peer, na::OpKind kind, na::Tag tag, ConstBytes messa
         if (packet->op != 0) {
             SimPort* origin = packet->link->port_up(1 - packet->to);
             const SimOp* sent = origin ? origin->ops().find(packet->op) : nullptr;
-            if (!sent) return;  // its connection is lost
+            if (!sent) return;  // its connection was lost
             std::memcpy(packet->bytes.get(), sent->op->message->payload, packet->count);
         }
         arrive(std::move(*packet));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A context's end of a simulated network. Events of the world only put items into its inbox and move registered bytes;
-// the context sees them in poll(), in order.
+// The port of a context on a simulated network. Events of the world only put items into its inbox and access registered
+// memory; the context sees the items in poll(), in order.
 #pragma once
 
 #include "ops.hpp"
@@ -36,14 +36,14 @@ class SimPort final : public na::Port {
     void release(na::Kept& kept) noexcept override { slots_.release(kept); }
     void stop_accepting() noexcept override { sessions_.stop_accepting(); }
 
-    // For the world and the transport.
+    // Called by the world and the transport.
     [[nodiscard]] TimeUs idle_until() const noexcept { return idle_until_; }  // 0: not idle
     void set_idle_until(TimeUs until) noexcept { idle_until_ = until; }
     void add_to(World::HostCounts& counts) const noexcept;
     void run_soon(Work& work) noexcept { host_.submit(work); }
     void die();
 
-    // For its parts, and for events.
+    // Used by the port's parts and by events.
     [[nodiscard]] SimTransport& transport() const noexcept { return transport_; }
     [[nodiscard]] WorldState& world() const noexcept { return world_; }
     [[nodiscard]] na::PortHost& host() const noexcept { return host_; }
@@ -53,7 +53,7 @@ class SimPort final : public na::Port {
     [[nodiscard]] bool closed() const noexcept { return closed_; }
     [[nodiscard]] bool dead() const noexcept { return !transport_.alive(); }
     void push(Item item);
-    // Sends an op to a peer that is connected.
+    // Sends an op to a connected peer.
     void transmit(SimOp& sim_op, SimPeer& peer);
 
   private:

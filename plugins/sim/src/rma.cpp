@@ -20,12 +20,12 @@ Errc move_bytes(SimPort& origin, SimPort& target, na::Op& op, std::uint64_t offs
     const na::Access want = na::is_atomic(op.kind)       ? na::Access::read_write
                             : op.kind == na::OpKind::get ? na::Access::read
                                                          : na::Access::write;
-    // The whole access is checked with each piece: one that is refused has written nothing, unless its lease was
-    // revoked in between.
+    // Checks the whole access for each piece: so a refused access has written nothing, unless its lease was revoked in
+    // between.
     const auto pin =
         target.transport().leases().pin(key, op.remote_offset, na::is_atomic(op.kind) ? bytes : op.bytes, want);
     if (!pin.ok()) return pin.why();
-    // A real device would reach memory that is not registered any more.
+    // A real device would access memory that is no longer registered.
     CINNABAR_ASSERT(target.transport().registered(&pin.memory()));
     if (na::is_atomic(op.kind)) return na::run_atomic(pin, op.kind, op.operand, op.compare, op.fetched);
     CINNABAR_ASSERT(origin.transport().registered(op.local));
@@ -41,7 +41,7 @@ void access_done(Link& link, unsigned from, const SimOp& sim_op) {
     if (sim_op.op->kind != na::OpKind::put_notify || sim_op.result != Errc::ok) {
         return link.acknowledge(from, sim_op.id, sim_op.result);
     }
-    // A message behind the bytes, acknowledged when it has found a slot.
+    // A notification follows the bytes; it is acknowledged when it has a slot.
     TimeUs when = link.world.now_us();
     if (link.world.strict()) when += link.world.travel_us(0);
     arrive_at(when, EventKind::notify,
@@ -52,16 +52,16 @@ void access_done(Link& link, unsigned from, const SimOp& sim_op) {
                .op = sim_op.id});
 }
 
-// A piece arrives.
+// A piece of an access arrives at the target.
 void place(const LinkPtr& link, unsigned from, std::uint64_t id, std::uint64_t offset, std::uint64_t bytes) {
     const auto again = [link, from, id, offset, bytes] { place(link, from, id, offset, bytes); };
     SimPort* origin = link->port_up(from);
     SimOp* sim_op = origin ? origin->ops().find(id) : nullptr;
-    if (!sim_op || sim_op->result != Errc::ok) return;  // cancelled, refused, or its connection is gone
+    if (!sim_op || sim_op->result != Errc::ok) return;  // canceled, refused, or its connection was lost
     WorldState& world = link->world;
     SimPort* target = link->port_up(1 - from);
     if (!target) {
-        // Gone, which the origin sees by a reset; or not up yet.
+        // The target is gone, and the origin will see a reset; or the target's end is not up yet.
         if (!link->ends[1 - from].ever_up)
             link->through(world.now_us() + piece_not_up_wait_us, EventKind::piece, again);
         return;
@@ -91,7 +91,7 @@ void access(SimPort& port, SimOp& sim_op, SimPeer& peer) {
     for (std::uint64_t i = 0; i < pieces; ++i) {
         const std::uint64_t begin = bytes * i / pieces;
         const std::uint64_t end = bytes * (i + 1) / pieces;
-        // friendly: one after the other, and behind the messages before it; rdma_strict: in any order.
+        // friendly: pieces arrive in order, and after earlier messages; rdma_strict: in any order.
         const TimeUs travels = world.travel_us(static_cast<std::size_t>(end));
         const TimeUs arrives = std::max(world.now_us() + travels, world.send_bytes(sender, receiver, end - begin));
         when = world.strict() ? arrives : std::max({arrives, when, last_arrival});

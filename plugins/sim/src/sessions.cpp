@@ -14,7 +14,7 @@
 namespace cinnabar::sim {
 namespace {
 
-// As it would come off a wire.
+// Encodes and decodes a Hello, as a real network would.
 na::Hello through_bytes(const na::Hello& sent) {
     std::array<std::byte, na::hello_bytes> bytes;
     sent.encode(bytes);
@@ -141,7 +141,7 @@ void Sessions::handle(Item& item) {
             if (SimPeer* peer = item.link->ends[item.end].peer; peer && peer->link == item.link) {
                 lose(*peer, item.why);
                 port_.host().receiver().on_peer(*peer, na::PeerEvent::lost, item.why);
-                peer->release();  // the connection's
+                peer->release();  // the connection's reference
             }
             return;
         case Item::Kind::told_lost:
@@ -175,12 +175,12 @@ void Sessions::accept(SimPeer& peer, const DialPtr& dial, const na::Hello& quest
     auto link = std::make_shared<Link>(world);
     link->ends[0].host = dial->host;
     link->ends[1] = {&port_, nullptr, true, true, 0, own_host};
-    // The answer goes first: what waited for the connection follows it.
+    // The answer is sent before anything that waited for the connection.
     const TimeUs when = world.now_us() + world.travel_us(na::hello_bytes);
     link->ends[0].last_arrival = when;
     link->through(when, EventKind::answer, [link, dial, answer = through_bytes(hello(na::HelloKind::accept))] {
         if (dial->settled) return link->reset(1);
-        // Accepted, and lost since.
+        // The accepted end has been lost since.
         if (!link->ends[1].up || link->ends[0].lost_early) return dial->fail(Errc::peer_lost);
         dial->settled = true;
         link->ends[0].port = dial->from;
@@ -195,7 +195,7 @@ void Sessions::accept(SimPeer& peer, const DialPtr& dial, const na::Hello& quest
 
 void Sessions::on_accepted(Item& item) {
     Link& link = *item.link;
-    if (!item.dial->peer) return link.close(0);  // given up since
+    if (!item.dial->peer) return link.close(0);  // the dial was given up meanwhile
     SimPeer& peer = *item.dial->peer;
     peer.dial.reset();
     if (const std::uint64_t cut = link.world.cut(link.ends[0].host, link.ends[1].host)) {
@@ -205,13 +205,13 @@ void Sessions::on_accepted(Item& item) {
 }
 
 void Sessions::on_dial_failed(Item& item) {
-    if (!item.dial->peer) return;  // given up since
+    if (!item.dial->peer) return;  // the dial was given up meanwhile
     SimPeer& peer = *item.dial->peer;
     peer.dial.reset();
     peer.state_ = na::PeerState::idle;
     port_.ops().finish_all(peer, item.why);
     port_.host().receiver().on_peer(peer, na::PeerEvent::lost, item.why);
-    if (peer.references() == 0) unreferenced(peer);  // its last reference went while it was dialled
+    if (peer.references() == 0) unreferenced(peer);  // its last reference was released during the dial
 }
 
 void Sessions::connected(SimPeer& peer, LinkPtr link, unsigned end, const na::Hello& hello) {
@@ -230,12 +230,12 @@ void Sessions::connected(SimPeer& peer, LinkPtr link, unsigned end, const na::He
     if (restarted) receiver.on_peer(peer, na::PeerEvent::restarted, Errc::ok);
     receiver.on_peer(peer, na::PeerEvent::connected, Errc::ok);
 
-    // Those that waited for the connection, in their order. A message that became too large for the peer ends here.
+    // Sends the ops that waited for the connection, in order. A message that is too large for the peer ends here.
     SimOps waited;
     waited.splice_back(peer.waiting);
     while (SimOp* sim_op = waited.pop_front()) {
         peer.waiting.push_back(*sim_op);
-        if (!peer.link) continue;  // ended by the event: the loss has to find them
+        if (!peer.link) continue;  // the event handler ended the connection: the op stays, to be ended by the loss
         const na::Op& op = *sim_op->op;
         const bool message = na::is_message(op.kind);
         if (message && op.message_bytes > peer.message_bytes_max_) {
@@ -247,7 +247,7 @@ void Sessions::connected(SimPeer& peer, LinkPtr link, unsigned end, const na::He
     }
 }
 
-// This side's end of a connection is down. The event is the caller's.
+// Takes this side's end of a connection down. The caller reports the event.
 void Sessions::lose(SimPeer& peer, Errc why) {
     const LinkPtr link = std::exchange(peer.link, nullptr);
     link->ends[peer.end].up = false;
@@ -262,11 +262,11 @@ void Sessions::disconnect(SimPeer& peer) noexcept {
     if (peer.dial) {
         peer.give_up_dial();
         peer.state_ = na::PeerState::idle;
-        peer.acquire();  // for the event
+        peer.acquire();  // held by the event
         port_.ops().finish_all(peer, Errc::peer_lost);
     } else if (peer.link) {
         peer.link->reset_later(1 - peer.end);
-        lose(peer, Errc::peer_lost);  // the connection's reference goes with the event
+        lose(peer, Errc::peer_lost);  // the event releases the connection's reference
     } else {
         return;
     }

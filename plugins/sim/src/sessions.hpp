@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The peers of a port and how their connections begin and end: dials, answers, losses.
+// The peers of a port, and how their connections begin and end: dials, answers, losses.
 #pragma once
 
 #include "peer.hpp"
@@ -17,23 +17,23 @@ class Sessions {
   public:
     explicit Sessions(SimPort& port) noexcept : port_(port) {}
 
-    // As na::Port.
+    // As the functions of na::Port.
     [[nodiscard]] Result<na::Peer*> peer(const na::Addr& addr);
     void unreferenced(SimPeer& peer) noexcept;
     void disconnect(SimPeer& peer) noexcept;
     void stop_accepting() noexcept { accepting_ = false; }
 
     void dial(SimPeer& peer);
-    // An item that is about a connection or a dial.
+    // Handles an item about a connection or a dial.
     void handle(Item& item);
-    // Forgets the peers that were not used again since their last reference went.
+    // Destroys peers that were not used again since their last reference was released.
     void forget_unused();
     // The port closes: all connections and dials end, and so do their operations.
     void close() noexcept;
     void report_gone() noexcept;
-    // The process dies: the others see resets.
+    // The process dies: its peers see resets.
     void die();
-    // An item that nobody will handle: its other end is told.
+    // Handles an item whose port is closed: tells the other end.
     static void refuse(Item& item);
 
     void break_links_to(const std::string& host);

@@ -13,9 +13,9 @@
 namespace cinnabar::sim {
 namespace {
 
-constexpr unsigned no_slot_tries_max = 7;  // what a verbs queue pair does by itself
+constexpr unsigned no_slot_tries_max = 7;  // as often as a verbs queue pair retries by default
 constexpr TimeUs no_slot_wait_us = 200;
-constexpr std::byte after_use{0xdd};  // what a view shows that outlived its arrival
+constexpr std::byte after_use{0xdd};  // overwrites messages after delivery, so that views used too late show
 
 }  // namespace
 
@@ -78,7 +78,7 @@ void Slots::hand_out(Packet& packet) {
         } else {
             receiver.on_unexpected(arrival);
         }
-        if (!std::exchange(in_hand_, nullptr)) return;  // kept: the slot goes with it
+        if (!std::exchange(in_hand_, nullptr)) return;  // the arrival was kept, and holds the slot
         std::fill_n(packet.bytes.get(), packet.count, after_use);
     }
     if (took_slot) freed();

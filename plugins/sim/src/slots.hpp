@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receive slots of a port: packets take one when they arrive, and hold it until their arrival is over, or is
+// The receive slots of a port. A packet takes a slot when it arrives, and holds it until its delivery is over, or it is
 // detached or released.
 #pragma once
 
@@ -15,12 +15,12 @@ class Slots {
   public:
     explicit Slots(SimPort& port) noexcept : port_(port) {}
 
-    // A packet arrives. With no slot free it waits (friendly), or is tried again and then breaks its connection
+    // A packet arrives. If no slot is free, it waits (friendly), or is retried and then breaks its connection
     // (rdma_strict).
     void take_in(Packet packet);
-    // Gives a packet to the receiver.
+    // Delivers a packet to the receiver.
     void hand_out(Packet& packet);
-    // As na::Port.
+    // As the functions of na::Port.
     [[nodiscard]] Errc keep(na::Arrival& arrival, na::Kept& out) noexcept;
     [[nodiscard]] Errc detach(na::Kept& kept) noexcept;
     void release(na::Kept& kept) noexcept;
@@ -37,11 +37,11 @@ class Slots {
     void freed();
 
     SimPort& port_;
-    std::deque<Packet> blocked_;  // friendly: came while no slot was free
+    std::deque<Packet> blocked_;  // friendly: packets that wait for a slot
     std::uint32_t used_ = 0;
     std::uint32_t spares_used_ = 0;
     std::uint32_t copies_ = 0;
-    Packet* in_hand_ = nullptr;  // the arrival being handed out
+    Packet* in_hand_ = nullptr;  // the arrival that is being delivered
 };
 
 }  // namespace cinnabar::sim

@@ -56,7 +56,7 @@ class SimMemory final : public na::CountedMemory {
 
 }  // namespace
 
-// A revocation in progress. `copy` is for the lease table; the lender's `lease` is written only when the fence is done.
+// A revocation in progress. `copy` is for the lease table; the lender's `lease` is written only when the fence is over.
 struct SimTransport::Fence {
     na::Lease* lease = nullptr;
     na::Lease copy;
@@ -112,7 +112,7 @@ SimPort* SimTransport::port(na::ContextId context) noexcept {
 void SimTransport::close_port(na::ContextId context) {
     const bool last = std::count(ports_.begin(), ports_.end(), nullptr) + 1 == static_cast<long>(ports_.size());
     if (last) {
-        // No port could finish the fences later.
+        // Without a port nothing could finish the fences later.
         for (const auto& fence : std::exchange(fences_, {})) finish_fence(fence);
     }
     ports_[context] = nullptr;
@@ -177,7 +177,7 @@ Errc SimTransport::revoke(na::Lease& lease) noexcept {
     return Errc::again;
 }
 
-// Requires: a port is open. close_port() finishes the others.
+// Requires: a port is open. Otherwise close_port() finishes the fences.
 void SimTransport::finish_fence(const std::shared_ptr<Fence>& fence) {
     fence->done = true;
     std::erase(fences_, fence);
@@ -186,7 +186,7 @@ void SimTransport::finish_fence(const std::shared_ptr<Fence>& fence) {
     const auto open = std::find_if(ports_.begin(), ports_.end(), [](const SimPort* port) { return port != nullptr; });
     CINNABAR_ASSERT(open != ports_.end());
     if (fence->failed) {
-        // The lender puts the memory into quarantine. For a while late accesses still reach it.
+        // The lender quarantines the memory; late accesses still reach it for a while.
         failed_fences_.push_back(fence);
         world_->schedule(world_->now_us() + failed_fence_lasts_us, EventKind::fence,
                          [world = world_.get(), name = name_, life = incarnation_, fence] {

@@ -18,7 +18,7 @@ namespace cinnabar::sim {
 
 class SimTransport final : public na::Transport {
   public:
-    // `claimed`: its incarnation; 0: its own.
+    // `claimed`: the incarnation that it claims; 0: a random one.
     SimTransport(std::shared_ptr<WorldState> world, std::string name, const na::TransportOptions& options,
                  na::Incarnation claimed);
     ~SimTransport() override;
@@ -40,7 +40,7 @@ class SimTransport final : public na::Transport {
     [[nodiscard]] std::size_t described_bytes(const na::Lease& lease) const noexcept override;
     [[nodiscard]] std::string diagnosis() const override;
 
-    // For the world and the ports.
+    // Used by the world and the ports.
     [[nodiscard]] WorldState& world() noexcept { return *world_; }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] const na::TransportOptions& options() const noexcept { return options_; }
@@ -53,7 +53,7 @@ class SimTransport final : public na::Transport {
     void kill();
     void stop() { stopped_ = true; }
     void resume();
-    // Runs when the process is resumed.
+    // Runs `later` when the process is resumed.
     void stall(std::function<void()> later) { stalled_.push_back(std::move(later)); }
     [[nodiscard]] World::HostCounts counts() const noexcept;
     [[nodiscard]] bool registered(const na::Memory* memory) const { return memories_.contains(memory); }
@@ -71,7 +71,7 @@ class SimTransport final : public na::Transport {
     na::Limits limits_;
     const na::Incarnation incarnation_;
     na::LeaseTable leases_;
-    std::vector<SimPort*> ports_;  // by context id; null where none is open
+    std::vector<SimPort*> ports_;  // by context id; null: not open
     const std::shared_ptr<na::Registrations> registrations_ = std::make_shared<na::Registrations>(options_);
     std::set<const na::Memory*> memories_;  // used only for look-ups
     std::vector<std::shared_ptr<Fence>> fences_;

@@ -48,7 +48,7 @@ void WorldState::trace(EventKind kind, std::uint64_t a, std::uint64_t b) noexcep
 }
 
 void WorldState::run_to(TimeUs when) {
-    CINNABAR_ASSERT(!running_);  // an event must not move time
+    CINNABAR_ASSERT(!running_);  // an event must not advance time
     running_ = true;
     while (!events_.empty() && events_.front().when <= when) {
         std::pop_heap(events_.begin(), events_.end(), &WorldState::later);
@@ -134,7 +134,7 @@ void WorldState::heal(const std::string& a, const std::string& b) {
     std::vector<Held> still;
     for (Held& held : std::exchange(held_, {})) {
         if (in_order(held.a, held.b) == in_order(a, b)) {
-            // All now, in the order in which they were held back.
+            // Runs all of them now, in the order in which they were held back.
             schedule(now_, held.kind, std::move(held.run));
         } else {
             still.push_back(std::move(held));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state of a World: time, future events, hosts. Nothing depends on pointers, on the order of a hash table or on the
-// machine's clock.
+// The state of a World: time, future events, hosts. Nothing in it depends on pointers, on the order of a hash table or
+// on the machine's clock, so that runs are repeatable.
 #pragma once
 
 #include <cinnabar/base/random.hpp>
@@ -31,7 +31,7 @@ enum class EventKind : std::uint8_t {
     reset,
     keepalive,
     fence,
-    poll,  // not an event of the queue: what a port delivers to its context
+    poll,  // not an event in the queue: what a port delivers to its context
     fault,
 };
 
@@ -45,9 +45,9 @@ class WorldState final : public TimeSource, public std::enable_shared_from_this<
     [[nodiscard]] bool strict() const noexcept { return options_.profile == Profile::rdma_strict; }
     [[nodiscard]] Random& random() noexcept { return random_; }
 
-    // How long so many bytes travel, one way; random.
+    // The time that `bytes` need in one direction; random.
     [[nodiscard]] TimeUs travel_us(std::size_t bytes) noexcept;
-    // Bytes of an access begin to leave `from`: when they have all left. Counts them.
+    // `bytes` of an access begin to leave `from`: returns when the last of them leaves, and counts them.
     [[nodiscard]] TimeUs send_bytes(const std::string& from, const std::string& to, std::uint64_t bytes);
     [[nodiscard]] std::uint64_t bytes_moved(const std::string& from, const std::string& to) const;
     void schedule(TimeUs when, EventKind kind, std::function<void()> run);
@@ -64,13 +64,13 @@ class WorldState final : public TimeSource, public std::enable_shared_from_this<
 
     void add(SimTransport& host) { hosts_.push_back(&host); }
     void remove(SimTransport& host) { std::erase(hosts_, &host); }
-    // The living process of that name, or null.
+    // The living process of that name; null: there is none.
     [[nodiscard]] SimTransport* find(std::string_view name) const noexcept;
 
-    // The port has nothing to do until then. May move time.
+    // The port has nothing to do until then. May advance time.
     void idle(SimPort& port, TimeUs until);
 
-    // Partitions. The number of the present partition between the two hosts; 0: none.
+    // Partitions. cut(): the number of the present partition between the two hosts; 0: none.
     [[nodiscard]] std::uint64_t cut(const std::string& a, const std::string& b) const;
     void hold(std::string a, std::string b, EventKind kind, std::function<void()> run) {
         held_.push_back({std::move(a), std::move(b), kind, std::move(run)});
@@ -110,11 +110,11 @@ class WorldState final : public TimeSource, public std::enable_shared_from_this<
     std::uint64_t events_run_ = 0;
     std::uint64_t slot_misses_ = 0;
     bool running_ = false;
-    std::vector<SimTransport*> hosts_;                                    // in the order in which they were opened
-    std::map<std::pair<std::string, std::string>, std::uint64_t> cuts_;   // names in order
-    std::map<std::pair<std::string, std::string>, std::uint64_t> moved_;  // from and to
-    std::map<std::string, TimeUs> busy_until_;                            // of what a host sends
-    std::vector<Held> held_;                                              // what partitions hold back
+    std::vector<SimTransport*> hosts_;                                    // in the order of opening
+    std::map<std::pair<std::string, std::string>, std::uint64_t> cuts_;   // by the pair of names, sorted
+    std::map<std::pair<std::string, std::string>, std::uint64_t> moved_;  // by the names of sender and receiver
+    std::map<std::string, TimeUs> busy_until_;                            // until when a host's outgoing RMA is busy
+    std::vector<Held> held_;                                              // events held back by partitions
 };
 
 [[nodiscard]] Result<std::unique_ptr<na::Transport>> open_host(const std::shared_ptr<WorldState>& world,

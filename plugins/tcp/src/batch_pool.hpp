@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers in which connections gather small messages until they are sent. Owner of the context only.
+// Buffers in which connections collect small messages before sending. Owner of the context only.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class BatchPool {
 
     BatchPool() { free_.reserve(free_max); }
 
-    // Null when memory is short.
+    // Null: memory is out.
     [[nodiscard]] BatchBuffer take() noexcept {
         BatchBuffer batch;
         if (free_.empty()) {
@@ -33,7 +33,7 @@ class BatchPool {
     }
     void give(BatchBuffer batch) noexcept {
         --taken_;
-        if (free_.size() < free_max) free_.push_back(std::move(batch));  // room is reserved
+        if (free_.size() < free_max) free_.push_back(std::move(batch));  // does not allocate: capacity is reserved
     }
     [[nodiscard]] std::uint32_t taken() const noexcept { return taken_; }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lane 1 of a session: put, get and atomics as frames. Data move directly between the socket and registered memory.
-// Only headers, and the bytes that the same read returns after them, pass through a staging buffer of the port.
+// Lane 1 of a session: puts, gets and atomics as frames. Data are transferred directly between the socket and
+// registered memory. Only headers, and the bytes that the same read returns after them, pass through a staging buffer
+// of the port.
 //
-// The memory is looked up again before each system call (na::RemoteAccess). Data for a revoked lease or a canceled
-// operation are discarded; in the other direction, zeros are sent for the bytes that a frame's header has announced.
+// The memory is looked up again before each system call (na::RemoteAccess). Received data for a revoked lease or a
+// canceled operation are discarded. If the memory to send is gone, zeros are sent for the bytes that a frame's header
+// has announced.
 #pragma once
 
 #include "connection.hpp"
@@ -20,7 +22,7 @@ namespace cinnabar::tcp {
 class BulkLane final : public Connection, public na::RemoteAccess {
   public:
     [[nodiscard]] bool start(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept;
-    // Closes the socket; admitted operations end with `why`.
+    // Closes the socket; ends admitted operations with `why`.
     void end(Errc why) noexcept;
 
     [[nodiscard]] bool urgent() const noexcept override { return false; }
@@ -32,7 +34,7 @@ class BulkLane final : public Connection, public na::RemoteAccess {
     unsigned read_lane() noexcept override;  // bulk_receive.cpp
     void write_lane() noexcept override;     // bulk_send.cpp
 
-    // bulk_send.cpp
+    // In bulk_send.cpp.
     [[nodiscard]] bool refill() noexcept;
     [[nodiscard]] bool refill_data() noexcept;
     void begin_put_frame(na::PostedOp& posted) noexcept;
@@ -42,7 +44,7 @@ class BulkLane final : public Connection, public na::RemoteAccess {
     void append(const Frame& frame, const FrameBody& body) noexcept;
     [[nodiscard]] std::size_t head_room() const noexcept { return out_head_.size() - out_end_; }
 
-    // bulk_receive.cpp
+    // In bulk_receive.cpp.
     struct Destination;
     void find_destination(std::uint64_t bytes_max, Destination& to) noexcept;
     void data_came(std::uint64_t bytes) noexcept;
@@ -51,20 +53,20 @@ class BulkLane final : public Connection, public na::RemoteAccess {
     void copy_in(ConstBytes bytes) noexcept;
     [[nodiscard]] Errc take_frame() noexcept;
 
-    // na::RemoteAccess
+    // Overrides of na::RemoteAccess.
     void access_to_send() noexcept override;
     void access_over(na::PostedOp& posted, Errc result) noexcept override;
     void access_failed(Errc why) noexcept override { fail(why); }
     void access_abandoned(na::PostedOp& posted) noexcept override;
 
-    // Output: encoded frames. Data may follow the last one.
+    // Output: encoded frames; data may follow the last one.
     std::array<std::byte, 512> out_head_{};
     std::uint16_t out_begin_ = 0;
     std::uint16_t out_end_ = 0;
     Source source_ = Source::none;
-    na::PostedOp* put_ = nullptr;       // Source::put
-    na::PendingAnswer* get_ = nullptr;  // Source::get; in no list
-    std::uint64_t out_left_ = 0;        // data bytes of the frame that the kernel has not taken
+    na::PostedOp* put_ = nullptr;       // valid for Source::put
+    na::PendingAnswer* get_ = nullptr;  // valid for Source::get; in no list
+    std::uint64_t out_left_ = 0;        // bytes of the frame's data that the kernel has not taken
 
     // Input.
     std::array<std::byte, frame_header_bytes + frame_body_bytes_max> in_head_{};
@@ -73,7 +75,7 @@ class BulkLane final : public Connection, public na::RemoteAccess {
     Sink sink_ = Sink::discard;
     Frame in_;
     FrameBody body_;
-    std::uint64_t in_left_ = 0;  // data bytes of the frame that are still to come
+    std::uint64_t in_left_ = 0;  // bytes of the frame's data that have not been received
 };
 
 }  // namespace cinnabar::tcp

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Input of lane 1. One read puts the rest of a frame's data in place and the next headers into staging.
+// BulkLane: input of lane 1. One read puts the rest of a frame's data in place, and the next headers into the staging
+// buffer.
 #include "bulk_lane.hpp"
 #include "port.hpp"
 
@@ -12,15 +13,15 @@ namespace cinnabar::tcp {
 namespace {
 
 constexpr std::size_t read_pieces_max = 512;
-// The most that is read into scattered memory at once: a read seldom returns more, and gathering pieces costs time.
+// The most that one read puts into scattered memory: a read seldom returns more, and gathering pieces takes time.
 constexpr std::uint64_t scattered_bytes_max = 256 * 1024;
 constexpr std::size_t few_segments = 16;
-// The most that one read takes beyond the data that it puts in place. These bytes are copied once more.
+// The most that one read takes beyond the data that it puts in place. These bytes must be copied once more.
 constexpr std::size_t staging_bytes = 4096;
 
 }  // namespace
 
-// Where the next system call puts data. Pins the lease.
+// The memory into which the next system call puts data. Pins the lease.
 struct BulkLane::Destination {
     std::optional<na::LeaseTable::Pin> pin;
     std::array<iovec, read_pieces_max + 1> pieces;
@@ -38,7 +39,7 @@ void gather_into(const na::Memory& memory, std::uint64_t offset, std::uint64_t w
 
 }  // namespace
 
-// Where the next data go, at most `bytes_max` of them. If that memory is gone, the sink becomes `discard`.
+// Finds the memory for the next data, at most `bytes_max`. If that memory is gone, the sink becomes `discard`.
 void BulkLane::find_destination(std::uint64_t bytes_max, Destination& to) noexcept {
     const std::uint64_t want = std::min(in_left_, bytes_max);
     const std::uint64_t came = in_.bytes - in_left_;
@@ -48,7 +49,7 @@ void BulkLane::find_destination(std::uint64_t bytes_max, Destination& to) noexce
             gather_into(*op.local, op.local_offset + posted->moved, want, to.count, to.pieces.data(), to.bytes);
             return;
         }
-        sink_ = Sink::discard;  // canceled
+        sink_ = Sink::discard;  // the get was canceled
     }
     if (sink_ == Sink::put) {
         to.pin.emplace(pin_for_put(in_.id, body_.key, body_.offset + came, want));
@@ -58,7 +59,7 @@ void BulkLane::find_destination(std::uint64_t bytes_max, Destination& to) noexce
         }
         sink_ = Sink::discard;
     }
-    // The first half of the scratch is staging.
+    // The first part of the scratch memory is the staging buffer.
     const Bytes waste = port().scratch().subspan(staging_bytes);
     to.bytes = std::min<std::uint64_t>(want, waste.size());
     to.pieces[0] = iovec{waste.data(), static_cast<std::size_t>(to.bytes)};
@@ -98,7 +99,7 @@ unsigned BulkLane::read_lane() noexcept {
     return did;
 }
 
-// The bytes are already in place.
+// Accounts for data that are already in place.
 void BulkLane::data_came(std::uint64_t bytes) noexcept {
     in_left_ -= bytes;
     if (sink_ == Sink::get) got(*find(in_.id), bytes);
@@ -119,7 +120,7 @@ unsigned BulkLane::parse(ConstBytes bytes) noexcept {
     return did;
 }
 
-// Takes a header and its body, which may come in parts. Returns the bytes that follow.
+// Parses a header and its body, which may arrive in parts. Returns the bytes that follow.
 ConstBytes BulkLane::parse_head(ConstBytes bytes, unsigned& did) noexcept {
     const std::size_t need = frame_header_bytes + (header_known_ ? body_bytes(in_.kind) : 0);
     const std::size_t part = std::min(bytes.size(), need - in_have_);
@@ -162,7 +163,7 @@ void BulkLane::copy_in(ConstBytes bytes) noexcept {
     }
 }
 
-// Requires: header and body are complete.
+// Handles a frame whose header and body are complete.
 Errc BulkLane::take_frame() noexcept {
     body_ = {};
     const na::AccessHead head = access_of(in_);
@@ -172,7 +173,7 @@ Errc BulkLane::take_frame() noexcept {
     in_left_ = in_.bytes;
     sink_ = Sink::discard;
     if (in_.kind == FrameKind::put) {
-        // Checks the rest of the operation as a whole: an operation that does not fit writes nothing.
+        // Checks the rest of the operation as a whole, so that an operation that does not fit writes nothing.
         if (!refused(in_.id) && pin_for_put(in_.id, body_.key, body_.offset, body_.left).ok()) sink_ = Sink::put;
     } else if (in_.kind == FrameKind::get_data) {
         na::PostedOp* posted = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Output of lane 1: small frames first, then one frame of data at a time. Puts of this side and gets of the peer take
-// turns.
+// BulkLane: output of lane 1. Small frames are sent first, then one frame of data at a time; puts of this side and gets
+// of the peer take turns.
 #include "bulk_lane.hpp"
 #include "port.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t written_pieces_max = 512;
 
-// Sent in place of memory that must no longer be read.
+// Sent in place of data whose memory must not be read any more.
 constexpr std::array<std::byte, 16 * 1024> zeros{};
 
 std::size_t gather_zeros(std::uint64_t bytes, iovec* out, std::size_t count_max, std::uint64_t& covered) noexcept {
@@ -53,7 +53,7 @@ void BulkLane::access_to_send() noexcept { port().output().add(*this); }
 
 void BulkLane::access_over(na::PostedOp& posted, Errc result) noexcept { port().end(posted, result); }
 
-// Zeros are sent for the bytes that the frame's header has announced.
+// The operation ended during its frame: zeros are sent for the bytes that the frame's header has announced.
 void BulkLane::access_abandoned(na::PostedOp&) noexcept {
     source_ = Source::zeros;
     put_ = nullptr;
@@ -63,7 +63,7 @@ void BulkLane::append(const Frame& frame, const FrameBody& body) noexcept {
     out_end_ = static_cast<std::uint16_t>(out_end_ + encode_frame(frame, body, Bytes(out_head_).subspan(out_end_)));
 }
 
-// Encodes the next frames. False when there is nothing to send.
+// Encodes the next frames. False: there is nothing to send.
 bool BulkLane::refill() noexcept {
     if (out_begin_ < out_end_ || out_left_ > 0) return true;
     out_begin_ = out_end_ = 0;
@@ -77,14 +77,14 @@ bool BulkLane::refill() noexcept {
     }
     while (head_room() >= 2 * frame_max && (!requests_.empty() || admit_next())) {
         na::PostedOp* posted = requests_.pop_front();
-        if (!posted) continue;  // a put
+        if (!posted) continue;  // admit_next() admitted a put
         append(frame_of(head_of(*posted)), body_of(*posted));
         framed(*posted);
     }
     return refill_data() || out_end_ > 0;
 }
 
-// Begins the next frame with data. False when no operation has any.
+// Begins the next frame with data. False: no operation has data to send.
 bool BulkLane::refill_data() noexcept {
     if (puts_.empty() && gets_.empty()) return false;
     if (get_has_turn()) {
@@ -134,7 +134,7 @@ void BulkLane::write_lane() noexcept {
             }
             iovec* const out = pieces.data() + 1;
             if (want == 0) {
-                // Headers only.
+                // Only headers are left to send.
             } else if (source_ == Source::put) {
                 const na::Op& op = *put_->op;
                 count += op.local->gather(op.local_offset + put_->moved - out_left_, want, out, written_pieces_max - 1,
@@ -164,7 +164,7 @@ void BulkLane::sent(std::size_t bytes) noexcept {
     if (out_left_ == 0 && out_begin_ == out_end_) data_sent();
 }
 
-// The kernel has taken the whole frame.
+// The kernel has taken all data of the frame.
 void BulkLane::data_sent() noexcept {
     const Source source = std::exchange(source_, Source::none);
     if (source == Source::put) framed(*put_);

@@ -10,7 +10,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-constexpr std::size_t guarded_record_bytes = 16 * 1024;  // of a guard, about
+constexpr std::size_t guarded_record_bytes = 16 * 1024;  // the approximate size of a guard's record
 
 }  // namespace
 
@@ -23,7 +23,7 @@ bool Connection::open(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept 
     watching_room_ = false;
     message_due_ = record_due_ = time_never;
     partial_record_ = 0;
-    // The first frames may have come with the greeting.
+    // The first frames may have arrived together with the greeting.
     if (stream_.guard()) {
         list_guarded();
         port.withdrawals().began(*this);
@@ -39,7 +39,7 @@ void Connection::close() noexcept {
     port_->partial_input().remove(*this);
     port_->withdrawals().remove(*this);
     if (stream_.guard()) stream_.guard()->end();
-    // If bytes were left unread, the kernel would reset the connection and drop data on its way to the peer.
+    // If received bytes were left unread, the kernel would reset the connection and drop data on their way to the peer.
     na::discard_received(stream_.fd());
     port_->host().unwatch(stream_.fd());
     stream_.reset();
@@ -60,12 +60,12 @@ void Connection::on_ready(std::uint32_t epoll_events) noexcept {
         transmit();
         if (is_open() && !blocked) watch_room(false);
     }
-    // The read reports an error or a hang-up, after the bytes that came before it.
+    // An error or a hang-up is reported by the read, after the bytes that came before it.
     if ((epoll_events & ~std::uint32_t{EPOLLOUT}) != 0 && is_open()) (void)receive();
     (void)port.settle();
 }
 
-// A guard may have read more than was asked for, and may answer what it read.
+// A guard may hold bytes that it read in advance, and may have to send an answer.
 void Connection::list_guarded() noexcept {
     if (peer_->ending()) return;
     na::StreamGuard& guard = *stream_.guard();
@@ -86,7 +86,7 @@ void Connection::set_partial_message(std::size_t bytes) noexcept {
 }
 
 void Connection::end_if_late() noexcept {
-    (void)receive();  // this context may have made no progress for a while
+    (void)receive();  // this context may not have read for a while
     if (is_open() && !peer_->ending() && rest_due() <= port_->host().now_us()) fail(Errc::timed_out);
 }
 
@@ -94,7 +94,7 @@ void Connection::transmit_guarded() noexcept {
     na::StreamGuard& guard = *stream_.guard();
     if (guard.flush()) write_lane();
     if (!guard.unsent()) return;
-    if (urgent()) peer_->delayed = true;  // all that it took may be encrypted, but what comes next waits
+    if (urgent()) peer_->delayed = true;  // the guard may have taken all messages, but the next ones must wait
     port_->output().block(*this);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket of one lane of a session, with all that both lanes share. It lives in a pool whose memory is never freed
-// before the port: epoll may still report an event after the socket is closed, which a closed object ignores.
+// The socket of one lane of a session, with what both lanes have in common. It lives in a pool whose memory is not
+// freed before the port, because epoll may report an event after the socket was closed; a closed object ignores it.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -26,13 +26,13 @@ class Connection : public PoolSlot, public na::FdEvents {
     [[nodiscard]] bool is_open() const noexcept { return peer_ != nullptr; }
     [[nodiscard]] int fd() const noexcept { return stream_.fd(); }
     [[nodiscard]] const na::ProvenIdentity* identity() const noexcept { return stream_.identity(); }
-    // Null: the bytes are on the socket as they are.
+    // Null: the bytes are not protected.
     [[nodiscard]] const na::StreamGuard* guard() const noexcept { return stream_.guard(); }
     [[nodiscard]] TcpPeer& peer() const noexcept { return *peer_; }
 
     void on_ready(std::uint32_t epoll_events) noexcept final;
 
-    // Reads and delivers a bounded amount; returns how much it did.
+    // Reads and delivers a bounded amount. Returns how much it did.
     unsigned receive() noexcept {
         const unsigned did = read_lane();
         if (stream_.guard()) [[unlikely]]
@@ -40,30 +40,30 @@ class Connection : public PoolSlot, public na::FdEvents {
         return did;
     }
     // Writes a bounded amount of what waits. If something is left, the connection is in an output list again. Requires:
-    // it is in none.
+    // it is in no output list.
     void transmit() noexcept {
         if (stream_.guard()) [[unlikely]]
             return transmit_guarded();
         write_lane();
     }
 
-    // Read and written before the connections that move bulk data.
+    // Whether it is read and written before connections for bulk data.
     [[nodiscard]] virtual bool urgent() const noexcept = 0;
 
-    // What the other side has proven is not good any more: the session ends.
+    // The key or certificate that the other side has proven is no longer valid: ends the session.
     void withdraw() noexcept;
 
-    // Whether epoll reports room to write.
+    // Sets whether epoll reports room to write.
     void watch_room(bool wanted) noexcept;
 
-    // When the rest has to be here of what has come in part; time_never: nothing has.
+    // When the rest of a message or record that was received in part must have come; time_never: nothing is incomplete.
     [[nodiscard]] TimeUs rest_due() const noexcept { return std::min(message_due_, record_due_); }
-    // The rest is overdue: reads what is there, and ends the session if something is late still.
+    // The rest is overdue: reads what has come, and ends the session if something is still overdue.
     void end_if_late() noexcept;
 
-    // For the port.
-    ListLink<Connection> output_link;   // in OutputLists
-    ListLink<Connection> unread_link;   // in the port's list of those that are read again without an event
+    // Used by the port.
+    ListLink<Connection> output_link;   // in TcpPort::output()
+    ListLink<Connection> unread_link;   // in the list of connections that are read again without an event
     ListLink<Connection> partial_link;  // in PartialInput
     ListLink<Connection> guarded_link;  // in Withdrawals
     bool blocked = false;               // the last write found no room
@@ -72,14 +72,14 @@ class Connection : public PoolSlot, public na::FdEvents {
 
   protected:
     ~Connection() = default;
-    // False when the kernel refuses to watch it.
+    // False: the kernel refused to watch the socket.
     [[nodiscard]] bool open(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept;
     void close() noexcept;
     [[nodiscard]] TcpPort& port() const noexcept { return *port_; }
     [[nodiscard]] na::Stream& stream() noexcept { return stream_; }
-    // Of a message of so many bytes only a part has come; 0: no more.
+    // A message of `bytes` was received in part; 0: none is any more.
     void set_partial_message(std::size_t bytes) noexcept;
-    // Ends the session once the stack has unwound: a read or write failed, or the bytes are malformed.
+    // Ends the session, deferred: a read or write failed, or the bytes are malformed.
     void fail(Errc why) noexcept;
 
   private:
@@ -95,7 +95,7 @@ class Connection : public PoolSlot, public na::FdEvents {
     bool watching_room_ = false;
     TimeUs message_due_ = time_never;
     TimeUs record_due_ = time_never;
-    std::uint64_t partial_record_ = 0;  // whose rest record_due_ is about
+    std::uint64_t partial_record_ = 0;  // the record that record_due_ belongs to
 };
 
 }  // namespace cinnabar::tcp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames of a tcp connection as docs/wire-format-tcp.md gives them: bytes to values and back. Pure, no I/O. The
-// bytes are untrusted: a decoder either returns `protocol` or fills in a value that respects the given limits.
+// Encodes and decodes the frames of a tcp connection (docs/wire-format-tcp.md). Pure, no I/O. The bytes are untrusted:
+// a decoder either returns `protocol` or fills in a value that respects the given limits.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -17,7 +17,7 @@ enum class FrameKind : std::uint8_t {
     unexpected = 1,
     expected = 2,
     lane_wanted = 3,  // asks the side that dialled the session to dial lane 1
-    // Lane 1: na::AccessKind.
+    // Lane 1; the same numbers as na::AccessKind.
     get = 16,
     get_data = 17,
     get_failed = 18,
@@ -33,10 +33,11 @@ enum class Lane : std::uint8_t { messages = 0, bulk = 1 };
 
 inline constexpr std::size_t frame_header_bytes = 16;
 inline constexpr std::size_t frame_body_bytes_max = na::access_body_bytes_max;
-// Data of one get_data or put frame at most. A revoked or canceled transfer has to finish the frame that it has begun.
+// The most data of one get_data or put frame. A frame that was begun must be finished even if the transfer is revoked
+// or canceled.
 inline constexpr std::uint32_t frame_data_bytes_max = 1024 * 1024;
 
-// flags of a put
+// flag of a put
 inline constexpr std::uint8_t flag_notify = na::access_notify;
 
 // {u8 kind, u8 flags, u8 status, u8 0, u32 bytes, u64 id}. `bytes` counts the payload of a message, or the data after
@@ -44,7 +45,7 @@ inline constexpr std::uint8_t flag_notify = na::access_notify;
 struct Frame {
     FrameKind kind = FrameKind::unexpected;
     std::uint8_t flags = 0;
-    Errc status = Errc::ok;  // get_failed, put_done, atomic_done
+    Errc status = Errc::ok;  // in get_failed, put_done, atomic_done
     std::uint32_t bytes = 0;
     std::uint64_t id = 0;
 
@@ -53,7 +54,7 @@ struct Frame {
 
 using FrameBody = na::AccessBody;
 
-// Of a frame of lane 1.
+// Converts the header of a lane 1 frame.
 [[nodiscard]] constexpr na::AccessHead access_of(const Frame& frame) noexcept {
     return {static_cast<na::AccessKind>(frame.kind), frame.flags, frame.status, frame.bytes, frame.id};
 }
@@ -68,10 +69,10 @@ using FrameBody = na::AccessBody;
 }
 
 // protocol: a kind that does not belong on the lane, or flags, a status or a length that the kind does not allow.
-// `message_bytes_max`: this side's limit, as announced in its Hello. Requires: at least frame_header_bytes.
+// `message_bytes_max`: this side's limit, as announced in its Hello. Requires: `in` has at least frame_header_bytes.
 [[nodiscard]] Errc decode_header(ConstBytes in, Lane lane, std::size_t message_bytes_max, Frame& out) noexcept;
 
-// Header and body of a lane 1 frame; returns how many bytes. Requires: room for both.
+// Encodes the header and body of a lane 1 frame; returns how many bytes. Requires: room for both.
 std::size_t encode_frame(const Frame& frame, const FrameBody& body, Bytes out) noexcept;
 
 }  // namespace cinnabar::tcp

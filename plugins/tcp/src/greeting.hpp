@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first bytes on a lane: the Hello, and the token by which further lanes find their session. 56 bytes,
+// The first bytes on a lane: the Hello, and a token by which further lanes find their session. 56 bytes,
 // docs/wire-format-tcp.md, "Greeting". Pure. The bytes are untrusted.
 #pragma once
 
@@ -25,10 +25,10 @@ struct Greeting {
     static constexpr std::size_t wire_bytes = na::hello_bytes + sizeof(LaneToken);
 
     na::Hello hello;
-    LaneToken token{};  // accept: of the new session; lane: of the session that it belongs to; else zeros
+    LaneToken token{};  // accept: of the new session; lane: of the session that it joins; otherwise zeros
 
     [[nodiscard]] std::array<std::byte, wire_bytes> encode() const noexcept;
-    // As Hello::decode; unsupported: a token in a kind that has none.
+    // As Hello::decode. unsupported: also a token in a kind that has none.
     [[nodiscard]] static Errc decode(ConstBytes in, Greeting& out) noexcept;
 };
 

@@ -6,9 +6,9 @@
 namespace cinnabar::tcp {
 namespace {
 
-// Reads in a row that find nothing before a connection is left to epoll.
+// Reads in a row without data before a connection is no longer hot.
 constexpr std::uint16_t misses_max = 256;
-// After more connections were active than fit.
+// Rounds without hot connections after more were active than fit.
 constexpr std::uint32_t rounds_off = 1024;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The few connections that are read in every round, without asking the kernel first whether there is anything. Owner of
-// the context only.
+// The few hot connections of a port, which are read in every round without asking epoll first. Owner of the context
+// only.
 #pragma once
 
 #include "connection.hpp"
@@ -16,10 +16,11 @@ class HotConnections {
     explicit HotConnections(const na::PortHost& host) noexcept : host_(host) {}
 
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-    // Something came on the connection: it is hot for a while. When more are active than fit, none is for some rounds.
+    // Data came on the connection: it is hot for a while. If more connections are active than fit, none is hot for some
+    // rounds.
     void add(Connection& connection) noexcept;
     void remove(Connection& connection) noexcept;
-    // Reads each once; returns how much they did.
+    // Reads each hot connection once. Returns how much they did.
     unsigned receive() noexcept;
 
   private:
@@ -29,7 +30,7 @@ class HotConnections {
     const na::PortHost& host_;
     std::array<Connection*, count_max> hot_{};
     std::size_t count_ = 0;
-    std::uint32_t rounds_off_ = 0;  // rounds for which none gets hot
+    std::uint32_t rounds_off_ = 0;  // rounds in which none becomes hot
 };
 
 }  // namespace cinnabar::tcp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lane 0 of a session. It carries messages only, so that bulk data cannot delay them.
+// Lane 0 of a session. Only messages use it, so that bulk data cannot delay them.
 #pragma once
 
 #include "batch_pool.hpp"
@@ -15,19 +15,19 @@ namespace cinnabar::tcp {
 
 class MessageLane final : public Connection {
   public:
-    // Takes the socket of a session after the handshake.
+    // Starts with the socket of a session whose handshake is done.
     [[nodiscard]] bool start(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept;
-    // Closes the socket. What waits to be sent stays with the peer.
+    // Closes the socket. Messages that wait stay with the peer.
     void end() noexcept;
 
     [[nodiscard]] bool urgent() const noexcept override { return true; }
 
     // Asks the side that dialled the session to dial lane 1.
     void want_bulk() noexcept;
-    // Puts a message into the batch that leaves with the next flush. False: it is large, the batch is full, or the
+    // Copies a message into the batch that the next flush sends. False: the message is large, the batch is full, or the
     // kernel has no room.
     [[nodiscard]] bool send_now(na::OpKind kind, na::Tag tag, ConstBytes message) noexcept;
-    // Writes the header in front of a message, and the zeros behind it.
+    // Writes the header before a message, and the padding after it.
     static void encode(const na::Op& op) noexcept;
 
   private:
@@ -46,16 +46,16 @@ class MessageLane final : public Connection {
     unsigned deliver(const Frame& frame, const std::byte* payload, na::ReceiveBlock& block) noexcept;
     unsigned deliver_partial() noexcept;
 
-    // Whole frames that are sent before everything else; null: none.
+    // Whole frames, which are sent before everything else; null: there are none.
     BatchBuffer batch_;
-    std::uint32_t batch_begin_ = 0;  // the kernel has taken the bytes before it
+    std::uint32_t batch_begin_ = 0;  // the kernel has taken the bytes before this
     std::uint32_t batch_end_ = 0;
-    TimeUs batch_shown_ = 0;  // when show_batch() last did
+    TimeUs batch_shown_ = 0;  // when show_batch() was last effective
 
     std::size_t front_sent_ = 0;  // bytes of the first waiting message that the kernel has taken
-    std::uint8_t want_left_ = 0;  // bytes of a lane_wanted frame that it has not taken
+    std::uint8_t want_left_ = 0;  // bytes of a lane_wanted frame that the kernel has not taken
 
-    // A frame that comes in parts: its header is gathered in head_, then the frame in a block of its own.
+    // A frame that was received in part: its header is collected in head_, then the frame in a block of its own.
     std::array<std::byte, frame_header_bytes> head_{};
     std::uint8_t head_have_ = 0;
     na::ReceiveBlock* partial_ = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads into the port's shared block and delivers messages from there. Only a message that comes in parts is copied,
-// once, to a block of its own.
+// MessageLane: input. Reads into the port's shared block and delivers messages from there. Only a message that arrives
+// in parts is copied, once, to a block of its own.
 #include "message_lane.hpp"
 #include "port.hpp"
 
@@ -12,7 +12,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-constexpr unsigned reads_max = 4;  // of one connection, before others have their turn
+constexpr unsigned reads_max = 4;  // from one connection, before others have their turn
 
 }  // namespace
 
@@ -35,7 +35,7 @@ unsigned MessageLane::read_lane() noexcept {
     unsigned did = 0;
     for (unsigned reads = 0; reads < reads_max && !peer().ending(); ++reads) {
         const Bytes room = port().blocks().room();
-        // Out of memory: the bytes stay in the kernel until memory is free again.
+        // Out of memory: the bytes stay in the kernel for now.
         if (room.empty()) return did;
         std::size_t asked = 0;
         const na::Moved moved = receive_into(room, asked);
@@ -61,8 +61,8 @@ unsigned MessageLane::read_lane() noexcept {
     return did;
 }
 
-// One system call. It completes a partial message, if there is one, and then fills `room`; the bytes of a partial
-// header are put back in front.
+// Reads with one system call. It completes a message that was received in part, if there is one, and fills `room`; the
+// bytes of a partial header are copied to the front of `room` first.
 na::Moved MessageLane::receive_into(Bytes room, std::size_t& asked) noexcept {
     if (partial_) {
         const std::size_t missing = partial_need_ - partial_have_;
@@ -107,7 +107,7 @@ bool MessageLane::store_rest(ConstBytes rest) noexcept {
     }
     Frame frame;
     const Errc wrong = decode_header(rest, Lane::messages, port().options().message_bytes_max, frame);
-    CINNABAR_ASSERT(wrong == Errc::ok);  // parse() has seen it
+    CINNABAR_ASSERT(wrong == Errc::ok);  // parse() has checked the header
     partial_need_ = frame_header_bytes + padded(frame.bytes);
     partial_ = port().blocks().take(partial_need_);
     if (!partial_) return false;
@@ -131,7 +131,7 @@ unsigned MessageLane::deliver_partial() noexcept {
 
 unsigned MessageLane::deliver(const Frame& frame, const std::byte* payload, na::ReceiveBlock& block) noexcept {
     if (frame.kind == FrameKind::lane_wanted) {
-        // Only the side that dialled the session dials its lanes. The other ignores the frame.
+        // Only the side that dialled the session dials its lanes; the other side ignores the frame.
         if (peer().dialled) port().want_bulk(peer());
         return 1;
     }

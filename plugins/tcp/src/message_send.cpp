@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of one round are sent with one system call. Small ones are copied into one buffer, large ones are
-// gathered from where they are.
+// MessageLane: output. The messages of one round are sent with one system call: small ones are copied into one buffer,
+// large ones are gathered from their own.
 #include "message_lane.hpp"
 #include "port.hpp"
 
@@ -11,7 +11,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-// Copying so much costs less than one more element of an iovec.
+// Up to this size, copying costs less than one more element of an iovec.
 constexpr std::size_t copied_bytes_max = 2048;
 constexpr std::size_t batch_max = 64;
 constexpr std::size_t call_bytes_max = 256 * 1024;
@@ -22,7 +22,7 @@ std::size_t frame_bytes(const na::PostedOp& posted) noexcept {
     return frame_header_bytes + padded(posted.op->message_bytes);
 }
 
-// The header has been in front of the payload since the post.
+// The header was written before the payload when the message was posted.
 std::byte* frame_begin(const na::PostedOp& posted) noexcept { return posted.op->message->payload - frame_header_bytes; }
 
 // All lane_wanted frames are the same.
@@ -35,7 +35,7 @@ const std::array<std::byte, frame_header_bytes> lane_wanted = lane_wanted_bytes(
 
 }  // namespace
 
-// What one system call takes.
+// The bytes for one system call.
 struct MessageLane::Batch {
     std::array<iovec, batch_max> pieces;
     std::size_t count = 0;
@@ -81,7 +81,7 @@ bool MessageLane::send_now(na::OpKind kind, na::Tag tag, ConstBytes message) noe
     std::byte* const to = batch_.get() + batch_end_;
     const auto bytes = static_cast<std::uint32_t>(message.size());
     const FrameKind frame = kind == na::OpKind::send_unexpected ? FrameKind::unexpected : FrameKind::expected;
-    std::memset(to + size - 8, 0, 8);  // the padding, if there is any
+    std::memset(to + size - 8, 0, 8);  // the padding, if any
     Frame{frame, 0, Errc::ok, bytes, tag}.encode(std::span<std::byte, frame_header_bytes>(to, frame_header_bytes));
     std::memcpy(to + frame_header_bytes, message.data(), bytes);
     batch_end_ += static_cast<std::uint32_t>(size);
@@ -131,7 +131,7 @@ void MessageLane::write_lane() noexcept {
         const std::size_t asked = gather(batch);
         const na::Moved moved = batch.count == 1 ? stream().send(batch.pieces[0].iov_base, asked)
                                                  : stream().send(batch.pieces.data(), batch.count);
-        // If the connection is lost, the read reports it, after the bytes that came before.
+        // A lost connection is reported by the read, after the bytes that came before.
         sent(moved.bytes);
         if (moved.bytes < asked) {
             peer().delayed = true;
@@ -141,7 +141,7 @@ void MessageLane::write_lane() noexcept {
     peer().delayed = false;
 }
 
-// As SessionPort::show_delayed, for the messages of the batch. Not at every attempt.
+// As SessionPort::show_delayed, for the messages of the batch; at most once per batch_shown_us.
 void MessageLane::show_batch() noexcept {
     const TimeUs now = port().host().now_us();
     if (now - batch_shown_ < batch_shown_us) return;
@@ -180,7 +180,7 @@ void MessageLane::sent(std::size_t bytes) noexcept {
         waiting.remove(*posted);
         port().end(*posted, Errc::ok);
     }
-    // It is partly sent and can no longer be canceled.
+    // It was sent in part and can no longer be canceled.
     if (front_sent_ > 0) waiting.front()->place = na::OpPlace::sending;
 }
 

@@ -8,8 +8,8 @@
 namespace cinnabar::tcp {
 namespace {
 
-constexpr int checks_max = 8;  // of all of them, in a keepalive
-// The slowest rate at which the rest may come, beyond `keepalive`.
+constexpr int checks_max = 8;  // per keepalive, for all connections together
+// The slowest allowed rate for the rest, in addition to `keepalive`.
 constexpr std::size_t bytes_per_us_min = 1;
 
 }  // namespace
@@ -19,7 +19,7 @@ PartialInput::PartialInput(TcpPort& port) noexcept : port_(port) {
     timer_.fire = [](Timer& timer) noexcept { TimerOf<PartialInput>::owner_of(timer).check(); };
 }
 
-// A peer that is silent for `keepalive` counts as dead. A large message on a slow network may take longer.
+// A peer that is silent for `keepalive` counts as dead; a large message on a slow network gets more time.
 TimeUs PartialInput::due(std::size_t bytes) const noexcept {
     const Microseconds keepalive = port_.options().keepalive;
     return keepalive.count() <= 0 ? time_never : after(port_.host().now_us(), keepalive) + bytes / bytes_per_us_min;
@@ -53,7 +53,7 @@ void PartialInput::check() noexcept {
         next = std::min(next, each->rest_due());
     }
     port_.host().disarm(timer_);
-    // So that many which were begun one after the other are not checked one after the other.
+    // Limits the rate of checks: many parts that began one after the other are checked together.
     const TimeUs soonest = after(now, port_.options().keepalive / checks_max);
     if (next != time_never) port_.host().arm(timer_, std::max(next, soonest));
     (void)port_.settle();

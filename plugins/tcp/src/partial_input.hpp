@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections that have received a part of a message, or of a record of their guard, and wait for the rest. If the
-// rest is late, the session ends: the part holds memory. Owner of the context only.
+// The connections that have received a part of a message, or of a guard's record, and wait for the rest. The part holds
+// memory, so if the rest is late, the session ends. Owner of the context only.
 #pragma once
 
 #include "connection.hpp"
@@ -14,16 +14,16 @@ namespace cinnabar::tcp {
 
 class PartialInput {
   public:
-    // `port`: whose connections these are.
+    // `port`: the port of these connections.
     explicit PartialInput(TcpPort& port) noexcept;
 
-    // Its rest_due() has changed. Nothing is ever due where the options have no `keepalive`.
+    // Call it when rest_due() of a connection has changed. Nothing is ever due if `keepalive` is 0.
     void changed(Connection& connection) noexcept;
     void remove(Connection& connection) noexcept;
-    // No timer runs any more.
+    // Stops the timer.
     void stop() noexcept;
 
-    // When the rest of so many bytes has to have come whose first came now.
+    // When the rest of something of `bytes`, whose first byte has come now, must have come.
     [[nodiscard]] TimeUs due(std::size_t bytes) const noexcept;
 
   private:
@@ -33,7 +33,7 @@ class PartialInput {
     TcpPort& port_;
     Connections connections_;
     std::size_t count_ = 0;
-    TimerOf<PartialInput> timer_;  // armed while there are any
+    TimerOf<PartialInput> timer_;  // armed while there are connections
 };
 
 }  // namespace cinnabar::tcp

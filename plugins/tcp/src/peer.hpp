@@ -15,23 +15,23 @@ class MessageLane;
 class TcpPeer;
 class TcpPort;
 
-// A dial of one lane.
+// A dial for one lane.
 using Dial = na::OutgoingHandshake<TcpPort, TcpPeer, Lane>;
 
 class TcpPeer final : public na::SocketPeer {
   public:
     using SocketPeer::SocketPeer;
 
-    // Of the present session, or of the last one.
-    LaneToken token{};     // by which further lanes find the session
-    bool dialled = false;  // this side dialled the session, and so dials its further lanes
+    // Of the present or the last session:
+    LaneToken token{};     // further lanes find the session by it
+    bool dialled = false;  // this side dialled the session, so it dials further lanes as well
 
     MessageLane* lane = nullptr;
     BulkLane* bulk = nullptr;
-    Dial* dial = nullptr;           // of lane 0
-    Dial* bulk_dial = nullptr;      // of lane 1
+    Dial* dial = nullptr;           // for lane 0
+    Dial* bulk_dial = nullptr;      // for lane 1
     na::SocketAddress bulk_target;  // the remote address of lane 0
-    bool bulk_wanted = false;       // the other side was asked to dial lane 1
+    bool bulk_wanted = false;       // this side has asked the other one to dial lane 1
 };
 
 }  // namespace cinnabar::tcp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posting and progress: which connections are read and written.
+// TcpPort: posting and progress. Chooses which connections are read and written.
 #include "port.hpp"
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 namespace cinnabar::tcp {
 namespace {
 
-// Blocked connections that are tried in one round. When the context sleeps, epoll watches all of them.
+// Blocked connections that are retried per round. While the context sleeps, epoll watches all of them.
 constexpr unsigned blocked_tries_max = 8;
-// What a bulk lane moves in one go while small messages come and go, and else.
+// Bytes that a bulk lane moves at a time, while there are small messages and otherwise.
 constexpr std::size_t bulk_slice_small = 8 * 1024;
 constexpr std::size_t bulk_slice_large = 1024 * 1024;
 
@@ -62,7 +62,7 @@ bool TcpPort::send_now(na::Peer& to, na::OpKind kind, na::Tag tag, ConstBytes me
 }
 
 void TcpPort::cancel_begun(na::SessionPeer& peer, na::PostedOp& posted) noexcept {
-    // A message that is partly sent cannot be canceled: it completes normally.
+    // A message that was sent in part cannot be canceled: it completes normally.
     if (!na::is_message(posted.op->kind)) static_cast<TcpPeer&>(peer).bulk->cancel(posted);
 }
 
@@ -81,7 +81,7 @@ unsigned TcpPort::poll() noexcept {
     return did;
 }
 
-// What is listed meanwhile is for the next round.
+// Connections listed meanwhile are read in the next round.
 unsigned TcpPort::receive_unread() noexcept {
     Unread now;
     now.splice_back(unread_);

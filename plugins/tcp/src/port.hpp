@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A context's port on a tcp network: its peers, their connections, and which of them are read and written next. Owner
-// of the context only, except messages and inbox: any thread.
+// The port of a context on a tcp network: its peers, their connections, and which connections are read and written
+// next. Owner of the context only, except messages and inbox: any thread.
 #pragma once
 
 #include "batch_pool.hpp"
@@ -27,7 +27,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     TcpPort(TcpTransport& transport, na::PortHost& host);
     ~TcpPort() override { close(); }
 
-    // na::Port
+    // Overrides of na::Port.
     [[nodiscard]] Errc post(na::Op& op) noexcept override;
     [[nodiscard]] bool send_now(na::Peer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept override;
     [[nodiscard]] bool holds_unsent() const noexcept override {
@@ -42,21 +42,21 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
 
     [[nodiscard]] TcpTransport& transport() const noexcept { return transport_; }
     [[nodiscard]] na::AccessPools& access_pools() noexcept { return access_pools_; }
-    // Scratch memory for one system call: messages that are sent together, data that are discarded.
+    // Scratch memory for one system call: for messages that are sent together, and for data that are discarded.
     [[nodiscard]] Bytes scratch() noexcept { return {scratch_.get(), scratch_bytes}; }
 
-    // For the connections.
+    // Used by the connections.
     using Connections = na::OutputLists<Connection>::List;
     [[nodiscard]] BatchPool& batches() noexcept { return batches_; }
     [[nodiscard]] na::OutputLists<Connection>& output() noexcept { return output_; }
     [[nodiscard]] HotConnections& hot_connections() noexcept { return hot_connections_; }
     using Unread = IntrusiveList<Connection, &Connection::unread_link>;
-    // Those whose guard has bytes of which the kernel does not tell.
+    // Connections whose guard holds received bytes that epoll does not report.
     [[nodiscard]] Unread& unread() noexcept { return unread_; }
     [[nodiscard]] PartialInput& partial_input() noexcept { return partial_input_; }
     [[nodiscard]] Withdrawals& withdrawals() noexcept { return withdrawals_; }
     [[nodiscard]] na::SmallTraffic& small_traffic() noexcept { return small_; }
-    // How much a bulk lane may move in one go: less while small messages come and go.
+    // Bytes that a bulk lane may move at a time: fewer while there are small messages.
     [[nodiscard]] std::size_t bulk_slice() noexcept;
 
     // Sessions (sessions.cpp).
@@ -72,7 +72,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
   private:
     static constexpr std::size_t scratch_bytes = 64 * 1024;
 
-    // na::SessionPort
+    // Overrides of na::SessionPort.
     [[nodiscard]] Result<std::unique_ptr<na::SessionPeer>> make_peer(const na::Addr& addr) override {
         return na::make_socket_peer<TcpPeer>(*this, addr);
     }
@@ -89,7 +89,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     unsigned receive_unread() noexcept;
     void accept_session(Incoming incoming) noexcept;
     void accept_lane(Incoming incoming) noexcept;
-    // The handshake on the socket is done.
+    // Called when the handshake on the socket is done.
     void begin_session(TcpPeer& peer, na::Stream stream, const na::Hello& theirs) noexcept;
     void begin_bulk(TcpPeer& peer, na::Stream stream) noexcept;
 
@@ -98,7 +98,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     std::unique_ptr<std::byte[]> scratch_;
     BatchPool batches_;
 
-    std::unordered_map<LaneToken, TcpPeer*, LaneTokenHash> by_token_;  // the peers whose session this side accepted
+    std::unordered_map<LaneToken, TcpPeer*, LaneTokenHash> by_token_;  // peers whose session this side accepted
     SlotPool<MessageLane> lanes_;
     SlotPool<BulkLane> bulk_lanes_;
     SlotPool<Dial> dials_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How sessions and their lanes begin and end.
+// TcpPort: how sessions and their lanes begin and end.
 #include "port.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -9,7 +9,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-// Of the two lanes of a session; none has any on plain sockets.
+// Whether the two lanes of a session have the same proven identity; on plain sockets neither has one.
 bool same_identity(const na::ProvenIdentity* one, const na::ProvenIdentity* other) noexcept {
     if (!one || !other) return one == other;
     return one->by == other->by && one->name == other->name;
@@ -42,7 +42,7 @@ void TcpPort::accept(Incoming incoming) noexcept {
         case na::HelloKind::lane:
             return accept_lane(std::move(incoming));
         default:
-            return;  // not a request: dropped
+            return;  // neither a dial nor a lane: dropped
     }
 }
 

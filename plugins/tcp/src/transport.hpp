@@ -16,23 +16,24 @@ namespace cinnabar::tcp {
 class TcpPort;
 using na::SocketAddress;
 
-// An incoming connection whose greeting is read.
+// An incoming connection whose greeting was received.
 struct Incoming {
     na::Stream stream;
     Greeting greeting;
 };
 
-// What protects the connections of a transport. Any thread.
+// Creates the guards that protect a transport's connections. Any thread.
 class StreamGuards {
   public:
     virtual ~StreamGuards() = default;
-    // Give a connection its guard. out_of_memory; bad_address: an address that cannot be proven.
+    // Create the guard of a connection. out_of_memory; bad_address: nothing can be proven about such an address.
     [[nodiscard]] virtual Errc protect_accepted(na::Stream& stream) const noexcept = 0;
     [[nodiscard]] virtual Errc protect_dialled(na::Stream& stream, const na::Addr& peer) const noexcept = 0;
-    // Whether what the other side of an established connection has proven is good by now, too. `guard`: one of these.
+    // Whether the key or certificate that the other side of an established connection has proven is still valid.
+    // `guard` was created by this object.
     [[nodiscard]] virtual bool knows(const na::StreamGuard& guard) const noexcept = 0;
-    // From now on `renewed` runs, on some thread, each time when what is good has changed. Null: no more, nor does it
-    // run any longer when this returns.
+    // Sets a function that is called, on any thread, each time the valid keys and certificates have changed. Null:
+    // none; when this returns, the previous function is not running and will not be called.
     virtual void tell_of_renewals(void (*renewed)(void* user), void* user) noexcept = 0;
     // For `cinnabar info`.
     [[nodiscard]] virtual std::string diagnosis() const = 0;
@@ -42,7 +43,7 @@ class TcpTransport final : public na::SocketTransport {
   public:
     [[nodiscard]] static Result<std::unique_ptr<na::Transport>> open(const na::Uri& uri,
                                                                      const na::TransportOptions& options);
-    // One whose connections are protected. `scheme`: static storage.
+    // Opens a transport whose connections are protected. `scheme`: static storage.
     [[nodiscard]] static Result<std::unique_ptr<na::Transport>> open_guarded(const na::Uri& uri,
                                                                              const na::TransportOptions& options,
                                                                              std::string_view scheme,
@@ -55,7 +56,7 @@ class TcpTransport final : public na::SocketTransport {
     [[nodiscard]] std::string diagnosis() const override;
 
     [[nodiscard]] na::PortTable<TcpPort>& ports() noexcept { return ports_; }
-    // Null: the bytes are on the sockets as they are.
+    // Null: connections are not protected.
     [[nodiscard]] const StreamGuards* guards() const noexcept { return guards_.get(); }
 
   private:

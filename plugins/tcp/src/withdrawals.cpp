@@ -8,7 +8,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-constexpr unsigned looks_max = 8;  // in a round
+constexpr unsigned looks_max = 8;  // per round
 
 }  // namespace
 
@@ -17,8 +17,8 @@ Withdrawals::Withdrawals(TcpPort& port) noexcept : port_(port) {
     work_.run = [](Work& work) noexcept { static_cast<Withdrawals*>(work.user)->look(); };
 }
 
-// A port that has no connection yet has nothing to look at, and perhaps no context either. One that begins meanwhile
-// finds the new guards when it looks itself.
+// A port without connections has nothing to check, and perhaps no open context either. A connection that begins
+// meanwhile is checked against the new keys when it begins.
 void Withdrawals::renewed() noexcept {
     renewed_ = true;
     if (used_) schedule();

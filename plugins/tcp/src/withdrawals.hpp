@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ends sessions whose other side has proven a key or a certificate that is no longer good. All are looked at when keys
-// and certificates were renewed, a few in each round, since a certificate takes some 0.1 ms; and each one when it
-// begins, since its handshake may have gone by what was good then. Owner of the context only, but for renewed().
+// Ends sessions whose other side has proven a key or a certificate that is no longer valid. When keys and certificates
+// are renewed, all sessions are checked, a few per round, because a certificate takes some 0.1 ms. Each session is also
+// checked when it begins, because its handshake may have used the old keys. Owner of the context only, except
+// renewed().
 #pragma once
 
 #include "connection.hpp"
@@ -17,9 +18,9 @@ class Withdrawals {
   public:
     explicit Withdrawals(TcpPort& port) noexcept;
 
-    // Other keys and certificates are in use. Any thread, while the port is in its transport's table.
+    // Keys and certificates have changed. Any thread, while the port is in its transport's table.
     void renewed() noexcept;
-    // Of connections that have a guard.
+    // For connections that have a guard.
     void began(Connection& connection) noexcept;
     void remove(Connection& connection) noexcept;
 
@@ -31,7 +32,7 @@ class Withdrawals {
     TcpPort& port_;
     Connections guarded_;
     std::size_t count_ = 0;
-    std::size_t left_ = 0;  // so many at the front are to be looked at
+    std::size_t left_ = 0;  // connections at the front of guarded_ that are to be checked
     std::atomic<bool> used_{false};
     std::atomic<bool> renewed_{false};
     std::atomic<bool> queued_{false};

@@ -9,14 +9,14 @@
 namespace cinnabar::verbs {
 namespace {
 
-// The loopback has no RDMA device.
+// Leaves out the loopback, which has no RDMA device.
 std::vector<SocketAddress> of_interfaces(std::string_view name, std::uint16_t port) {
     std::vector<SocketAddress> found = na::interface_addresses(name, port);
     std::erase_if(found, [](const SocketAddress& address) { return address.is_loopback(); });
     return found;
 }
 
-// "r0:5000" of verbs://rxe0/r0:5000
+// Parses "r0:5000", the path of verbs://rxe0/r0:5000.
 Result<std::uint16_t> port_of_path(std::string_view path, std::string& interface) {
     const auto colon = path.rfind(':');
     interface = path.substr(0, colon);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From address strings to socket addresses. A device is found by the address of its interface.
+// Converts address strings to socket addresses. A device is found by the address of its interface.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -13,12 +13,12 @@ namespace cinnabar::verbs {
 
 using na::SocketAddress;
 
-// rdma_cm takes addresses by pointers to non-const, but does not write to them.
+// rdma_cm takes non-const pointers to addresses, but does not write to them.
 [[nodiscard]] inline sockaddr* plain(const SocketAddress& address) noexcept {
     return const_cast<sockaddr*>(address.get());
 }
 
-// The device and the addresses that an address string asks for on this side.
+// The device and the socket addresses of this side that an address string asks for.
 struct Wish {
     std::string device;                    // empty: any
     std::vector<SocketAddress> addresses;  // best first, with the port of the string or 0

@@ -15,7 +15,7 @@ namespace cinnabar::verbs {
 namespace {
 
 constexpr std::size_t batch = 32;
-constexpr unsigned batches_max = 8;  // in one poll
+constexpr unsigned batches_max = 8;  // per poll
 
 }  // namespace
 
@@ -66,7 +66,7 @@ void Arrivals::received(const ibv_wc& done) noexcept {
         return port_.lost(*connection, session_error(done.status));
     }
     if (connection->stage() == Stage::open) return deliver(*connection, done);
-    // It came before the session has begun. If this side has accepted, it shows that the answer has arrived.
+    // It came before the session began. If this side has accepted, it shows that the peer has the answer.
     if (connection->held.size() >= connection->promised()) {  // more than its window
         port_.slots().free(slot);
         return port_.lost(*connection, Errc::protocol);

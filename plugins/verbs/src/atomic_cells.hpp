@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the device writes the old values of atomic operations. Owner of the context only.
+// The memory into which the device writes the old values of atomic operations. Owner of the context only.
 #pragma once
 
 #include "pinned.hpp"
@@ -16,7 +16,7 @@ class AtomicCells {
   public:
     explicit AtomicCells(const Device& device) noexcept : device_(device) {}
 
-    // out_of_memory, with a hint. Call it first.
+    // out_of_memory, with a hint. Must be called first.
     [[nodiscard]] Result<void> open() {
         CINNABAR_TRY(memory_, Pinned::make(device_, (cells + 1) * sizeof(std::uint64_t)));
         CINNABAR_TRY(beacon_, Pinned::make(device_, sizeof(std::uint64_t), IBV_ACCESS_REMOTE_READ));
@@ -30,7 +30,7 @@ class AtomicCells {
         free_.pop_back();
         return true;
     }
-    // Returns its value.
+    // Frees a cell; returns its value.
     std::uint64_t give_back(std::uint32_t cell) noexcept {
         free_.push_back(cell);
         std::uint64_t value = 0;
@@ -41,9 +41,9 @@ class AtomicCells {
         const std::byte* const at = memory_.bytes().data() + cell * sizeof(std::uint64_t);
         return {reinterpret_cast<std::uintptr_t>(at), sizeof(std::uint64_t), memory_.lkey()};
     }
-    // Where the word goes that is read only to get an answer.
+    // A cell that nobody reads, for reads whose only purpose is an answer.
     [[nodiscard]] ibv_sge bin() const noexcept { return piece(cells); }
-    // A word that every peer may read.
+    // The beacon: a word that every peer may read.
     [[nodiscard]] const Pinned& beacon() const noexcept { return beacon_; }
 
   private:

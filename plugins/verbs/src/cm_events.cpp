@@ -10,7 +10,7 @@
 namespace cinnabar::verbs {
 namespace {
 
-// InfiniBand specification: nobody listens at that service id.
+// From the InfiniBand specification: nobody listens at that service id.
 constexpr int reject_no_service = 8;
 
 bool is_dial(Stage stage) noexcept {
@@ -61,7 +61,7 @@ CmStep step_of(Stage stage, rdma_cm_event_type event, int status) noexcept {
         case RDMA_CM_EVENT_ESTABLISHED:
             return stage == Stage::dialling || stage == Stage::accepted ? CmStep{CmAction::established} : CmStep{};
         case RDMA_CM_EVENT_REJECTED:
-            // No greeting came with it: the process closed before it answered, or is no Cinnabar peer.
+            // Without a greeting: the process closed before it answered, or is not a Cinnabar peer.
             if (stage == Stage::dialling) return {CmAction::rejected, connect_error(status, Errc::peer_lost)};
             return end_of(stage, Errc::peer_lost);
         case RDMA_CM_EVENT_ADDR_ERROR:
@@ -74,7 +74,7 @@ CmStep step_of(Stage stage, rdma_cm_event_type event, int status) noexcept {
             return end_of(stage, Errc::peer_lost);
         case RDMA_CM_EVENT_DEVICE_REMOVAL:
             return end_of(stage, Errc::unreachable);
-        default:  // the end of time-wait, a change of address: an established connection goes on
+        default:  // such as the end of time-wait, or a change of address: an established connection continues
             return {};
     }
 }

@@ -7,8 +7,8 @@ Errc operation_error(ibv_wc_status status) noexcept {
     switch (status) {
         case IBV_WC_SUCCESS:
             return Errc::ok;
-        case IBV_WC_REM_ACCESS_ERR:  // the key is revoked, or does not allow it
-        case IBV_WC_LOC_PROT_ERR:    // the own memory is not registered for it
+        case IBV_WC_REM_ACCESS_ERR:  // the key was revoked, or does not allow the access
+        case IBV_WC_LOC_PROT_ERR:    // local memory is not registered for the access
         case IBV_WC_LOC_ACCESS_ERR:
         case IBV_WC_MW_BIND_ERR:
             return Errc::permission;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a work completion says: what it belongs to, and why it failed. Pure.
+// The content of a work completion: what it belongs to, and why it failed. Pure.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -10,8 +10,8 @@
 
 namespace cinnabar::verbs {
 
-// ibv_wc::wr_id. A send has its connection, the number of the queue pair among those of this slot, and its place in the
-// send queue. A receive has its slot.
+// The value of ibv_wc::wr_id. For a send: its connection's slot, the number of the queue pair among those of that slot,
+// and the place in the send queue. For a receive: its receive slot.
 class WorkId {
   public:
     explicit WorkId(std::uint64_t raw) noexcept : raw_(raw) {}
@@ -32,7 +32,7 @@ class WorkId {
     std::uint64_t raw_;
 };
 
-// The result of the operation whose work request failed. peer_lost for a flushed one: something before it failed.
+// The result of an operation whose work request failed. peer_lost: it was flushed, because something before it failed.
 [[nodiscard]] Errc operation_error(ibv_wc_status status) noexcept;
 // The error with which the session ends.
 [[nodiscard]] Errc session_error(ibv_wc_status status) noexcept;

@@ -14,7 +14,7 @@
 namespace cinnabar::verbs {
 namespace {
 
-// Acknowledging takes a lock of libibverbs, so it is done for many events at once.
+// Acknowledging takes a lock in libibverbs, so many events are acknowledged at once.
 constexpr unsigned events_max = 256;
 
 }  // namespace
@@ -62,8 +62,8 @@ std::size_t CompletionQueue::poll(std::span<ibv_wc> out) noexcept {
     return more > 0 ? count + static_cast<std::size_t>(more) : count;
 }
 
-// There is room for as many as the queue holds: slots and work requests become free only when their completions are
-// handed out.
+// Does not allocate: there are at most as many as the queue holds, because slots and work requests become free only
+// when their completions are taken.
 void CompletionQueue::fetch_all() noexcept {
     fetched_.erase(fetched_.begin(), fetched_.begin() + static_cast<std::ptrdiff_t>(std::exchange(fetched_begin_, 0u)));
     std::array<ibv_wc, 32> some;
@@ -76,7 +76,7 @@ void CompletionQueue::fetch_all() noexcept {
 bool CompletionQueue::arm() noexcept {
     if (fetched_begin_ < fetched_.size()) return false;
     if (!armed_) armed_ = ::ibv_req_notify_cq(queue_, 0) == 0;
-    // The device does not report what came between the last poll and the request.
+    // The device does not report completions that came between the last poll and the request.
     fetch_all();
     return armed_ && fetched_.empty();
 }

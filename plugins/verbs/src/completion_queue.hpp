@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The completion queue of a port, to be polled or waited for. Owner of the context only.
+// The completion queue of a port, which can be polled or waited for. Owner of the context only.
 #pragma once
 
 #include "device.hpp"
@@ -23,11 +23,13 @@ class CompletionQueue final : public na::FdEvents {
 
     // Takes completions; returns how many. Fewer than out.size(): the queue is empty.
     [[nodiscard]] std::size_t poll(std::span<ibv_wc> out) noexcept;
-    // Asks the device to report the next completion. False when there is one already.
+    // Asks the device to report the next completion. False: there is one already.
     [[nodiscard]] bool arm() noexcept;
-    // Before a queue pair is destroyed: copies all completions, since that may drop those of the queue pair.
+    // Call it before a queue pair is destroyed: copies all completions, because destroying may drop those of the queue
+    // pair.
     void fetch_all() noexcept;
-    // After it is destroyed: completions that are left no longer refer to its number, which another may get.
+    // Call it after a queue pair is destroyed: removes its number from completions that are left, because another queue
+    // pair may get the same number.
     void forget(std::uint32_t queue_pair) noexcept;
 
     void on_ready(std::uint32_t epoll_events) noexcept override;
@@ -37,7 +39,7 @@ class CompletionQueue final : public na::FdEvents {
     ibv_comp_channel* channel_ = nullptr;
     ibv_cq* queue_ = nullptr;
     bool armed_ = false;
-    unsigned events_ = 0;  // not acknowledged yet
+    unsigned events_ = 0;  // completion events that were not acknowledged yet
     std::vector<ibv_wc> fetched_;
     std::size_t fetched_begin_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One connection and its queue pair, from the dial or the incoming request until the device has given back the last
-// work request. It lives in a pool whose memory is never freed before the port. Owner of the context only.
+// One connection and its queue pair, from the dial or the incoming request until the device has returned the last work
+// request. It lives in a pool whose memory is not freed before the port. Owner of the context only.
 #pragma once
 
 #include "cm_events.hpp"
@@ -26,41 +26,44 @@ namespace cinnabar::verbs {
 class VerbsPeer;
 class VerbsPort;
 
-// An incoming connection that is not answered yet.
+// An incoming connection that was not answered yet.
 struct Incoming {
     CmId id;
     Greeting greeting;
-    std::uint8_t read_depth = 1;   // reads that the other side answers at a time
-    std::uint8_t reads_asked = 1;  // reads that it wants answered at a time
+    std::uint8_t read_depth = 1;   // reads at a time that the other side answers
+    std::uint8_t reads_asked = 1;  // reads at a time that the other side wants answered
 
-    // Answers with a Hello that rejects it.
+    // Answers with a Hello that rejects the connection.
     void reject(const na::Hello& why) const noexcept;
 };
 
 class Connection final : public PoolSlot {
   public:
-    // Set-up (connection_setup.cpp). Dials the peer's addresses in turn. Ends in VerbsPort::dial_done or dial_failed,
+    // Set-up (connection_setup.cpp). Dials the peer's addresses in turn. Ends with VerbsPort::dial_done or dial_failed,
     // never inside this call.
     void dial(VerbsPort& port, VerbsPeer& peer) noexcept;
-    // Answers an incoming connection. False: nothing was sent, `incoming` is unchanged, and this is closed again.
+    // Accepts an incoming connection. False: nothing was sent, `incoming` is unchanged, and this object is closed
+    // again.
     [[nodiscard]] bool accept(VerbsPort& port, Incoming& incoming) noexcept;
     void on_cm_event(const CmEvent& event) noexcept;
-    // Both sides know of the connection: the session with `peer` begins.
+    // Both sides have confirmed the connection: begins the session with `peer`.
     void open(VerbsPeer& peer) noexcept;
-    // Ends it. The port closes it once the device has given back what it holds.
+    // Ends the connection. The port closes it when the device has returned its work requests.
     void drain(Errc why) noexcept;
-    // Closes it now. The device holds nothing any more when this returns; operations that it held end with `why`.
+    // Closes the connection now. On return the device has no work request any more; operations that it had end with
+    // `why`.
     void close(Errc why) noexcept;
 
-    // Gives up a dial without an answer, if it cannot be closed now. False: close it. On iWARP the kernel blocks in
-    // destroying the id until the answer comes or its own time is over.
+    // Called when a dial is given up before the answer. True: the connection cannot be closed now and drains. False:
+    // close it. (On iWARP, destroying the id blocks in the kernel until the answer comes or the kernel's own timeout
+    // has passed.)
     [[nodiscard]] bool leave_unanswered() noexcept;
 
     // Data (connection_send.cpp). Sends what waits, as far as credits and the send queue allow.
     void transmit() noexcept;
-    // The work requests up to `place` are done, the last one with `status`.
+    // The work requests up to `place` have completed, the last one with `status`.
     void completed(std::uint32_t place, ibv_wc_status status) noexcept;
-    // Sends a probe to the other side's device, unless one is under way or something came since `since`. False when an
+    // Sends a probe to the other side's device, unless one is pending or something has come since `since`. False: an
     // answer is overdue by more than `patience`.
     [[nodiscard]] bool probe(TimeUs since, TimeUs patience) noexcept;
 
@@ -68,23 +71,24 @@ class Connection final : public PoolSlot {
     [[nodiscard]] VerbsPort& port() const noexcept { return *port_; }
     [[nodiscard]] VerbsPeer* peer() const noexcept { return peer_; }
     [[nodiscard]] const Greeting& greeting() const noexcept { return greeting_; }
-    // Of the other side. Requires: dialled or accepted.
+    // The other side's address. Requires: dialled or accepted.
     [[nodiscard]] SocketAddress remote_address() const noexcept;
     [[nodiscard]] std::uint8_t life() const noexcept { return life_; }
     [[nodiscard]] std::uint32_t queue_pair() const noexcept { return queue_pair_; }
     [[nodiscard]] std::uint32_t promised() const noexcept { return promised_; }
     [[nodiscard]] bool idle() const noexcept { return sent_.empty() && !unanswered_; }
-    // While it drains: frees its receive slots for others once all completions from before have been read.
+    // While the connection drains: frees its receive slots for others, once all earlier completions have been read.
     void give_slots_back() noexcept;
 
     SendCredits sends;
     ReceiveCredits receives;
-    TimeUs alive_at = 0;                 // when something came, or a send was completed
-    std::vector<ibv_wc> held;            // arrivals before the session, at most promised()
+    TimeUs alive_at = 0;                 // when something last came, or a send completed
+    std::vector<ibv_wc> held;            // arrivals before the session began, at most promised()
     std::atomic<Errc> broken{Errc::ok};  // set by an asynchronous event, on any thread
 
-    ListLink<Connection> link;       // in the port's list of those that send, or of those that drain
-    ListLink<Connection> room_link;  // waits for room in the completion queue, or an atomic cell
+    ListLink<Connection> link;  // in the port's list of connections that send, or of those that drain
+    // In the list of connections that wait for room in the completion queue, or for an atomic cell.
+    ListLink<Connection> room_link;
     TimeUs drained_by = 0;
 
   private:
@@ -117,17 +121,17 @@ class Connection final : public PoolSlot {
     VerbsPeer* peer_ = nullptr;
     CmId id_;
     Stage stage_ = Stage::closed;
-    Greeting greeting_;  // of the other side
+    Greeting greeting_;  // the other side's
     na::TargetWalk targets_{&Connection::names_answered, this};
-    TimeUs dial_until_ = 0;  // for all addresses together; the timer is for the present one
+    TimeUs dial_until_ = 0;  // the limit for all addresses together; timer_ has that of the present address
     SocketAddress target_;
     bool dialled_ = false;
-    bool unanswered_ = false;  // a request is sent, and the kernel waits for the answer
+    bool unanswered_ = false;  // a request was sent, and the kernel waits for the answer
     TimerOf<Connection> timer_;
     Errc end_why_ = Errc::peer_lost;
 
     std::uint32_t queue_pair_ = 0;
-    std::uint8_t life_ = 0;  // counts the queue pairs of this slot
+    std::uint8_t life_ = 0;  // the number of queue pairs that this slot has had
     std::uint32_t promised_ = 0;
     std::uint32_t window_ = 0;
     std::uint32_t inline_max_ = 0;
@@ -135,7 +139,8 @@ class Connection final : public PoolSlot {
     std::uint32_t rma_out_ = 0;
     SentWork sent_;
     SignOfLife sign_of_life_;
-    std::uint64_t failed_at_ = 0;  // Arrivals::times_emptied() when its queue pair was failed; takes_in: it was not
+    // Arrivals::times_emptied() when the queue pair was set to the error state; takes_in: it was not.
+    std::uint64_t failed_at_ = 0;
 };
 
 }  // namespace cinnabar::verbs

@@ -19,10 +19,10 @@ Result<void> ConnectionManager::open() {
 }
 
 void ConnectionManager::ready() noexcept {
-    constexpr unsigned events_max = 64;  // in one go
+    constexpr unsigned events_max = 64;  // per call
     CmEvent event;
     for (unsigned i = 0; i < events_max && next_event(channel_.get(), event); ++i) {
-        // The id of an incoming connection that is not answered yet belongs to no connection.
+        // An incoming connection that was not answered yet has an id, but no Connection.
         if (auto* connection = static_cast<Connection*>(event.id->context)) connection->on_cm_event(event);
     }
     (void)port_.settle();

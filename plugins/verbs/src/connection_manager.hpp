@@ -14,9 +14,9 @@ class ConnectionManager {
   public:
     explicit ConnectionManager(VerbsPort& port) noexcept;
 
-    // unsupported, permission: as make_event_channel(); or why the kernel does not watch it.
+    // unsupported, permission: as make_event_channel(); or why the kernel refused to watch it.
     [[nodiscard]] Result<void> open();
-    // No event comes any more.
+    // Stops watching: no event comes any more.
     void stop() noexcept { watch_.stop(); }
     // Requires: no id uses the channel any more.
     void close() noexcept { channel_.reset(); }

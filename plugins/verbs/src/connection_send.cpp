@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posting work requests, and their completions.
+// Connection: posting work requests, and handling their completions.
 #include "completion.hpp"
 #include "connection.hpp"
 #include "memory.hpp"
@@ -17,7 +17,7 @@ namespace cinnabar::verbs {
 namespace {
 
 constexpr std::uint32_t batch_max = 32;
-// Put, get and atomics in the send queue at a time: enough to keep the link busy, few enough not to delay a message
+// Puts, gets and atomics in the send queue at a time: enough to keep the link busy, few enough not to delay messages
 // much.
 constexpr std::uint32_t rma_out_max = 16;
 
@@ -35,11 +35,11 @@ ibv_sge piece_of(const HeaderBytes& bytes) noexcept {
 
 }  // namespace
 
-// Messages that are posted with one call.
+// Messages that one call posts.
 struct Connection::Batch {
     std::array<ibv_send_wr, batch_max> requests;
     std::array<ibv_sge, batch_max> pieces;
-    std::array<Posted*, batch_max> copied;  // inline: they complete when they are posted
+    std::array<Posted*, batch_max> copied;  // sent inline, so they complete when they are posted
     HeaderBytes credit;
     std::uint32_t count = 0;
     bool wants_signal = false;
@@ -59,14 +59,14 @@ struct Connection::Batch {
     }
 };
 
-// Takes the next place in the send queue.
+// Gives a work request the next place in the send queue.
 ibv_send_wr& Connection::enter(ibv_send_wr& request, const Sent& sent) noexcept {
     request.wr_id = WorkId::of_send(slot_index, life_, sent_.enter(sent)).raw();
     port_->room().take();
     return request;
 }
 
-// False: the device refused a request and those after it; the session ends.
+// Posts a chain. False: the device refused a request and those after it, and the session ends.
 bool Connection::post(ibv_send_wr* first) noexcept {
     ibv_send_wr* refused = nullptr;
     if (::ibv_post_send(id_->qp, first, &refused) == 0) return true;
@@ -128,7 +128,7 @@ void Connection::send_messages() noexcept {
     if (left && !port_->room().any()) port_->room().wait(*this);
 }
 
-// Posts the next put, get or atomic. False when there is none, or it has to wait.
+// Posts the next put, get or atomic. False: there is none, or it must wait.
 bool Connection::send_rma() noexcept {
     auto* const posted = static_cast<Posted*>(peer_->rma.front());
     if (!posted || rma_out_ == rma_out_max || sent_.room() < op_requests_max) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a connection is made and closed.
+// Connection: how it is made and closed.
 #include "completion.hpp"
 #include "connection.hpp"
 #include "port.hpp"
@@ -20,12 +20,12 @@ namespace cinnabar::verbs {
 namespace {
 
 constexpr TimeUs drain_us_max = 500'000;
-// Longer than the kernel waits for the answer to a request on iWARP.
+// Longer than the kernel waits on iWARP for the answer to a request.
 constexpr TimeUs unanswered_us_max = 60'000'000;
 
-// How often a device retries a message that finds no receive slot: 7 means without end. A slot is posted for every
-// credit, but some devices report "not ready" for a moment while they fetch posted slots, and a misbehaving peer may
-// use the slots of others. Connection::probe ends a session whose messages are retried for too long.
+// How often a device retries a message that finds no receive slot: 7 means without end. Each credit has a posted slot,
+// but some devices report "not ready" for a moment while they fetch posted slots, and a misbehaving peer may use the
+// slots of others. Connection::probe ends a session whose messages are retried for too long.
 constexpr std::uint8_t not_ready_retries = 7;
 constexpr std::uint8_t retries = 7;
 
@@ -42,7 +42,7 @@ rdma_conn_param parameters(const std::array<std::byte, greeting_bytes>& greeting
     return parameters;
 }
 
-// Logs what to do about it, since a failed dial reports only a code. Throws bad_alloc.
+// Logs the hint, because a failed dial reports only a code. Throws bad_alloc.
 Errc refused_by_system(int os_errno) {
     const Error why = connection_error(os_errno);
     static constinit LogLimit lines;
@@ -72,7 +72,7 @@ void Connection::dial(VerbsPort& port, VerbsPeer& peer) noexcept {
     dialled_ = true;
     targets_.begin(peer.targets.known, peer.targets.names);
     target_ = {};
-    // host().now_us() may be as old as the context's last round.
+    // host().now_us() may be as old as the context's last round, so the clock is read.
     dial_until_ = after(steady_clock().now_us(), port.options().connect_timeout);
     dial_next(Errc::unreachable);
 }
@@ -130,12 +130,12 @@ void Connection::time_out(Timer& timer) noexcept {
 void Connection::target_is_silent() noexcept {
     const Errc why = stage_ == Stage::dialling ? Errc::timed_out : Errc::unreachable;
     if (!unanswered_ || !port_->device().traits().iwarp) return dial_next(why);
-    // The dial of this address cannot be given up before it is answered, so it gets all the time that is left.
+    // The dial to this address cannot be given up before it is answered, so it gets all the remaining time.
     if (steady_clock().now_us() >= dial_until_) return port_->dial_failed(*this, why);
     port_->host().arm(timer_, dial_until_);
 }
 
-// For the present address.
+// The remaining time for the present address.
 int Connection::time_left_ms() const noexcept {
     const TimeUs now = steady_clock().now_us();
     const TimeUs left_ms = (timer_.expires - std::min(now, timer_.expires)) / 1000;
@@ -183,7 +183,7 @@ void Connection::answered(const CmEvent& event) noexcept {
     port_->dial_done(*this);
 }
 
-// `answered`: what the other side says; 0 on a fabric that does not negotiate it.
+// `answered`: reads at a time that the other side answers; 0 on a fabric that does not negotiate it.
 void Connection::set_read_depth(std::uint32_t answered) noexcept {
     read_depth_ = std::clamp(answered, 1u, port_->device().traits().read_depth_max);
 }
@@ -194,7 +194,7 @@ Errc Connection::make_queue_pair() noexcept {
     return why;
 }
 
-// If it throws bad_alloc, destroy_queue_pair() undoes what is done.
+// If it throws bad_alloc, destroy_queue_pair() undoes what was done.
 Errc Connection::try_queue_pair() {
     window_ = port_->slots().window_for_next();
     if (const Errc full = port_->slots().promise(window_ + control_slots); full != Errc::ok) return full;
@@ -211,12 +211,12 @@ Errc Connection::try_queue_pair() {
         limit_retries(*id_, port_->options().keepalive);
         return Errc::ok;
     }
-    // The sender has given up its request: no queue pair can be made for it.
+    // The sender has given up its request, so no queue pair can be made for it.
     if (stage_ == Stage::accepted && errno == EINVAL) return Errc::peer_lost;
     return refused_by_system(errno);
 }
 
-// Fills in what the other side may send and read.
+// Fills in the window and the beacon that the other side may use.
 void Connection::announce(Greeting& own) const noexcept {
     const Pinned& word = port_->cells().beacon();
     own.window = static_cast<std::uint16_t>(window_);
@@ -303,10 +303,10 @@ bool Connection::leave_unanswered() noexcept {
 
 void Connection::destroy_queue_pair() noexcept {
     if (id_ && id_->qp) {
-        ProcessQueuePairs::get().remove(id_->qp);  // another may get the same address afterwards
-        // mlx5 and others drop the completions of a queue pair when it is destroyed, and with them the numbers of
-        // receive slots. So the queue pair is failed first, and all completions are copied. siw drops none, and must
-        // not be failed while it connects.
+        ProcessQueuePairs::get().remove(id_->qp);  // another queue pair may get the same address afterwards
+        // mlx5 and others drop the completions of a queue pair when it is destroyed, and the numbers of receive slots
+        // with them. So the queue pair is first set to the error state, and all completions are copied. siw drops none,
+        // and its queue pairs must not be set to the error state while they connect.
         if (stage_ != Stage::draining && !port_->device().traits().iwarp) fail_queue_pair(*id_->qp);
         port_->arrivals().queue().fetch_all();
         rdma().destroy_qp(id_.get());

@@ -14,12 +14,12 @@
 namespace cinnabar::verbs {
 namespace {
 
-// Of one operation: a larger one would delay cancel and loss.
+// The largest put or get: larger ones would delay cancellation and the detection of losses.
 constexpr std::size_t rma_bytes_wanted = 4 * 1024 * 1024;
 constexpr std::uint32_t read_depth_wanted = 16;
 constexpr std::uint32_t vendor_of_siw = 0x62'6d74;
 
-// The path of a device that this process may not open, and that libibverbs skips. Empty: it may open all.
+// The path of a device that this process may not open, and that libibverbs therefore skips. Empty: there is none.
 std::string forbidden_device() {
     ibv_device** list = rdma().get_device_list(nullptr);
     std::string found;
@@ -51,14 +51,14 @@ const char* fabric_of(const ibv_context& context, const ibv_port_attr& port) {
 
 unsigned mtu_bytes(ibv_mtu mtu) { return 128u << static_cast<unsigned>(mtu); }
 
-// The index of the GID that rdma_cm chose, and which version of RoCE it is for.
+// For describe(): the index of the GID that rdma_cm chose, and its version of RoCE.
 std::string gid_of(const rdma_cm_id& id, const ibv_port_attr& port) {
     const ibv_gid& chosen = id.route.addr.addr.ibaddr.sgid;
     for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(port.gid_tbl_len); ++i) {
         ibv_gid_entry entry{};
         if (rdma().query_gid_ex(id.verbs, id.port_num, i, &entry, 0, sizeof entry) != 0) continue;
         if (std::memcmp(&entry.gid, &chosen, sizeof chosen) != 0) continue;
-        // The table has the same address once for each version; rdma_cm takes v2 if there is one.
+        // The table has the same address once for each version; rdma_cm prefers v2.
         if (entry.gid_type == IBV_GID_TYPE_ROCE_V1) continue;
         return std::string(entry.gid_type == IBV_GID_TYPE_ROCE_V2 ? " v2" : "") + ", GID index " + std::to_string(i);
     }
@@ -74,7 +74,7 @@ std::string joined(const std::string& first, const std::string& second) {
     return first.empty() || second.empty() ? first + second : first + "; " + second;
 }
 
-// The exported function fills in all of ibv_port_attr but port_cap_flags2, which is not used here.
+// The exported function fills in all of ibv_port_attr except port_cap_flags2, which is not used here.
 bool query_port(ibv_context& context, std::uint8_t number, ibv_port_attr& out) {
     out = {};
     return rdma().query_port(&context, number, reinterpret_cast<_compat_ibv_port_attr*>(&out)) == 0;
@@ -118,8 +118,8 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
     CINNABAR_TRY_VOID(RdmaLibrary::load());
     const std::vector<std::string> names = device_names();
     if (names.empty()) return no_device();
-    // If the kernel does not copy pinned pages for a forked child, libibverbs keeps them from the child. This has to be
-    // asked for before the first registration of the process, and fails if another library has decided before.
+    // On kernels that do not copy pinned pages for a forked child, libibverbs can keep the pages from the child. This
+    // must be requested before the first registration of the process, and fails if another library has decided before.
     if (rdma().is_fork_initialized() == IBV_FORK_DISABLED) keep_from_children();
     CINNABAR_TRY(const Wish wish, wish_of(uri, names));
     if (!wish.device.empty() && std::find(names.begin(), names.end(), wish.device) == names.end()) {
@@ -188,7 +188,7 @@ Result<void> Device::read_limits() {
     if (!pd_) return Error(errc_from_errno(errno), "making a protection domain", {}, errno);
     const auto at_least_one = [](int limit) { return static_cast<std::uint32_t>(std::max(limit, 1)); };
     traits_.iwarp = context()->device->transport_type == IBV_TRANSPORT_IWARP;
-    // siw accepts another address but then uses the memory's own. Other iWARP devices were not tried.
+    // siw accepts another address but then uses the memory's own. Not tried with other iWARP devices.
     traits_.picks_addresses = !traits_.iwarp;
     traits_.lets_go_late = limits_.vendor_id == vendor_of_siw;
     traits_.atomics = limits_.atomic_cap != IBV_ATOMIC_NONE;
@@ -200,7 +200,7 @@ Result<void> Device::read_limits() {
     const std::size_t message_max = port_.max_msg_sz ? port_.max_msg_sz : rma_bytes_wanted;
     traits_.rma_bytes_max = std::min(rma_bytes_wanted, message_max);
     if (limits_.max_mr_size > 0) traits_.registration_bytes_max = limits_.max_mr_size;
-    // The other half is for connections that are being made or drain.
+    // The other half is for connections that are being made or drained.
     if (limits_.max_qp > 0) traits_.connections_max = std::max(at_least_one(limits_.max_qp) / 2, 1u);
     return {};
 }

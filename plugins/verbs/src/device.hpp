@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The RDMA device that a transport uses. It is found by address or name, and stays open while anything is registered on
-// it. Any thread.
+// The RDMA device that a transport uses, found by address or name. It stays open while anything is registered on it.
+// Any thread.
 #pragma once
 
 #include "address.hpp"
@@ -22,7 +22,7 @@ struct ChannelDeleter {
     void operator()(rdma_event_channel* channel) const noexcept { rdma().destroy_event_channel(channel); }
 };
 using EventChannel = std::unique_ptr<rdma_event_channel, ChannelDeleter>;
-// Its descriptor is non-blocking and closed on exec.
+// The channel's descriptor is non-blocking and close-on-exec.
 [[nodiscard]] Result<EventChannel> make_event_channel();
 
 struct IdDeleter {
@@ -33,8 +33,8 @@ using CmId = std::unique_ptr<rdma_cm_id, IdDeleter>;
 class Device {
   public:
     // The first device that fits the uri and has an active port. unsupported: this machine has no device; permission:
-    // this process may not use it; unreachable: no device has such an address. The hint says what to do, the subject
-    // which addresses were skipped and why.
+    // this process may not use it; unreachable: no device has such an address. The hint says what to do; the subject
+    // lists the addresses that were skipped and why.
     [[nodiscard]] static Result<std::shared_ptr<Device>> open(const na::Uri& uri);
     ~Device();
     Device(const Device&) = delete;
@@ -44,10 +44,10 @@ class Device {
     [[nodiscard]] ibv_pd* pd() const noexcept { return pd_; }
     [[nodiscard]] const ibv_device_attr& limits() const noexcept { return limits_; }
     [[nodiscard]] const DeviceTraits& traits() const noexcept { return traits_; }
-    // Of the interface, with the port of the uri.
+    // The interface's address, with the port of the uri.
     [[nodiscard]] const SocketAddress& address() const noexcept { return address_; }
-    // "rxe1 port 1 (RoCE v2, GID index 1) at 10.0.0.2, MTU 4096, chosen by its name; passed over: 10.0.0.1 (rxe0, not
-    // rxe1)"
+    // Such as "rxe1 port 1 (RoCE v2, GID index 1) at 10.0.0.2, MTU 4096, chosen by its name; passed over: 10.0.0.1
+    // (rxe0, not rxe1)"
     [[nodiscard]] std::string describe() const;
 
   private:
@@ -66,7 +66,7 @@ class Device {
     std::string why_;  // why this device was chosen
 };
 
-// The names of the RDMA devices here; empty when there are none.
+// The names of this machine's RDMA devices; may be empty.
 [[nodiscard]] std::vector<std::string> device_names();
 
 }  // namespace cinnabar::verbs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an asynchronous event of the device means, as a table. Pure: needs no device.
+// The meaning of the device's asynchronous events, as a table. Pure: needs no device.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -12,10 +12,10 @@ namespace cinnabar::verbs {
 
 enum class DeviceAction : std::uint8_t {
     ignore,
-    end_session,  // of the queue pair that it names
-    end_port,     // the port whose queue it names has failed for good
-    end_ports,    // all ports on that device have failed for good
-    tell,         // a line in the log
+    end_session,  // the session of the queue pair that the event names
+    end_port,     // the port whose queue the event names: it has failed for good
+    end_ports,    // all ports on that device: they have failed for good
+    tell,         // only log it
 };
 
 struct DeviceStep {

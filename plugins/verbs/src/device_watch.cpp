@@ -43,7 +43,7 @@ void DeviceWatch::ready() noexcept {
             case DeviceAction::ignore:
                 break;
             case DeviceAction::end_session: {
-                // The queue pair, and with it the connection, cannot be destroyed before the event is acknowledged.
+                // Only marks the connection: its queue pair cannot be destroyed before the event is acknowledged.
                 Connection* const connection = ProcessQueuePairs::get().find(event.element.qp);
                 if (!connection) break;
                 connection->broken.store(step.why, std::memory_order_relaxed);

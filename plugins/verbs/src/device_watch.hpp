@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads the asynchronous events of a device. The device's context is shared by all ports of the process on that device,
-// so whichever port reads an event passes it to the port or connection that it names. Owner of the context only.
+// Reads the asynchronous events of a device. All ports of the process on a device share its context, so the port that
+// reads an event passes it to the port or connection that it is about. Owner of the context only.
 #pragma once
 
 #include "device.hpp"
@@ -13,7 +13,7 @@ class DeviceWatch {
     DeviceWatch(na::PortHost& host, const Device& device) noexcept
         : device_(device), watch_(host, *this, &DeviceWatch::ready) {}
 
-    // False, with errno, when the kernel refuses.
+    // False, with errno: the kernel refused.
     [[nodiscard]] bool start() noexcept;
     void stop() noexcept { watch_.stop(); }
 

@@ -8,7 +8,7 @@
 namespace cinnabar::verbs {
 
 unsigned Failure::end_sessions(VerbsPort& port) noexcept {
-    // Read before the connections: what another thread breaks from here on is for the next call.
+    // Cleared before the connections are checked: what other threads mark from here on is handled by the next call.
     if (!pending_.exchange(false, std::memory_order_acq_rel)) return 0;
     const Errc failed = why();
     unsigned did = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What asynchronous events of the device have told about a port: that connections are broken, or that the whole port
-// has failed for good. Any thread, except end_sessions(): owner of the context.
+// Failures of a port that asynchronous events of the device have reported: broken connections, or a port that has
+// failed for good. Any thread, except end_sessions(): owner of the context.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -16,22 +16,22 @@ class Failure {
   public:
     explicit Failure(na::PortHost& host) noexcept : host_(host) {}
 
-    // Connection::broken was set.
+    // Call it after setting Connection::broken.
     void connection_broke() noexcept {
         pending_.store(true, std::memory_order_seq_cst);
         host_.wake();
     }
-    // The port's queue or device has failed and will not recover: all sessions end, and none begins.
+    // The port's queue or device has failed for good: all sessions end, and no session begins.
     void fail(Errc why) noexcept {
         Errc none = Errc::ok;
         if (why_.compare_exchange_strong(none, why)) connection_broke();
     }
     // Why the port has failed; ok: it has not.
     [[nodiscard]] Errc why() const noexcept { return why_.load(std::memory_order_acquire); }
-    // end_sessions() has something to do. seq_cst: pairs with the wake of a context that is about to sleep.
+    // Whether end_sessions() has something to do. Sequentially consistent, so that a context about to sleep sees it.
     [[nodiscard]] bool pending() const noexcept { return pending_.load(std::memory_order_seq_cst); }
     [[nodiscard]] bool seems_pending() const noexcept { return pending_.load(std::memory_order_relaxed); }
-    // Ends the sessions and dials that are broken; returns how many.
+    // Ends the broken sessions and dials; returns how many.
     unsigned end_sessions(VerbsPort& port) noexcept;
 
   private:

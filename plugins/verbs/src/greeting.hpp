@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The private data of a connection request or its answer: the Hello, and how many messages its receiver may send. A
-// request holds 56 bytes on InfiniBand. Pure. The bytes are untrusted.
+// The private data of a connection request or its answer: the Hello, the window of credits, and the beacon. A request
+// holds at most 56 bytes on InfiniBand. Pure. The bytes are untrusted.
 #pragma once
 
 #include <cinnabar/na/hello.hpp>
@@ -14,9 +14,10 @@ inline constexpr std::size_t greeting_bytes = 56;
 
 struct Greeting {
     na::Hello hello;
-    std::uint16_t window = 0;  // messages that may be sent before a credit is returned; see credits.hpp
-    // A word that peers may read, and its key. The answer shows that earlier writes are placed, and that the device is
-    // alive.
+    // Messages that the receiver of the greeting may send before a credit is returned; see credits.hpp.
+    std::uint16_t window = 0;
+    // The beacon: a word of the sender's that its peer may read, and the key for that. The answer to such a read shows
+    // that earlier writes are placed, and that the device is alive.
     std::uint64_t beacon = 0;
     std::uint32_t beacon_key = 0;
 

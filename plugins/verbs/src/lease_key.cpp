@@ -58,7 +58,7 @@ Errc find_place(ConstBytes key, std::uint64_t offset, std::uint64_t bytes, Remot
             (offset - begin < segment.bytes || (last && offset - begin == segment.bytes))) {
             found = true;
             crosses = bytes > segment.bytes - (offset - begin);
-            // Beyond the last segment is beyond the lease.
+            // An access beyond the last segment is out of bounds, and crosses no border.
             if (crosses && last) found = crosses = false;
             out = {segment.address + (offset - begin), segment.rkey};
         }

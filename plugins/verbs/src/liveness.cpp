@@ -11,7 +11,7 @@
 namespace cinnabar::verbs {
 namespace {
 
-// How often connections that drain are looked at.
+// How often draining connections are checked.
 constexpr TimeUs drain_look_us = 100'000;
 
 }  // namespace
@@ -57,7 +57,7 @@ void Liveness::forget_all() noexcept {
 void Liveness::beat() noexcept {
     (void)close_drained();
     const TimeUs keepalive = static_cast<TimeUs>(port_.options().keepalive.count());
-    // First reads all completions: a process that was stopped has not read what came meanwhile.
+    // Reads all completions first: a process that was stopped has not read what came meanwhile.
     const std::uint64_t emptied = port_.arrivals().times_emptied();
     (void)port_.arrivals().poll();
     if (keepalive > 0 && port_.arrivals().times_emptied() != emptied) probe_sessions(keepalive);
@@ -72,7 +72,7 @@ void Liveness::probe_sessions(TimeUs keepalive) noexcept {
         if (connection.stage() != Stage::open || connection.peer()->ending()) return;
         if (connection.probe(since, keepalive / 2)) return;
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::debug, "verbs", "a peer gave no sign of life: its session ends");
+        log_limited(lines, LogLevel::debug, "verbs", "a peer does not answer: its session ends");
         port_.end_session(*connection.peer(), Errc::peer_lost);
     });
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port's slow timer. It asks the peers of silent sessions for a sign of life and ends sessions whose peer gives none.
-// And it closes connections that are over, once the device has given back what it holds of them. Owner of the context
-// only.
+// A port's slow timer. It probes the peers of silent sessions, and ends sessions whose peer does not answer. It also
+// closes connections that have ended, once the device has returned their work requests. Owner of the context only.
 #pragma once
 
 #include "connection.hpp"
@@ -14,16 +13,16 @@ class Liveness {
   public:
     explicit Liveness(VerbsPort& port) noexcept;
 
-    // A session has begun, or a connection drains.
+    // Call it when a session has begun or a connection drains.
     void arm() noexcept;
-    // The connection is over. Requires: the port's dirty list does not have it.
+    // The connection has ended and drains. Requires: it is not in the port's list dirty_.
     void drain(Connection& connection) noexcept;
     [[nodiscard]] bool any_drains() const noexcept { return !draining_.empty(); }
-    // Closes the connections that have drained, or took too long; returns how many.
+    // Closes connections that have drained or took too long; returns how many.
     unsigned close_drained() noexcept;
-    // No timer runs any more.
+    // Stops the timer.
     void stop() noexcept;
-    // The port closes all connections.
+    // Call it when the port closes all connections.
     void forget_all() noexcept;
 
   private:

@@ -22,7 +22,7 @@ namespace {
 
 constexpr TimeUs take_back_us_max = 1'000'000;
 
-// Registers a range for local use, writable if possible: memory that is only lent for reading may be mapped read-only.
+// Registers a range for local use, writable if possible. Memory that is only lent for reading may be mapped read-only.
 ibv_mr* pin_range(const Device& device, const PinRange& range, na::Access access) noexcept {
     void* const base = reinterpret_cast<void*>(range.begin);
     ibv_mr* made = rdma().reg_mr(device.pd(), base, range.end - range.begin, IBV_ACCESS_LOCAL_WRITE);
@@ -40,7 +40,7 @@ unsigned access_flags(na::Access access, bool atomics) noexcept {
     return flags;
 }
 
-// siw, a software driver, places incoming bytes in a kernel section that cannot be preempted. This returns when all
+// siw, a software driver, writes received bytes in a kernel section that cannot be preempted. This returns when all
 // such sections are over. Changing the state of the queue pair would wait for them as well, but siw then loses work
 // that it had to defer (siw_sq_resume), and the session hangs.
 void wait_for_placing() noexcept { (void)::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); }
@@ -96,9 +96,9 @@ namespace {
 
 std::uint64_t own_address(const std::byte* base) noexcept { return reinterpret_cast<std::uintptr_t>(base); }
 
-// Remote keys are small numbers that devices give out in order, so a connected peer may guess them. So the address that
-// goes with a key is secret: it has 42 random bits; the low bits have to be those of the memory, for devices with large
-// pages. Each wrong guess breaks the guesser's connection.
+// The address under which a lease is registered. Remote keys are small numbers that devices assign in order, so a
+// connected peer may guess them. Therefore the address that belongs to a key is secret: it has 42 random bits; the low
+// bits must be those of the memory, for devices with large pages. Each wrong guess breaks the guesser's connection.
 std::uint64_t lent_address(const std::byte* base) noexcept {
     constexpr std::uint64_t page = std::uint64_t{1} << 21;
     constexpr std::uint64_t top = std::uint64_t{1} << 63;  // so that no lease wraps around the end of the address space
@@ -132,7 +132,8 @@ std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) n
 bool take_back(const Device& device, LentMemory& lent) noexcept {
     const TimeUs until = steady_clock().now_us() + take_back_us_max;
     while (!lent.registrations.empty()) {
-        // Deregistering waits for some time until the device has finished the present message.
+        // dereg_mr waits for some time for the device to finish the message that it is receiving, then fails: it is
+        // tried again.
         if (rdma().dereg_mr(lent.registrations.back().get()) == 0) {
             (void)lent.registrations.back().release();
             lent.registrations.pop_back();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registered memory, and leases of it. The registration of the user's memory is for local use: its key never leaves the
-// process. A lease is a registration of its own, of exactly its bytes and its access. So its key gives access to
-// nothing else, and is invalid once that registration is gone.
+// Registered memory and its leases. The registration of the user's memory is for local use: its key never leaves the
+// process. Each lease is a registration of its own, for exactly its bytes and its access. So a lease's key gives access
+// to nothing else, and becomes invalid with that registration.
 #pragma once
 
 #include "lease_key.hpp"
@@ -36,21 +36,21 @@ class VerbsMemory final : public na::CountedMemory {
 
     const std::shared_ptr<Device> device_;  // memory may outlive its transport
     std::vector<Registration> registrations_;
-    std::vector<std::uint32_t> lkeys_;  // one per segment
+    std::vector<std::uint32_t> lkeys_;  // per segment
 };
 
-// Lease::registration points to one of these.
+// The registrations of a lease; Lease::registration points to it.
 struct LentMemory {
     std::vector<KeySegment> segments;
     std::vector<Registration> registrations;
-    std::unique_ptr<LentMemory> next;  // in the list of those that could not be deregistered
+    std::unique_ptr<LentMemory> next;  // in the list of leases that could not be deregistered
 };
 
-// Registers the memory of the lease for its access. Null, with errno, when the system refuses or memory is short.
+// Registers the memory of the lease for its access. Null, with errno: the system refused, or memory is out.
 [[nodiscard]] std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) noexcept;
 
-// Deregisters it: afterwards no peer has access. False: that did not succeed within a second, because a peer is in the
-// middle of a write.
+// Deregisters it; afterwards no peer has access. False: that failed for a second, because a peer is in the middle of a
+// write.
 [[nodiscard]] bool take_back(const Device& device, LentMemory& lent) noexcept;
 
 }  // namespace cinnabar::verbs

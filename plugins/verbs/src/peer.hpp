@@ -12,8 +12,8 @@ class VerbsPeer final : public na::SocketPeer {
   public:
     using SocketPeer::SocketPeer;
 
-    Connection* connection = nullptr;  // of the session
-    Connection* dial = nullptr;        // while it is dialled
+    Connection* connection = nullptr;  // set while there is a session
+    Connection* dial = nullptr;        // set while dialling
 };
 
 }  // namespace cinnabar::verbs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which ranges of memory are registered for the user's segments. Segments on the same or on neighbouring pages share a
-// range, up to what the device registers at once. Pure.
+// Computes the ranges of memory to register for the user's segments. Segments on the same or on neighbouring pages
+// share a range, up to what the device can register at once. Pure.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -15,11 +15,11 @@ namespace cinnabar::verbs {
 struct PinRange {
     std::uintptr_t begin = 0;
     std::uintptr_t end = 0;
-    std::size_t segments = 0;  // how many are in it
+    std::size_t segments = 0;  // number of segments in the range
 };
 
-// The range for the first segments of `segments`. too_large: the device does not register the first segment at once.
-// Requires: `segments` has elements, and none of them is empty.
+// The range for the first of `segments`. too_large: the device cannot register the first segment at once. Requires:
+// `segments` is not empty, nor is any of them.
 [[nodiscard]] Result<PinRange> first_range(std::span<const na::Segment> segments, std::uint64_t bytes_max);
 
 }  // namespace cinnabar::verbs

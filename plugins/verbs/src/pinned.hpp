@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers of the plugin: mapped, registered with the device, and not inherited by forked children.
+// Memory for buffers of the plugin: mapped, registered with the device, and not inherited by forked children.
 #pragma once
 
 #include "device.hpp"
@@ -19,7 +19,7 @@ using Registration = std::unique_ptr<ibv_mr, RegistrationDeleter>;
 class Pinned {
   public:
     Pinned() = default;
-    // All zeros. out_of_memory, as registration_error().
+    // Makes a buffer of zeros. out_of_memory, as registration_error().
     [[nodiscard]] static Result<Pinned> make(const Device& device, std::size_t bytes,
                                              int access = IBV_ACCESS_LOCAL_WRITE);
     Pinned(Pinned&& other) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Posts, and progress: which connections send, and what closes with the port.
+// VerbsPort: posting, progress, and closing.
 #include "port.hpp"
 
 #include "process_ports.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 // Room in the completion queue for the work requests of all connections of a port.
 constexpr std::uint32_t in_queue_wanted = 8192;
-// Connections that are being made or drain, in addition to those that may be open.
+// Connections that are being made or drained, in addition to those that may be open.
 constexpr std::uint32_t connections_extra = 1024;
 
 std::size_t slot_bytes(const na::TransportOptions& options) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A context's port on an RDMA network: its peers, their connections, and the queues that all of them share. Owner of
-// the context only, except messages, inbox and failure: any thread.
+// The port of a context on an RDMA network: its peers, their connections, and the queues that they share. Owner of the
+// context only, except messages, inbox and failure: any thread.
 #pragma once
 
 #include "arrivals.hpp"
@@ -28,10 +28,10 @@ class VerbsPort final : public na::SessionPort {
   public:
     VerbsPort(VerbsTransport& transport, na::PortHost& host);
     ~VerbsPort() override { close(); }
-    // Makes the queues. io, out_of_memory, with a hint.
+    // Creates the queues. io, out_of_memory, with a hint.
     [[nodiscard]] Result<void> open();
 
-    // na::Port
+    // Overrides of na::Port.
     [[nodiscard]] Errc post(na::Op& op) noexcept override;
     unsigned poll() noexcept override;
     [[nodiscard]] bool hot() const noexcept override { return sessions_ > 0; }
@@ -42,7 +42,7 @@ class VerbsPort final : public na::SessionPort {
     [[nodiscard]] Errc keep(na::Arrival& arrival, na::Kept& out) noexcept override {
         return arrivals_.keep(arrival, out);
     }
-    // Another slot was posted when the arrival was kept.
+    // Nothing to do: another slot was posted when the arrival was kept.
     [[nodiscard]] Errc detach(na::Kept& kept) noexcept override {
         kept.detached = true;
         return Errc::ok;
@@ -58,13 +58,12 @@ class VerbsPort final : public na::SessionPort {
     [[nodiscard]] const ConnectionManager& manager() const noexcept { return manager_; }
     [[nodiscard]] Failure& failure() noexcept { return failure_; }
 
-    // For the connections.
+    // Used by the connections.
     [[nodiscard]] ReceiveSlots& slots() noexcept { return slots_; }
     [[nodiscard]] AtomicCells& cells() noexcept { return cells_; }
     [[nodiscard]] Arrivals& arrivals() noexcept { return arrivals_; }
     [[nodiscard]] SlotPool<Connection>& connections() noexcept { return connections_; }
-    // A connection that lacks room in the completion queue, or an atomic cell, waits here: work requests that are done
-    // free both.
+    // Connections that wait for room in the completion queue, or for an atomic cell; completed work requests free both.
     [[nodiscard]] auto& room() noexcept { return room_; }
     void dirty(Connection& connection) noexcept;  // it has something to send
     // Sessions (sessions.cpp).
@@ -76,14 +75,14 @@ class VerbsPort final : public na::SessionPort {
     void discard(Connection& connection, Errc why) noexcept;
 
   private:
-    // na::SessionPort
+    // Overrides of na::SessionPort.
     [[nodiscard]] Result<std::unique_ptr<na::SessionPeer>> make_peer(const na::Addr& addr) override {
         return na::make_socket_peer<VerbsPeer>(*this, addr);
     }
     [[nodiscard]] Errc session_limit() const noexcept override;
     void begin_dial(na::SessionPeer& peer) noexcept override;
     void end_connection(na::SessionPeer& ending, Errc why) noexcept override;
-    // The device has the operation: it completes normally.
+    // The device has the operation, so it completes normally.
     void cancel_begun(na::SessionPeer&, na::PostedOp&) noexcept override {}
     void stop_events() noexcept override;
     void end_connections() noexcept override;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this plugin keeps in an op from its post to its completion.
+// The plugin's state of an op, from its post to its completion.
 #pragma once
 
 #include "lease_key.hpp"
@@ -9,8 +9,8 @@
 namespace cinnabar::verbs {
 
 struct Posted : na::PostedOp {
-    RemotePlace remote;      // put, get, atomics
-    std::uint32_t cell = 0;  // atomics in the send queue: where the old value goes
+    RemotePlace remote;      // for put, get and atomics
+    std::uint32_t cell = 0;  // for atomics in the send queue: receives the old value
 };
 
 }  // namespace cinnabar::verbs

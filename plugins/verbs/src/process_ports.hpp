@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All ports and queue pairs of this plugin in the process. They share their device's context, which belongs to
-// librdmacm, so a port that reads asynchronous events reads those of all. Any thread.
+// All ports and queue pairs of this plugin in the process. Ports on a device share its context, which belongs to
+// librdmacm, so a port that reads asynchronous events reads those of all ports. Any thread.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -24,7 +24,7 @@ class ProcessPorts {
         const std::lock_guard lock(mutex_);
         all_.push_back(&port);
     }
-    // Nobody visits the port any more when this returns.
+    // On return nobody visits the port any more.
     void remove(VerbsPort& port) noexcept {
         const std::lock_guard lock(mutex_);
         std::erase(all_, &port);
@@ -54,7 +54,7 @@ class ProcessQueuePairs {
         const std::lock_guard lock(mutex_);
         all_.erase(queue_pair);
     }
-    // Null: the queue pair is not of this plugin.
+    // Null: the queue pair does not belong to this plugin.
     [[nodiscard]] Connection* find(ibv_qp* queue_pair) noexcept {
         const std::lock_guard lock(mutex_);
         const auto at = all_.find(queue_pair);

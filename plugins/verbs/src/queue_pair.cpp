@@ -11,7 +11,8 @@ namespace cinnabar::verbs {
 namespace {
 
 constexpr std::uint32_t send_queue_wanted = 256;
-// Small messages go to the device with their work request. The largest size that the device allows is used.
+// Small messages are copied into their work request (inline). Tries these sizes, and uses the largest that the device
+// allows.
 constexpr std::array<std::uint32_t, 5> inline_bytes_wanted{256, 128, 64, 32, inline_bytes_min};
 
 }  // namespace
@@ -34,7 +35,7 @@ bool make_queue_pair(rdma_cm_id& id, const Device& device, ibv_cq* completions, 
 
 void limit_retries(rdma_cm_id& id, Microseconds keepalive) noexcept {
     const std::int64_t patience_us = std::max<std::int64_t>(keepalive.count(), 1'000'000);
-    std::uint8_t exponent = 12;  // of 4.096 us
+    std::uint8_t exponent = 12;  // the timeout is 4.096 us * 2^exponent
     while (exponent < 18 && (std::int64_t{8} * 4096 << (exponent + 1)) / 1000 <= patience_us / 2) ++exponent;
     (void)rdma().set_option(&id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &exponent, sizeof exponent);
 }

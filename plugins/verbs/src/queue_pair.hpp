@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queue pair of a connection, as far as only the device is concerned.
+// Operations on a connection's queue pair that involve only the device.
 #pragma once
 
 #include "device.hpp"
@@ -9,18 +9,18 @@
 namespace cinnabar::verbs {
 
 struct QueuePairSize {
-    std::uint32_t depth = 0;             // of the send queue
-    std::uint32_t inline_bytes_max = 0;  // bytes that go to the device with their work request
+    std::uint32_t depth = 0;             // entries of the send queue
+    std::uint32_t inline_bytes_max = 0;  // the most bytes that a work request can contain inline
 };
 
-// Makes one on `id` whose completions go to `completions` and whose receives come from `slots`. False, with errno, when
-// the device refuses.
+// Creates a queue pair on `id` whose completions go to `completions` and whose receives come from `slots`. False, with
+// errno: the device refused.
 [[nodiscard]] bool make_queue_pair(rdma_cm_id& id, const Device& device, ibv_cq* completions, ibv_srq* slots,
                                    QueuePairSize& out) noexcept;
-// Bounds how long the device tries to reach the other side: eight times this, and up to four times as long where it
-// rounds up. Before the connection is made.
+// Limits how long the device retries to reach the other side: it retries for eight times the timeout set here, or up to
+// four times longer if it rounds up. Call it before the connection is made.
 void limit_retries(rdma_cm_id& id, Microseconds keepalive) noexcept;
-// The device gives back what it holds, and receives nothing more.
+// Sets the queue pair to the error state: the device returns all work requests and receives nothing more.
 void fail_queue_pair(ibv_qp& queue_pair) noexcept;
 
 }  // namespace cinnabar::verbs

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The room of a completion queue for the work requests of all connections of a port, and the connections that wait for
-// room. Every request counts, signalled or not: if its queue pair fails, it has a completion. Pure. Owner of the
-// context only.
+// Counts the work requests of all connections of a port against the size of the completion queue, and lists the
+// connections that wait for room. Every request counts, signalled or not, because it has a completion if its queue pair
+// fails. Pure. Owner of the context only.
 #pragma once
 
 #include "work_request.hpp"
@@ -16,13 +16,13 @@ template <typename Waiter, ListLink<Waiter> Waiter::*Link>
 class QueueRoom {
   public:
     void open(std::uint32_t max) noexcept { max_ = max; }
-    // Whether there is room for one more operation.
+    // Whether there is room for another operation.
     [[nodiscard]] bool any() const noexcept { return taken_ + op_requests_max <= max_; }
-    // From here on every request has to be signalled. An unsignalled one frees its room only when a later request of
-    // its connection completes, and without room there would be no later one.
+    // Whether room is low, so that every request must be signalled. An unsignalled request frees its room only when a
+    // later request of its connection completes, and without room there would be no later one.
     [[nodiscard]] bool low() const noexcept { return taken_ >= max_ / 2; }
     void take() noexcept { ++taken_; }
-    // Frees the room of one request and passes all that wait to `wake`. They have to check again.
+    // Frees the room of one request, and calls `wake` for all that wait. They must check again.
     template <typename F>
     void give(F&& wake) noexcept {
         --taken_;

@@ -12,7 +12,7 @@
 namespace cinnabar::verbs {
 namespace {
 
-// librdmacm needs libibverbs, and the drivers of devices look for it by this name.
+// librdmacm needs libibverbs, and device drivers look for it by this name.
 constexpr const char* verbs_name = "libibverbs.so.1";
 constexpr const char* manager_name = "librdmacm.so.1";
 

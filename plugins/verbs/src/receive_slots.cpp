@@ -107,7 +107,7 @@ bool ReceiveSlots::post_free() noexcept {
 
 Errc ReceiveSlots::keep() noexcept {
     if (kept_ == kept_max_) return Errc::overloaded;
-    // The slot of the present arrival is in neither count.
+    // The slot of the present arrival is in neither of these counts.
     if (posted_ + free_.size() < promised_ && !grow()) return Errc::overloaded;
     ++kept_;
     return Errc::ok;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receive slots of a port: a shared receive queue and its buffers, including those of kept arrivals. As many slots
-// are posted as are promised to connections, and a few more; memory grows with that. Owner of the context only.
+// The receive slots of a port: a shared receive queue and its buffers, including those of kept arrivals. Slots promised
+// to connections are always posted, and a few more; memory grows with the promises. Owner of the context only.
 #pragma once
 
 #include "pinned.hpp"
@@ -23,32 +23,32 @@ class ReceiveSlots {
     ReceiveSlots(const ReceiveSlots&) = delete;
     ReceiveSlots& operator=(const ReceiveSlots&) = delete;
 
-    // Makes the queue. out_of_memory, io.
+    // Creates the queue. out_of_memory, io.
     [[nodiscard]] Result<void> open();
     // Destroys the queue. Kept arrivals stay readable.
     void close() noexcept;
     [[nodiscard]] ibv_srq* queue() const noexcept { return queue_; }
 
-    // Promises `count` more slots to a connection, and posts them. On an error it promises none. overloaded: the queue
-    // is full; out_of_memory; io: the device refused.
+    // Promises `count` more slots to a connection, and posts them. overloaded: the queue is full; out_of_memory; io:
+    // the device refused. On an error none is promised.
     [[nodiscard]] Errc promise(std::uint32_t count) noexcept;
-    // The connection is gone: so many slots fewer are posted.
+    // The connection has ended: `count` fewer slots are needed.
     void withdraw(std::uint32_t count) noexcept { promised_ -= count; }
     [[nodiscard]] std::uint32_t promised() const noexcept { return promised_; }
-    // Slots for the messages of the next connection: a part of those that are left.
+    // The window for the next connection: a part of the slots that are left.
     [[nodiscard]] std::uint32_t window_for_next() const noexcept;
     [[nodiscard]] std::uint32_t posted_max() const noexcept { return posted_max_; }
 
-    // A completion has taken the slot out of the queue.
+    // A completion has removed the slot from the queue.
     void taken(std::uint32_t slot) noexcept;
     [[nodiscard]] std::byte* bytes(std::uint32_t slot) const noexcept;
-    // The slot is free: the next refill posts it or another.
+    // Frees the slot; the next refill posts it or another.
     void free(std::uint32_t slot) noexcept { free_.push_back(slot); }
-    // Posts missing slots, and some more so that not every arrival has to. False: the device refused.
+    // Posts missing slots, and some more so that not every arrival must. False: the device refused.
     [[nodiscard]] bool refill() noexcept { return posted_ >= promised_ || post_free(); }
 
-    // The present arrival is kept, and another slot is posted in place of its own. overloaded: too many are kept, or
-    // memory is short.
+    // Keeps the present arrival, and posts another slot in place of its own. overloaded: too many are kept, or memory
+    // is out.
     [[nodiscard]] Errc keep() noexcept;
     void release(std::uint32_t slot) noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registered buffers to send messages from. Their memory is registered in blocks when it is first needed, and then
-// stays. Take and give: any thread of a `many` context.
+// Registered send buffers. Their memory is registered in blocks when it is first needed, and then kept. Take and give:
+// any thread of a `many` context.
 #pragma once
 
 #include "message_header.hpp"
@@ -17,11 +17,11 @@ class SendBuffers {
   public:
     SendBuffers(const Device& device, Threads threads, std::uint32_t slots_max, std::size_t payload_bytes_max);
 
-    // Null when all are taken, or no more memory can be pinned.
+    // Null: all are in use, or no more memory can be pinned.
     [[nodiscard]] na::Message* take(na::Port& port) noexcept;
     void give(na::Message& message) noexcept { pool_.release(static_cast<Stored&>(message)); }
 
-    // The piece of a work request that sends `bytes` of it, from the header on.
+    // The scatter-gather entry for sending `bytes` of the message, beginning with the header.
     [[nodiscard]] static ibv_sge piece(const na::Message& message, std::size_t bytes) noexcept;
 
   private:
@@ -30,7 +30,7 @@ class SendBuffers {
     struct Stored final : na::Message {
         std::uint32_t lkey = 0;
     };
-    // Gives it memory from the last block.
+    // Gives the message memory from the last block.
     [[nodiscard]] bool furnish(Stored& message) noexcept;
 
     const Device& device_;
@@ -39,7 +39,7 @@ class SendBuffers {
     SlotPool<Stored> pool_;
     std::mutex blocks_mutex_;
     std::vector<Pinned> blocks_;
-    std::size_t used_ = block_buffers;  // of the last block
+    std::size_t used_ = block_buffers;  // buffers used in the last block
 };
 
 }  // namespace cinnabar::verbs

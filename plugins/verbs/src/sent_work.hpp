@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The work requests of one queue pair that the device holds, in the order of their posts, and which of them a
-// completion ends. An unsignalled request is done when a later one completes. Reads are an exception: on iWARP a
-// message may complete before a read that was posted earlier, so reads end only with a read. Pure. Owner of the context
-// only.
+// The work requests of one queue pair that the device has, in the order of posting, and which of them a completion
+// ends. An unsignalled request has completed when a later one completes. Reads are an exception: on iWARP a message may
+// complete before a read that was posted earlier, so reads end only with a read. Pure. Owner of the context only.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -16,13 +15,13 @@ namespace cinnabar::verbs {
 struct Posted;
 
 struct Sent {
-    Posted* posted = nullptr;  // null: of no operation
-    bool last = false;         // the last one of its operation
+    Posted* posted = nullptr;  // null: it belongs to no operation
+    bool last = false;         // the last request of its operation
     bool read = false;         // a read or an atomic
     bool done = false;
 };
 
-// Each request that is done is passed to `ended(const Sent&, ibv_wc_status)`, once.
+// Calls `ended(const Sent&, ibv_wc_status)` once for each request that has completed.
 class SentWork {
   public:
     // Requires: empty.
@@ -33,7 +32,7 @@ class SentWork {
     [[nodiscard]] std::uint32_t room() const noexcept { return depth() - (head_ - tail_); }
     [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
     [[nodiscard]] std::uint32_t reads_out() const noexcept { return reads_out_; }
-    // The device holds a signalled request.
+    // Whether the device has a signalled request, so that a completion will come.
     [[nodiscard]] bool owed() const noexcept { return head_ - tail_ > unsignalled_; }
 
     // Adds a request; returns its place. Requires: room.
@@ -50,7 +49,7 @@ class SentWork {
     // The last request is signalled.
     void signalled() noexcept { unsignalled_ = 0; }
 
-    // A completion came. False: there is no request at that place.
+    // Handles a completion. False: there is no request at that place.
     template <typename F>
     [[nodiscard]] bool completed(std::uint32_t place, ibv_wc_status status, F&& ended) noexcept {
         if (place - tail_ >= head_ - tail_ || at(place).done) return false;
@@ -63,8 +62,8 @@ class SentWork {
         while (tail_ != head_ && at(tail_).done) ++tail_;
         return true;
     }
-    // The device did not take that request and those after it. An operation that it has taken in part ends when that
-    // part is done: its memory is in use.
+    // The device refused that request and those after it. If it has taken a part of an operation, the operation ends
+    // when that part completes, because its memory is in use.
     template <typename F>
     void refused(std::uint32_t place, F&& ended) noexcept {
         Posted* const begun = place == tail_ || at(place - 1).last ? nullptr : at(place - 1).posted;
@@ -76,7 +75,7 @@ class SentWork {
         }
         head_ = place;
     }
-    // The queue pair is destroyed.
+    // Ends all requests: the queue pair was destroyed.
     template <typename F>
     void flush(F&& ended) noexcept {
         while (tail_ != head_) leave(at(tail_++), IBV_WC_WR_FLUSH_ERR, ended);
@@ -94,7 +93,7 @@ class SentWork {
 
     std::vector<Sent> ring_;
     std::uint32_t head_ = 0;  // the next place
-    std::uint32_t tail_ = 0;  // the oldest request that is not done
+    std::uint32_t tail_ = 0;  // the oldest request that has not completed
     std::uint32_t unsignalled_ = 0;
     std::uint32_t reads_out_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How sessions begin and end.
+// VerbsPort: how sessions begin and end.
 #include "port.hpp"
 #include "rdma_library.hpp"
 
@@ -21,11 +21,11 @@ void VerbsPort::accept(Incoming incoming) noexcept {
     Connection* const connection = connections_.acquire();
     if (connection && connection->accept(*this, incoming)) return;
     if (connection) connections_.release(*connection);
-    // This side's log says what it lacks.
+    // The log of this side says what was lacking.
     incoming.reject(reject_hello(incoming.greeting.hello, Errc::overloaded));
 }
 
-// A request does not say which process made it, so it never counts as the own one.
+// A connection request does not tell which process made it, so it never counts as this process's own.
 void VerbsPort::accept_done(Connection& connection) noexcept {
     const na::Identity identity = na::sender_of(connection.greeting().hello);
     VerbsPeer* const peer = add_incoming([&] {

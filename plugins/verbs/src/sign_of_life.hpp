@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For how long signalled work has not completed. That happens while the other side's device does not answer, or has no
-// receive slot for a message. Messages from the other side do not count: a peer may send and have no slots. Pure. Owner
-// of the context only.
+// Measures for how long signalled work has not completed. Work does not complete while the other side's device does not
+// answer, or has no receive slot for a message. Messages from the other side do not count, because a peer may send
+// while it has no slots. Pure. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -13,11 +13,11 @@ namespace cinnabar::verbs {
 class SignOfLife {
   public:
     void open() noexcept { owed_since_ = told_at_ = 0; }
-    // A completion is owed.
+    // A completion is expected.
     void owed(TimeUs now) noexcept {
         if (owed_since_ == 0) owed_since_ = now;
     }
-    // A completion came. `all`: no other is owed.
+    // A completion came. `all`: no other one is expected.
     void told(TimeUs now, bool all) noexcept {
         told_at_ = now;
         if (all) owed_since_ = 0;
@@ -27,7 +27,7 @@ class SignOfLife {
     }
 
   private:
-    TimeUs owed_since_ = 0;  // 0: none is
+    TimeUs owed_since_ = 0;  // 0: none is expected
     TimeUs told_at_ = 0;
 };
 

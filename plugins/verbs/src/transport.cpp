@@ -16,11 +16,11 @@
 namespace cinnabar::verbs {
 namespace {
 
-// Segments of one registration. Each that is not next to another is a registration for the device.
+// Segments per registration. Each group of adjacent segments is one registration of the device.
 constexpr std::size_t pieces_max = 4096;
 constexpr std::size_t message_bytes_limit = 1024 * 1024;
 constexpr std::uint32_t rma_inflight_worth = 16;
-// Slots of one port's receive queue. The queue takes about 64 bytes for each, used or not.
+// Slots of one port's receive queue. The queue needs about 64 bytes for each, used or not.
 constexpr std::uint32_t posted_max_wanted = 16 * 1024;
 constexpr std::uint32_t slots_per_connection_min = window_min + control_slots;
 
@@ -97,7 +97,7 @@ Result<std::unique_ptr<na::Port>> VerbsTransport::open_port(na::PortHost& host) 
 }
 
 void VerbsTransport::take_requests() noexcept {
-    constexpr unsigned requests_max = 32;  // in one go
+    constexpr unsigned requests_max = 32;  // per call
     const std::lock_guard lock(listen_mutex_);
     CmEvent event;
     for (unsigned i = 0; i < requests_max && next_event(listen_channel_.get(), event); ++i) {
@@ -178,7 +178,7 @@ Errc VerbsTransport::revoke(na::Lease& lease) noexcept {
     lease.key = 0;
     leases_.give();
     if (take_back(*device_, *lent)) return Errc::ok;
-    // A peer is in the middle of a write that does not end: the lender must not reuse the memory.
+    // A peer is in the middle of a write that does not end, so the lender must not reuse the memory.
     {
         const std::lock_guard lock(stuck_mutex_);
         lent->next = std::move(stuck_);

@@ -37,7 +37,7 @@ class VerbsTransport final : public na::SessionTransport {
     [[nodiscard]] std::size_t described_bytes(const na::Lease& lease) const noexcept override;
     [[nodiscard]] std::string diagnosis() const override;
 
-    // For the ports.
+    // Used by the ports.
     [[nodiscard]] const Device& device() const noexcept { return *device_; }
     // -1: it does not listen.
     [[nodiscard]] int listener_fd() const noexcept { return listen_channel_ ? listen_channel_->fd : -1; }
@@ -63,7 +63,7 @@ class VerbsTransport final : public na::SessionTransport {
 
     na::PortTable<VerbsPort> ports_;
     std::mutex stuck_mutex_;
-    std::unique_ptr<LentMemory> stuck_;  // a list of those that could not be deregistered
+    std::unique_ptr<LentMemory> stuck_;  // a list of leases that could not be deregistered
 };
 
 }  // namespace cinnabar::verbs

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A descriptor in a context's epoll set, whose owner has a member function to call when it is ready. The descriptor is
-// not owned. Owner of the context only.
+// A descriptor in a context's epoll set, and the member function to call when it is ready. Does not own the descriptor.
+// Owner of the context only.
 #pragma once
 
 #include <cinnabar/na/transport.hpp>
@@ -15,7 +15,7 @@ class Watch final : public na::FdEvents {
     Watch(na::PortHost& host, Owner& owner, void (Owner::*ready)() noexcept) noexcept
         : host_(host), owner_(owner), ready_(ready) {}
 
-    // False, with errno, when the kernel refuses.
+    // False, with errno: the kernel refused.
     [[nodiscard]] bool start(int fd, std::uint32_t epoll_events) noexcept {
         if (!host_.watch(fd, epoll_events, *this)) return false;
         fd_ = fd;

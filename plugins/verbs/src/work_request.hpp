@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From operations to work requests of a queue pair. Pure.
+// Converts operations to work requests of a queue pair. Pure.
 #pragma once
 
 #include "lease_key.hpp"
@@ -14,29 +14,29 @@
 
 namespace cinnabar::verbs {
 
-// What the device and its kind of fabric can do.
+// Properties of the device and its kind of fabric.
 struct DeviceTraits {
-    bool iwarp = false;  // a write completes when it is sent, not when it is placed; there is no immediate data
-    bool picks_addresses = false;  // leases may have addresses other than those of the memory
+    bool iwarp = false;  // a write completes when it is sent, not when it is placed, and there is no immediate data
+    bool picks_addresses = false;  // a lease can be registered under another address than its memory has
     bool lets_go_late = false;     // deregistering returns while bytes are still being placed
     bool atomics = false;
-    std::uint32_t send_pieces_max = 1;  // scatter-gather entries of a write
-    std::uint32_t read_pieces_max = 1;  // of a read
-    std::uint32_t read_depth_max = 1;   // reads and atomics at a time on one connection, in each direction
+    std::uint32_t send_pieces_max = 1;  // scatter-gather entries per write
+    std::uint32_t read_pieces_max = 1;  // per read
+    std::uint32_t read_depth_max = 1;   // reads and atomics at a time on one connection, per direction
     std::size_t rma_bytes_max = 0;
     std::uint64_t registration_bytes_max = ~std::uint64_t{0};
     std::uint32_t connections_max = ~std::uint32_t{0};
 };
 
-// Pieces of local memory of one operation.
+// The most pieces of local memory of one operation.
 inline constexpr std::uint32_t op_pieces_max = 16;
-// Work requests of one operation at most: a read for each piece, or a write with its notification and the read after
+// The most work requests of one operation: a read for each piece, or a write with its notification and the read after
 // it.
 inline constexpr std::uint32_t op_requests_max = op_pieces_max;
 static_assert(op_requests_max >= 3);
 
-// The work requests of one operation, linked to each other, and so filled in place. The caller sets wr_id and the
-// signalling.
+// The work requests of one operation. They are linked to each other, so they are filled in place. The caller sets wr_id
+// and the signalling.
 struct WorkRequests {
     std::array<ibv_send_wr, op_requests_max> requests;
     std::array<ibv_sge, op_pieces_max + 2> pieces;
@@ -46,22 +46,22 @@ struct WorkRequests {
 
 // Pieces of local memory other than the operation's.
 struct SpecialPieces {
-    ibv_sge notification;  // the message with the notification of a put on iWARP
-    ibv_sge bin;           // where the beacon is read to
-    RemotePlace beacon;    // a word of the other side's; reading it shows that earlier writes are placed
+    ibv_sge notification;  // on iWARP: the message with the notification of a put
+    ibv_sge bin;           // receives the word that is read from the beacon
+    RemotePlace beacon;    // a word of the other side's; an answer to reading it shows that earlier writes are placed
 };
 
-// put, get and put_notify; `local` are the pieces of the operation's memory. On iWARP a put ends with a read of the
-// beacon, whose answer shows that the bytes are placed, and a put_notify sends its notification after its bytes.
+// Builds a put, get or put_notify; `local` are the pieces of the operation's memory. On iWARP a put ends with a read of
+// the beacon, whose answer shows that the bytes are placed, and a put_notify sends its notification after its bytes.
 // Requires: local.size() <= op_pieces_max.
 void build_rma(const na::Op& op, const RemotePlace& remote, std::span<const ibv_sge> local,
                const SpecialPieces& special, const DeviceTraits& traits, WorkRequests& out) noexcept;
-// fetch_add and compare_swap; the old value goes to `cell`.
+// Builds a fetch_add or compare_swap; `cell` receives the old value.
 void build_atomic(const na::Op& op, const RemotePlace& remote, const ibv_sge& cell, WorkRequests& out) noexcept;
-// A read of the beacon. The answer shows that the other side's device is alive.
+// Builds a read of the beacon; the answer shows that the other side's device is alive.
 void build_probe(ibv_sge& bin, const RemotePlace& beacon, ibv_send_wr& out) noexcept;
 
-// Whether an operation takes a credit, and how much of the read depth.
+// Whether an operation uses a credit, and how many reads of the read depth.
 [[nodiscard]] bool takes_credit(const na::Op& op) noexcept;
 [[nodiscard]] std::uint32_t reads_of(const na::Op& op, std::size_t pieces, const DeviceTraits& traits) noexcept;
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a context of a peer can be reached: an immutable, shared handle. Equal addresses made in one process are one
-// object (they are interned), so comparing and looking up is by pointer. Any thread; copying counts references.
+// The address of a context of a peer: an immutable, shared handle. Addresses are interned: equal addresses made in one
+// process are one object, so they are compared and looked up by pointer. Any thread; copying counts references.
 //
 // There are two kinds.
-// - A name: endpoints, a context, and the incarnation that is meant, if any. Anybody may write any name. It says where
-//   to dial; it does not prove that a process which says it is the one that it names.
-// - A connection that a transport accepted (is_connection()). No two connections of a process's lifetime have the same
-//   address, whatever their other sides claim to be, and a name is never equal to one. So equal source addresses of
-//   two requests, one of which is a connection, mean: both came by that one connection. When it is lost, the address
-//   reaches no context any more; the same peer has another address once it has connected again.
-// A request over a connection that this process dialled has the name that was dialled as its source.
+// - A name: endpoints, a context, and the wanted incarnation, if any. Anybody may write any name. It says where to
+//   dial; it does not prove who answers there.
+// - A connection that a transport accepted (is_connection()). Each connection in a process's lifetime has an address of
+//   its own, whatever identity its other side claims, and that address never equals a name. So if two requests have the
+//   same source address and it is a connection, both came over that connection. When the connection is lost, its
+//   address reaches no context any more; a peer that connects again has another address.
+//
+// The source of a request that comes over a connection that this process dialled is the name that was dialled.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -29,8 +30,8 @@ namespace cinnabar::na {
 
 class Peer;
 
-// The process at the other side of a connection within this host, as the kernel said when it was accepted. Another
-// process may have its number once it has ended; user and group are those that it had.
+// The process at the other side of a connection within this host, as the kernel reported it when the connection was
+// accepted. Once that process has ended, another may get its pid; user and group are those that it had then.
 struct HostProcess {
     std::int32_t pid = 0;  // 0: it cannot be seen from here (another pid namespace)
     std::uint32_t uid = 0;
@@ -44,27 +45,31 @@ struct ProvenIdentity {
     std::string name;  // of the shared key, or of the certificate's subject: printable, 1 to 255 bytes
 };
 
-// The shared part of an Addr. Immutable but for the references and for `peers`, a shortcut that each context writes
-// for itself alone.
+// The shared part of an Addr. Immutable except for the reference count and the shortcuts of the contexts.
 struct AddrBody {
     std::atomic<std::uint32_t> references{1};
-    std::vector<std::string> endpoints;    // canonical address strings, the peer's own order of preference; empty for a
-                                           // connection, and for the name of a process that does not listen
-    std::string_view session_scheme;       // the transport of a connection; static storage; else empty
-    std::string from;                      // where a connection came from, as the transport saw it; for people
-    ContextId context = 0;                 // 0 as well where none is named
-    bool names_context = false;            // of a name with endpoints; otherwise a peer that spreads picks one
-    ContextId held_by = 0;                 // of a connection: the context of this process that has it
-    Incarnation incarnation = 0;           // of a connection: what its other side claims
-    std::uint64_t connection = 0;          // which connection, counted by this process; 0: a name. It never travels
-    std::optional<HostProcess> process;    // of a connection: its other side, where the kernel tells it
-    std::optional<ProvenIdentity> proven;  // of a connection: its other side, where the transport has it prove that
-    bool own = false;                      // a connection that this process dialled to itself, and not by claim alone
+    // Canonical address strings in the peer's order of preference; empty for a connection, and for the name of a
+    // process that does not listen.
+    std::vector<std::string> endpoints;
+    std::string_view session_scheme;  // of a connection: its transport (static storage); otherwise empty
+    std::string from;                 // of a connection: its source as the transport saw it, for log lines
+    ContextId context = 0;            // 0 also if none is named
+    // For a name with endpoints; if false, a peer with TransportOptions::spread picks the context.
+    bool names_context = false;
+    ContextId held_by = 0;  // of a connection: the context of this process that accepted it
+    // Of a name: the wanted one, 0 for any; of a connection: the one that its other side claims.
+    Incarnation incarnation = 0;
+    std::uint64_t connection = 0;  // serial number of the connection in this process; 0: this is a name. Never sent
+    std::optional<HostProcess> process;  // of a connection: the process at its other side, if the kernel reports it
+    // Of a connection: who its other side has proven to be, if the transport proves that.
+    std::optional<ProvenIdentity> proven;
+    bool own = false;  // a connection that this process dialled to itself; verified, not claimed by the peer
     std::uint64_t hash = 0;
 
     static constexpr std::size_t shortcuts = 8;
-    mutable std::array<Peer*, shortcuts> peers{};  // by context ordinal; see Context::peer
-    // By context ordinal as well, any thread: its serial number << 8 | which port leads there; see Context::route.
+    mutable std::array<Peer*, shortcuts> peers{};  // indexed by context ordinal; see Context::peer
+    // Also indexed by context ordinal: the context's serial number << 8 | the index of the port that reaches this
+    // address; see Context::route. Any thread.
     mutable std::array<std::atomic<std::uint64_t>, shortcuts> routes{};
 };
 
@@ -79,23 +84,24 @@ class Addr {
     }
     ~Addr() { release(); }
 
-    // One endpoint, or several of one peer between commas, the preferred one first; "?context=N" names a context; any
-    // incarnation. Host names are not resolved here. bad_address when it does not parse.
+    // Parses one endpoint, or several endpoints of one peer separated by commas, the preferred one first; "?context=N"
+    // names a context. The address means any incarnation. Does not resolve host names. bad_address: the text does not
+    // parse.
     [[nodiscard]] CINNABAR_API static Result<Addr> parse(std::string_view text);
-    // Context 0 means that none is named; with_context(0) names it.
+    // Context 0 means that no context is named; use with_context(0) to name context 0.
     [[nodiscard]] CINNABAR_API static Addr make(std::vector<std::string> endpoints, ContextId context,
                                                 Incarnation incarnation);
 
-    // A connection that the context `held_by` accepted on the transport of that scheme (static storage): another
-    // address each time, also for the same claims. `own`: the transport has seen that this process dialled it. `from`:
-    // where it came from, as the kernel or the device says; for people.
+    // The address of a connection that the context `held_by` accepted on the transport `scheme` (static storage). Each
+    // call returns a new address, also for the same arguments. `own`: the transport has verified that this process
+    // dialled it. `from`: where it came from, as the kernel or the device reports it, for log lines.
     [[nodiscard]] CINNABAR_API static Addr of_connection(std::string_view scheme, ContextId held_by, ContextId context,
                                                          Incarnation claimed, bool own, std::string from = {},
                                                          std::optional<HostProcess> process = {},
                                                          std::optional<ProvenIdentity> proven = {});
 
-    // The same process, another of its contexts. Of a connection it is the name of a process that does not listen,
-    // which reaches no context: another context has another connection.
+    // The address of another context of the same process. For a connection the result reaches no context, because
+    // another context has another connection.
     [[nodiscard]] CINNABAR_API Addr with_context(ContextId context) const;
 
     [[nodiscard]] bool empty() const noexcept { return body_ == nullptr; }
@@ -103,25 +109,25 @@ class Addr {
     [[nodiscard]] const AddrBody& body() const noexcept { return *body_; }
     [[nodiscard]] bool listens() const noexcept { return body_ && !body_->endpoints.empty(); }
     [[nodiscard]] bool is_connection() const noexcept { return body_ && body_->connection != 0; }
-    // Who is at the other side of a connection over `shm`; none of any other transport, nor of a name.
+    // The process at the other side of a connection over `shm`; empty for other transports and for names.
     [[nodiscard]] std::optional<HostProcess> process() const noexcept {
         return body_ ? body_->process : std::optional<HostProcess>();
     }
-    // Who is at the other side of a connection over `tcps`, as it has proven; null for any other transport, and for a
-    // name, whose own part is what was proven when it was dialled. Lives as long as this address.
+    // Who the other side of a connection over `tcps` has proven to be; null for other transports and for names (a dial
+    // proves that the peer is the one that the name asks for). Lives as long as this address.
     [[nodiscard]] const ProvenIdentity* identity() const noexcept {
         return body_ && body_->proven ? &*body_->proven : nullptr;
     }
 
-    // The endpoints between commas, with "?context=N" when one is named; "incoming tcp://10.0.0.5:41234" of a
-    // connection, with " context N"; "session:INCARNATION/CONTEXT" of a process that does not listen. The latter two
-    // cannot be parsed back: they mean nothing elsewhere.
+    // A name: its endpoints separated by commas, with "?context=N" if a context is named. A connection: "incoming
+    // tcp://10.0.0.5:41234", with " context N". A process that does not listen: "session:INCARNATION/CONTEXT". The last
+    // two cannot be parsed back: they mean nothing in another process.
     [[nodiscard]] CINNABAR_API std::string to_string() const;
-    // The same for a line of the log, which must not fail: "a peer" when memory is out.
+    // As to_string(), for log lines: never fails, and returns "a peer" if memory is out.
     [[nodiscard]] CINNABAR_API std::string log_name() const noexcept;
 
-    // The wire form (docs/wire-format.md, "Addresses"): always a name. decode: `protocol` on anything malformed, at
-    // most 8 endpoints of 255 bytes.
+    // The wire form (docs/wire-format.md, "Addresses"); what is decoded is always a name. decode: `protocol` if
+    // malformed; at most 8 endpoints of 255 bytes.
     [[nodiscard]] CINNABAR_API std::size_t encoded_bytes() const noexcept;
     CINNABAR_API void encode(Writer& writer) const noexcept;
     [[nodiscard]] CINNABAR_API static Result<Addr> decode(Reader& reader);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leases for transports that move the bytes themselves (tcp, sim, self, shared-buffer copies): a table of slots with
-// random 64-bit keys. An access pins its slot around each copy or system call, so that a revocation waits for one of
-// those at most and is then absolute. Any thread; no lock, no allocation but the growth of the table.
+// The leases of a transport that moves the bytes itself (tcp, shm, ofi, sim, self): a table of slots with random 64-bit
+// keys. An access pins its slot during each copy or system call. A revocation waits for pins only, and after it no
+// access can begin. Any thread; no lock; allocates only when the table grows.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -14,7 +14,7 @@
 
 namespace cinnabar::na {
 
-// What a peer sends to name a lease: 16 bytes on the wire, {u32 slot, u32 generation, u64 key}.
+// What a peer sends to name a lease; on the wire 16 bytes, {u32 slot, u32 generation, u64 key}.
 struct LeaseKey {
     std::uint32_t slot = 0;
     std::uint32_t generation = 0;
@@ -42,21 +42,21 @@ class CINNABAR_API LeaseTable {
     explicit LeaseTable(std::uint32_t leases_max) : slots_(Threads::many, leases_max) {}
 
     [[nodiscard]] Errc grant(Lease& lease) noexcept;
-    // Returns when no access has the slot pinned; a pin lasts for one non-blocking system call, unless the transport
-    // holds it for longer: then close() comes first.
+    // Returns when no access pins the slot. A pin usually lasts for one non-blocking system call; a transport that pins
+    // for longer calls close() first and waits itself.
     void revoke(Lease& lease) noexcept;
-    // No access can pin it any more; returns whether none has it pinned. It stays granted until revoke().
+    // Prevents further pins; returns whether the slot is not pinned now. The lease stays granted until revoke().
     [[nodiscard]] bool close(const Lease& lease) noexcept;
 
-    // For a transport that does not wait for a lease that is closed and pinned: its fence, whether it is pinned, and
-    // the end of it in place of revoke().
+    // For transports that do not block while a closed lease is pinned: the slot's fence, whether the slot is pinned,
+    // and the call that frees it (in place of revoke()).
     [[nodiscard]] PendingFence& fence_of(const Lease& lease) noexcept { return slots_.at(lease.slot)->fence; }
     [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;
     void give_back(std::uint32_t slot) noexcept;
 
-    // Access to a lease by its key, held for one copy or system call. Check ok() first.
+    // A right to access a lease during one copy or system call. Check ok() first.
     class Pin;
-    // permission: unknown, revoked, wrong key, or not that access. too_large: out of bounds.
+    // permission: no such lease, revoked, wrong key, or access not granted. too_large: out of bounds.
     [[nodiscard]] Pin pin(const LeaseKey& key, std::uint64_t offset, std::uint64_t bytes, Access want) noexcept;
 
     [[nodiscard]] std::uint32_t granted() const noexcept { return slots_.taken(); }
@@ -64,7 +64,7 @@ class CINNABAR_API LeaseTable {
   private:
     static constexpr std::uint32_t revoked_bit = 0x8000'0000;
     struct Slot : PoolSlot {
-        std::atomic<std::uint32_t> pins{revoked_bit};  // revoked_bit | count
+        std::atomic<std::uint32_t> pins{revoked_bit};  // revoked_bit | the number of pins
         std::atomic<std::uint32_t> generation{0};
         std::atomic<std::uint64_t> key{0};  // 0: not granted
         Memory* memory = nullptr;
@@ -89,7 +89,8 @@ class LeaseTable::Pin {
     [[nodiscard]] bool ok() const noexcept { return slot_ != nullptr; }
     [[nodiscard]] Errc why() const noexcept { return why_; }
     [[nodiscard]] const Memory& memory() const noexcept { return *memory_; }
-    [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }  // of the access, within the memory
+    // Where the access begins within the memory.
+    [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }
 
   private:
     friend class LeaseTable;

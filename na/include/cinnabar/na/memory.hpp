@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that a transport may touch: a registration of one or many segments, seen as one range of bytes, and leases,
-// which lend a part of it to peers for a time. The memory itself stays the caller's and must outlive the registration.
+// Memory that a transport may access: registrations, which present one or many segments as one range of bytes, and
+// leases, which let peers access a part of a registration for a time. The memory itself belongs to the caller and must
+// outlive the registration.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -20,8 +21,8 @@ namespace cinnabar::na {
 
 class Transport;
 
-// A registration. Immutable once made: any thread may read it; a plugin adds its keys in a derived class. Destroy it
-// only when no op and no lease uses it.
+// A registration. Immutable: any thread may read it. A plugin adds its registration keys in a derived class. Requires:
+// no op and no lease uses it when it is destroyed.
 class Memory {
   public:
     virtual ~Memory() = default;
@@ -30,17 +31,17 @@ class Memory {
 
     [[nodiscard]] std::span<const Segment> segments() const noexcept { return segments_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return ends_.empty() ? 0 : ends_.back(); }
-    [[nodiscard]] Access access() const noexcept { return access_; }  // what peers may do at most
+    [[nodiscard]] Access access() const noexcept { return access_; }  // the most that a lease may allow
     [[nodiscard]] Transport& transport() const noexcept { return *transport_; }
 
-    // The pieces of [offset, offset + bytes) as at most `count_max` iovecs; returns how many were written and, in
-    // `covered`, how many bytes they hold. Never allocates. Requires: the range lies inside.
+    // Writes the pieces of [offset, offset + bytes) as at most `count_max` iovecs. Returns how many were written and,
+    // in `covered`, how many bytes they hold. Never allocates. Requires: the range lies inside.
     CINNABAR_API std::size_t gather(std::uint64_t offset, std::uint64_t bytes, iovec* out, std::size_t count_max,
                                     std::uint64_t& covered) const noexcept;
     // Copies out of [offset, offset + to.size()), or into it. Requires: the range lies inside.
     CINNABAR_API void copy_out(std::uint64_t offset, Bytes to) const noexcept;
     CINNABAR_API void copy_in(std::uint64_t offset, ConstBytes from) const noexcept;
-    // From another registration, which may overlap.
+    // Copies from another registration; the ranges may overlap.
     CINNABAR_API void copy_in(std::uint64_t offset, const Memory& from, std::uint64_t from_offset,
                               std::uint64_t bytes) const noexcept;
     // The index of the segment that holds `offset`. Requires: offset < bytes().
@@ -63,8 +64,8 @@ class Memory {
     Access access_;
 };
 
-// A part of a registration lent to whoever holds its description. Owned by the lender, never moved while granted.
-// Grant, describe and revoke: any thread of a `many` context, owner of a `one` context.
+// The right of peers who know its key to access a part of a registration. The lender owns it; it must not move while
+// granted. Grant, describe and revoke: any thread of a `many` context, the owner of a `one` context.
 struct Lease {
     Memory* memory = nullptr;
     std::uint64_t offset = 0;
@@ -72,13 +73,13 @@ struct Lease {
     Access access = Access::read;
 
     std::uint64_t key = 0;         // random; 0 while not granted
-    std::uint32_t slot = 0;        // the transport's own
-    std::uint32_t generation = 0;  // the transport's own
-    void* registration = nullptr;  // the transport's own (a memory window)
+    std::uint32_t slot = 0;        // private to the transport
+    std::uint32_t generation = 0;  // private to the transport
+    void* registration = nullptr;  // private to the transport (a memory window)
 
-    // After Transport::revoke answered `again`: runs once when the fence is done, inside progress().
+    // Runs once inside progress() when the fence is over, if Transport::revoke returned `again`.
     Work fenced;
-    bool fence_failed = false;  // the peer may still write: quarantine the memory (design.md, Leases)
+    bool fence_failed = false;  // the peer may still write: quarantine the memory (docs/limits.md)
 
     [[nodiscard]] bool granted() const noexcept { return key != 0; }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A buffer to send a message from: memory that its transport has registered, with the transport's header room hidden
-// in front of the payload. Taken from a port and given back to it. Take and give back: any thread of a `many` context,
-// the owner of a `one` context. Contents: whoever holds it.
+// A buffer for sending: memory that its transport has registered, with the transport's header room hidden in front of
+// the payload. Taken from a port and given back to it (any thread of a `many` context, the owner of a `one` context).
+// Whoever took it may use its contents.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -12,11 +12,11 @@ namespace cinnabar::na {
 class Port;
 
 struct Message : PoolSlot {
-    Port* port = nullptr;          // whose it is
+    Port* port = nullptr;          // where it was taken
     std::byte* payload = nullptr;  // 8-byte aligned
     std::uint32_t payload_bytes_max = 0;
     std::uint32_t header_room = 0;  // bytes before `payload` that belong to the transport
-    void* registration = nullptr;   // the transport's own
+    void* registration = nullptr;   // private to the transport
 
     [[nodiscard]] Bytes bytes() const noexcept { return {payload, payload_bytes_max}; }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One operation on the network, made beforehand, owned by the caller, reused, never moved. Fill in the arguments, post
-// it through a Context, and do not touch it until its completion: `ok` from the post means exactly one completion,
-// never from inside the post; anything else means that nothing was taken and no completion comes.
+// One operation on the network. The caller owns it, may reuse it, and never moves it. Fill in the arguments, post it
+// through a Context, and do not touch it until its completion. If the post returns `ok`, exactly one completion
+// follows, never inside the post; if it returns anything else, nothing was taken and no completion follows.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -17,41 +17,42 @@ namespace cinnabar::na {
 class Memory;
 class Peer;
 
-// What a plugin may keep in an op; a static_assert in each plugin holds it to this.
+// Bytes that a plugin may keep in an op; each plugin has a static_assert for it.
 inline constexpr std::size_t op_private_bytes_max = 96;
 
 enum class OpKind : std::uint8_t { send_unexpected, send_expected, put, get, put_notify, fetch_add, compare_swap };
 
 enum class OpState : std::uint8_t { idle, handed_over, posted };
 
-// A piece of the peer's memory as its owner described it: the key bytes are the transport's own (Lease::describe) and
-// must live until the op completes. Nothing in it is trusted by the owner.
+// A part of the peer's memory as its owner described it (Transport::describe). The key's format is private to the
+// transport; its bytes must live until the op completes. The owner checks everything in it at each access.
 struct RemoteMemory {
     ConstBytes key;
     std::uint64_t bytes = 0;  // of the whole lease
 };
 
-// `work` is the node by which a foreign thread hands the op over (Context::post); after the completion it is the
-// owner's to use.
+// The first member, `work`, hands the op over to the owner of the context (Context::post); after the completion the
+// op's owner may use it.
 struct Op {
     Work work;
-    // Runs once, inside progress(), owner of the context: may post, never calls user code. `result` is set before.
+    // Runs once, inside progress(), as the owner of the context. `result` is set before. It may post, and never calls
+    // user code.
     void (*complete)(Op& self) noexcept = nullptr;
-    void* user = nullptr;  // the poster's own
+    void* user = nullptr;  // for the poster's use
 
     OpKind kind = OpKind::send_unexpected;
-    OpState state = OpState::idle;  // na's own
+    OpState state = OpState::idle;  // private to na
     Errc result = Errc::ok;
-    bool cancel_asked = false;  // na's own
+    bool cancel_asked = false;  // private to na
     std::uint32_t message_bytes = 0;
-    Peer* peer = nullptr;  // lives until the completion: na holds a reference
+    Peer* peer = nullptr;  // na holds a reference until the completion
 
     // Messages. The buffer may be reused after the completion.
     Message* message = nullptr;
     Tag tag = 0;
 
-    // RMA: `bytes` at `local_offset` of the local registration, at `remote_offset` of the peer's lease. Done of a put
-    // means placed at the target; of a get, here.
+    // RMA: moves `bytes` between `local_offset` of the local registration and `remote_offset` of the peer's lease. A
+    // put has completed when its bytes are in the target's memory, a get when they are in this side's.
     Memory* local = nullptr;
     std::uint64_t local_offset = 0;
     RemoteMemory remote;
@@ -59,10 +60,10 @@ struct Op {
     std::uint64_t bytes = 0;
     std::uint32_t notify = 0;  // put_notify: the value for the peer's Receiver::on_notify
 
-    // Atomics on 8 aligned bytes at remote_offset: `operand` is the addend or the new value.
+    // Atomics on 8 aligned bytes at remote_offset. `operand` is the addend or the new value.
     std::uint64_t operand = 0;
     std::uint64_t compare = 0;
-    std::uint64_t fetched = 0;  // what was there before
+    std::uint64_t fetched = 0;  // the value before the operation
 
     alignas(16) std::byte private_bytes[op_private_bytes_max];
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one local context knows of one remote context. Made by the port at the first use of an address or when a
-// connection comes in; it outlives connections: after a loss the next operation dials again. Owner of the context only.
+// What one local context knows of one remote context. The port makes it when an address is first used or a connection
+// is accepted. It outlives connections: after a loss, the next operation dials again. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -16,10 +16,11 @@ class Port;
 enum class PeerState : std::uint8_t { idle, connecting, connected };
 
 enum class PeerEvent : std::uint8_t {
-    connected,  // the Hello is done: limits and features are known
-    lost,       // once per connection, and once per dial that failed; every op that waited on the peer has completed or
-                // is about to
-    restarted,  // a new incarnation answered at the same address; follows `lost`, precedes `connected`
+    connected,  // the Hello was received: limits and features are known
+    // Once per lost connection and once per failed dial; all ops that waited for the peer have completed or are about
+    // to.
+    lost,
+    restarted,  // a new incarnation answered at the same address; comes between `lost` and `connected`
 };
 
 class Peer {
@@ -30,19 +31,19 @@ class Peer {
     [[nodiscard]] const Addr& addr() const noexcept { return addr_; }
     [[nodiscard]] Port& port() const noexcept { return *port_; }
     [[nodiscard]] PeerState state() const noexcept { return state_; }
-    // Of the process behind the last connection; 0 before the first.
+    // The incarnation seen by the last connection; 0 before the first.
     [[nodiscard]] Incarnation incarnation() const noexcept { return incarnation_; }
-    // The smaller limit of both sides once connected; the own limit before.
+    // The smaller limit of both sides once connected; this side's limit before.
     [[nodiscard]] std::uint32_t message_bytes_max() const noexcept { return message_bytes_max_; }
-    // What the peer announced in its Hello: how many unexpected messages may be sent before it grants more.
+    // From the peer's Hello: unexpected messages that may be sent before the peer grants more credits.
     [[nodiscard]] std::uint32_t initial_credits() const noexcept { return initial_credits_; }
-    // How many connections there have been: tells the upper layer that its books of an older one are void.
+    // The number of connections so far. A change tells the upper layer that its state of an older connection is void.
     [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
 
-    // A place for the layer above, null at first. It must be cleared before the last reference goes.
+    // For the layer above, which must clear it before the last reference is released.
     void* upper = nullptr;
 
-    // Ops in flight, connections and the layer above hold references; at zero the port may forget the peer.
+    // Held by ops in flight, connections and the layer above; without references the port may destroy the peer.
     void acquire() noexcept { ++references_; }
     void release() noexcept;
     [[nodiscard]] std::uint32_t references() const noexcept { return references_; }

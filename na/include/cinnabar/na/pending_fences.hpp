@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leases that are taken back while an access still has them: each has its fence in the slot of a table of its own
-// transport, so that taking back needs no memory. For plugins; whoever owns the list has the lock.
+// Fences of leases that were revoked while an access was still under way. Each fence lives in the lease's slot of its
+// transport's table, so that revoking allocates nothing. For plugins; the caller holds the lock that guards the list.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -13,15 +13,15 @@
 namespace cinnabar::na {
 
 struct PendingFence {
-    Lease* lease = nullptr;  // null: the fence has failed, and the lender knows; the slot stays out of use
+    Lease* lease = nullptr;  // null: the fence failed and the lender was told; the slot stays out of use
     std::uint32_t slot = 0;
-    TimeUs until = 0;  // when it fails
+    TimeUs until = 0;  // it fails after this time
     ListLink<PendingFence> link;
 };
 
 class PendingFences {
   public:
-    // `fence`: that of the slot.
+    // `fence` is that of the slot.
     void add(PendingFence& fence, Lease& lease, std::uint32_t slot, TimeUs until) noexcept {
         fence.lease = &lease;
         fence.slot = slot;
@@ -29,8 +29,8 @@ class PendingFences {
         fences_.push_back(fence);
         ++waiting_;
     }
-    // `is_over(slot)`: no access has it any more. Then, or when its time is over, `ended(lease)`, once; and
-    // `give_back(slot)` when it is over.
+    // Calls is_over(slot) for each fence: whether no access uses the slot any more. When that is so, or the time limit
+    // has passed, calls ended(lease) once; when it is over, also give_back(slot).
     template <typename IsOver, typename Ended, typename GiveBack>
     void check(TimeUs now, IsOver&& is_over, Ended&& ended, GiveBack&& give_back) noexcept {
         for (PendingFence* fence = fences_.front(); fence;) {
@@ -48,18 +48,18 @@ class PendingFences {
             fence = next;
         }
     }
-    // The slots of those that failed, once nobody can access anything.
+    // Gives back the slots of failed fences. Requires: no access is possible any more.
     template <typename GiveBack>
     void clear(GiveBack&& give_back) noexcept {
         while (const PendingFence* fence = fences_.pop_front()) give_back(fence->slot);
         waiting_ = 0;
     }
-    // That it has failed, and was not over at the last check.
+    // Whether the fence failed, and was not over at the last check.
     [[nodiscard]] static bool has_failed(const PendingFence& fence) noexcept {
         return List::linked(fence) && !fence.lease;
     }
     [[nodiscard]] bool empty() const noexcept { return fences_.empty(); }
-    // Those whose lender waits.
+    // The number of fences that a lender waits for.
     [[nodiscard]] std::uint32_t waiting() const noexcept { return waiting_; }
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a transport may have registered at once: so many registrations, of so many bytes together. They may outlive it.
-// Any thread.
+// Enforces a transport's limits on the number and the total size of its registrations. The registrations may outlive
+// the transport. Any thread.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -14,7 +14,7 @@
 
 namespace cinnabar::na {
 
-// Counts what may be had so many times.
+// A counter with an upper limit.
 class Allowance {
   public:
     explicit Allowance(std::uint64_t most) noexcept : most_(most) {}
@@ -37,8 +37,8 @@ class Registrations {
     explicit Registrations(const TransportOptions& options) noexcept
         : count_(options.registrations_max), bytes_(options.registered_bytes_max) {}
 
-    // What a CountedMemory of these segments will give back. too_large: over `segments_max` segments,
-    // registrations_max or registered_bytes_max.
+    // Counts a registration of these segments; the CountedMemory made of them uncounts it. too_large: over
+    // `segments_max` segments, registrations_max or registered_bytes_max.
     [[nodiscard]] Result<void> admit(std::span<const Segment> segments, std::size_t segments_max) {
         if (segments.size() > segments_max) return Error(Errc::too_large, "too many segments in one registration");
         std::uint64_t bytes = 0;
@@ -46,10 +46,10 @@ class Registrations {
         for (const Segment& segment : segments) {
             countable = countable && !__builtin_add_overflow(bytes, segment.bytes, &bytes);
         }
-        if (!count_.take()) return Error(Errc::too_large, "registrations_max are in use");
+        if (!count_.take()) return Error(Errc::too_large, "registrations_max registrations are in use");
         if (countable && bytes_.take(bytes)) return {};
         count_.give();
-        return Error(Errc::too_large, "registered_bytes_max are in use");
+        return Error(Errc::too_large, "more memory than registered_bytes_max would be registered");
     }
     void give(std::uint64_t bytes) noexcept {
         bytes_.give(bytes);
@@ -61,7 +61,7 @@ class Registrations {
     Allowance bytes_;
 };
 
-// Gives back what was admitted for it when it goes.
+// A registration that was admitted; its destructor gives the count back.
 class CountedMemory : public Memory {
   public:
     CountedMemory(Transport& transport, std::span<const Segment> segments, Access access,

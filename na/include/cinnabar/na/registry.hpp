@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which plugins a program knows: scheme to plugin. Made by main (or by hl::Node for it); there is no global one.
-// Not thread-safe while plugins are added.
+// The plugins that a program knows, by scheme. Made by main (or by hl::Node for it); there is no global registry. Not
+// thread-safe while plugins are added.
 #pragma once
 
 #include <cinnabar/na/plugin.hpp>
@@ -15,13 +15,14 @@ namespace cinnabar::na {
 
 class CINNABAR_API Registry {
   public:
-    // exists: the scheme is known already. unsupported: built for another ABI.
+    // exists: a plugin with that scheme was added already. unsupported: built for another ABI.
     [[nodiscard]] Result<void> add(const PluginInfo& plugin);
-    // Loads a shared object and adds what it exports. It stays loaded for the life of the process. not_found,
-    // unsupported (no such symbol, or another ABI); the subject holds the loader's own text.
+    // Loads a shared object and adds the plugin that it exports. It stays loaded for the life of the process.
+    // not_found; unsupported: no such symbol, or another ABI. The subject holds the loader's text.
     [[nodiscard]] Result<void> load(const std::string& path);
 
-    // Opens a transport by its address string. unsupported: no plugin of that scheme; the subject lists the known ones.
+    // Opens a transport by its address string. unsupported: no plugin has that scheme; the subject lists those that are
+    // known.
     [[nodiscard]] Result<std::unique_ptr<Transport>> open(std::string_view uri, const TransportOptions& options) const;
     [[nodiscard]] std::span<const PluginInfo> plugins() const noexcept { return plugins_; }
 

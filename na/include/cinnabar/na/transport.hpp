@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contract that a transport plugin fulfils: a Transport (one opened network: listener, registrations, leases) and
-// its Ports (one per context: peers, messages, RMA). Users do not call these; they call Context, which checks state,
-// capabilities and limits once for all plugins. docs/writing-a-plugin.md walks through it.
+// The interface that a transport plugin implements: a Transport (one opened network: listener, registrations, leases)
+// and its Ports (one per context: peers, messages, RMA). Users do not call these; they call Context, which checks
+// state, capabilities and limits for all plugins. docs/writing-a-plugin.md walks through it.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -26,40 +26,42 @@ namespace cinnabar::na {
 
 class FdEvents;
 
-// What a context gives to its ports. All of it: owner of the context only, inside Port functions, except wake().
+// What a context offers to its ports. Owner of the context only, inside Port functions, except wake() and submit().
 class PortHost {
   public:
     [[nodiscard]] virtual Receiver& receiver() noexcept = 0;
-    // Ends a posted op: sets its result, drops the reference to its peer, runs op.complete. Never from inside post().
+    // Completes a posted op: sets its result, releases the reference to its peer, runs op.complete. Never inside
+    // post().
     virtual void complete(Op& op, Errc result) noexcept = 0;
-    [[nodiscard]] virtual TimeUs now_us() noexcept = 0;  // the round's time: cheap, a round old at most
+    // The time when the round began: cheap, and at most one round old.
+    [[nodiscard]] virtual TimeUs now_us() noexcept = 0;
     virtual void arm(Timer& timer, TimeUs when) noexcept = 0;
     virtual void disarm(Timer& timer) noexcept = 0;
-    // The context's epoll descriptor, which it polls, or sleeps on.
+    // The context's epoll descriptor, which the context polls or sleeps on.
     [[nodiscard]] virtual int epoll_fd() noexcept = 0;
-    // Has `ready` told of these epoll events of a descriptor of the port's, which is taken out before it is closed.
-    // watch_again changes the events. False, with errno, when the kernel refuses.
+    // watch() calls `ready` when these epoll events occur on a descriptor of the port; watch_again() changes the
+    // events; call unwatch() before closing the descriptor. False, with errno: the kernel refused.
     [[nodiscard]] CINNABAR_API bool watch(int fd, std::uint32_t epoll_events, FdEvents& ready) noexcept;
     [[nodiscard]] CINNABAR_API bool watch_again(int fd, std::uint32_t epoll_events, FdEvents& ready) noexcept;
     CINNABAR_API void unwatch(int fd) noexcept;
-    // Interrupts sleepers, if there are any, because there is something to poll: make it visible to prepare_wait()
-    // first (sequentially consistent). Any thread.
+    // Wakes sleeping threads, if there are any, because there is something to poll. First make that visible to
+    // prepare_wait() (sequentially consistent). Any thread.
     virtual void wake() noexcept = 0;
-    // Hands work to the owner of the context. Any thread.
+    // Queues work for the owner of the context. Any thread.
     virtual void submit(Work& work) noexcept = 0;
     [[nodiscard]] virtual ContextId context_id() const noexcept = 0;
     [[nodiscard]] virtual Threads threads() const noexcept = 0;
     [[nodiscard]] virtual std::uint32_t initial_credits() const noexcept = 0;
-    // Whether progress() ever polls without sleeping: a port that looks at hot connections itself does so only then.
+    // Whether progress() ever polls without sleeping. A port polls hot connections itself only in that case.
     [[nodiscard]] virtual bool spins() const noexcept = 0;
-    // Before a port destroys a peer.
+    // Call it before destroying a peer.
     virtual void peer_gone(Peer& peer) noexcept = 0;
 
   protected:
     ~PortHost() = default;
 };
 
-// A descriptor that a port watches.
+// The receiver of events of a watched descriptor.
 class FdEvents {
   public:
     virtual void on_ready(std::uint32_t epoll_events) noexcept = 0;
@@ -68,78 +70,82 @@ class FdEvents {
     ~FdEvents() = default;
 };
 
-// One per context and transport. Unless it says otherwise: owner of the context only, noexcept, never blocks, never
-// runs a completion from inside the call.
+// One per context and transport. Unless stated otherwise: owner of the context only, noexcept, never blocks, never runs
+// a completion inside the call.
 class Port {
   public:
-    // Requires: closed.
+    // Requires: close() was called.
     virtual ~Port() = default;
 
-    // Ends all connections and completes what is posted with `canceled` inside; reports no peer event. Afterwards only
-    // give_message, release, detach (which says ok and does nothing) and Peer::release are called, and the destructor.
+    // Ends all connections and completes all posted ops with `canceled` inside the call; reports no peer event.
+    // Afterwards only these are called: give_message, release, detach (returns ok and does nothing), Peer::release, and
+    // the destructor.
     virtual void close() noexcept = 0;
 
-    // The peer of an address; made when it is new, not dialled. May throw bad_alloc, with nothing changed. unreachable:
-    // of another transport, or a session that is gone. bad_address: a part means nothing. Host names are for a dial to
-    // look up, on other threads (session/resolver.hpp); what waits for it then completes with bad_address.
+    // The peer of an address; creates it if it is new, and does not dial. May throw bad_alloc, with nothing changed.
+    // unreachable: an address of another transport, or of a session that has ended. bad_address: a part is invalid.
+    // Host names are resolved by the dial, on other threads (session/resolver.hpp); if that fails, the ops that wait
+    // complete with bad_address.
     [[nodiscard]] virtual Result<Peer*> peer(const Addr& addr) = 0;
-    // At zero references. The port may keep the peer while connected.
+    // Called when the last reference is released. The port may keep the peer while it is connected.
     virtual void unreferenced(Peer& peer) noexcept = 0;
-    // Drops the connection, as if it had been lost; its ops complete with `peer_lost`.
+    // Drops the connection as if it were lost; the peer's ops complete with `peer_lost`.
     virtual void disconnect(Peer& peer) noexcept = 0;
 
-    // Posts an op whose arguments na has checked; dials when needed (the op waits, within the connect timeout).
-    // ok: taken. again: nothing taken, a queue or the hardware is full, or all send slots are out.
+    // Posts an op whose arguments na has checked. Dials if there is no connection; the op then waits, at most for the
+    // connect timeout. ok: taken. again: not taken, because a queue or the hardware is full or all send slots are in
+    // use.
     [[nodiscard]] virtual Errc post(Op& op) noexcept = 0;
-    // The short way of a message, behind what was posted before: the bytes are copied to where the network takes them,
-    // and are the caller's again on return. No completion comes; a loss is told by the peer's event. False: nothing
-    // taken, and the message is to be posted: the peer is not connected, something waits in front of it, there is no
-    // room, or the transport has no such way.
+    // A fast path for small messages: copies the bytes to where the network takes them, after everything that was
+    // posted before; the caller may reuse them on return. No completion follows; a loss is reported by the peer's
+    // event. False: not taken, post the message instead: the peer is not connected, something waits ahead of it, there
+    // is no room, or the transport has no such path.
     [[nodiscard]] virtual bool send_now(Peer&, OpKind, Tag, ConstBytes) noexcept { return false; }
-    // Whether bytes that send_now() took wait here still, so that they would go with the connection.
+    // Whether bytes that send_now() took are still held here, so that they would be lost with the connection.
     [[nodiscard]] virtual bool holds_unsent() const noexcept { return false; }
-    // Asks for the end of a posted op; its completion still comes, once, with `canceled` or as it would have been.
+    // Asks to cancel a posted op. Its completion still follows, once, with `canceled` or with its normal result.
     virtual void cancel(Op& op) noexcept = 0;
 
-    // Only with Caps::views. A part of a peer's memory in place. unsupported: not this memory, or the system denies it;
-    // peer_lost: not connected; permission: an invalid key, or one that is not for reading; out_of_memory.
+    // Only with Caps::views. Maps a part of a peer's memory for reading in place. unsupported: not possible for this
+    // memory, or denied by the system; peer_lost: not connected; permission: an invalid key, or one without read
+    // access; out_of_memory.
     [[nodiscard]] virtual Result<std::unique_ptr<View>> view(Peer&, const RemoteMemory&, std::uint64_t /*offset*/,
                                                              std::uint64_t /*bytes*/) {
         return Error(Errc::unsupported);
     }
 
-    // Looks for work once, without blocking, and hands out at most a bounded amount of it. Returns how much it did.
+    // Looks for work once, without blocking, and does a bounded amount of it. Returns how much it did.
     virtual unsigned poll() noexcept = 0;
-    // True while poll() itself looks at the descriptors that matter, so that the context asks the kernel for the others
-    // only now and then.
+    // True while poll() itself reads the descriptors that matter; the context then asks epoll for the others only now
+    // and then.
     [[nodiscard]] virtual bool hot() const noexcept { return false; }
-    // Sends what was posted since the last poll. Called before poll, before sleeping, and after a foreign thread
+    // Sends what was posted since the last poll. Called before poll(), before sleeping, and after another thread
     // posted.
     virtual void flush() noexcept = 0;
-    // Called before the context sleeps, and when a thread leaves it to another that sleeps: false when there is
-    // something to poll already.
+    // Called before the context sleeps, and before a thread gives the context up while another one sleeps. False: there
+    // is something to poll, do not sleep.
     [[nodiscard]] virtual bool prepare_wait() noexcept = 0;
-    // Only of a transport with a clock of its own: progress() found nothing, and would now sleep until `until` (its
-    // next timer, or the end of its timeout). It returns instead; the transport moves its clock when all are idle.
+    // Only for a transport with its own clock: progress() found nothing and would sleep until `until` (the next timer
+    // or the end of its timeout). It returns instead; the transport advances its clock when all contexts are idle.
     virtual void idle(TimeUs) noexcept {}
 
-    // A buffer to send from; null when all are out. Any thread of a `many` context.
+    // A buffer to send from; null: all are in use. Any thread of a `many` context.
     [[nodiscard]] virtual Message* take_message() noexcept = 0;
     virtual void give_message(Message& message) noexcept = 0;
 
-    // Makes an arrival last beyond its delivery, for a short while (until trigger has run its handler). Fails only
-    // with overloaded, when everything is held: then the caller must do with the view it has.
+    // Keeps an arrival valid beyond its delivery for a short time (until trigger has run its handler). overloaded: too
+    // many are kept; the caller can only use the view during the delivery.
     [[nodiscard]] virtual Errc keep(Arrival& arrival, Kept& out) noexcept = 0;
-    // The arrival will be held for long: gives its receive slot back by posting a spare, or copies the bytes out.
-    // `kept.bytes` may move. overloaded: no spare and no room; it stays kept as it was.
+    // The arrival will be kept for long: frees its receive slot, by posting a spare one or by copying the bytes.
+    // `kept.bytes` may change. overloaded: no spare and no memory; the arrival stays kept unchanged.
     [[nodiscard]] virtual Errc detach(Kept& kept) noexcept = 0;
     virtual void release(Kept& kept) noexcept = 0;
 
-    // Stops accepting and dialling; what is connected goes on. For drain.
+    // For draining: accepts and dials no more; existing connections continue.
     virtual void stop_accepting() noexcept = 0;
 };
 
-// One opened network. Any thread, except where it says otherwise. Destroyed after its ports.
+// One opened network. Any thread, unless stated otherwise. Destroyed after its ports.
 class Transport {
   public:
     virtual ~Transport() = default;
@@ -148,39 +154,41 @@ class Transport {
     [[nodiscard]] virtual const Caps& caps() const noexcept = 0;
     [[nodiscard]] virtual const Limits& limits() const noexcept = 0;
     [[nodiscard]] virtual Incarnation incarnation() const noexcept = 0;
-    // Where it listens, as others can dial it; empty when it does not listen.
+    // The addresses at which others can dial it; empty if it does not listen.
     [[nodiscard]] virtual std::vector<std::string> endpoints() const = 0;
-    // Whether it could dial such an endpoint, by its text alone.
+    // Whether it could dial such an endpoint, judged by the text alone.
     [[nodiscard]] virtual bool reaches(std::string_view endpoint) const noexcept = 0;
-    // The clock that this network lives by; null for the machine's own. The simulator brings its own.
+    // The clock of this network; null: the machine's. The simulator has its own.
     [[nodiscard]] virtual TimeSource* clock() noexcept { return nullptr; }
 
-    // exists: that context id is taken. too_large: contexts_max. The host outlives the port.
+    // Opens the port of a context; the host must outlive it. exists: that context id has a port already. too_large:
+    // contexts_max.
     [[nodiscard]] virtual Result<std::unique_ptr<Port>> open_port(PortHost& host) = 0;
 
     // too_large: over segments_max, registrations_max or registered_bytes_max. permission, out_of_memory: the system
     // refused.
     [[nodiscard]] virtual Result<std::unique_ptr<Memory>> register_memory(std::span<const Segment> segments,
                                                                           Access access) = 0;
-    // Memory that this transport can share best (shared pages, huge pages); null when it has no preference.
-    // The caller frees it with free_memory.
+    // Allocates memory that this transport can share best (shared pages, huge pages); null: it has no preference. Free
+    // it with free_memory.
     [[nodiscard]] virtual void* allocate_memory(std::size_t) noexcept { return nullptr; }
     virtual void free_memory(void*, std::size_t) noexcept {}
 
-    // Lends lease.memory[offset, offset + bytes) under a fresh random key. Fill in the first four fields before.
-    // permission: more access than registered. too_large: all lease slots are out. No call into the kernel on tcp.
+    // Grants access to lease.memory[offset, offset + bytes) under a new random key; the caller fills in the first four
+    // fields. permission: more access than was registered. too_large: all lease slots are in use. No system call on
+    // tcp.
     [[nodiscard]] virtual Errc grant(Lease& lease) noexcept = 0;
-    // Takes it back: `ok` means that no byte is read or written through it any more; `again` that lease.fenced will
-    // run. Requires: granted.
+    // Revokes a lease. ok: no byte is read or written through it any more. again: that is not so yet; lease.fenced runs
+    // when it is. Requires: granted.
     [[nodiscard]] virtual Errc revoke(Lease& lease) noexcept = 0;
-    // Of a lease whose fence has failed: whether an access that began before is known to be under way still, whoever
-    // makes it. False: it is over, or it ends with the connection of the peer that the memory was lent to.
+    // For a lease whose fence failed: whether an access that began before the revocation is known to be still under
+    // way. False: it is over, or it ends with the connection to the peer that the lease was granted to.
     [[nodiscard]] virtual bool is_accessed(const Lease&) noexcept { return false; }
-    // Writes the key that a peer needs (RemoteMemory::key); fails the writer when it does not fit.
+    // Writes the key that a peer needs (RemoteMemory::key). If it does not fit, the writer fails.
     virtual void describe(const Lease& lease, Writer& writer) const noexcept = 0;
     [[nodiscard]] virtual std::size_t described_bytes(const Lease& lease) const noexcept = 0;
 
-    // For `cinnabar info`: one line on what it found on this machine.
+    // For `cinnabar info`: one line about what it found on this machine.
     [[nodiscard]] virtual std::string diagnosis() const { return {}; }
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Address strings: scheme://host:port?name=value&... Pure parsing, no look-up; the text is hostile input. The grammar
-// is in docs/wire-format.md, "Address strings".
+// Address strings: scheme://host:port?name=value&... Parses only, looks nothing up; the text is hostile input. The
+// grammar is in docs/wire-format.md, "Address strings".
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -17,16 +17,17 @@ namespace cinnabar::na {
 
 struct Uri {
     std::string scheme;  // "tcp", "ofi+verbs"; lower case
-    std::string host;    // without the brackets of IPv6; empty means any interface, or the local host
+    std::string host;    // without the brackets of IPv6; empty means any interface, or this host
     std::optional<std::uint16_t> port;
-    std::string path;  // what follows the first '/' behind the authority, without it
+    std::string path;  // what follows the first '/' after the authority, without that '/'
     std::vector<std::pair<std::string, std::string>> query;
 
-    // bad_address: empty or unknown characters in the scheme, a port over 65535, an open bracket, over 1024 bytes.
+    // bad_address: an empty scheme or unknown characters in it, a port above 65535, an unclosed bracket, over 1024
+    // bytes.
     [[nodiscard]] CINNABAR_API static Result<Uri> parse(std::string_view text);
     // Whether it begins with a scheme and "://".
     [[nodiscard]] CINNABAR_API static bool begins(std::string_view text) noexcept;
-    // The shortest text that parses to the same; IPv6 hosts in brackets.
+    // The shortest text that parses to the same uri; IPv6 hosts are in brackets.
     [[nodiscard]] CINNABAR_API std::string to_string() const;
     [[nodiscard]] CINNABAR_API std::string_view option(std::string_view name) const noexcept;
 

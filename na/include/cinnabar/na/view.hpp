@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of a peer where it is, for reading without a copy: what the peer's library allocated (Region::allocate on that
-// transport) and lent, on a transport that can map it. One thread at a time.
+// A mapping of a peer's memory, for reading it in place without a copy. The peer's library must have allocated the
+// memory (Region::allocate on that transport) and lent it, and the transport must be able to map it. One thread at a
+// time.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
 
 namespace cinnabar::na {
 
-// Outlives the session, the context and the transport that it came from, and can be read for as long as it lives: what
-// the owner gave back to its system reads as zeros. The owner may write there at any time.
+// A view outlives the session, the context and the transport that it came from; the mapping stays readable as long as
+// the view lives. Pages that the owner has freed read as zeros. The owner may write to the memory at any time.
 class View {
   public:
     virtual ~View() = default;
@@ -16,8 +17,8 @@ class View {
     View& operator=(const View&) = delete;
 
     [[nodiscard]] ConstBytes bytes() const noexcept { return bytes_; }
-    // Whether the lease still stands. Ask after reading: what was read counts only if it does. The lease of a peer that
-    // died stands.
+    // Whether the lease is still granted. Call it after reading: the bytes read count only if it returns true. The
+    // lease of a peer that died stays granted.
     [[nodiscard]] virtual bool valid() const noexcept = 0;
 
   protected:

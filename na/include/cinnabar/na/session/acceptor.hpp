@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Accepts on a transport's listening socket for one port. Every port watches the listening socket; whichever wakes
-// first accepts, for all. Without descriptors it rests for a moment, or the backlog would wake the context again and
-// again. Owner of the context only.
+// Accepts connections from a transport's listening socket for one port. Each port watches the listening socket, and the
+// first that wakes accepts, for any context. When the process is out of descriptors it pauses for a moment; otherwise
+// the backlog would wake the context again and again. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -16,24 +16,24 @@ class CINNABAR_API Acceptor : public FdEvents {
     Acceptor(const Acceptor&) = delete;
     Acceptor& operator=(const Acceptor&) = delete;
 
-    // Begins to watch the listening socket; below 0: there is none. False, with errno, when the kernel refuses.
+    // Begins to watch the listening socket (negative: there is none). False, with errno: the kernel refused.
     [[nodiscard]] bool watch(int listener) noexcept;
     void on_ready(std::uint32_t epoll_events) noexcept override;
 
   protected:
-    // `scheme` is what the log calls the transport, and outlives this.
+    // `scheme` names the transport in log lines; it must outlive this.
     Acceptor(PortHost& host, const char* scheme) noexcept;
     ~Acceptor() = default;
-    // Logs why what was accepted is closed again.
+    // Logs that a connection was closed because memory is out.
     void no_memory() const noexcept;
-    // Ends the watch. Requires: called before the host goes.
+    // Stops watching. Must be called before the host is destroyed.
     void stop() noexcept;
 
   private:
     virtual void admit(UniqueFd fd) noexcept = 0;
-    // False: it rests for a moment, as without descriptors.
+    // False: pause for a moment, as when descriptors are out.
     [[nodiscard]] virtual bool may_accept() const noexcept = 0;
-    // Frees a descriptor, if it holds one.
+    // Frees a descriptor, if it holds one; returns whether it did.
     [[nodiscard]] virtual bool make_room() noexcept = 0;
     [[nodiscard]] bool watch_again() noexcept;
     void unwatch() noexcept;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What travels of a put, a get or an atomic that the owner of the memory carries out, whatever carries it: a kind,
-// flags, a status, an id, a body, and data. docs/wire-format-tcp.md says what each means. Pure; the bytes are hostile
-// input.
+// Frames of puts, gets and atomics that the owner of the memory carries out, on any transport: kind, flags, status, id,
+// body, data. docs/wire-format-tcp.md defines them. Pure functions; the bytes are hostile input.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -14,14 +13,14 @@
 
 namespace cinnabar::na {
 
-// The numbers are the same on every transport. The origin of an operation chooses its id, which comes back in answers.
+// The numbers are the same on every transport. The origin of an operation chooses its id, and answers repeat it.
 enum class AccessKind : std::uint8_t {
     get = 16,
     get_data = 17,
     get_failed = 18,
     put = 19,
     put_done = 20,
-    stop = 21,  // the origin of a get wants no more of it
+    stop = 21,  // the origin of a get cancels it
     fetch_add = 22,
     compare_swap = 23,
     atomic_done = 24,
@@ -32,20 +31,20 @@ inline constexpr std::uint8_t access_notify = 1;  // flag of a put
 struct AccessHead {
     AccessKind kind = AccessKind::get;
     std::uint8_t flags = 0;
-    Errc status = Errc::ok;        // of get_failed, put_done, atomic_done
-    std::uint64_t data_bytes = 0;  // behind the body; of get_data and put
+    Errc status = Errc::ok;        // in get_failed, put_done, atomic_done
+    std::uint64_t data_bytes = 0;  // bytes after the body; in get_data and put
     std::uint64_t id = 0;
 };
 
-// What stands between the header and the data, by kind.
+// The fields between header and data; which of them are present depends on the kind.
 struct AccessBody {
     LeaseKey key;               // get, put, atomics
     std::uint64_t offset = 0;   // get, put, atomics
-    std::uint64_t left = 0;     // get: how much is wanted; put: of the operation from these data on
-    std::uint32_t notify = 0;   // put: the value, meant with access_notify in the operation's last frame
+    std::uint64_t left = 0;     // get: bytes wanted; put: bytes of the operation from this frame's data on
+    std::uint32_t notify = 0;   // put: the value, valid with access_notify and in the operation's last frame
     std::uint64_t operand = 0;  // atomics: the addend, or the new value
     std::uint64_t compare = 0;  // compare_swap
-    std::uint64_t value = 0;    // atomic_done: what was there before
+    std::uint64_t value = 0;    // atomic_done: the value before the operation
 };
 
 inline constexpr std::size_t access_body_bytes_max = LeaseKey::wire_bytes + 24;
@@ -72,12 +71,12 @@ inline constexpr std::size_t access_body_bytes_max = LeaseKey::wire_bytes + 24;
     }
 }
 
-// protocol: flags, a status or data that the kind does not have. Requires: is_access.
+// protocol: flags, a status or data that this kind cannot have. Requires: is_access.
 [[nodiscard]] CINNABAR_API Errc check_access(const AccessHead& head) noexcept;
-// protocol: fewer than access_body_bytes; a put with more data than are left of it, or with none that is not at its
-// end. Requires: check_access says ok.
+// protocol: `in` is shorter than access_body_bytes; a put with more data than `left`, or without data before its end.
+// Requires: check_access returned ok.
 [[nodiscard]] CINNABAR_API Errc decode_access_body(const AccessHead& head, ConstBytes in, AccessBody& out) noexcept;
-// Returns access_body_bytes. Requires: `out` has them.
+// Returns access_body_bytes. Requires: `out` is that large.
 CINNABAR_API std::size_t encode_access_body(AccessKind kind, const AccessBody& body, Bytes out) noexcept;
 
 }  // namespace cinnabar::na

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From addresses to peers that are dialled by socket addresses.
+// Converts the endpoints of an address to the socket addresses that a peer is dialled at.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -12,17 +12,17 @@
 
 namespace cinnabar::na {
 
-// Where a peer is dialled; nothing of a peer that was accepted.
+// Where a peer is dialled; empty for a peer that was accepted.
 struct DialTargets {
     std::vector<SocketAddress> known;  // in the peer's own order of preference
-    std::vector<Uri> names;            // endpoints whose hosts a dial looks up, each time, when none of those answers
+    std::vector<Uri> names;            // endpoints with host names: looked up by each dial if none of `known` answers
 };
 
-// Of the endpoints of an address. unreachable: it has none that the transport reaches; bad_address: an interface that
-// is down, or a port is missing. Asks no name server, and never blocks.
+// unreachable: the address has no endpoint that the transport reaches; bad_address: an interface is down or a port is
+// missing. Asks no name server and never blocks.
 [[nodiscard]] CINNABAR_API Result<DialTargets> dial_targets(const AddrBody& body, const Transport& transport);
 
-// SessionPeer::dial_key.
+// Makes the value of SessionPeer::dial_key.
 [[nodiscard]] CINNABAR_API std::string dial_key_of(const DialTargets& targets, const AddrBody& wanted);
 
 class SocketPeer : public SessionPeer {
@@ -34,7 +34,7 @@ class SocketPeer : public SessionPeer {
     const DialTargets targets;
 };
 
-// SessionPort::make_peer of a transport with peers of the class P.
+// Implements SessionPort::make_peer for a transport whose peers have the class P.
 template <typename P, typename OwnPort>
 [[nodiscard]] Result<std::unique_ptr<SessionPeer>> make_socket_peer(OwnPort& port, const Addr& addr) {
     CINNABAR_TRY(DialTargets targets, dial_targets(addr.body(), port.transport()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sockets on which both sides send a greeting of a fixed size before anything else: dials and incoming connections.
-// Both live in pools of their port whose memory stays, so that a late event of the kernel finds an object that does
-// nothing. Owner of the context only.
+// Handshakes over sockets on which each side first sends a greeting of a fixed size: the dialling side (SocketDial) and
+// the accepting side (SocketHandshake). Both live in pools of their port whose memory is not freed, so that a late
+// event of the kernel finds an object that ignores it. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -18,14 +18,15 @@
 
 namespace cinnabar::na {
 
-// Of either side, at most.
+// The largest greeting of any transport.
 inline constexpr std::size_t greeting_bytes_max = 512;
 
-// Collects a greeting.
+// Collects the bytes of a greeting.
 class CINNABAR_API GreetingReader {
   public:
     void expect(std::size_t bytes) noexcept;
-    // again: not whole yet; ok: bytes() are all there; peer_lost, or why Stream::receive fails. Never reads past them.
+    // again: not complete yet; ok: bytes() is complete; peer_lost, or an error of Stream::receive. Never reads beyond
+    // the greeting.
     [[nodiscard]] Errc read(Stream& stream) noexcept;
     [[nodiscard]] ConstBytes bytes() const noexcept { return {bytes_.data(), have_}; }
 
@@ -35,19 +36,19 @@ class CINNABAR_API GreetingReader {
     std::size_t need_ = 0;
 };
 
-// A greeting into a socket that has sent nothing yet; false when it is gone.
+// Sends a greeting as the first bytes of a socket; false: the connection is gone.
 [[nodiscard]] CINNABAR_API bool send_greeting(Stream& stream, ConstBytes greeting) noexcept;
 
-// Connects to the first of several addresses that answers, has the connection protected where the transport does that,
-// greets, and reads the answer.
+// Dials: connects to the first of several addresses that answers, establishes the guard (TLS) if the transport has one,
+// sends the greeting, and reads the answer.
 class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
   public:
-    // The addresses, and then those that the names turn out to stand for. All of it and `source` (bound first where the
-    // families agree; may be null) live until the outcome, which may come from inside this call when it is known at
-    // once that the peer cannot be reached. `own` lives longer. The timeout covers the look-up of the names.
+    // Tries `targets`, then the addresses that `names` resolve to. `source` may be null; the socket is bound to it if
+    // the families agree. All arguments must live until the outcome, and `own` longer. The outcome may come inside this
+    // call if the peer is known to be unreachable. The timeout includes the look-up of names.
     void begin(PortHost& host, OwnDials& own, std::span<const SocketAddress> targets, std::span<const Uri> names,
                const SocketAddress* source, std::size_t answer_bytes, Microseconds timeout) noexcept;
-    // Ends it without an outcome.
+    // Stops the dial without reporting an outcome.
     void abandon() noexcept;
     void on_ready(std::uint32_t epoll_events) noexcept final;
 
@@ -56,15 +57,16 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     ~SocketDial() = default;
 
   private:
-    // Gives a new connection its guard, if it has any.
+    // Creates the guard of a new connection, if the transport has one.
     [[nodiscard]] virtual Errc protect(Stream& stream) noexcept = 0;
-    // Writes the greeting; returns its size.
+    // Writes the greeting to `room`; returns its size.
     [[nodiscard]] virtual std::size_t greet(Bytes room) noexcept = 0;
-    // ok: it took the socket, and has abandoned this. Else this is not a Cinnabar peer, and the next address is tried.
+    // The answer was received. ok: the callee took the socket and called abandon(). Otherwise this is no Cinnabar peer,
+    // and the next address is tried.
     [[nodiscard]] virtual Errc answered(Stream& stream, ConstBytes answer) noexcept = 0;
-    // No address answered. It abandons this.
+    // No address answered. The callee calls abandon().
     virtual void failed(Errc why) noexcept = 0;
-    // The stack has unwound. Called after each of the last three.
+    // Called after each of the three functions above, at the end of the event: the port may run what it deferred.
     virtual void settle() noexcept = 0;
 
     void try_next(Errc why) noexcept;
@@ -76,14 +78,14 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     void unwatch() noexcept;
     static void time_out(Timer& timer) noexcept;
 
-    PortHost* host_ = nullptr;  // null: not in use
+    PortHost* host_ = nullptr;  // null: this slot is free
     TargetWalk targets_{&SocketDial::names_answered, this};
     const SocketAddress* source_ = nullptr;
     std::size_t answer_bytes_ = 0;
     Stream stream_;
-    std::uint32_t watched_ = 0;  // epoll events of its socket
+    std::uint32_t watched_ = 0;  // epoll events that its socket is watched for
     OwnDials* own_ = nullptr;
-    SocketAddress local_;  // of the socket, once it is connected
+    SocketAddress local_;  // the socket's own address, once connected
     SocketAddress remote_;
     bool connected_ = false;
     bool greeted_ = false;
@@ -91,11 +93,11 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     TimerOf<SocketDial> timer_;
 };
 
-// An incoming connection that has not greeted.
+// An incoming connection whose greeting has not come yet.
 class CINNABAR_API SocketHandshake : public PoolSlot, public FdEvents {
   public:
     void begin(PortHost& host, UniqueFd fd, std::size_t greeting_bytes, Microseconds timeout) noexcept;
-    // Closes the socket. Ends in left().
+    // Closes the socket and calls left().
     void drop() noexcept;
     void on_ready(std::uint32_t epoll_events) noexcept final;
 
@@ -104,21 +106,21 @@ class CINNABAR_API SocketHandshake : public PoolSlot, public FdEvents {
     ~SocketHandshake() = default;
 
   private:
-    // Gives the connection its guard, if it has any.
+    // Creates the guard of the connection, if the transport has one.
     [[nodiscard]] virtual Errc protect(Stream& stream) noexcept = 0;
-    // It greeted; called after left(). The socket is closed unless it is taken.
+    // The greeting was received; called after left(). The socket is closed unless the callee takes it.
     virtual void greeted(Stream& stream, ConstBytes greeting) noexcept = 0;
-    // It is not in use any more.
+    // The handshake is over, and this object may be reused.
     virtual void left() noexcept = 0;
 
     [[nodiscard]] Errc read() noexcept;
     void stop_watching() noexcept;
     static void time_out(Timer& timer) noexcept;
 
-    PortHost* host_ = nullptr;  // null: not in use
+    PortHost* host_ = nullptr;  // null: this slot is free
     Stream stream_;
-    std::uint32_t watched_ = 0;  // epoll events of its socket
-    bool established_ = false;   // greetings may come
+    std::uint32_t watched_ = 0;  // epoll events that its socket is watched for
+    bool established_ = false;   // the guard is established, or there is none: the greeting can be read
     GreetingReader reader_;
     TimerOf<SocketHandshake> timer_;
 };

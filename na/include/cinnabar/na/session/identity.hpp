@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which context of which process, and the Hellos that say so.
+// The identity of a context (incarnation and context id), and the Hellos that state it.
 #pragma once
 
 #include <cinnabar/na/hello.hpp>
@@ -15,10 +15,10 @@ struct Identity {
     friend auto operator<=>(const Identity&, const Identity&) = default;
 };
 
-// Who sent a Hello.
+// The identity that a Hello claims for its sender.
 [[nodiscard]] inline Identity sender_of(const Hello& hello) noexcept { return {hello.incarnation, hello.context}; }
 
-// A Hello of the context `host`, for `to`; its incarnation may be 0: anybody.
+// A Hello from the context `host` to the context `to`; incarnation 0 means any.
 [[nodiscard]] inline Hello make_hello(HelloKind kind, const Transport& transport, const PortHost& host,
                                       const Identity& to) noexcept {
     Hello hello;
@@ -32,7 +32,8 @@ struct Identity {
     return hello;
 }
 
-// Why a reject says no; protocol for what an answer may not say, which would reach the operations as nonsense.
+// The reason in a reject. A code that a peer may not send becomes `protocol`, so that no operation fails with a
+// meaningless code.
 [[nodiscard]] inline Errc rejection(const Hello& answer) noexcept {
     switch (const auto code = static_cast<Errc>(answer.reason); code) {
         case Errc::refused:

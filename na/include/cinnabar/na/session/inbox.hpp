@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that another context's port accepted for this one. Filled by any thread under the transport's lock, which
-// is why the port is alive then; emptied by the owner. Bounded: a context that is not driven must not take all
-// descriptors of its process.
+// Connections that the port of another context accepted for this one. Any thread adds to it under the lock of the
+// transport's PortTable, which keeps the port alive; the owner of the context empties it. Bounded, so that a context
+// that is not driven cannot use up the process's descriptors.
 #pragma once
 
 #include <atomic>
@@ -23,9 +23,9 @@ class Inbox {
         const std::lock_guard lock(mutex_);
         return handovers_.size();
     }
-    // As many wait as may.
+    // Whether waiting_max connections wait.
     [[nodiscard]] bool full() const noexcept { return waiting() >= waiting_max; }
-    // False: memory is out, and the handover is as it was. Requires: not full().
+    // False: memory is out, and `handover` is unchanged. Requires: not full().
     [[nodiscard]] bool put(Handover& handover) noexcept {
         static_assert(std::is_nothrow_move_constructible_v<Handover>);
         const std::lock_guard lock(mutex_);
@@ -37,7 +37,7 @@ class Inbox {
         filled_.store(true, std::memory_order_seq_cst);
         return true;
     }
-    // seq_cst: pairs with a sleeper that is about to sleep.
+    // Sequentially consistent: a thread about to sleep must see what was put before.
     [[nodiscard]] bool empty() const noexcept { return !filled_.load(std::memory_order_seq_cst); }
     [[nodiscard]] bool seems_empty() const noexcept { return !filled_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::vector<Handover> take_all() {
@@ -46,7 +46,7 @@ class Inbox {
         return std::exchange(handovers_, {});
     }
 
-    // Gives each to `visit`; returns how many.
+    // Calls `visit` for each; returns how many there were.
     template <typename F>
     unsigned take_each(F&& visit) {
         if (seems_empty()) return 0;

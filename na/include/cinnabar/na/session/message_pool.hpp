@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers to send messages from, for transports that need not register them. A buffer's memory is allocated when its
-// slot is first taken and stays with it; the slots grow with the messages in flight. Take and give: any thread of a
+// Send buffers for transports that need not register them. The memory of a buffer is allocated when its slot is first
+// taken, and stays with the slot; the number of slots grows with the messages in flight. Take and give: any thread of a
 // `many` context.
 #pragma once
 
@@ -21,11 +21,11 @@ class MessagePool {
           header_room_(header_room),
           tail_room_(tail_room) {}
 
-    // Null when all slots are out or memory is short.
+    // Null: all slots are taken, or memory is out.
     [[nodiscard]] Message* take(Port& port) noexcept {
         Stored* message = pool_.acquire();
         if (!message || message->storage) return message;
-        // Not filled: pages that no message reaches are never touched.
+        // Not initialized, so that pages that no message uses are never touched.
         message->storage.reset(new (std::nothrow) std::byte[header_room_ + payload_bytes_max_ + tail_room_]);
         if (!message->storage) {
             pool_.release(*message);

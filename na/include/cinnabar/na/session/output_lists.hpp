@@ -1,54 +1,54 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections of a port that have something to send: some are written by the next flush, others wait because their
-// last write found no room. Owner of the context only.
+// The connections of a port that have something to send: ready (the next flush sends) or blocked (the last send found
+// no room). Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>
 
 namespace cinnabar::na {
 
-// T has `ListLink<T> output_link`, `bool blocked` and transmit(), which sends what it can and then lists it again here
-// if something is left.
+// T has `ListLink<T> output_link`, `bool blocked` and transmit(), which sends what it can and adds itself again if
+// something is left.
 template <typename T>
 class OutputLists {
   public:
     using List = IntrusiveList<T, &T::output_link>;
 
-    // Nothing is ready. Others may be blocked.
+    // Whether none is ready; some may be blocked.
     [[nodiscard]] bool empty() const noexcept { return ready_.empty(); }
     [[nodiscard]] const List& blocked() const noexcept { return blocked_; }
 
-    // It has something to send. One that is blocked stays so.
+    // It has something to send. A blocked connection stays blocked.
     void add(T& each) noexcept {
         if (!List::linked(each)) ready_.push_back(each);
     }
     void add_first(T& each) noexcept {
         if (!List::linked(each)) ready_.push_front(each);
     }
-    // The same for one that is to try again though it was blocked.
+    // As add(), and a blocked connection becomes ready.
     void retry(T& each) noexcept {
         if (each.blocked) remove(each);
         add(each);
     }
-    // It has something to send, and there is no room for it.
+    // It has something to send, but there is no room.
     void block(T& each) noexcept {
         remove(each);
         each.blocked = true;
         blocked_.push_back(each);
     }
-    // It has nothing to send, or is about to send.
+    // Takes it out of its list: it has nothing to send, or is about to send.
     void remove(T& each) noexcept {
         if (List::linked(each)) (each.blocked ? blocked_ : ready_).remove(each);
         each.blocked = false;
     }
 
-    // Those that are ready send. What gets ready meanwhile is left for the next call.
+    // Calls transmit() for each ready connection. Those that become ready meanwhile wait for the next call.
     void transmit() noexcept {
         List now;
         now.splice_back(ready_);
         while (T* each = now.pop_front()) each->transmit();
     }
-    // At most so many of those that are blocked try again, each in its turn. Returns how many have room.
+    // Retries at most `tries_max` blocked connections, in turn. Returns how many are no longer blocked.
     unsigned transmit_blocked(unsigned tries_max) noexcept {
         unsigned did = 0;
         const T* const last = blocked_.back();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The TCP connections that a process is dialling, by their two ends. An accepted socket with the same two ends is the
-// other side of one: the process calls itself. No other process can have such a socket, whatever incarnation it claims.
-// Any thread.
+// The TCP connections that this process is dialling, by their local and remote address. If an accepted socket has the
+// same two addresses, this process has dialled itself: no other process can have such a socket, whatever incarnation it
+// claims. Any thread.
 #pragma once
 
 #include <cinnabar/na/session/socket_address.hpp>
@@ -16,7 +16,7 @@ namespace cinnabar::na {
 
 class OwnDials {
   public:
-    // From before the dialler greets until its answer is there. False: memory is out.
+    // Call before the dialler greets; remove() when the answer has come. False: memory is out.
     [[nodiscard]] bool add(const SocketAddress& local, const SocketAddress& remote) noexcept {
         const std::lock_guard lock(mutex_);
         try {
@@ -31,7 +31,8 @@ class OwnDials {
         const auto at = std::find(dials_.begin(), dials_.end(), std::pair(local, remote));
         if (at != dials_.end()) dials_.erase(at);
     }
-    // Whether an accepted socket that greeted, and has no answer yet, is dialled by this process.
+    // Whether this process dialled an accepted socket. Requires: the socket has received the greeting and has not been
+    // answered.
     [[nodiscard]] bool dialled(int accepted) const noexcept {
         const std::pair ends(SocketAddress::peer_of(accepted), SocketAddress::local_of(accepted));
         const std::lock_guard lock(mutex_);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer of a transport that dials and accepts: the pair of this context and a remote one. One that is dialled outlives
-// its sessions, and only its own dials give it one. One that was accepted is one session, and of no more use when that
-// has ended. No identity that an incoming connection claims makes it the session of a peer that is there (decision
-// 0027). Owner of the context only.
+// A peer of a transport that has sessions. A peer that is dialled outlives its sessions, and only its own dials give it
+// one. A peer that was accepted has one session, and is of no use after it. An incoming connection never becomes the
+// session of an existing peer, whatever identity it claims (decision 0027). Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -19,7 +18,7 @@
 
 namespace cinnabar::na {
 
-// Dials that fail in a row: from the fourth on, posts fail at once until `retry_at`.
+// Counts failed dials in a row. From the fourth on, posts fail at once until `retry_at`.
 struct DialBackoff {
     static constexpr std::uint32_t failures_free = 3;
     static constexpr TimeUs retry_us_max = 100'000;
@@ -41,22 +40,22 @@ class SessionPeer : public Peer {
   public:
     virtual ~SessionPeer() = default;
 
-    // Of the last session; before the first, what the address says.
+    // The peer's context in the last session; before the first session, the one that the address names.
     [[nodiscard]] ContextId remote_context() const noexcept { return remote_context_; }
     [[nodiscard]] SessionState session_state() const noexcept { return session_state_; }
-    // The session, or the dial, ends as soon as the stack has unwound.
+    // The session or the dial ends when the deferred work runs (SessionPort::settle).
     [[nodiscard]] bool ending() const noexcept { return is_ending(session_state_); }
     [[nodiscard]] bool in_use() const noexcept { return session_state_ != SessionState::idle || references() > 0; }
     [[nodiscard]] bool can_be_dialled() const noexcept { return !dial_key.empty(); }
 
-    // Follows the table. False: the event means nothing in this state.
+    // Applies the event to the state table. False: the event has no effect in this state.
     bool step(SessionEvent event) noexcept {
         const SessionState next = next_state(session_state_, event);
         if (next == session_state_) return false;
         set_state(next);
         return true;
     }
-    // The session is open, and this is the peer's Hello.
+    // The session is open; `theirs` is the peer's Hello.
     void set_open(const Hello& theirs, std::uint32_t own_message_bytes_max) noexcept {
         incarnation_ = theirs.incarnation;
         remote_context_ = theirs.context;
@@ -66,22 +65,22 @@ class SessionPeer : public Peer {
         backoff.succeeded();
         (void)step(SessionEvent::opened);
     }
-    // The port closes.
+    // For the port's close().
     void reset() noexcept { set_state(SessionState::idle); }
 
-    const std::string dial_key;  // peers that are dialled by the same key are the same; empty: it was accepted
-    std::vector<Addr> names;     // other addresses that turned out to mean this peer
+    const std::string dial_key;  // addresses with the same key mean the same peer; empty: the peer was accepted
+    std::vector<Addr> names;     // other addresses that mean this peer
 
-    PostedOps messages;    // to be sent, connected or not
-    PostedOps rma;         // not begun
-    bool delayed = false;  // messages have to wait, or had to until now: SessionPort::show_delayed
+    PostedOps messages;    // waiting to be sent, whether connected or not
+    PostedOps rma;         // not started
+    bool delayed = false;  // some messages had to wait: SessionPort::show_delayed
 
     Errc ending_why = Errc::ok;
     DialBackoff backoff;
 
     ListLink<SessionPeer> ending_link;
     ListLink<SessionPeer> all_link;
-    ListLink<SessionPeer> spare_link;  // not in use: may be forgotten
+    ListLink<SessionPeer> spare_link;  // in the list of peers that are not in use and may be destroyed
 
   protected:
     SessionPeer(Port& port, Addr addr, const Transport& transport, const PortHost& host, std::string key)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port's peers, found by address handle and by where they are dialled, never by the identity that they claim; and
-// those that are not in use, which are forgotten after a while. Owner of the context only.
+// The peers of a port, found by address handle or by where they are dialled, never by a claimed identity. Peers that
+// are not in use are destroyed after a while. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -14,16 +14,17 @@ namespace cinnabar::na {
 
 class CINNABAR_API PeerTable {
   public:
-    // The host is told of each peer that goes.
+    // The host is told before a peer is destroyed.
     explicit PeerTable(PortHost& host) noexcept : host_(host) {}
     ~PeerTable();
     PeerTable(const PeerTable&) = delete;
     PeerTable& operator=(const PeerTable&) = delete;
 
-    // SessionPeer::dial_key of a peer that is dialled at `target` with the demands of the address.
+    // The SessionPeer::dial_key of a peer that is dialled at `target`, with the context and incarnation that the
+    // address asks for.
     [[nodiscard]] static std::string dial_key(std::string_view target, const AddrBody& wanted);
 
-    // Of an address without endpoints that no peer has.
+    // The error for an address that has no endpoints and belongs to no peer.
     [[nodiscard]] static Error unlisted(const Addr& addr);
 
     [[nodiscard]] SessionPeer* find(const Addr& addr) const noexcept;
@@ -33,12 +34,14 @@ class CINNABAR_API PeerTable {
         for (SessionPeer* peer = all_.front(); peer; peer = All::next(*peer)) visit(*peer);
     }
 
-    // If one of these throws bad_alloc, nothing has changed.
+    // If one of these throws bad_alloc, the table is unchanged.
     void add(std::unique_ptr<SessionPeer> peer);
     void add_name(SessionPeer& peer, const Addr& addr);
-    // It is not in use. One that can be dialled stays for a while: it knows how often dialling failed.
+    // The peer is not in use now. A peer that can be dialled is kept for a while, because it knows how often dials
+    // failed.
     void spare(SessionPeer& peer) noexcept;
-    // Destroys spare peers that are not in use still, but for a number. Never while one of them is on the stack.
+    // Destroys spare peers that are still not in use, except for a few. Must not be called from a function of such a
+    // peer.
     void forget_spares() noexcept {
         if (spares_changed_) forget_spares_now();
     }

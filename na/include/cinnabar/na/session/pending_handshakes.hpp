@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pending handshakes of a port: incoming connections that have not greeted. Owner of the context only.
+// The pending handshakes of a port: incoming connections whose greeting has not come. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>
@@ -10,12 +10,11 @@
 
 namespace cinnabar::na {
 
-// A Handshake is a PoolSlot with `ListLink<Handshake> link`, start(OwnPort&, UniqueFd), and drop(), which ends in
-// left().
+// A Handshake is a PoolSlot with `ListLink<Handshake> link`, start(OwnPort&, UniqueFd) and drop(), which calls left().
 template <typename OwnPort, typename Handshake>
 class PendingHandshakes final : public Acceptor {
   public:
-    // More at once, and the oldest are dropped: a scanner that stays silent cannot keep others out.
+    // Beyond this number the oldest is dropped, so that silent connections cannot keep others out.
     static constexpr std::uint32_t pending_max = 256;
 
     PendingHandshakes(OwnPort& port, PortHost& host, const char* scheme) noexcept
@@ -25,7 +24,7 @@ class PendingHandshakes final : public Acceptor {
         stop();
         while (make_room()) continue;
     }
-    // It was dropped, or has greeted.
+    // The handshake was dropped, or its greeting has come.
     void left(Handshake& handshake) noexcept {
         pending_.remove(handshake);
         pool_.release(handshake);
@@ -40,7 +39,7 @@ class PendingHandshakes final : public Acceptor {
         handshake->start(port_, std::move(fd));
     }
     [[nodiscard]] bool may_accept() const noexcept override { return port_.may_accept(); }
-    // Drops the one that has been silent for longest.
+    // Drops the oldest.
     [[nodiscard]] bool make_room() noexcept override {
         Handshake* oldest = pending_.front();
         if (oldest) oldest->drop();

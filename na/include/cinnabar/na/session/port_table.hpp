@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which context has which port of a transport; incoming connections find the context that they mean. Any thread.
+// The ports of a transport by context id: an incoming connection finds the context that it asks for. Any thread.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -14,29 +14,30 @@
 
 namespace cinnabar::na {
 
-// An OwnPort has host(), inbox() and session_count(), and its incoming connections have `greeting.hello`.
+// OwnPort has host(), inbox() and session_count(); its incoming connections have `greeting.hello`.
 template <typename OwnPort>
 class PortTable {
   public:
-    // exists: that context has a port; too_large: contexts_max.
+    // exists: a port of that context was added already; too_large: contexts_max.
     [[nodiscard]] Result<void> add(OwnPort& port, const TransportOptions& options) {
         const ContextId context = port.host().context_id();
         const std::lock_guard lock(mutex_);
         if (ports_.contains(context)) return Error(Errc::exists, "that context id is open already");
-        if (ports_.size() >= options.contexts_max) return Error(Errc::too_large, "contexts_max are open already");
+        if (ports_.size() >= options.contexts_max)
+            return Error(Errc::too_large, "contexts_max contexts are open already");
         ports_.emplace(context, &port);
         spread_ = options.spread;
         return {};
     }
-    // Also of a port that was never added.
+    // Does nothing for a port that was not added.
     void remove(const OwnPort& port) noexcept {
         const std::lock_guard lock(mutex_);
         const auto at = ports_.find(port.host().context_id());
         if (at != ports_.end() && at->second == &port) ports_.erase(at);
     }
-    // Names the context in a Hello that names none: with TransportOptions::spread the one with the fewest sessions,
-    // those that wait in its inbox counted, in turn where several have as few; otherwise 0. One whose inbox is full is
-    // passed over while there is another.
+    // Sets the context in a Hello that names none. With TransportOptions::spread, the context with the fewest sessions
+    // (including those in its inbox), in turn among equals; contexts with a full inbox are skipped while there are
+    // others. Without it, context 0.
     void choose(Hello& hello) noexcept {
         if (hello.peer_context != any_context) return;
         hello.peer_context = 0;
@@ -56,9 +57,9 @@ class PortTable {
         }
         last_chosen_ = hello.peer_context;
     }
-    // Moves an incoming connection to the inbox of the context that it means, in whatever thread that lives.
-    // unreachable: there is none, or `prepare(port)` says no; overloaded: as many wait there as may, or memory is out.
-    // Then the connection is as it was, but for what prepare() did.
+    // Moves an incoming connection to the inbox of the context that it asks for; that context may be driven by another
+    // thread. unreachable: there is no such context, or prepare(port) returned false; overloaded: the inbox is full, or
+    // memory is out. On an error the connection is unchanged, except for what prepare() did.
     template <typename Incoming, typename Prepare>
     [[nodiscard]] Errc hand_over(Incoming& incoming, Prepare&& prepare) noexcept {
         const std::lock_guard lock(mutex_);
@@ -85,7 +86,7 @@ class PortTable {
         for (const auto& [context, port] : ports_) visit(*port);
     }
 
-    // Visits one of them, if there is any.
+    // Calls `visit` with one of the ports; false: there is none.
     template <typename F>
     bool with_any(F&& visit) const noexcept {
         const std::lock_guard lock(mutex_);

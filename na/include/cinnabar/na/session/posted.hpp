@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a transport knows of an op between its post and its completion. It is kept in the op.
+// The state of an op between its post and its completion, kept in the op's private bytes.
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>
@@ -11,25 +11,25 @@ namespace cinnabar::na {
 
 struct AccessSlot;
 
-// The list that a posted op is in; it is in exactly one, but for `sending`.
+// The list that a posted op is in (exactly one, except for `sending`), and whose list that is.
 enum class OpPlace : std::uint8_t {
     messages,  // SessionPeer: to be sent
-    rma,       // SessionPeer: nothing was done for it yet
-    copying,   // shm: being copied across address spaces, window by window
-    notifies,  // shm: its bytes are in place, its value is to be sent
-    requests,  // RemoteAccess: admitted, the question is in no frame yet
-    puts,      // RemoteAccess: admitted, has data that are in no frame yet
-    sending,   // with the kernel, the device or the fabric, which may be at it; in no list, or the first of `messages`
-    awaiting,  // the owner of the memory knows of it, its answer is not here
-    ended,     // SessionPort: its result is known, it completes as soon as the stack has unwound
+    rma,       // SessionPeer: not started
+    copying,   // shm: being copied between address spaces, window by window
+    notifies,  // shm: its bytes are in place, and its notification has to be sent
+    requests,  // RemoteAccess: admitted, its request is in no frame yet
+    puts,      // RemoteAccess: admitted, some of its data are in no frame yet
+    sending,   // the kernel, the device or the fabric may be using it; in no list, or the first of `messages`
+    awaiting,  // the owner of the memory knows of it, and has not answered
+    ended,     // SessionPort: its result is known, and its completion is deferred
 };
 
-// A transport that keeps more derives from it.
+// A transport that needs more state derives from it.
 struct PostedOp {
     ListLink<PostedOp> link;
     Op* op = nullptr;
-    AccessSlot* slot = nullptr;  // RemoteAccess: while admitted
-    std::uint64_t moved = 0;     // put: bytes that are in frames or copied; get: bytes that came
+    AccessSlot* slot = nullptr;  // RemoteAccess: set while admitted
+    std::uint64_t moved = 0;     // put: bytes put in frames or copied; get: bytes received
     OpPlace place = OpPlace::messages;
     Errc result = Errc::ok;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory that messages arrive in, one set per port: a block that all connections read into, and smaller ones for
-// what has to be kept. Nothing here grows with the number of connections: a connection holds a block only between the
-// two halves of a message that came in parts. Owner of the context only.
+// The memory that messages are received into, one set per port: a shared block that all connections read into, and
+// smaller blocks for messages that are kept. It does not grow with the number of connections: a connection holds a
+// block only while it has received a part of a message. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -19,42 +19,43 @@ struct alignas(16) ReceiveBlock {
     ReceiveBlock* next = nullptr;
     std::uint32_t references = 0;
     std::uint8_t size_class = 0;
-    bool reading = false;  // the one that is read into now
+    bool reading = false;  // reads go into this block now
 
     [[nodiscard]] std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
 class CINNABAR_API ReceiveBlocks {
   public:
-    // `frame_bytes_max`: the largest frame, with its header. `kept_max`: arrivals that may be held at once.
+    // `frame_bytes_max`: the largest frame including its header. `kept_max`: arrivals that may be held at once.
     ReceiveBlocks(std::size_t frame_bytes_max, std::uint32_t kept_max);
     ~ReceiveBlocks();
     ReceiveBlocks(const ReceiveBlocks&) = delete;
     ReceiveBlocks& operator=(const ReceiveBlocks&) = delete;
 
-    // Where the next read may put its bytes, at least one whole frame's room, 8-byte aligned. Empty when memory is out.
+    // Room for the next read: at least one whole frame, 8-byte aligned. Empty: memory is out.
     [[nodiscard]] Bytes room() noexcept {
         if (!reading_ || reading_->references != 0) return next_room();
-        offset_ = 0;  // no arrival uses what was read before
+        offset_ = 0;  // no arrival uses the bytes that were read before
         return {reading_->bytes(), sizes_[shared_class]};
     }
     [[nodiscard]] ReceiveBlock* reading() noexcept { return reading_; }
-    // The read filled `bytes` of the room, and every arrival in them has been delivered.
+    // The read filled `bytes` of the room, and all arrivals in them have been delivered.
     void consumed(std::size_t bytes) noexcept { offset_ += (bytes + 7) & ~std::size_t{7}; }
 
-    // A block of at least `bytes` for one message, with one reference; null when memory is out.
+    // A block of at least `bytes` for one message, with one reference; null: memory is out.
     [[nodiscard]] ReceiveBlock* take(std::size_t bytes) noexcept;
     void unreference(ReceiveBlock& block) noexcept;
 
-    // Port::keep, detach and release of arrivals whose token is their ReceiveBlock. `closed`: nothing more will come.
+    // Implement Port::keep, detach and release for arrivals whose token is their ReceiveBlock. `closed`: nothing more
+    // will be received.
     [[nodiscard]] Errc keep(Arrival& arrival, Port& port, Kept& out) noexcept;
     [[nodiscard]] Errc detach(Kept& kept, bool closed) noexcept;
     void release(Kept& kept) noexcept;
 
-    // Kept arrivals are counted, so that their number has an end. False: `kept_max` are out already.
+    // Counts a kept arrival. False: `kept_max` are kept already.
     [[nodiscard]] bool count_kept() noexcept;
     void count_released() noexcept { --kept_; }
-    // True when so many shared blocks are held that a further arrival must be copied out rather than hold its own.
+    // So many shared blocks are held that a further arrival must be copied out of its block.
     [[nodiscard]] bool crowded() const noexcept { return shared_out_ >= shared_max; }
     [[nodiscard]] bool shared(const ReceiveBlock& block) const noexcept { return block.size_class == shared_class; }
     [[nodiscard]] std::uint32_t kept() const noexcept { return kept_; }
@@ -75,9 +76,9 @@ class CINNABAR_API ReceiveBlocks {
     const std::size_t frame_bytes_max_;
     const std::uint32_t kept_max_;
     std::uint32_t kept_ = 0;
-    std::uint32_t shared_out_ = 0;  // shared blocks that only kept arrivals hold
+    std::uint32_t shared_out_ = 0;  // shared blocks that only kept arrivals use
     ReceiveBlock* reading_ = nullptr;
-    std::size_t offset_ = 0;  // of the next read
+    std::size_t offset_ = 0;  // where the next read begins
 };
 
 }  // namespace cinnabar::na

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Put, get and atomics that the owner of the memory carries out, for a connection that carries frames
-// (access_frame.hpp) in order: both sides of one session. The origin admits a bounded number of its operations and
-// finds them again by the ids in answers; the owner reaches memory through leases alone, and remembers what it still
-// has to send: answers, and the data of gets. The connection derives from this, sends what waits in these lists, and
-// says what came.
+// Puts, gets and atomics that the owner of the memory carries out, over a connection that transfers frames
+// (access_frame.hpp) in order. It implements both sides of a session. The origin side admits a bounded number of its
+// operations and finds them by the ids in answers. The owner side accesses memory through leases only, and keeps what
+// it still has to send: answers and the data of gets. A connection derives from this class, sends what is in its lists,
+// and passes received frames to it.
 //
-// No memory is held between two calls: each looks the lease up by its key, or the operation by its id. So a revoked
-// lease or a canceled operation is never touched again. Owner of the context only.
+// No pointer to memory is kept between two calls: each call looks the lease up by its key, or the operation by its id.
+// So a revoked lease or a canceled operation is never touched again. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -22,14 +22,14 @@ namespace cinnabar::na {
 
 class RemoteAccess;
 
-// An operation of this side that the owner knows of. Its id is generation << 32 | slot index.
+// An operation of this side that the peer (the owner of the memory) knows of. Its id is generation << 32 | slot index.
 struct AccessSlot : PoolSlot {
     PostedOp* posted = nullptr;
     RemoteAccess* access = nullptr;
     std::uint32_t generation = 1;
 };
 
-// What is to be sent to the peer: a small answer, or the data of a get.
+// What this side has to send to the peer: a small answer, or the data of a get.
 struct PendingAnswer : PoolSlot {
     ListLink<PendingAnswer> link;
     AccessKind kind = AccessKind::get_data;
@@ -42,16 +42,16 @@ struct PendingAnswer : PoolSlot {
 };
 using PendingAnswers = IntrusiveList<PendingAnswer, &PendingAnswer::link>;
 
-// What the sessions of one port share. Every session has its share of both pools; beyond it, answers come from a rest
-// that all have in common, and when that is out, a peer that asks for more loses its session: it has its share pending,
-// which no peer that reads its answers has.
+// The slots that the sessions of one port share. Each session has a reserved share of both pools. Beyond its share,
+// answers come from a common rest. When that is used up, a peer that asks for more loses its session: its whole share
+// is pending, which cannot happen to a peer that reads its answers.
 class CINNABAR_API AccessPools {
   public:
-    // Operations of this side that one peer carries out at a time; others wait.
+    // Operations of this side that one peer carries out at a time; further ones wait.
     static constexpr std::uint32_t admitted_max = 64;
-    // Answers that a peer may always have pending: all that it can wait for while it keeps to admitted_max.
+    // Answers reserved for each peer: as many as a peer that keeps to admitted_max can wait for.
     static constexpr std::uint32_t answers_reserved = admitted_max;
-    // Answers that a peer may have pending at most; and what all have beyond their shares.
+    // Answers that one peer may have pending at most, and the size of the common rest.
     static constexpr std::uint32_t answers_max = 16 * admitted_max;
     static constexpr std::uint32_t answers_common = 64 * 1024;
 
@@ -59,22 +59,22 @@ class CINNABAR_API AccessPools {
         : slots(Threads::one, std::min(connections_max, sessions_max) * admitted_max),
           answers_(Threads::one, std::min(connections_max, sessions_max) * answers_reserved + answers_common) {}
 
-    // Null when a peer that has `pending` of them already may not have another, or memory is short.
+    // A slot for a peer that has `pending` answers already; null: it may not have another, or memory is out.
     [[nodiscard]] PendingAnswer* take(std::uint32_t pending) noexcept;
-    // Requires: that peer had `pending` of them, with this one.
+    // Requires: the peer has `pending` answers, including this one.
     void give(PendingAnswer& answer, std::uint32_t pending) noexcept;
 
     SlotPool<AccessSlot> slots;
 
   private:
-    // So many have their shares in full; a pool ends at 2 Mi slots.
+    // Sessions whose share is reserved in full; a pool ends at 2 Mi slots.
     static constexpr std::uint32_t sessions_max = 30 * 1024;
     SlotPool<PendingAnswer> answers_;
     std::uint32_t common_taken_ = 0;
 };
 
-// Carries an atomic out on the 8 bytes that are pinned, and says what was there before. The pin's own error;
-// invalid_argument: they are not aligned, or cross the border of a segment.
+// Carries out an atomic on the 8 bytes that are pinned, and returns the value before it. The error of the pin;
+// invalid_argument: the bytes are not aligned, or cross the border of two segments.
 [[nodiscard]] CINNABAR_API Errc run_atomic(const LeaseTable::Pin& pin, OpKind kind, std::uint64_t operand,
                                            std::uint64_t compare, std::uint64_t& before) noexcept;
 
@@ -83,63 +83,64 @@ class CINNABAR_API RemoteAccess {
     RemoteAccess(const RemoteAccess&) = delete;
     RemoteAccess& operator=(const RemoteAccess&) = delete;
 
-    // Ends an admitted operation as canceled.
+    // Completes an admitted operation with `canceled`.
     void cancel(PostedOp& posted) noexcept;
 
   protected:
     RemoteAccess() = default;
     ~RemoteAccess() = default;
 
-    // What the connection does.
-    virtual void access_to_send() noexcept = 0;                            // something waits in a list below
-    virtual void access_over(PostedOp& posted, Errc result) noexcept = 0;  // completes it once the stack has unwound
-    virtual void access_failed(Errc why) noexcept = 0;  // the session ends once the stack has unwound
-    // The frame that is being written carries data of this operation, which has ended.
+    // Implemented by the connection.
+    virtual void access_to_send() noexcept = 0;                            // one of the lists below is not empty
+    virtual void access_over(PostedOp& posted, Errc result) noexcept = 0;  // complete it through SessionPort::end
+    virtual void access_failed(Errc why) noexcept = 0;                     // end the session, deferred
+    // The operation, whose data are in the frame that is being written, has ended.
     virtual void access_abandoned(PostedOp&) noexcept {}
 
-    // `waiting`: operations of this side, in order. Requires: nothing is admitted or pending.
+    // `waiting`: the operations of this side, in order. Requires: nothing is admitted or pending.
     void begin_access(AccessPools& pools, LeaseTable& leases, PortHost& host, Peer& peer, PostedOps& waiting) noexcept;
-    // Admitted operations end with `why`. Requires: each operation and each answer is in its list.
+    // Ends all admitted operations with `why`. Requires: each operation and each answer is in its list.
     void end_access(Errc why) noexcept;
 
-    // The origin's side (access_origin.cpp).
-    // Moves the next waiting operation to puts_ or requests_; false when there is none, or enough are admitted.
+    // The origin's side (access_origin.cpp). Moves the next waiting operation to puts_ or requests_; false: none is
+    // waiting, or admitted_max are admitted.
     [[nodiscard]] bool admit_next() noexcept;
-    // Of a get or an atomic, and of what is left of a put. data_bytes is for the caller to fill in.
+    // The header and body for a get or an atomic, or for what is left of a put. The caller fills in data_bytes.
     [[nodiscard]] static AccessHead head_of(const PostedOp& posted) noexcept;
     [[nodiscard]] static AccessBody body_of(const PostedOp& posted) noexcept;
-    // The question is in a frame, or everything that was moved of a put. Requires: it is in no list.
+    // The request, or all data of the put up to `moved`, are in a frame. Requires: the operation is in no list.
     void framed(PostedOp& posted) noexcept;
-    // The admitted operation of that id, if it is one of this session and still wanted.
+    // The admitted operation of this session with that id; null: none, or it was canceled.
     [[nodiscard]] PostedOp* find(std::uint64_t id) noexcept;
-    // The get that data of this id are for; null: no operation waits for them. protocol: it is not a get, or less is
-    // missing.
+    // Finds the get that received data belong to; null: none waits for them any more. protocol: the id is not that of a
+    // get, or the data are more than it lacks.
     [[nodiscard]] Errc find_get(const AccessHead& data, PostedOp*& out) noexcept;
-    // So many more bytes of a get are in place.
+    // `bytes` more of a get have been received.
     void got(PostedOp& posted, std::uint64_t bytes) noexcept;
 
-    // The owner's side (access_owner.cpp).
-    // Whether that put was refused before: its data are to be discarded.
+    // The owner's side (access_owner.cpp). Whether an earlier frame of that put was refused: discard its data.
     [[nodiscard]] bool refused(std::uint64_t put_id) const noexcept { return refused_any_ && refused_id_ == put_id; }
-    // The lease for data of a put. Without it they are to be discarded, and the origin has been told.
+    // Pins the lease for the data of a put. If the pin fails, discard the data: the origin gets an answer that says
+    // why.
     [[nodiscard]] LeaseTable::Pin pin_for_put(std::uint64_t id, const LeaseKey& key, std::uint64_t offset,
                                               std::uint64_t bytes) noexcept;
     // All data of a put's frame are in place.
     void put_placed(const AccessHead& head, const AccessBody& body) noexcept;
-    // The lease for the next `bytes` of a get. Without it, the get has become an answer that says so. Requires: it is
-    // in no list.
+    // Pins the lease for the next `bytes` of a get. If that fails, the get is turned into an answer that says why.
+    // Requires: the get is in no list.
     [[nodiscard]] LeaseTable::Pin pin_for_get(PendingAnswer& get, std::uint64_t bytes) noexcept;
-    // All that was promised of it is sent: it waits for its next turn, or is done. Requires: it is in no list.
+    // The data promised by the frame have been sent: the get waits for its next turn, or is done. Requires: it is in no
+    // list.
     void framed(PendingAnswer& get) noexcept;
     void release(PendingAnswer& answer) noexcept;
     [[nodiscard]] static AccessHead head_of(const PendingAnswer& answer) noexcept;
 
-    // Whose data go next: puts and gets take turns. Requires: there is one of either.
+    // Whether the next data to send are those of a get: puts and gets take turns. Requires: there is one of either.
     [[nodiscard]] bool get_has_turn() noexcept;
-    // All that carries no data. protocol: an answer that the operation of that id does not have.
+    // Handles a received frame without data. protocol: an answer that does not fit the operation with that id.
     [[nodiscard]] Errc frame_came(const AccessHead& head, const AccessBody& body) noexcept;
 
-    PostedOps requests_;  // gets and atomics that are in no frame yet
+    PostedOps requests_;  // gets and atomics whose request is in no frame yet
     PostedOps puts_;
     PendingAnswers answers_;
     PendingAnswers gets_;
@@ -161,7 +162,7 @@ class CINNABAR_API RemoteAccess {
     PostedOps awaiting_;
     std::uint32_t admitted_ = 0;
     std::uint32_t pending_ = 0;
-    std::uint64_t refused_id_ = 0;  // the last put that was answered with a failure
+    std::uint64_t refused_id_ = 0;  // the last put that was answered with an error
     bool refused_any_ = false;
     bool get_turn_ = false;
 };

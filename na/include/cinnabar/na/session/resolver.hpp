@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Host names, looked up by threads of their own: a name server that is silent for half a minute stops no context. At
-// most four threads, which start when they are needed, serve the process; answers are kept for ten seconds, failures
-// for one. docs/limits.md.
+// Resolves host names in threads of its own, so that a silent name server blocks no context. At most four threads per
+// process, started when needed. Answers are cached for ten seconds, failures for one (docs/limits.md).
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -13,12 +12,12 @@
 
 namespace cinnabar::na {
 
-struct HostLookup;  // one that is under way
+struct HostLookup;  // a look-up that is under way
 
-// Asks where names can be dialled; embedded in a dial. Owner of the context only.
+// A request to resolve host names; embedded in a dial. Owner of the context only.
 class CINNABAR_API NameQuestion {
   public:
-    // Called as the owner of the context. `why` is ok; or bad_address or out_of_memory, and nothing is found.
+    // Called as the owner of the context. `why`: ok, bad_address or out_of_memory; `found` is empty unless ok.
     using Answered = void (*)(NameQuestion& self, Errc why, std::vector<SocketAddress> found) noexcept;
 
     NameQuestion() = default;
@@ -26,11 +25,11 @@ class CINNABAR_API NameQuestion {
     NameQuestion(const NameQuestion&) = delete;
     NameQuestion& operator=(const NameQuestion&) = delete;
 
-    // Of all these endpoints, in their order. ok: it is known already and in `found`. again: `answered` comes later,
-    // through host.submit, unless abandon() comes first. bad_address: known to have no address. overloaded: too many
-    // look-ups wait, or there is no thread for them. out_of_memory.
+    // Resolves the hosts of all `names`, in their order. ok: the answer was cached and is in `found`. again: `answered`
+    // is called later, through host.submit, unless abandon() is called first. bad_address: cached as unknown.
+    // overloaded: too many look-ups are waiting, or no thread can be started. out_of_memory.
     [[nodiscard]] Errc ask(PortHost& host, std::span<const Uri> names, std::vector<SocketAddress>& found) noexcept;
-    // Nothing comes any more, and the host is not touched any more. Never waits for a name server.
+    // `answered` is not called any more, and the host is not used any more. Never waits for a name server.
     void abandon() noexcept;
 
     Answered answered = nullptr;
@@ -41,8 +40,7 @@ class CINNABAR_API NameQuestion {
     HostLookup* lookup_ = nullptr;
 };
 
-// For tests: what is asked in place of look_host_up(), on a thread of the resolver; null restores it. Forgets what is
-// known.
+// For tests: replaces look_host_up() in the resolver's threads; null restores it. Clears the cache.
 using HostLookupFunction = Result<std::vector<SocketAddress>> (*)(const std::string& name);
 CINNABAR_API void set_host_lookup(HostLookupFunction function) noexcept;
 

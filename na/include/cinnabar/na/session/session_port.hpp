@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the ports of all transports share that dial, accept and have sessions: the peers, the operations that wait for
-// them, the states of their sessions (session_state.hpp), and what is deferred until the stack has unwound. A transport
-// derives from it and says how a session is dialled and ended; the rest of it is about bytes.
+// The base of the ports of all transports that have sessions: their peers, the operations that wait for them, the
+// states of the sessions (session_state.hpp), and deferred work. Completions and the ends of sessions are deferred:
+// they run in settle(), when no function of a connection or a peer is on the stack. A transport derives from it and
+// implements how a session is dialled and ended; the rest of the transport moves bytes.
 //
-// The hooks are virtual, and no hook is called for a message: a transport's own post() calls enqueue(), and its
+// The private virtual functions are not called per message: a transport's own post() calls enqueue(), and its
 // connections call end(). Owner of the context only.
 #pragma once
 
@@ -23,7 +24,7 @@ class CINNABAR_API SessionPort : public Port {
   public:
     ~SessionPort() override;
 
-    // na::Port
+    // Overrides of na::Port.
     void close() noexcept final;
     [[nodiscard]] Result<Peer*> peer(const Addr& addr) final;
     void unreferenced(Peer& peer) noexcept final;
@@ -34,38 +35,38 @@ class CINNABAR_API SessionPort : public Port {
     [[nodiscard]] PortHost& host() const noexcept { return host_; }
     [[nodiscard]] const TransportOptions& options() const noexcept { return options_; }
     [[nodiscard]] bool closed() const noexcept { return closed_; }
-    // Sessions, and those in the making. Any thread.
+    // Sessions, including those being set up. Any thread.
     [[nodiscard]] std::uint32_t session_count() const noexcept {
         return session_count_.load(std::memory_order_relaxed);
     }
-    // A Hello of this context, for `to`; its incarnation may be 0: anybody.
+    // A Hello from this context to `to`; incarnation 0 means any.
     [[nodiscard]] Hello hello(HelloKind kind, const Identity& to) const noexcept {
         return make_hello(kind, transport_, host_, to);
     }
-    // The Hello that dials a peer.
+    // The Hello for a dial to a peer.
     [[nodiscard]] Hello dial_hello(const SessionPeer& peer) const noexcept;
-    // The answer to a Hello that is turned down.
+    // The answer to a Hello that is rejected.
     [[nodiscard]] Hello reject_hello(const Hello& from, Errc why) const noexcept;
 
-    // Completes it once the stack has unwound. Requires: it is in no list.
+    // Defers the completion of an operation. Requires: the operation is in no list.
     void end(PostedOp& posted, Errc result) noexcept {
         posted.place = OpPlace::ended;
         posted.result = result;
         ended_.push_back(posted);
     }
-    // Before a message of `messages` leaves, and no byte of it has.
+    // Call before the first byte of a message of `messages` is sent.
     void show_delayed(SessionPeer& peer, const Op& op) noexcept {
         if (peer.delayed) {
             host_.receiver().on_delayed(peer, op.kind, op.tag, {op.message->payload, op.message_bytes});
         }
     }
-    // Ends the peer's session, or its dial, once the stack has unwound. What waits for the peer ends at once with
-    // `why`; what is posted from now on is for the next session.
+    // Ends the peer's session or dial, deferred. Operations that wait for the peer end at once with `why`; those posted
+    // from now on wait for the next session.
     void end_session(SessionPeer& peer, Errc why) noexcept;
-    // Runs what was deferred, unless that is under way further down the stack. Returns how much it did.
+    // Runs the deferred work, unless a caller further up the stack is doing so. Returns how much it did.
     unsigned settle() noexcept { return settling_ || !anything_deferred() ? 0 : settle_all(); }
-    // Runs what a connection needs memory for. False: there is none, which is logged, and the connection must go.
-    // Whoever connects decides when that is, so that nothing on their way may throw.
+    // Runs `take`, which allocates what a connection needs. False: memory is out; this is logged, and the caller must
+    // drop the connection. Remote peers decide when connections come, so bad_alloc must not escape.
     template <typename F>
     [[nodiscard]] bool with_memory(F&& take) noexcept {
         try {
@@ -81,7 +82,8 @@ class CINNABAR_API SessionPort : public Port {
     SessionPort(Transport& transport, const TransportOptions& options, PortHost& host) noexcept
         : peers_(host), transport_(transport), options_(options), host_(host) {}
 
-    // Puts a posted operation into its list of the peer, and dials where there is no session. False: it has ended.
+    // Puts a posted operation into its list of the peer, and dials if there is no session. False: the operation has
+    // ended.
     [[nodiscard]] bool enqueue(SessionPeer& peer, PostedOp& posted) noexcept {
         if (peer.session_state() == SessionState::idle && !dial_for(peer, posted)) return false;
         const bool message = is_message(posted.op->kind);
@@ -94,10 +96,10 @@ class CINNABAR_API SessionPort : public Port {
         return !peer.messages.empty() || !peer.rma.empty();
     }
 
-    // Why an incoming connection cannot be accepted: shutting_down; peer_lost: it means another incarnation; what
-    // session_limit() says. ok: it can.
+    // Why an incoming connection must be rejected: shutting_down; peer_lost: it asks for another incarnation; an error
+    // of session_limit(). ok: accept it.
     [[nodiscard]] Errc refusal(const Hello& hello) const noexcept;
-    // The peer of an accepted connection, as `make()` returns it: always a new one, whatever identity it claims
+    // Adds the peer of an accepted connection, which `make()` returns; always a new peer, whatever identity it claims
     // (decision 0027). Its session is opening. Null: with_memory() failed.
     template <typename F>
     [[nodiscard]] auto add_incoming(F&& make) noexcept -> decltype(make().get()) {
@@ -113,28 +115,28 @@ class CINNABAR_API SessionPort : public Port {
         count_sessions(1);
         return peer;
     }
-    // What is wrong with the answer to a dial: its reason, where it is a reject; protocol; peer_lost: it is of another
-    // incarnation than the address means. ok: the session may begin.
+    // What is wrong with the answer to a dial: the reason of a reject; protocol; peer_lost: another incarnation than
+    // the address asks for. ok: the session may begin.
     [[nodiscard]] static Errc misfit(const Hello& answer, const SessionPeer& peer) noexcept;
-    // The connection is usable, and this is the peer's Hello. Tells the receiver.
+    // The connection is usable; `theirs` is the peer's Hello. Tells the receiver.
     void opened(SessionPeer& peer, const Hello& theirs) noexcept;
 
     PeerTable peers_;
 
   private:
-    // How a transport makes and ends sessions.
-    // A peer of an address with endpoints; SessionPeer::dial_key says whether it is the same as another. Not dialled.
+    // How a transport makes and ends sessions. make_peer() makes the peer of an address with endpoints and does not
+    // dial; its SessionPeer::dial_key tells whether another address means the same peer.
     [[nodiscard]] virtual Result<std::unique_ptr<SessionPeer>> make_peer(const Addr& addr) = 0;
-    // Why no further session can be made now; ok: one can.
+    // Why no further session can be opened now; ok: one can.
     [[nodiscard]] virtual Errc session_limit() const noexcept = 0;
-    // The peer's state is `dialling`. A dial that fails at once calls end_session().
+    // Called in the state `dialling`. If the dial fails at once, it calls end_session().
     virtual void begin_dial(SessionPeer& peer) noexcept = 0;
-    // Ends the peer's connection and gives up its dial, as far as there are any.
+    // Ends the peer's connection and its dial, if there are any.
     virtual void end_connection(SessionPeer& peer, Errc why) noexcept = 0;
-    // Ends an operation that the transport has begun, if it can.
+    // Ends an operation that the transport has started, if possible.
     virtual void cancel_begun(SessionPeer& peer, PostedOp& posted) noexcept = 0;
-    // The port closes, in this order: no event comes any more; all connections end with `canceled`, whatever they have
-    // posted ends as well; everything has completed.
+    // Called by close(), in this order: stop_events(): no event may come any more; end_connections(): end all
+    // connections and what they have posted with `canceled`; release_all(): everything has completed.
     virtual void stop_events() noexcept = 0;
     virtual void end_connections() noexcept;
     virtual void release_all() noexcept {}

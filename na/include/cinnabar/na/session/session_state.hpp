@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a session with a peer, as a table: which state follows which event. Pure.
+// The states of a session with a peer, and the table of transitions. Pure.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@ namespace cinnabar::na {
 enum class SessionState : std::uint8_t {
     idle,      // no connection; the next post dials
     dialling,  // this side dials, or waits for the answer to its greeting
-    opening,   // both sides have greeted; the transport still makes the connection usable
+    opening,   // both sides have greeted; the transport is still setting up the connection
     open,
-    // The session, or the dial, ends as soon as the stack has unwound.
-    dial_failed,   // counts for the back-off
-    dial_dropped,  // by this side: does not count
+    // The session or the dial ends when deferred work runs:
+    dial_failed,   // the dial failed; counts for the backoff
+    dial_dropped,  // this side gave up the dial; does not count for the backoff
     closing,
 };
 inline constexpr std::size_t session_states = 7;
@@ -25,14 +25,14 @@ enum class SessionEvent : std::uint8_t {
     greeted,     // both sides have greeted
     opened,      // the connection is usable
     lost,        // the connection or the dial failed
-    disconnect,  // the user of this side wants no session
-    unwound,     // the stack has unwound
+    disconnect,  // the user of this side disconnects
+    unwound,     // deferred work runs: no function of the peer is on the stack
 };
 inline constexpr std::size_t session_events = 7;
 
 [[nodiscard]] constexpr bool is_ending(SessionState state) noexcept { return state >= SessionState::dial_failed; }
 
-// The same state where the event means nothing.
+// The next state; the same state if the event has no effect.
 [[nodiscard]] constexpr SessionState next_state(SessionState state, SessionEvent event) noexcept {
     using enum SessionState;
     constexpr SessionState table[session_states][session_events] = {

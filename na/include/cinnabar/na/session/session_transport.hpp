@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What transports share whose ports are SessionPorts. Any thread.
+// The base of transports whose ports are SessionPorts. Any thread.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -26,13 +26,13 @@ class CINNABAR_API SessionTransport : public Transport {
     [[nodiscard]] const TransportOptions& options() const noexcept { return options_; }
 
   protected:
-    // Lease slots; a transfer of the layers above takes one.
+    // Slots for leases; each transfer of the layers above uses one.
     static constexpr std::uint32_t leases_max = 256 * 1024;
     static constexpr std::size_t segments_max = 64 * 1024;
-    // Of one operation: more would only make its cancellation and the report of its progress coarse.
+    // The largest put or get: larger ones would only make cancellation and progress reports coarse.
     static constexpr std::size_t rma_bytes_max = 16 * 1024 * 1024;
 
-    // Fills in the capabilities and limits that most have.
+    // Fills in the capabilities and limits that most transports share.
     explicit SessionTransport(const TransportOptions& options);
     SessionTransport(const TransportOptions& options, Incarnation incarnation);
 
@@ -45,7 +45,7 @@ class CINNABAR_API SessionTransport : public Transport {
     const Incarnation incarnation_;
 };
 
-// Whose contexts meet on TCP sockets, and whose leases are in a LeaseTable.
+// The base of transports whose contexts connect over TCP sockets, and whose leases are in a LeaseTable.
 class CINNABAR_API SocketTransport : public SessionTransport {
   public:
     [[nodiscard]] std::vector<std::string> endpoints() const final { return endpoints_; }
@@ -57,17 +57,17 @@ class CINNABAR_API SocketTransport : public SessionTransport {
     [[nodiscard]] std::size_t described_bytes(const Lease&) const noexcept final { return LeaseKey::wire_bytes; }
 
     [[nodiscard]] LeaseTable& leases() noexcept { return leases_; }
-    // What outgoing connections are bound to; null: whatever the kernel picks.
+    // The address that outgoing connections are bound to; null: the kernel picks one.
     [[nodiscard]] const SocketAddress* source() const noexcept { return source_ ? &*source_ : nullptr; }
-    // Below 0: it does not listen.
+    // Negative: it does not listen.
     [[nodiscard]] int listener() const noexcept { return listener_.get(); }
     [[nodiscard]] OwnDials& own_dials() noexcept { return own_dials_; }
 
   protected:
     explicit SocketTransport(const TransportOptions& options);
-    // Listens at that address where the options say so; else dials go out from it.
+    // Opens the listening socket at that address if the options ask for it; otherwise `at` becomes source().
     [[nodiscard]] Result<void> open_socket(const Uri& at);
-    // "listens at ..."
+    // For diagnosis(): "listens at ..."
     [[nodiscard]] std::string listens_at() const;
 
     LeaseTable leases_{leases_max};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether small messages came or went recently. A port then moves bulk data in small steps, so that messages do not
-// wait for long. Owner of the context only.
+// Tells whether small messages were sent or received recently. A port then moves bulk data in small steps, so that
+// messages do not wait for long. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -11,10 +11,10 @@ namespace cinnabar::na {
 
 class SmallTraffic {
   public:
-    // A small message came or went. Costs no look at the clock.
+    // A small message was sent or received. Does not read the clock.
     void note() noexcept { noted_ = true; }
-    // Messages that follow each other come closer than 100 us. One now and then, such as a call for each window of a
-    // file, does not slow bulk data down for long.
+    // 100 us: a stream of messages has shorter gaps. A single message now and then, such as one call for each window of
+    // a file, slows bulk data down only briefly.
     [[nodiscard]] bool recent(TimeUs now) noexcept {
         if (std::exchange(noted_, false)) last_ = now;
         return now - last_ < recent_us;

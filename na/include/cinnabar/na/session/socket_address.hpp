@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From address strings to socket addresses and back: host names, IPv4, IPv6 in brackets, names of interfaces.
+// Converts address strings to socket addresses and back: host names, IPv4, IPv6 in brackets, names of interfaces.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -16,7 +16,7 @@
 
 namespace cinnabar::na {
 
-// An IPv4 or IPv6 address with its port. A value; IPv4 in IPv6 is turned into IPv4.
+// An IPv4 or IPv6 address with a port. A value. IPv4-mapped IPv6 addresses are converted to IPv4.
 class CINNABAR_API SocketAddress {
   public:
     SocketAddress() noexcept : v6_{} {}
@@ -44,11 +44,11 @@ class CINNABAR_API SocketAddress {
     [[nodiscard]] std::string host() const;
     // "tcp://127.0.0.1:5000", "tcp://[::1]:5000"
     [[nodiscard]] std::string endpoint(std::string_view scheme) const;
-    // The same, or "a peer" where memory is out.
+    // As endpoint(), but "a peer" if memory is out.
     [[nodiscard]] std::string log_name(std::string_view scheme) const noexcept;
 
   private:
-    union {  // both begin with family and port
+    union {  // both structs begin with family and port
         sockaddr_in v4_;
         sockaddr_in6 v6_;
     };
@@ -56,25 +56,25 @@ class CINNABAR_API SocketAddress {
 
 enum class Purpose : std::uint8_t { dial, listen };
 
-// Every address that the uri means, best first, at most 8. An empty host is the loopback to dial and all interfaces to
-// listen on. bad_address: no such host or interface, or no port to dial. Blocks while a name is looked up: never on a
-// thread that drives a context (resolver.hpp).
+// All addresses that the uri means, best first, at most 8. An empty host means the loopback to dial, and all interfaces
+// to listen. bad_address: no such host or interface, or no port to dial. Blocks while a name server is asked: never
+// call it on a thread that drives a context (resolver.hpp does not block).
 [[nodiscard]] CINNABAR_API Result<std::vector<SocketAddress>> resolve(const Uri& uri, Purpose purpose);
 
-// The same where nobody must be asked: a number, an interface, no host, or, to dial, "localhost", which is the
-// loopback. Nothing for the name of another host.
+// As resolve(), if that needs no name server: for a number, an interface, an empty host, and, to dial, "localhost",
+// which means the loopback. Empty for the name of another host.
 [[nodiscard]] CINNABAR_API std::optional<Result<std::vector<SocketAddress>>> resolve_at_once(const Uri& uri,
                                                                                              Purpose purpose);
 
-// The addresses of a host by its name, without a port. bad_address. Blocks.
+// The addresses of a host name, without a port. bad_address. Blocks.
 [[nodiscard]] CINNABAR_API Result<std::vector<SocketAddress>> look_host_up(const std::string& name);
 
-// Of the interface of that name, or, with an empty one, of all of them: where they are up, IPv4 first, without IPv6
-// addresses that mean nothing beyond their link.
+// The addresses of the interface of that name, or of all interfaces if it is empty: only interfaces that are up, IPv4
+// first, without link-local IPv6.
 [[nodiscard]] CINNABAR_API std::vector<SocketAddress> interface_addresses(std::string_view name, std::uint16_t port);
 
-// How others can reach a socket that is bound to `bound`: itself, or, when it stands for all interfaces, the addresses
-// of those that are up, the loopback only where there is nothing else.
+// The endpoints at which others reach a socket that is bound to `bound`: that address, or, if it is bound to all
+// interfaces, the addresses of those that are up (the loopback only if there is no other).
 [[nodiscard]] CINNABAR_API std::vector<std::string> reachable_endpoints(const SocketAddress& bound,
                                                                         std::string_view scheme);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ports share whose contexts meet on sockets: a listening socket, pending handshakes, connections that another
-// context accepted for this one, and receive blocks. Owner of the context only, but for the inbox.
+// The base of ports whose contexts connect over sockets: the listening socket, pending handshakes, connections that
+// another context accepted for this one, and receive blocks. Owner of the context only, except the inbox.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -18,14 +18,14 @@
 
 namespace cinnabar::na {
 
-// An incoming connection `Connection` has a `stream`, and a `greeting` with a `hello`. Own has transport(), whose
-// ports() are a PortTable, accept(Connection) and reject(Connection&, Errc).
+// `Connection`, an incoming connection, has a `stream` and a `greeting` with a `hello`. `Own` has transport(), whose
+// ports() is a PortTable, accept(Connection) and reject(Connection&, Errc).
 template <typename Own, typename Handshake, typename Connection>
 class SocketPort : public SessionPort {
   public:
     using Incoming = Connection;
 
-    // na::Port
+    // Overrides of na::Port.
     [[nodiscard]] Errc keep(Arrival& arrival, Kept& out) noexcept final { return blocks_.keep(arrival, *this, out); }
     [[nodiscard]] Errc detach(Kept& kept) noexcept final { return blocks_.detach(kept, closed()); }
     void release(Kept& kept) noexcept final {
@@ -37,14 +37,14 @@ class SocketPort : public SessionPort {
     [[nodiscard]] Inbox<Incoming>& inbox() noexcept { return inbox_; }
     [[nodiscard]] PendingHandshakes<Own, Handshake>& handshakes() noexcept { return handshakes_; }
 
-    // Whether connections are accepted now. A port that has reasons not to has its own.
+    // Whether connections may be accepted now. A port that sometimes may not hides this function with its own.
     [[nodiscard]] bool may_accept() const noexcept { return true; }
-    // Give a new connection its guard. A port whose transport protects connections has its own.
+    // Create the guard of a new connection. A port whose transport protects connections hides these with its own.
     [[nodiscard]] Errc protect_accepted(Stream&) noexcept { return Errc::ok; }
     [[nodiscard]] Errc protect_dialled(Stream&, const SocketPeer&) noexcept { return Errc::ok; }
 
-    // An incoming connection has greeted: it goes to the context that it means, or is turned down, with `wrong` if
-    // that is not ok.
+    // The greeting of an incoming connection was received. The connection goes to the context that it asks for, or is
+    // rejected (with `wrong`, if that is not ok).
     void greeted(Incoming incoming, Errc wrong) noexcept {
         auto& ports = own().transport().ports();
         if (wrong == Errc::ok) ports.choose(incoming.greeting.hello);
@@ -67,7 +67,7 @@ class SocketPort : public SessionPort {
     unsigned take_inbox() noexcept {
         return inbox_.take_each([this](Incoming incoming) { own().accept(std::move(incoming)); });
     }
-    // There is something to poll.
+    // Whether poll() has something to do.
     [[nodiscard]] bool has_deferred_work() const noexcept { return anything_deferred() || !inbox_.empty(); }
 
     ReceiveBlocks blocks_;
@@ -79,7 +79,7 @@ class SocketPort : public SessionPort {
     Inbox<Incoming> inbox_;
 };
 
-// A handshake whose greeting has a fixed size.
+// An incoming connection whose greeting has a fixed size.
 template <typename OwnPort>
 class IncomingHandshake final : public SocketHandshake {
   public:
@@ -110,12 +110,12 @@ class IncomingHandshake final : public SocketHandshake {
     OwnPort* port_ = nullptr;
 };
 
-// A dial. It greets with OwnPort::dial_greeting(*this), and ends in OwnPort::dial_done or dial_failed. `Purpose` is the
-// transport's own.
+// A dial. It sends OwnPort::dial_greeting(*this), and ends with OwnPort::dial_done or dial_failed. `Purpose` is private
+// to the transport.
 template <typename OwnPort, typename OwnPeer, typename Purpose>
 class OutgoingHandshake final : public SocketDial {
   public:
-    // The targets live until the outcome.
+    // The targets must live until the outcome.
     void start(OwnPort& port, OwnPeer& peer, Purpose purpose, std::span<const SocketAddress> targets,
                std::span<const Uri> names) noexcept {
         port_ = &port;

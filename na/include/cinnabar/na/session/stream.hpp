@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connected socket, and what protects its bytes where a transport protects them. Owner of the context only.
+// A connected socket and its guard, if the transport protects its bytes. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -15,33 +15,33 @@
 
 namespace cinnabar::na {
 
-// What protects the bytes of one socket, such as a TLS connection. It uses the socket but does not own it, and never
-// blocks. Its memory is bounded, whatever the other side sends or does not read.
+// Protects the bytes of one socket, such as a TLS connection. It uses the socket but does not own it, and never blocks.
+// Its memory is bounded, whatever the other side sends or does not read.
 class StreamGuard {
   public:
     virtual ~StreamGuard() = default;
 
-    // Goes on with the handshake. ok: both sides have proven who they are. again: call it again when one of
-    // `epoll_events` comes. Else it has failed, and a line in the log says why: permission: the other side does not
-    // prove what it should, or does not believe this one; protocol: it speaks something else; peer_lost.
+    // Continues the handshake. ok: both sides have proven who they are. again: call it again at one of `epoll_events`.
+    // Otherwise it failed, and the log says why. permission: one of the sides did not prove its identity to the other;
+    // protocol: the other side speaks another protocol; peer_lost.
     [[nodiscard]] virtual Errc establish(std::uint32_t& epoll_events) noexcept = 0;
 
-    // As receive_some and send_some. Fewer bytes than asked for: there are no more yet, or there is no room. The bytes
-    // that send() takes are copied; those that found no room are held here, and flush() sends them.
-    // receive() says protocol for bytes that were changed on their way, permission for a refusal of the other side.
+    // As receive_some and send_some. Fewer bytes than asked for: no more have been received, or there is no room.
+    // send() copies the bytes that it takes and keeps those for which the socket has no room; flush() sends them.
+    // receive(): protocol: the bytes were changed on the way; permission: the other side refused this side's proof.
     [[nodiscard]] virtual Moved receive(const iovec* pieces, std::size_t count) noexcept = 0;
     [[nodiscard]] virtual Moved send(const iovec* pieces, std::size_t count) noexcept = 0;
-    // False: something is held still, since there is no room.
+    // False: some bytes are still kept, because the socket has no room.
     [[nodiscard]] virtual bool flush() noexcept = 0;
     [[nodiscard]] virtual bool unsent() const noexcept = 0;
-    // receive() has something to return that the socket does not report.
+    // Whether receive() can return bytes although the socket reports none.
     [[nodiscard]] virtual bool unread() const noexcept = 0;
-    // The number, from 1 on, of the record of which only a part has come, and which holds memory; 0: there is none.
+    // The serial number, from 1 on, of a record that was received in part and holds memory; 0: there is none.
     [[nodiscard]] virtual std::uint64_t partial_record() const noexcept = 0;
 
-    // Once established: who the other side is.
+    // Who the other side is. Requires: established.
     [[nodiscard]] virtual const ProvenIdentity& identity() const noexcept = 0;
-    // Tells the other side that no more comes, if there is room for that.
+    // Tells the other side that no more bytes follow, if there is room for that.
     virtual void end() noexcept = 0;
 };
 
@@ -52,7 +52,7 @@ class Stream {
 
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
     explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
-    // Null: the bytes are on the socket as they are.
+    // Null: the bytes are not protected.
     [[nodiscard]] StreamGuard* guard() const noexcept { return guard_.get(); }
     void protect(std::unique_ptr<StreamGuard> guard) noexcept { guard_ = std::move(guard); }
     [[nodiscard]] const ProvenIdentity* identity() const noexcept { return guard_ ? &guard_->identity() : nullptr; }
@@ -84,7 +84,7 @@ class Stream {
         guard_.reset();
         fd_.reset();
     }
-    // The socket alone. Requires: it has no guard.
+    // Gives the socket away. Requires: no guard.
     [[nodiscard]] UniqueFd take_fd() noexcept { return std::move(fd_); }
 
   private:

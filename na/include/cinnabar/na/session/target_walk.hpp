@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The addresses that a dial tries, one after the other: those that are known, and, when none of them answers, those of
-// the names. Embedded in a dial. Owner of the context only.
+// The addresses that a dial tries, one after the other: first those that are known; if none of them answers, those that
+// the host names resolve to. Embedded in a dial. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -13,20 +13,20 @@ namespace cinnabar::na {
 
 class CINNABAR_API TargetWalk {
   public:
-    // The names have been looked up: the dial calls next() again, with this.
+    // The names were resolved: the dial calls next() again, with `why`.
     using GoOn = void (*)(void* user, Errc why) noexcept;
 
     TargetWalk(GoOn go_on, void* user) noexcept;
 
-    // Both live until the walk ends.
+    // Both arguments must live until the walk ends.
     void begin(std::span<const SocketAddress> known, std::span<const Uri> names) noexcept;
-    // `why`: what the address before came to. ok: `target` is the next one. again: the names are looked up, and go_on
-    // comes later. Else there is none left, and this is what the dial came to.
+    // `why`: why the previous address failed. ok: try `target` next. again: names are being resolved, and go_on is
+    // called later. Otherwise no address is left, and this is the result of the dial.
     [[nodiscard]] Errc next(PortHost& host, Errc why, SocketAddress& target) noexcept;
-    // go_on does not come any more.
+    // go_on is not called any more.
     void abandon() noexcept { question_.abandon(); }
 
-    // Of those known by now: how many are left, and whether any was tried.
+    // Among the addresses known by now: how many were not tried, and whether any was.
     [[nodiscard]] std::size_t left() const noexcept { return targets_.size() - next_; }
     [[nodiscard]] bool begun() const noexcept { return next_ > 0; }
 
@@ -37,9 +37,9 @@ class CINNABAR_API TargetWalk {
     const GoOn go_on_;
     void* const user_;
     std::span<const SocketAddress> targets_;
-    std::span<const Uri> names_;  // not looked up yet
+    std::span<const Uri> names_;  // not resolved yet
     NameQuestion question_;
-    std::vector<SocketAddress> found_;  // the addresses of the names
+    std::vector<SocketAddress> found_;  // what the names resolved to
     std::size_t next_ = 0;
 };
 

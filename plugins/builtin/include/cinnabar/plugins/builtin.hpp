@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plugins that were compiled in: the one place in the tree that names them.
+// The plugins that were compiled in. No other file lists them.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -7,9 +7,9 @@
 
 namespace cinnabar {
 
-// Loads the plugins whose files the variable CINNABAR_PLUGINS names, with ':' between them, then adds all that were
-// compiled in but those whose scheme is there already. A file that cannot be loaded is told in the log as an error. The
-// program must be made to take plugins: docs/writing-a-plugin.md.
+// First loads the plugin files named in the environment variable CINNABAR_PLUGINS, separated by ':', then adds the
+// compiled-in plugins whose scheme is not known yet. A file that cannot be loaded is logged as an error. The program
+// must be linked such that it can load plugins: docs/writing-a-plugin.md.
 CINNABAR_API void add_builtin(na::Registry& registry);
 
 }  // namespace cinnabar

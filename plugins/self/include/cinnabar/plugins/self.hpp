@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plugin of scheme "self": messages and RMA between the contexts of one process that were opened on one transport.
+// The self plugin: messages and RMA between contexts of one process.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

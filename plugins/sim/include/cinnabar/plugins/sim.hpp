@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A simulated network for tests. A World has hosts (transports) of one process, a clock of its own, and faults, all
-// from one seed: the same seed and the same calls give the same events in the same order.
+// A simulated network for tests. A World has hosts (transports) of one process, a clock of its own, and faults. All
+// randomness comes from one seed: the same seed and the same calls give the same events in the same order.
 //
 // A World, its transports and their contexts are used by one thread at a time; contexts may be opened for one thread or
-// for many. Time moves only by events. A context that finds nothing to do is idle and returns from progress() at once.
-// When every open context of the living hosts is idle, the last of them moves time to the next event, or to the
-// earliest moment for which one of them waits. advance() and run_to() move time whether contexts are idle or not.
+// for many. Time advances only to events. A context that finds nothing to do is idle and returns from progress() at
+// once. When all open contexts of the living hosts are idle, the last of them advances time to the next event, or to
+// the earliest time for which one of them waits. advance() and run_to() advance time whether contexts are idle or not.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -21,18 +21,19 @@
 
 namespace cinnabar::sim {
 
-// "sim://NAME?world=N&profile=friendly|rdma_strict&seed=S": the host NAME in the process's world N (0 by default). The
-// first address that is opened makes the world, with its profile and seed; it ends with its last transport
+// "sim://NAME?world=N&profile=friendly|rdma_strict&seed=S": the host NAME in world N of the process (0 by default). The
+// first address that is opened creates the world with its profile and seed; the world ends with its last transport
 // (World::numbered).
 CINNABAR_API extern const na::PluginInfo plugin_info;
 
 enum class Profile : std::uint8_t {
-    // Like tcp: messages of a pair arrive in order; flow control instead of lost messages; RMA ends when it is
+    // Like tcp: messages between two contexts arrive in order; flow control instead of lost messages; RMA can be
     // canceled; leases are revoked at once; one key for a registration of many segments.
     friendly,
-    // Like verbs: no order; a message that finds no receive slot is retried a few times and then breaks the connection,
-    // as a refused RMA does; RMA cannot be canceled and completes late; an op on memory that is no longer registered
-    // aborts the process; an RMA touches one segment of the peer and few of its own; fences take time.
+    // Like verbs: messages are not ordered; a message that finds no receive slot is retried a few times and then breaks
+    // the connection, as does a refused RMA; RMA cannot be canceled and completes late; an op on memory that is no
+    // longer registered aborts the process; an RMA may touch only one segment of the peer and few local ones; fences
+    // take time.
     rdma_strict,
 };
 
@@ -42,12 +43,11 @@ struct WorldOptions {
     Microseconds latency_min{5};  // one way
     Microseconds latency_max{50};
     std::uint32_t bytes_per_us = 1000;
-    // Of all that leaves a host by RMA, which then goes one after the other; 0: each access has bytes_per_us for
-    // itself.
+    // Limits all RMA that leaves a host, one access after the other; 0: each access has bytes_per_us for itself.
     std::uint32_t host_bytes_per_us = 0;
-    // "One in N", 0 for never:
+    // Faults, as "one in N"; 0: never.
     std::uint32_t again_one_in = 0;         // a post answers `again`
-    std::uint32_t dial_lost_one_in = 0;     // a connection request is lost: the dial times out
+    std::uint32_t dial_lost_one_in = 0;     // a connection request is lost, and the dial times out
     std::uint32_t reset_one_in = 0;         // a message breaks its connection instead of arriving
     std::uint32_t late_one_in = 0;          // a message or piece takes twenty times as long
     std::uint32_t fence_failed_one_in = 0;  // rdma_strict: a fence fails; the memory is safe only 10 ms later
@@ -66,60 +66,61 @@ class CINNABAR_API World {
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
-    // A process on host `name`. exists: the host has a process already. After kill() the name is free: opening it again
-    // is a restart, with a new incarnation. The transport keeps the world alive.
+    // Starts a process on host `name`. exists: the host has a process already. After kill() the name is free: opening
+    // it again is a restart, with a new incarnation. The transport keeps the world alive.
     [[nodiscard]] Result<std::unique_ptr<na::Transport>> open(std::string_view name,
                                                               const na::TransportOptions& options);
 
-    // A process that claims the incarnation of another, as a hostile one may: a Hello proves nothing.
+    // As open(), but the process claims another's incarnation, as a hostile process may: a Hello proves nothing.
     [[nodiscard]] Result<std::unique_ptr<na::Transport>> open_as(std::string_view name,
                                                                  const na::TransportOptions& options,
                                                                  na::Incarnation claimed);
 
-    // The process on `name` dies: its peers see a reset, its ops end with `canceled` when its contexts are closed. Its
-    // memory is no longer accessed.
+    // Kills the process on `name`: its peers see a reset, and its ops complete with `canceled` when its contexts are
+    // closed. Its memory is no longer accessed.
     void kill(std::string_view name);
-    // The process is stopped (SIGSTOP): do not poll it until resume(). What a network card does without the process
-    // (messages into slots; rdma_strict: RMA) goes on.
+    // Stops the process (SIGSTOP): do not poll it until resume(). What a network card does without the process
+    // continues (messages into slots; with rdma_strict also RMA).
     void stop(std::string_view name);
     void resume(std::string_view name);
-    // Nothing passes between the two hosts. Connections survive unless it lasts longer than a side's keepalive.
+    // Blocks all traffic between the two hosts. Connections survive if it heals within both sides' keepalive.
     void partition(std::string_view a, std::string_view b);
     void heal(std::string_view a, std::string_view b);
     void heal_all();
     // Breaks every connection between the two hosts.
     void reset_connections(std::string_view a, std::string_view b);
-    // For what is sent from now on. Seed and profile stay.
+    // Changes the options for what is sent from now on, except seed and profile.
     void set_options(const WorldOptions& options);
     [[nodiscard]] const WorldOptions& options() const noexcept;
 
     [[nodiscard]] TimeSource& clock() noexcept;
     [[nodiscard]] TimeUs now_us() const noexcept;
-    // time_never when there is none.
+    // The time of the next event; time_never: there is none.
     [[nodiscard]] TimeUs next_event_us() const noexcept;
     // Runs all events up to `when`, which becomes the time. Does nothing if `when` is in the past.
     void run_to(TimeUs when);
-    // Moves time to the next event, or to the earliest moment for which an idle context waits. False: there is neither.
+    // Advances time to the next event, or to the earliest time for which an idle context waits. False: there is
+    // neither.
     bool advance();
 
-    // What the living process on a host holds now; all zero if there is none.
+    // What the living process on a host holds; all zero if there is none.
     struct HostCounts {
         std::uint32_t leases = 0;
         std::uint32_t registrations = 0;
-        std::uint32_t slots = 0;     // receive slots that are taken
+        std::uint32_t slots = 0;     // receive slots in use
         std::uint32_t detached = 0;  // detached arrivals
-        std::uint32_t messages = 0;  // send buffers that are taken
+        std::uint32_t messages = 0;  // send buffers in use
         std::uint32_t peers = 0;
         std::uint32_t connections = 0;
         friend bool operator==(const HostCounts&, const HostCounts&) = default;
     };
     [[nodiscard]] HostCounts counts(std::string_view name) const;
-    // How often a message found no receive slot. Under rdma_strict the layers above must prevent that.
+    // The number of messages that found no receive slot. Under rdma_strict the upper layers must prevent that.
     [[nodiscard]] std::uint64_t slot_misses() const noexcept;
-    // The bytes that left `from` for `to` by RMA so far.
+    // Bytes that RMA has moved from host `from` to host `to`.
     [[nodiscard]] std::uint64_t bytes_moved(std::string_view from, std::string_view to) const;
 
-    // A hash of all events so far, in order: equal for equal runs.
+    // A hash of all events so far, in order: equal runs have equal hashes.
     [[nodiscard]] std::uint64_t trace_hash() const noexcept;
     [[nodiscard]] std::uint64_t events_run() const noexcept;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The verbs plugin: RDMA over InfiniBand, RoCE and iWARP, by rdma-core. Needs an RDMA device.
-// See plugins/verbs/README.md for addresses and limits.
+// The verbs plugin: RDMA over InfiniBand, RoCE and iWARP, through rdma-core. Needs an RDMA device. See
+// plugins/verbs/README.md for addresses and limits.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
