@@ -226,7 +226,7 @@ const detail::Encoded* TreeRun::own_input() const noexcept {
 }
 
 hl::Task<detail::LocalOutcome> TreeRun::run_served(const detail::ServedRpc& served) {
-    const CallInfo info{request_->to, request_->id.origin, request_->id.number};
+    const CallInfo info{request_->to, request_->id.origin, request_->id.number, source_};
     const detail::Encoded* input = own_input();
     if (!input) co_return detail::LocalOutcome{Errc::protocol, 0, {}, {}};
     if (!portion_) {

@@ -14,13 +14,14 @@ namespace cinnabar::group {
 // One member's part of a call, or the caller's. Lives until all its deliveries have ended.
 class TreeRun {
   public:
-    // `portion`: the memory that the call moves; null if it moves none.
+    // `portion`: the memory that the call moves; null if it moves none. `source`: who delivered the call.
     TreeRun(std::shared_ptr<Core> core, std::shared_ptr<const TreeRequest> request, detail::Combine combine,
-            std::shared_ptr<PortionState> portion)
+            std::shared_ptr<PortionState> portion, na::Addr source = {})
         : core_(std::move(core)),
           request_(std::move(request)),
           combine_(std::move(combine)),
-          portion_(std::move(portion)) {}
+          portion_(std::move(portion)),
+          source_(std::move(source)) {}
 
     // Calls the members below, and runs this process's own handler if `local`.
     [[nodiscard]] hl::Task<TreeAnswer> run(std::vector<Rank> below, bool local);
@@ -56,6 +57,7 @@ class TreeRun {
     std::shared_ptr<const TreeRequest> request_;
     detail::Combine combine_;
     std::shared_ptr<PortionState> portion_;
+    na::Addr source_;  // who delivered the call; empty at the caller
     std::mutex mutex_;
     TreeAnswer sum_;
 };

@@ -24,6 +24,7 @@ Core::Core(hl::NodeRef of, GroupOptions with)
       options(with_seed(std::move(with))),
       process(Random(options.seed).next()),
       executions(options.calls_max),
+      copies(options.variables, process),
       arrivals(std::make_shared<Arrivals>(of)),
       offers(std::make_shared<Offers>()) {}
 

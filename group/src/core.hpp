@@ -3,6 +3,7 @@
 // mutex is held, nothing is sent and no user code runs.
 #pragma once
 
+#include "copies.hpp"
 #include "event_queue.hpp"
 #include "executions.hpp"
 #include "swim/swim.hpp"
@@ -84,6 +85,7 @@ class Core : public std::enable_shared_from_this<Core> {
     [[nodiscard]] std::shared_ptr<const detail::ServedRpc> served(rpc::RpcId id) const;
 
     Executions executions;
+    Copies copies;
     const std::shared_ptr<Arrivals> arrivals;
     const std::shared_ptr<Offers> offers;
 

@@ -210,6 +210,8 @@ class CINNABAR_API Group {
     }
 
   private:
+    template <typename T>
+    friend class Variable;
     struct Handle;
     explicit Group(std::shared_ptr<Core> core);
     Result<void> add(detail::ServedRpc served) const;

@@ -5,6 +5,7 @@
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/group/member.hpp>
 #include <cinnabar/group/swim_options.hpp>
+#include <cinnabar/group/variable_options.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
 
 #include <string>
@@ -21,6 +22,7 @@ struct GroupOptions {
     // Collective calls in progress here, plus answers kept for callers that ask again. One more call in progress is
     // answered `overloaded`; old answers are dropped to make room. One peer may use half of this.
     std::uint32_t calls_max = 4096;
+    VariableLimits variables = {};
     std::uint32_t followers_max = 256;  // processes that follow the view from this one
     std::uint64_t seed = 0;             // for all random choices; 0: a random seed
 };
