@@ -61,11 +61,13 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
         std::find(below->begin(), below->end(), request.to) != below->end())
         co_return Errc::protocol;
     core->learn(request.claims, false);
+    core->hear_time(request.time, no_rank);
     TreeAnswer meta;
     bool too_old = false;
     const Stamp of_caller = request.stamp;
     meta.claims = core->missing_since(request.stamp, too_old);
     meta.answered = examine(*core, request, *below, meta);
+    meta.time = core->clock.now().bits();
     if (meta.answered != Answered::done) co_return meta;
     const auto found = core->executions.find_or_begin(request.id, incoming.source(), core->now_us());
     if (found.forgotten)
@@ -82,6 +84,7 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
     core->executions.stop_waiting(*found.execution, core->now_us());
     if (waited != Errc::ok) co_return waited;
     TreeAnswer answer = found.execution->answer;
+    answer.time = core->clock.now().bits();
     answer.claims = core->missing_since(of_caller, too_old);  // also what the members below have told meanwhile
     co_return answer;
 }

@@ -112,6 +112,7 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
             break;
         }
         request.stamp = core_->stamp();
+        request.time = core_->clock.now().bits();
         request.incarnation = route.incarnation;
         auto calling = call(request, route, offer, branch.below.size());
         const Result<TreeAnswer> answer = co_await calling;
@@ -136,6 +137,7 @@ TreeRun::Next TreeRun::weigh(Branch& branch, const Result<TreeAnswer>& answer, c
         return Next::over;
     }
     core_->learn(answer->claims, !core_->is_member());
+    core_->hear_time(answer->time, branch.child);
     if (answer->answered == Answered::done) {
         take(branch, *answer);
         return branch.below.empty() ? Next::over : Next::adopt;

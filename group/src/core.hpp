@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <unordered_map>
 #include <vector>
@@ -84,12 +85,16 @@ class Core : public std::enable_shared_from_this<Core> {
     Result<void> add_served(detail::ServedRpc served);
     [[nodiscard]] std::shared_ptr<const detail::ServedRpc> served(rpc::RpcId id) const;
 
+    HybridClock clock;
     Executions executions;
     Copies copies;
     const std::shared_ptr<Arrivals> arrivals;
     const std::shared_ptr<Offers> offers;
 
     void on_message(const Message& message, const na::Addr& source);
+    // A time that came with a message, from that member if it is known. One that is too far ahead is logged, and told
+    // as an event of the member.
+    void hear_time(std::uint64_t time, Rank from);
 
   private:
     // Answers in flight to one source; further ones are dropped.
@@ -106,7 +111,7 @@ class Core : public std::enable_shared_from_this<Core> {
     void after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Rank from, const na::Addr& source);
     void add_post(Message&& message, Rank from, const na::Addr& source, std::vector<Post>& posts);
     void tell_readers(const std::vector<Change>& changes, const Stamp& stamp);
-    void send(const Post& post);
+    void send(Post& post);
     void forget_answer(const na::Addr& to) noexcept;
     void put_followed(const Claim& claim);
     [[nodiscard]] const Table& table() const noexcept { return swim_ ? swim_->table() : followed_; }
@@ -123,6 +128,7 @@ class Core : public std::enable_shared_from_this<Core> {
     std::unordered_map<Rank, std::stop_source> lost_;
     std::unordered_map<rpc::RpcId, std::shared_ptr<const detail::ServedRpc>> served_;
     std::uint64_t calls_ = 0;
+    std::set<Rank> drifted_;  // present members whose time was too far ahead when it was last heard
     // in flight to each source; the messages hold its address
     std::unordered_map<const na::AddrBody*, unsigned> answers_;
     std::vector<na::Addr> followers_;

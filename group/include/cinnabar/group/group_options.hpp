@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/group/hybrid_clock.hpp>
 #include <cinnabar/group/member.hpp>
 #include <cinnabar/group/swim_options.hpp>
 #include <cinnabar/group/variable_options.hpp>
@@ -23,6 +24,7 @@ struct GroupOptions {
     // answered `overloaded`; old answers are dropped to make room. One peer may use half of this.
     std::uint32_t calls_max = 4096;
     VariableLimits variables = {};
+    ClockOptions clock = {};
     std::uint32_t followers_max = 256;  // processes that follow the view from this one
     std::uint64_t seed = 0;             // for all random choices; 0: a random seed
 };
