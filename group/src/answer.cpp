@@ -17,7 +17,8 @@ hl::Task<void> execute(std::shared_ptr<Core> core, std::shared_ptr<Execution> ex
         Asking asking{core->node, core->options.provider, request->terms, execution->sources};
         portion = std::make_shared<PortionState>(std::move(asking), core->offers);
     }
-    TreeRun run(core, request, served ? served->combine : detail::Combine(), std::move(portion), std::move(source));
+    TreeRun run(core, request, served ? served->combine : detail::Combine(), std::move(portion), core->passed_on,
+                std::move(source));
     auto all = run.run(std::move(below), true);
     TreeAnswer answer = co_await all;
     core->executions.end(*execution, std::move(answer), core->now_us());

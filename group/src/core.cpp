@@ -25,6 +25,8 @@ Core::Core(hl::NodeRef of, GroupOptions with)
       options(with_seed(std::move(with))),
       process(Random(options.seed).next()),
       clock(options.clock),
+      started(of, {options.retry, options.quota, options.seed + 2}),
+      passed_on(of, {options.retry, {}, options.seed + 3}),
       executions(options.calls_max),
       copies(options.variables, process),
       arrivals(std::make_shared<Arrivals>(of)),

@@ -10,6 +10,7 @@
 #include "wire.hpp"
 
 #include <cinnabar/group/group_options.hpp>
+#include <cinnabar/hl/caller.hpp>
 #include <cinnabar/hl/node.hpp>
 
 #include <map>
@@ -86,6 +87,8 @@ class Core : public std::enable_shared_from_this<Core> {
     [[nodiscard]] std::shared_ptr<const detail::ServedRpc> served(rpc::RpcId id) const;
 
     HybridClock clock;
+    const hl::Caller started;    // for calls of this process's own, with its quota
+    const hl::Caller passed_on;  // for those of others, and of the group itself
     Executions executions;
     Copies copies;
     const std::shared_ptr<Arrivals> arrivals;

@@ -107,7 +107,8 @@ struct TreeAnswer {
     std::vector<Rank> orphans;  // members below that the caller has to serve, because this one cannot give them chunks
     std::uint64_t time = 0;     // of the sender's hybrid clock
 };
-inline constexpr hl::Rpc<TreeAnswer(TreeRequest)> tree_rpc{"cinnabar.group.call"};
+// A member runs a call once, however often it is delivered (executions.hpp), so it may be sent again.
+inline constexpr hl::Rpc<TreeAnswer(TreeRequest)> tree_rpc{"cinnabar.group.call", hl::idempotent};
 // The caller has given up: stop what still runs of this call.
 inline constexpr hl::OneWay<std::uint64_t, CallId> cancel_message{"cinnabar.group.cancel"};
 

@@ -74,6 +74,7 @@ struct CollectiveCall {
     unsigned fanout = 0;
     Microseconds deadline{0};
     std::stop_token stop;
+    bool counts = false;                    // against GroupOptions::quota
     Errc failed = Errc::ok;                 // set if the arguments could not be encoded
     std::shared_ptr<PortionState> portion;  // the memory that the call moves; null: none
 };
