@@ -48,9 +48,9 @@ TEST(GroupPerfProcess, HasARowForEachCollectiveSizeAndNumberOfMembers) {
                         "--members",   "2,3",  "--rounds", "5",      "--json"};
     const auto outcome = run(launch({"-n", "3"}, program));
     EXPECT_EQ(outcome.exit, 0) << outcome.err;
-    EXPECT_EQ(times(outcome.out, "\"rounds\":5,\"failed\":0"), 10u) << outcome.out;
-    EXPECT_EQ(times(outcome.out, "\"collective\":\"reduce\",\"members\":3,\"bytes\":4096"), 1u) << outcome.out;
-    EXPECT_EQ(times(outcome.out, "\"collective\":\"barrier\",\"members\":2"), 1u) << outcome.out;
+    EXPECT_EQ(times(outcome.out, "\"rounds\": 5, \"failed\": 0"), 10u) << outcome.out;
+    EXPECT_EQ(times(outcome.out, "\"collective\": \"reduce\", \"members\": 3, \"bytes\": 4096"), 1u) << outcome.out;
+    EXPECT_EQ(times(outcome.out, "\"collective\": \"barrier\", \"members\": 2"), 1u) << outcome.out;
 }
 
 TEST(GroupPerfProcess, SaysHowItIsStarted) {
