@@ -10,23 +10,24 @@ namespace cinnabar::group {
 namespace {
 
 hl::Task<void> execute(std::shared_ptr<Core> core, std::shared_ptr<Execution> execution,
-                       std::shared_ptr<const TreeRequest> request, std::vector<Rank> below) {
+                       std::shared_ptr<const TreeRequest> request, std::vector<Rank> below, na::Addr source) {
     const auto served = core->served(request->rpc);
     std::shared_ptr<PortionState> portion;
     if (request->terms.way != Way::none) {
         Asking asking{core->node, core->options.provider, request->terms, execution->sources};
         portion = std::make_shared<PortionState>(std::move(asking), core->offers);
     }
-    TreeRun run(core, request, served ? served->combine : detail::Combine(), std::move(portion));
+    TreeRun run(core, request, served ? served->combine : detail::Combine(), std::move(portion), core->passed_on,
+                std::move(source));
     auto all = run.run(std::move(below), true);
     TreeAnswer answer = co_await all;
     core->executions.end(*execution, std::move(answer), core->now_us());
 }
 
 Errc begin(const std::shared_ptr<Core>& core, const std::shared_ptr<Execution>& execution, TreeRequest& request,
-           std::vector<Rank> below, Microseconds left) {
+           std::vector<Rank> below, const na::Addr& source, Microseconds left) {
     auto shared = std::make_shared<TreeRequest>(std::move(request));
-    auto run = execute(core, execution, std::move(shared), std::move(below));
+    auto run = execute(core, execution, std::move(shared), std::move(below), source);
     auto stoppable = hl::with_stop(std::move(run), execution->stop.get_token());
     auto timed = hl::with_deadline(std::move(stoppable), std::min(left, longest_call));
     return core->node.spawn(std::move(timed));
@@ -61,10 +62,13 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
         std::find(below->begin(), below->end(), request.to) != below->end())
         co_return Errc::protocol;
     core->learn(request.claims, false);
+    core->hear_time(request.time, no_rank);
     TreeAnswer meta;
     bool too_old = false;
+    const Stamp of_caller = request.stamp;
     meta.claims = core->missing_since(request.stamp, too_old);
     meta.answered = examine(*core, request, *below, meta);
+    meta.time = core->clock.now().bits();
     if (meta.answered != Answered::done) co_return meta;
     const auto found = core->executions.find_or_begin(request.id, incoming.source(), core->now_us());
     if (found.forgotten)
@@ -72,7 +76,8 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
     if (!found.execution && core->closed()) co_return Errc::shutting_down;
     if (!found.execution) co_return Error(Errc::overloaded, "too many calls of the group are in progress here");
     if (request.terms.way != Way::none) found.execution->sources->add(incoming.source(), request.terms.ticket);
-    if (found.fresh && begin(core, found.execution, request, *std::move(below), incoming.time_left()) != Errc::ok) {
+    if (found.fresh &&
+        begin(core, found.execution, request, *std::move(below), incoming.source(), incoming.time_left()) != Errc::ok) {
         TreeAnswer none;
         core->executions.end(*found.execution, std::move(none), core->now_us());
     }
@@ -80,7 +85,8 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
     core->executions.stop_waiting(*found.execution, core->now_us());
     if (waited != Errc::ok) co_return waited;
     TreeAnswer answer = found.execution->answer;
-    answer.claims = std::move(meta.claims);
+    answer.time = core->clock.now().bits();
+    answer.claims = core->missing_since(of_caller, too_old);  // also what the members below have told meanwhile
     co_return answer;
 }
 

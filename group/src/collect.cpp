@@ -84,7 +84,7 @@ hl::Task<Result<TreeAnswer>> TreeRun::call(const TreeRequest& request, const Cor
     options.stop = &route.lost;
     auto left = time_left(core_);
     options.deadline = for_child(co_await left, request.tree == Tree::chain ? below + 1 : 1);
-    auto call = core_->node.call(tree_rpc, route.address, request, options);
+    auto call = caller_.call(tree_rpc, route.address, request, options);
     if (!offer) co_return co_await call;
     auto stoppable = hl::with_stop(std::move(call), offer->given_up.get_token());
     co_return co_await stoppable;
@@ -112,6 +112,7 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
             break;
         }
         request.stamp = core_->stamp();
+        request.time = core_->clock.now().bits();
         request.incarnation = route.incarnation;
         auto calling = call(request, route, offer, branch.below.size());
         const Result<TreeAnswer> answer = co_await calling;
@@ -130,12 +131,13 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
 
 TreeRun::Next TreeRun::weigh(Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
                              TreeRequest& request, unsigned attempt, bool stopped) {
-    if (!answer) return weigh_failure(branch, answer.code(), route, attempt, stopped);
+    if (!answer) return weigh_failure(branch, answer.code(), route, stopped);
     if (answer->claims.size() > claims_max || answer->unknown.size() > claims_max) {
         fail_all(branch, Errc::protocol);
         return Next::over;
     }
     core_->learn(answer->claims, !core_->is_member());
+    core_->hear_time(answer->time, branch.child);
     if (answer->answered == Answered::done) {
         take(branch, *answer);
         return branch.below.empty() ? Next::over : Next::adopt;
@@ -150,17 +152,13 @@ TreeRun::Next TreeRun::weigh(Branch& branch, const Result<TreeAnswer>& answer, c
 }
 
 // `canceled`, if this call was not stopped here, is the answer of a member that leaves the group.
-TreeRun::Next TreeRun::weigh_failure(const Branch& branch, Errc code, const Core::Route& route, unsigned attempt,
-                                     bool stopped) {
-    const bool lost = route.lost.stop_requested();
+TreeRun::Next TreeRun::weigh_failure(const Branch& branch, Errc code, const Core::Route& route, bool stopped) {
     if (code == Errc::timed_out || (code == Errc::canceled && stopped)) {
         tell_canceled(route.address);
         fail_all(branch, code);
         return Next::over;
     }
     if (may_be_dead(code)) core_->doubt(branch.child);
-    // Perhaps only the connection broke. Asking again is safe: a member runs a call once.
-    if (code == Errc::peer_lost && !lost && attempt < attempts_max) return Next::again;
     fail(branch.child, code == Errc::canceled ? Errc::peer_lost : code);
     return Next::adopt;
 }
@@ -226,7 +224,7 @@ const detail::Encoded* TreeRun::own_input() const noexcept {
 }
 
 hl::Task<detail::LocalOutcome> TreeRun::run_served(const detail::ServedRpc& served) {
-    const CallInfo info{request_->to, request_->id.origin, request_->id.number};
+    const CallInfo info{request_->to, request_->id.origin, request_->id.number, source_};
     const detail::Encoded* input = own_input();
     if (!input) co_return detail::LocalOutcome{Errc::protocol, 0, {}, {}};
     if (!portion_) {

@@ -14,13 +14,16 @@ namespace cinnabar::group {
 // One member's part of a call, or the caller's. Lives until all its deliveries have ended.
 class TreeRun {
   public:
-    // `portion`: the memory that the call moves; null if it moves none.
+    // `portion`: the memory that the call moves; null if it moves none. `caller` makes the
+    // calls to those below. `source`: who delivered the call.
     TreeRun(std::shared_ptr<Core> core, std::shared_ptr<const TreeRequest> request, detail::Combine combine,
-            std::shared_ptr<PortionState> portion)
+            std::shared_ptr<PortionState> portion, hl::Caller caller, na::Addr source = {})
         : core_(std::move(core)),
           request_(std::move(request)),
           combine_(std::move(combine)),
-          portion_(std::move(portion)) {}
+          portion_(std::move(portion)),
+          caller_(std::move(caller)),
+          source_(std::move(source)) {}
 
     // Calls the members below, and runs this process's own handler if `local`.
     [[nodiscard]] hl::Task<TreeAnswer> run(std::vector<Rank> below, bool local);
@@ -39,8 +42,7 @@ class TreeRun {
     // Decides what follows an answer. Leaves in `branch` the members that still have to be called.
     [[nodiscard]] Next weigh(Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
                              TreeRequest& request, unsigned attempt, bool stopped);
-    [[nodiscard]] Next weigh_failure(const Branch& branch, Errc code, const Core::Route& route, unsigned attempt,
-                                     bool stopped);
+    [[nodiscard]] Next weigh_failure(const Branch& branch, Errc code, const Core::Route& route, bool stopped);
     // This member leaves the group, so others must call the members below it.
     [[nodiscard]] bool leaves() const { return request_->id.origin != core_->process && core_->closed(); }
     void take(Branch& branch, const TreeAnswer& answer);
@@ -56,6 +58,8 @@ class TreeRun {
     std::shared_ptr<const TreeRequest> request_;
     detail::Combine combine_;
     std::shared_ptr<PortionState> portion_;
+    hl::Caller caller_;
+    na::Addr source_;  // who delivered the call; empty at the caller
     std::mutex mutex_;
     TreeAnswer sum_;
 };

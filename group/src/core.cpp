@@ -4,6 +4,7 @@
 #include "arrivals.hpp"
 #include "offers.hpp"
 
+#include <cinnabar/base/log.hpp>
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/hl/call.hpp>
 
@@ -23,7 +24,11 @@ Core::Core(hl::NodeRef of, GroupOptions with)
     : node(of),
       options(with_seed(std::move(with))),
       process(Random(options.seed).next()),
+      clock(options.clock),
+      started(of, {options.retry, options.quota, options.seed + 2}),
+      passed_on(of, {options.retry, {}, options.seed + 3}),
       executions(options.calls_max),
+      copies(options.variables, process),
       arrivals(std::make_shared<Arrivals>(of)),
       offers(std::make_shared<Offers>()) {}
 
@@ -73,6 +78,7 @@ hl::Task<void> Core::tick_loop([[maybe_unused]] std::shared_ptr<Core> self) {
 
 void Core::on_message(const Message& message, const na::Addr& source) {
     if (!well_formed(message)) return;
+    hear_time(message.time, message.from);
     std::unique_lock lock(mutex_);
     if (closed_ || !swim_ || message.group != group_) return;
     Swim::Outbox out;
@@ -101,7 +107,7 @@ void Core::after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Ran
         tell_readers(changes, stamp);
     }
     lock.unlock();
-    for (const Post& post : posts) send(post);
+    for (Post& post : posts) send(post);
     for (std::stop_source& source_of : ended) source_of.request_stop();
     if (changed) changed->set();
     if (over) close();
@@ -138,13 +144,32 @@ void Core::tell_readers(const std::vector<Change>& changes, const Stamp& stamp) 
     }
 }
 
-void Core::send(const Post& post) {
+void Core::send(Post& post) {
     hl::CallOptions call;
     call.deadline = std::max(options.swim.period, Microseconds(100'000));
     call.provider = options.provider;
+    post.message.time = clock.now().bits();
     auto sending = node.call(swim_message, post.to, post.message, call);
     if (!post.answer) return sending.then([](const Result<void>&) {});
     sending.then([self = shared_from_this(), to = post.to](const Result<void>&) { self->forget_answer(to); });
+}
+
+void Core::hear_time(std::uint64_t time, Rank from) {
+    static constinit LogLimit lines;
+    const HybridTime heard(time);
+    const bool refused = !clock.hear(heard);
+    const std::lock_guard lock(mutex_);
+    if (!refused) {
+        drifted_.erase(from);
+        return;
+    }
+    const Entry& member = table().at(from);
+    if (from != no_rank && (!member.present() || !drifted_.insert(from).second)) return;
+    const std::string who = from == no_rank ? std::string("a caller") : "member " + std::to_string(from);
+    log_limited(lines, LogLevel::warning, "group",
+                "the clock of %s is %lld ms ahead of this host's; its times are ignored: set the clocks of both hosts",
+                who.c_str(), static_cast<long long>(clock.ahead(heard).count() / 1000));
+    if (from != no_rank) tell_readers({{Happened::drifted, from, member.incarnation}}, table().stamp());
 }
 
 void Core::leave() {

@@ -3,18 +3,21 @@
 // mutex is held, nothing is sent and no user code runs.
 #pragma once
 
+#include "copies.hpp"
 #include "event_queue.hpp"
 #include "executions.hpp"
 #include "swim/swim.hpp"
 #include "wire.hpp"
 
 #include <cinnabar/group/group_options.hpp>
+#include <cinnabar/hl/caller.hpp>
 #include <cinnabar/hl/node.hpp>
 
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <unordered_map>
 #include <vector>
@@ -83,11 +86,18 @@ class Core : public std::enable_shared_from_this<Core> {
     Result<void> add_served(detail::ServedRpc served);
     [[nodiscard]] std::shared_ptr<const detail::ServedRpc> served(rpc::RpcId id) const;
 
+    HybridClock clock;
+    const hl::Caller started;    // for calls of this process's own, with its quota
+    const hl::Caller passed_on;  // for those of others, and of the group itself
     Executions executions;
+    Copies copies;
     const std::shared_ptr<Arrivals> arrivals;
     const std::shared_ptr<Offers> offers;
 
     void on_message(const Message& message, const na::Addr& source);
+    // A time that came with a message, from that member if it is known. One that is too far ahead is logged, and told
+    // as an event of the member.
+    void hear_time(std::uint64_t time, Rank from);
 
   private:
     // Answers in flight to one source; further ones are dropped.
@@ -104,7 +114,7 @@ class Core : public std::enable_shared_from_this<Core> {
     void after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Rank from, const na::Addr& source);
     void add_post(Message&& message, Rank from, const na::Addr& source, std::vector<Post>& posts);
     void tell_readers(const std::vector<Change>& changes, const Stamp& stamp);
-    void send(const Post& post);
+    void send(Post& post);
     void forget_answer(const na::Addr& to) noexcept;
     void put_followed(const Claim& claim);
     [[nodiscard]] const Table& table() const noexcept { return swim_ ? swim_->table() : followed_; }
@@ -121,6 +131,7 @@ class Core : public std::enable_shared_from_this<Core> {
     std::unordered_map<Rank, std::stop_source> lost_;
     std::unordered_map<rpc::RpcId, std::shared_ptr<const detail::ServedRpc>> served_;
     std::uint64_t calls_ = 0;
+    std::set<Rank> drifted_;  // present members whose time was too far ahead when it was last heard
     // in flight to each source; the messages hold its address
     std::unordered_map<const na::AddrBody*, unsigned> answers_;
     std::vector<na::Addr> followers_;

@@ -20,6 +20,7 @@ View Group::view() const { return core_->view(); }
 Events Group::events() const { return Events(core_->subscribe()); }
 unsigned Group::slowness() const { return core_->health(); }
 void Group::leave() const { core_->leave(); }
+HybridClock& Group::clock() const { return core_->clock; }
 Result<void> Group::add(detail::ServedRpc served) const { return core_->add_served(std::move(served)); }
 
 namespace {
@@ -44,6 +45,7 @@ detail::CollectiveCall Group::with(const CollectiveOptions& options) {
     call.except.assign(options.except.begin(), options.except.end());
     call.everybody = call.only.empty();
     call.tree = options.tree;
+    call.counts = true;
     call.fanout = options.fanout;
     call.deadline = options.deadline.value_or(Microseconds(0));
     if (options.deadline && call.deadline.count() <= 0) call.deadline = Microseconds(1);
@@ -60,6 +62,7 @@ detail::CollectiveCall Group::to_one(Rank rank, detail::CollectiveCall call) {
 
 detail::CollectiveCall Group::all_call(detail::Combine combine, const CollectiveOptions& options) {
     detail::CollectiveCall call = with(options);
+    call.counts = false;  // members wait for each other
     call.combine = combine ? std::move(combine)
                            : [](const detail::Encoded&, detail::Encoded&, const detail::Encoded&) { return Errc::ok; };
     return call;

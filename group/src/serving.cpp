@@ -3,6 +3,7 @@
 #include "all_reduce.hpp"
 #include "collect.hpp"
 #include "offers.hpp"
+#include "variables.hpp"
 
 #include <cinnabar/hl/call.hpp>
 #include <cinnabar/hl/serve.hpp>
@@ -82,6 +83,7 @@ Result<void> Core::serve_members() {
         },
         by));
     CINNABAR_TRY_VOID(Offers::serve(offers, node, options.provider));
+    CINNABAR_TRY_VOID(serve_variables(core));
     return serve_arrivals(core);
 }
 

@@ -87,6 +87,7 @@ struct TreeRequest {
     std::vector<std::byte> input;
     Terms terms;
     std::vector<detail::Part> inputs;  // for a scatter, instead of `input`: for `to` and for those below
+    std::uint64_t time = 0;            // of the sender's hybrid clock
 };
 
 enum class Answered : std::uint8_t {
@@ -104,8 +105,10 @@ struct TreeAnswer {
     std::vector<std::byte> combined;
     std::vector<Failure> failures;
     std::vector<Rank> orphans;  // members below that the caller has to serve, because this one cannot give them chunks
+    std::uint64_t time = 0;     // of the sender's hybrid clock
 };
-inline constexpr hl::Rpc<TreeAnswer(TreeRequest)> tree_rpc{"cinnabar.group.call"};
+// A member runs a call once, however often it is delivered (executions.hpp), so it may be sent again.
+inline constexpr hl::Rpc<TreeAnswer(TreeRequest)> tree_rpc{"cinnabar.group.call", hl::idempotent};
 // The caller has given up: stop what still runs of this call.
 inline constexpr hl::OneWay<std::uint64_t, CallId> cancel_message{"cinnabar.group.cancel"};
 

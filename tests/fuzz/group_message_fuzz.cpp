@@ -4,6 +4,7 @@
 // it stores no more members than its options allow, and sends no more than it may.
 #include "swim/swim.hpp"
 #include "tree.hpp"
+#include "variable_wire.hpp"
 #include "wire.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -87,7 +88,7 @@ void try_request(ConstBytes bytes) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     if (size == 0) return 0;
     const ConstBytes in = std::as_bytes(std::span(bytes, size)).subspan(1);
-    switch (bytes[0] % 6) {
+    switch (bytes[0] % 10) {
         case 0:
             if (const auto message = taken<Message>(in)) tell(*message);
             break;
@@ -103,8 +104,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
         case 4:
             (void)taken<JoinRequest>(in);
             break;
-        default:
+        case 5:
             (void)taken<FollowRequest>(in);
+            break;
+        case 6:
+            (void)taken<Fetch>(in);
+            break;
+        case 7:
+            (void)taken<Update>(in);
+            break;
+        case 8:
+            (void)taken<Tell>(in);
+            break;
+        default:
+            (void)taken<Recall>(in);
     }
     return 0;
 }

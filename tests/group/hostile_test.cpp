@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Peers that make the calls of a group by hand, and lie: strangers, seeds and members.
 #include "sim_group.hpp"
+#include "variable_place.hpp"
+#include "variable_wire.hpp"
 #include "wire.hpp"
 
+#include <cinnabar/group/variable.hpp>
 #include <cinnabar/hl/call.hpp>
 #include <cinnabar/hl/serve.hpp>
 
@@ -68,6 +71,13 @@ class LiarTest : public testing::Test {
         request.incarnation = 1;
         request.rpc = rpc;
         return request;
+    }
+    // A key whose root is that member: the one after so many others.
+    [[nodiscard]] std::string key_of(Rank rank, int others = 0) {
+        for (int i = 1;; ++i) {
+            std::string key = "key" + std::to_string(i);
+            if (group::place_of(key, all_[0].group->view(), 0, 0).reign.root == rank && others-- == 0) return key;
+        }
     }
     void expect_all_well() {
         EXPECT_TRUE(all_.converge(60s));
@@ -241,6 +251,30 @@ TEST_F(LiarTest, a_member_whose_rank_somebody_takes_has_left_and_says_so) {
     EXPECT_EQ(liar_.call(group::view_rpc, at(3), ViewRequest{"group", 0}, 1s).wait().code(), Errc::no_such_rpc);
 }
 
+TEST_F(LiarTest, a_peer_that_makes_variables_without_end_has_half_of_the_keys) {
+    TreeRequest request = request_to_first(group::update_rpc.name().id);
+    request.shape = rpc::shape_of<group::Update>();
+    request.mode = group::detail::Mode::gather;
+    std::size_t made = 0;
+    const auto update = [&](const std::string& key, std::size_t bytes) {
+        const group::Update wanted{key, {}, group::Sync::none, false, 7, std::vector<std::byte>(bytes)};
+        (void)group::detail::encode_into(request.input, wanted);
+        request.id = {99, ++made};
+        const auto answer = liar_.call(group::tree_rpc, at(0), request, 1s).wait();
+        return answer->failures.empty() ? Errc::ok : answer->failures.front().code;
+    };
+    EXPECT_EQ(update(key_of(1), 10), Errc::again) << "it is not the root";
+    EXPECT_EQ(update(key_of(0), 65 << 10), Errc::too_large);
+    EXPECT_EQ(update(std::string(257, 'k'), 10), Errc::invalid_argument);
+    std::size_t accepted = 0;
+    for (int i = 0; i < 100; ++i) accepted += update(key_of(0, i), 10) == Errc::ok;
+    EXPECT_EQ(accepted, SimGroup::keys_max / 2);
+    const group::Variable<int> honest(*all_[1].group, key_of(0, 200));
+    EXPECT_EQ(sync_wait(honest.update(5, group::Sync::eager, {.deadline = 10s}))->number, 1u);
+    EXPECT_EQ(sync_wait(group::Variable<int>(*all_[0].group, honest.key()).fetch({.deadline = 10s}))->value, 5);
+    expect_all_well();
+}
+
 // A member that lies in its answers costs its own part and those below it, not more.
 class LyingMember : public LiarTest {
   protected:
@@ -269,6 +303,28 @@ class LyingMember : public LiarTest {
     JoinAnswer joined_;
     std::function<TreeAnswer(const TreeRequest&)> lie_ = [](const TreeRequest&) { return TreeAnswer{}; };
 };
+
+TEST_F(LyingMember, values_that_cannot_be_are_refused) {
+    ASSERT_TRUE(sync_wait(with_deadline(all_[0].group->wait_for_members(members + 1), 10s)).ok());
+    const group::Variable<std::string> variable(*all_[0].group, key_of(joined_.rank));
+    const auto fetched = [&](const group::Sent& sent) {
+        lie_ = [sent, this](const TreeRequest& request) {
+            TreeAnswer answer;
+            answer.count = 1;
+            answer.parts.push_back({joined_.rank, {}});
+            (void)group::detail::encode_into(answer.parts[0].bytes, sent);
+            EXPECT_EQ(request.rpc, group::fetch_rpc.name().id);
+            return answer;
+        };
+        const auto got = sync_wait(variable.fetch({.deadline = 1s}));
+        return got.code();
+    };
+    const auto shape = rpc::shape_of<std::string>();
+    EXPECT_EQ(fetched({{1, 1}, shape, false, std::vector<std::byte>(65 << 10), 0}), Errc::protocol) << "too large";
+    EXPECT_EQ(fetched({{1, 1}, shape, true, {}, 1000}), Errc::protocol) << "nothing is known that it could be";
+    EXPECT_EQ(fetched({{~std::uint64_t{0}, 1}, shape, false, {}, 1000}), Errc::protocol) << "the last version";
+    EXPECT_EQ(fetched({{1, 1}, shape, false, {}, 0}), Errc::timed_out) << "its time is always over";
+}
 
 TEST_F(LyingMember, answers_that_do_not_add_up_cost_its_own_part) {
     expect_protocol_error([](const TreeRequest&) { return TreeAnswer{}; });

@@ -58,6 +58,8 @@ group::GroupOptions SimGroup::options() {
     options.swim.suspicion_spread = 2;
     options.swim.members_max = members_max;
     options.calls_max = calls_max;
+    options.variables.copy_max = copy_max;
+    options.variables.keys_max = keys_max;
     return options;
 }
 

@@ -36,6 +36,8 @@ class SimGroup {
     // Limit of each member, so that limits are reached soon.
     static constexpr std::uint32_t members_max = 200;
     static constexpr std::uint32_t calls_max = 64;
+    static constexpr Microseconds copy_max{2'000'000};
+    static constexpr std::uint32_t keys_max = 64;
 
     // `members` that know each other. Each group that exists needs a world number of its own.
     SimGroup(std::size_t members, std::uint64_t seed, sim::WorldOptions weather = {});

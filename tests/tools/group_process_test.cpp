@@ -43,6 +43,25 @@ TEST(LaunchProcess, StartsAGroupWhoseMembersMeet) {
     EXPECT_TRUE(std::filesystem::is_empty(place.path()));
 }
 
+TEST(GroupPerfProcess, HasARowForEachCollectiveSizeAndNumberOfMembers) {
+    const Words program{CINNABAR_TOOL, "perf", "group",    "--size", "64,4k",
+                        "--members",   "2,3",  "--rounds", "5",      "--json"};
+    const auto outcome = run(launch({"-n", "3"}, program));
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    EXPECT_EQ(times(outcome.out, "\"rounds\": 5, \"failed\": 0"), 10u) << outcome.out;
+    EXPECT_EQ(times(outcome.out, "\"collective\": \"reduce\", \"members\": 3, \"bytes\": 4096"), 1u) << outcome.out;
+    EXPECT_EQ(times(outcome.out, "\"collective\": \"barrier\", \"members\": 2"), 1u) << outcome.out;
+}
+
+TEST(GroupPerfProcess, SaysHowItIsStarted) {
+    const auto alone = run({"perf", "group"});
+    EXPECT_EQ(alone.exit, 11);
+    EXPECT_NE(alone.err.find("cinnabar launch"), std::string::npos) << alone.err;
+    const auto many = run(launch({"-n", "2"}, {CINNABAR_TOOL, "perf", "group", "--members", "3"}));
+    EXPECT_EQ(many.exit, 11);
+    EXPECT_NE(many.err.find("between 2 and as many as were started"), std::string::npos) << many.err;
+}
+
 TEST(LaunchProcess, AFailureEndsTheOthersAndSetsTheExitCode) {
     const auto failing = "test $CINNABAR_GROUP_RANK = 1 && exit 7; exec sleep 100";
     const auto outcome = run(launch({"-n", "3"}, {"sh", "-c", failing}));

@@ -54,7 +54,8 @@ std::string list_json(const Items& items, Each each) {
 }
 
 std::string_view word_of(Happened happened) {
-    constexpr std::array<std::string_view, 6> words{"joined", "suspected", "trusted", "left", "excluded", "missed"};
+    constexpr std::array<std::string_view, 7> words{"joined",   "suspected", "trusted", "left",
+                                                    "excluded", "drifted",   "missed"};
     return words.at(static_cast<std::size_t>(happened));
 }
 

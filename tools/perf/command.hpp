@@ -63,4 +63,14 @@ struct RunOptions {
 };
 [[nodiscard]] ExitCode run(const RunOptions& options);
 
+struct GroupOptions {
+    std::vector<std::string> listen = {"tcp://127.0.0.1:0"};
+    na::TlsOptions tls;  // for tcps
+    std::vector<std::uint64_t> sizes{64};
+    std::vector<std::uint32_t> members;  // empty: all that were started
+    std::uint32_t rounds = 200;
+    bool json = false;
+};
+[[nodiscard]] ExitCode run_group(const GroupOptions& options);
+
 }  // namespace cinnabar::tools::perf

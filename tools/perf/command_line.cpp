@@ -154,6 +154,26 @@ void add_all(CLI::App& perf, Run& run) {
     command.callback([options, &run] { run = [options] { return perf::run(*options); }; });
 }
 
+void add_group(CLI::App& perf, Run& run) {
+    auto& command = *perf.add_subcommand(
+        "group", "Collective calls of a group: cinnabar launch -n 8 -- cinnabar perf group [--size 64,4k]");
+    const auto options = std::make_shared<GroupOptions>();
+    command.add_option("--listen", options->listen, "Where each process listens: tcp://HOST:PORT, shm://")
+        ->type_name("URI")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->capture_default_str();
+    security::add_tls_options(command, options->tls);
+    add_sizes(command, options->sizes, "64");
+    add_list(command, "-m,--members", options->members, "Members that take part (default: all that were started)")
+        ->check(CLI::Range(2u, 65'536u));
+    command.add_option("--rounds", options->rounds, "Rounds of each row")
+        ->capture_default_str()
+        ->check(CLI::Range(1u, 1'000'000u));
+    command.add_flag("--json", options->json, "A line of JSON for each row");
+    command.callback([options, &run] { run = [options] { return run_group(*options); }; });
+}
+
 void add_faults(CLI::App& command, Faults& faults) {
     const auto milliseconds = [&command](const std::string& name, std::chrono::milliseconds& value,
                                          const std::string& what) {
@@ -209,6 +229,7 @@ void add_command(CLI::App& app, Run& run) {
     add_calls(perf, run);
     add_bulk(perf, run);
     add_all(perf, run);
+    add_group(perf, run);
 }
 
 }  // namespace cinnabar::tools::perf

@@ -32,6 +32,7 @@ struct Message {
     Stamp stamp;
     std::vector<Claim> claims;
     std::vector<std::uint64_t> digests;  // Table::buckets of them, or none
+    std::uint64_t time = 0;              // of the sender's hybrid clock
 };
 
 inline constexpr std::size_t claims_max = 64;  // per message

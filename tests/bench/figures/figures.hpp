@@ -20,6 +20,7 @@ namespace cinnabar::bench {
 [[nodiscard]] std::vector<Figure> flood_figures();
 [[nodiscard]] std::vector<Figure> credit_figures();
 [[nodiscard]] std::vector<Figure> watching_figures();
+[[nodiscard]] std::vector<Figure> group_figures();
 [[nodiscard]] std::vector<Figure> machine_figures();
 #ifdef CINNABAR_BENCH_OFI
 [[nodiscard]] std::vector<Figure> ofi_figures();

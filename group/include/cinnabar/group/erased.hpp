@@ -25,6 +25,7 @@ struct CallInfo {
     Rank self = no_rank;  // the rank under which this process is called
     std::uint64_t origin = 0;
     std::uint64_t number = 0;  // with `origin` it identifies the call; the same at all members
+    na::Addr source;           // who delivered it: the caller, or the member above; empty: this process itself
 };
 
 namespace detail {
@@ -73,6 +74,7 @@ struct CollectiveCall {
     unsigned fanout = 0;
     Microseconds deadline{0};
     std::stop_token stop;
+    bool counts = false;                    // against GroupOptions::quota
     Errc failed = Errc::ok;                 // set if the arguments could not be encoded
     std::shared_ptr<PortionState> portion;  // the memory that the call moves; null: none
 };

@@ -52,6 +52,9 @@ class CINNABAR_API Group {
     // 0: this process is healthy. Larger, up to SwimOptions::health_max: it is slow, and waits longer for others.
     [[nodiscard]] unsigned slowness() const;
     void leave() const;
+    // The group's hybrid logical clock. It is set by the messages of others, so what a handler does is later than what
+    // its caller did before the call. Valid as long as this Group or a copy of it.
+    [[nodiscard]] HybridClock& clock() const;
 
     // --- serving. At most one handler for each Rpc; exists: there is one already. The group owns the handler, so a
     // handler must not own a copy of its Group, but may refer to one. `combine` is for reduce(): it combines the
@@ -210,6 +213,8 @@ class CINNABAR_API Group {
     }
 
   private:
+    template <typename T>
+    friend class Variable;
     struct Handle;
     explicit Group(std::shared_ptr<Core> core);
     Result<void> add(detail::ServedRpc served) const;

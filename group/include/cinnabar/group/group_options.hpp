@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/group/hybrid_clock.hpp>
 #include <cinnabar/group/member.hpp>
 #include <cinnabar/group/swim_options.hpp>
+#include <cinnabar/group/variable_options.hpp>
+#include <cinnabar/hl/retry_policy.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
 
 #include <string>
@@ -21,6 +24,19 @@ struct GroupOptions {
     // Collective calls in progress here, plus answers kept for callers that ask again. One more call in progress is
     // answered `overloaded`; old answers are dropped to make room. One peer may use half of this.
     std::uint32_t calls_max = 4096;
+    VariableLimits variables = {};
+    ClockOptions clock = {};
+    // Of a call from one process to the next in a collective call. If it fails for good, the members below the called
+    // one are called by this process; so each pause delays them.
+    hl::RetryPolicy retry = {
+        .attempts = 3,
+        .pause = Microseconds(5'000),
+        .pause_max = Microseconds(50'000),
+        .codes = {Errc::refused, Errc::peer_lost, Errc::overloaded, Errc::out_of_memory},
+    };
+    // Of the calls that this process starts (call, broadcast, gather, scatter, reduce), not of those that it passes on:
+    // these could wait for each other in a circle. A call to many counts as one for each process that it goes to first.
+    hl::QuotaOptions quota = {};
     std::uint32_t followers_max = 256;  // processes that follow the view from this one
     std::uint64_t seed = 0;             // for all random choices; 0: a random seed
 };

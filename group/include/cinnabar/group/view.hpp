@@ -51,7 +51,9 @@ enum class Happened : std::uint8_t {
     trusted,    // was suspected, and has answered since
     left,
     excluded,
-    missed,  // no member: the reader was too slow, and events were dropped; read the view instead
+    drifted,  // its clock is ahead of this host's by more than ClockOptions::drift_max, and its times are ignored; told
+              // again only after they were right in between
+    missed,   // no member: the reader was too slow, and events were dropped; read the view instead
 };
 
 struct Event {

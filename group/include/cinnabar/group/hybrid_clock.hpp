@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// HybridClock: a hybrid logical clock (Kulkarni et al., 2014). Its times are close to the time of day, and if one event
+// happened before another (in one process, or by messages between processes), it has the smaller time.
+//
+// A group's clock travels with its gossip and its calls. Two times that are ordered tell nothing of events that do not
+// know of each other, except that they were not further apart than the clocks of their hosts.
+#pragma once
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/export.hpp>
+
+#include <atomic>
+#include <compare>
+#include <cstdint>
+#include <functional>
+
+namespace cinnabar::group {
+
+// 64 bits, which can be stored and compared as a number: 52 of microseconds since 1970 (until the year 2112), and 12
+// that count events within one of them.
+class HybridTime {
+  public:
+    static constexpr unsigned logical_bits = 12;
+
+    constexpr HybridTime() = default;
+    constexpr explicit HybridTime(std::uint64_t bits) noexcept : bits_(bits) {}
+    [[nodiscard]] static constexpr HybridTime at(std::uint64_t wall_us) noexcept {
+        return HybridTime(wall_us << logical_bits);
+    }
+
+    [[nodiscard]] constexpr std::uint64_t bits() const noexcept { return bits_; }
+    [[nodiscard]] constexpr std::uint64_t wall_us() const noexcept { return bits_ >> logical_bits; }
+    [[nodiscard]] constexpr unsigned logical() const noexcept { return bits_ & ((1u << logical_bits) - 1); }
+    friend constexpr auto operator<=>(const HybridTime&, const HybridTime&) = default;
+
+  private:
+    std::uint64_t bits_ = 0;  // 0: no time
+};
+
+struct ClockOptions {
+    // A time of another process that is further ahead of this host's clock is refused. At least twice what the hosts'
+    // clocks differ.
+    Microseconds drift_max = std::chrono::milliseconds(1000);
+    // Microseconds since 1970; any thread. Empty: the system's clock.
+    std::function<std::uint64_t()> wall_us = {};
+};
+
+// Thread-safe, without a lock.
+class CINNABAR_API HybridClock {
+  public:
+    explicit HybridClock(ClockOptions options);
+
+    // Later than all times that it returned or heard before. If the host's clock is set back, times go on one by one
+    // until it has caught up.
+    [[nodiscard]] HybridTime now() noexcept;
+    // Makes all later times of this clock later than `time`, which came with a message. False: it is too far ahead, and
+    // nothing happened; otherwise one wrong clock would spoil those of all.
+    [[nodiscard]] bool hear(HybridTime time) noexcept;
+    // How far a time is ahead of this host's clock; 0 if it is not.
+    [[nodiscard]] Microseconds ahead(HybridTime time) const;
+
+  private:
+    [[nodiscard]] std::uint64_t wall() const;
+
+    const ClockOptions options_;
+    std::atomic<std::uint64_t> last_{0};
+};
+
+}  // namespace cinnabar::group
