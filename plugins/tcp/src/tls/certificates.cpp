@@ -38,14 +38,14 @@ Result<void> TlsGuards::load_revocations(const na::TlsOptions& options) {
     return {};
 }
 
-bool TlsGuards::believes(X509* certificate, STACK_OF(X509) * chain, bool of_server) const noexcept {
+bool TlsGuards::believes(X509* certificate, STACK_OF(X509) * chain, bool of_server, Dates dates) const noexcept {
     const OpenSsl& ssl = openssl();
     X509_STORE* const store = ssl.SSL_CTX_get_cert_store(context_.get());
     X509_STORE_CTX* const question = ssl.X509_STORE_CTX_new();
     bool believed = question && ssl.X509_STORE_CTX_init(question, store, certificate, chain) == 1 &&
                     ssl.X509_STORE_CTX_set_default(question, of_server ? "ssl_server" : "ssl_client") == 1;
     if (believed) {
-        ssl.X509_STORE_CTX_set_flags(question, X509_V_FLAG_NO_CHECK_TIME);
+        if (dates == Dates::are_not_asked) ssl.X509_STORE_CTX_set_flags(question, X509_V_FLAG_NO_CHECK_TIME);
         believed = ssl.X509_verify_cert(question) == 1;
     }
     if (question) ssl.X509_STORE_CTX_free(question);
