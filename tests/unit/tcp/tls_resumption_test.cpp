@@ -4,6 +4,7 @@
 #include "tls/guards.hpp"
 #include "tls/stream.hpp"
 #include "tls_fixture.hpp"
+#include "wall_clock.hpp"
 
 #include <cinnabar/na/addr.hpp>
 
@@ -24,10 +25,13 @@ namespace cinnabar::tcp {
 namespace {
 
 using Guards = std::shared_ptr<const TlsGuards>;
-using std::chrono::steady_clock;
 using std::chrono::system_clock;
 using tools::security::Validity;
 using namespace std::chrono_literals;
+
+using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
+using PrivateKey = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
+using File = std::unique_ptr<std::FILE, decltype(&std::fclose)>;
 
 // One end of a connection on the loopback.
 class End {
@@ -140,6 +144,25 @@ class TlsResumption : public TlsTest {
         return ticket;
     }
 
+    [[nodiscard]] File open_file(const std::string& name, const char* how = "r") const {
+        return {std::fopen(folder_.at(name).c_str(), how), &std::fclose};
+    }
+    [[nodiscard]] PrivateKey key_of_authority() const {
+        return {PEM_read_PrivateKey(open_file("ca/ca.key").get(), nullptr, nullptr, nullptr), &EVP_PKEY_free};
+    }
+    // The authority's list of what is revoked, with another end.
+    [[nodiscard]] std::string list_until(system_clock::time_point end) const {
+        const std::unique_ptr<X509_CRL, decltype(&X509_CRL_free)> list(
+            PEM_read_X509_CRL(open_file("ca/ca.crl").get(), nullptr, nullptr, nullptr), &X509_CRL_free);
+        const std::unique_ptr<ASN1_TIME, decltype(&ASN1_TIME_free)> time(
+            ASN1_TIME_set(nullptr, system_clock::to_time_t(end)), &ASN1_TIME_free);
+        EXPECT_EQ(X509_CRL_set1_nextUpdate(list.get(), time.get()), 1);
+        EXPECT_GT(X509_CRL_sign(list.get(), key_of_authority().get(), EVP_sha256()), 0);
+        EXPECT_EQ(PEM_write_X509_CRL(open_file("short.crl", "w").get(), list.get()), 1);
+        return folder_.at("short.crl");
+    }
+
+    WallClock clock_;
     RawListener listener_;
     na::SocketAddress address_;
     na::TlsOptions server_;
@@ -191,39 +214,60 @@ TEST_F(TlsResumption, AServerThatBeganAnewKnowsNoTicket) {
     EXPECT_TRUE(is_resumed(meet(server, client)));
 }
 
-// Their dates are all that can change without new guards.
-TEST_F(TlsResumption, ACertificateThatHasRunOutIsNotResumed) {
+// Dates are all that can run out without new guards.
+TEST_F(TlsResumption, WhatHasRunOutIsNotResumed) {
     log_.allow("has a certificate that is not believed");
+    log_.allow("whose list in the file of crl is out of its time");
     log_.allow("does not accept this side's certificate");
-    const Validity short_time{system_clock::now() - 1h, system_clock::now() + 2s};
+    const Validity short_time{system_clock::now() - 1h, system_clock::now() + 100s};
     const Guards server = guards(server_);
-    const Guards client = guards(certificate("ca", {"ann", {}, false}, short_time));
     const Guards short_server = guards(certificate("ca", server_of(), short_time));
-    const Guards patient = guards(ann_);
-    EXPECT_TRUE(is_full(meet(server, client)));
-    EXPECT_TRUE(is_full(meet(short_server, patient)));
-    EXPECT_TRUE(is_resumed(meet(server, client)));
-    EXPECT_TRUE(is_resumed(meet(short_server, patient)));
-    const auto end = steady_clock::now() + 30s;
-    Met met;
-    while (met.server == Errc::ok && steady_clock::now() < end) met = meet(server, client);
+    na::TlsOptions listing = server_;
+    listing.crl_file = list_until(short_time.until);
+    const Guards short_list = guards(listing);
+    const Guards client = guards(certificate("ca", {"ann", {}, false}, short_time));
+    const std::array patient{guards(ann_), guards(ann_)};
+    for (const bool resumed : {false, true}) {
+        EXPECT_TRUE(is_good(meet(server, client), resumed));
+        EXPECT_TRUE(is_good(meet(short_server, patient[0]), resumed));
+        EXPECT_TRUE(is_good(meet(short_list, patient[1]), resumed));
+    }
+    clock_.set(150s);
+    const Met met = meet(server, client);
     EXPECT_EQ(met.server, Errc::permission);
     EXPECT_EQ(met.client, Errc::permission);
-    EXPECT_EQ(meet(short_server, patient).client, Errc::permission);
+    EXPECT_EQ(meet(short_server, patient[0]).client, Errc::permission);
+    EXPECT_EQ(meet(short_list, patient[1]).server, Errc::permission);
 }
 
 // A new ticket for each connection, and none that lasts longer than the first.
 TEST_F(TlsResumption, NewTicketsDoNotProlongTheTime) {
-    const Guards server = guards(server_, 2);
+    const Guards server = guards(server_);
     const Guards client = guards(ann_);
     EXPECT_TRUE(is_full(meet(server, client)));
+    clock_.set(200s);
     EXPECT_TRUE(is_resumed(meet(server, client)));
-    const auto end = steady_clock::now() + 30s;
-    Met met;
-    do met = meet(server, client);
-    while (met.resumed && steady_clock::now() < end);
-    EXPECT_TRUE(is_full(met));
+    clock_.set(290s);
     EXPECT_TRUE(is_resumed(meet(server, client)));
+    clock_.set(310s);
+    EXPECT_TRUE(is_full(meet(server, client)));
+    EXPECT_TRUE(is_resumed(meet(server, client)));
+}
+
+// The server is asked alone: what the client has kept says that it is good.
+TEST_F(TlsResumption, TheServerGoesByItsOwnTerm) {
+    const Guards server = guards(server_, 60);
+    const Guards client = guards(ann_, 3600);
+    EXPECT_TRUE(is_full(meet(server, client)));
+    const TicketCache::Ticket ticket = ticket_of(client);
+    const auto met_at = [&](std::chrono::seconds time) {
+        client->tickets().keep(address_, TicketCache::Ticket(SSL_SESSION_dup(ticket.get())));
+        clock_.set(time);
+        return meet(server, client);
+    };
+    EXPECT_TRUE(is_resumed(met_at(50s)));
+    EXPECT_TRUE(is_full(met_at(70s)));
+    EXPECT_TRUE(is_full(met_at(-10s))) << "the clock was set back";
 }
 
 TEST_F(TlsResumption, ATicketIsForTheNameThatWasDialled) {
@@ -293,10 +337,6 @@ TEST_F(TlsResumption, ATicketIsOfNoUseWithoutItsSecret) {
     EXPECT_EQ(met.client, Errc::permission);
 }
 
-using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
-using PrivateKey = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
-using File = std::unique_ptr<std::FILE, decltype(&std::fclose)>;
-
 // Issued by `issuer` and good for signing certificates of authorities as well.
 void sign(X509& certificate, X509& issuer, EVP_PKEY& key) {
     EXPECT_EQ(X509_set_issuer_name(&certificate, X509_get_subject_name(&issuer)), 1);
@@ -310,11 +350,10 @@ void sign(X509& certificate, X509& issuer, EVP_PKEY& key) {
 
 // The ticket would have to bring what is between the certificate and the CA's.
 TEST_F(TlsResumption, ACertificateThatOthersStandBehindIsNotResumed) {
-    const auto read = [&](const std::string& name) { return File(std::fopen(folder_.at(name).c_str(), "r"), &fclose); };
     authority("between");
-    const PrivateKey key(PEM_read_PrivateKey(read("ca/ca.key").get(), nullptr, nullptr, nullptr), &EVP_PKEY_free);
-    const Certificate root(PEM_read_X509(read("ca/ca.pem").get(), nullptr, nullptr, nullptr), &X509_free);
-    const Certificate between(PEM_read_X509(read("between/ca.pem").get(), nullptr, nullptr, nullptr), &X509_free);
+    const PrivateKey key = key_of_authority();
+    const Certificate root(PEM_read_X509(open_file("ca/ca.pem").get(), nullptr, nullptr, nullptr), &X509_free);
+    const Certificate between(PEM_read_X509(open_file("between/ca.pem").get(), nullptr, nullptr, nullptr), &X509_free);
     ASSERT_TRUE(key && root && between);
     sign(*root, *root, *key);
     sign(*between, *root, *key);
@@ -323,7 +362,7 @@ TEST_F(TlsResumption, ACertificateThatOthersStandBehindIsNotResumed) {
     PEM_write_X509(File(std::fopen(bob.certificate_file.c_str(), "a"), &std::fclose).get(), between.get());
     PEM_write_X509(File(std::fopen(known.certificate_file.c_str(), "a"), &std::fclose).get(), root.get());
     bob.ca_file = server_.ca_file = known.ca_file = folder_.at("root.pem");
-    PEM_write_X509(File(std::fopen(server_.ca_file.c_str(), "w"), &std::fclose).get(), root.get());
+    PEM_write_X509(open_file("root.pem", "w").get(), root.get());
     const Guards server = guards(server_);
     const Guards client = guards(bob);
     for (int i = 0; i < 2; ++i) EXPECT_TRUE(is_full(meet(server, client)));

@@ -10,6 +10,8 @@
 #include "transport.hpp"
 
 #include <cstdint>
+#include <ctime>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,7 +27,8 @@ struct TlsTuning {
     std::uint32_t resume_seconds = 300;
 };
 
-enum class Dates : std::uint8_t { count, are_not_asked };
+// 0: it is none.
+[[nodiscard]] std::time_t time_of(const ASN1_TIME* time) noexcept;
 
 class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
   public:
@@ -46,8 +49,11 @@ class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
     [[nodiscard]] TicketCache& tickets() const noexcept { return tickets_; }
     [[nodiscard]] const SharedKeys& keys() const noexcept { return keys_; }
     // Whether one of the authorities has signed this certificate of the other side, for its purpose, and none has
-    // revoked it, nor one of those between; `chain` has the latter, and may be null. Some 0.1 ms.
-    [[nodiscard]] bool believes(X509* certificate, STACK_OF(X509) * chain, bool of_server, Dates dates) const noexcept;
+    // revoked it, nor one of those between; `chain` has the latter, and may be null. Dates are not asked for. Some 0.1
+    // ms.
+    [[nodiscard]] bool believes(X509* certificate, STACK_OF(X509) * chain, bool of_server) const noexcept;
+    // When the first of the lists of revoked certificates runs out; where there is none, or none does, the end of time.
+    [[nodiscard]] std::time_t lists_until() const noexcept { return lists_until_; }
     // Null: memory is out. With this as its application data.
     [[nodiscard]] SSL* new_connection() const noexcept { return openssl().SSL_new(context_.get()); }
     // A session of TLS 1.3 with that key, for OpenSSL's callbacks. Null: memory is out.
@@ -70,6 +76,7 @@ class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
     std::unique_ptr<SSL_CTX, Free> context_;
     SharedKeys keys_;
     bool certificates_ = false;
+    std::time_t lists_until_ = std::numeric_limits<std::time_t>::max();
     TlsTuning tuning_;
     mutable TicketCache tickets_;
     std::string peer_name_;

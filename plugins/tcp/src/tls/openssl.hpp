@@ -54,6 +54,7 @@
     F(ssl, SSL_free)                              \
     F(ssl, SSL_get0_alpn_selected)                \
     F(ssl, SSL_get0_peer_certificate)             \
+    F(ssl, SSL_get0_verified_chain)               \
     F(ssl, SSL_get_ex_data)                       \
     F(ssl, SSL_get_ex_data_X509_STORE_CTX_idx)    \
     F(ssl, SSL_get_peer_cert_chain)               \
@@ -78,6 +79,7 @@
     F(ssl, TLS_method)                            \
     F(crypto, ASN1_STRING_get0_data)              \
     F(crypto, ASN1_STRING_length)                 \
+    F(crypto, ASN1_TIME_to_tm)                    \
     F(crypto, BIO_clear_flags)                    \
     F(crypto, BIO_free)                           \
     F(crypto, BIO_get_data)                       \
@@ -97,12 +99,15 @@
     F(crypto, EVP_PKEY_free)                      \
     F(crypto, OPENSSL_cleanse)                    \
     F(crypto, OPENSSL_sk_num)                     \
+    F(crypto, OPENSSL_sk_value)                   \
     F(crypto, OpenSSL_version)                    \
     F(crypto, PEM_read_bio_PrivateKey)            \
+    F(crypto, X509_CRL_get0_nextUpdate)           \
     F(crypto, X509_LOOKUP_file)                   \
     F(crypto, X509_NAME_ENTRY_get_data)           \
     F(crypto, X509_NAME_get_entry)                \
     F(crypto, X509_NAME_get_index_by_NID)         \
+    F(crypto, X509_OBJECT_get0_X509_CRL)          \
     F(crypto, X509_STORE_CTX_free)                \
     F(crypto, X509_STORE_CTX_get_current_cert)    \
     F(crypto, X509_STORE_CTX_get_error)           \
@@ -114,9 +119,11 @@
     F(crypto, X509_STORE_CTX_set_error)           \
     F(crypto, X509_STORE_CTX_set_flags)           \
     F(crypto, X509_STORE_add_lookup)              \
+    F(crypto, X509_STORE_get0_objects)            \
     F(crypto, X509_STORE_set_flags)               \
     F(crypto, X509_check_host)                    \
     F(crypto, X509_check_ip_asc)                  \
+    F(crypto, X509_get0_notAfter)                 \
     F(crypto, X509_get_subject_name)              \
     F(crypto, X509_load_crl_file)                 \
     F(crypto, X509_verify_cert)                   \

@@ -165,8 +165,7 @@ bool TlsStream::known_to(const TlsGuards& now) const noexcept {
 
 bool TlsStream::certificate_known_to(const TlsGuards& now) const noexcept {
     X509* const certificate = ssl_.SSL_get0_peer_certificate(connection_);
-    return certificate && now.believes(certificate, ssl_.SSL_get_peer_cert_chain(connection_), side_ == Side::dials,
-                                       Dates::are_not_asked);
+    return certificate && now.believes(certificate, ssl_.SSL_get_peer_cert_chain(connection_), side_ == Side::dials);
 }
 
 Errc TlsStream::failed(bool handshake) noexcept {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sessions that were proven by certificates are resumed: a handshake with a ticket has a Diffie-Hellman exchange of its
-// own, and no signatures. What was proven is checked again as if it were proven now (decision 0086). Sessions by a
-// shared key have no signatures to save, and get no tickets.
+// own, and no signatures. It is good for as long as the certificates of the full handshake are, and for the guards that
+// have looked at these (decision 0086). Sessions by a shared key have no signatures to save, and get no tickets.
 #include "tls/guards.hpp"
 #include "tls/stream.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <ctime>
 #include <utility>
@@ -15,36 +16,54 @@ namespace {
 // More than one ticket from a server that gives one; others may give two.
 constexpr unsigned tickets_of_connection_max = 2;
 
-// When the other side has signed a handshake last. It is kept with the session: at the server's in the ticket, which
-// only the server reads.
-bool mark_signed_now(SSL_SESSION* session) noexcept {
-    const std::time_t now = std::time(nullptr);
-    return openssl().SSL_SESSION_set1_ticket_appdata(session, &now, sizeof now) == 1;
+// When a session may be resumed. It is kept with the session, and at the server's in the ticket, which only the server
+// can read or make.
+struct Term {
+    std::time_t signed_at = 0;
+    std::time_t until = 0;
+
+    // 0: no more; also where the clock was set back.
+    [[nodiscard]] long seconds_left() const noexcept {
+        const std::time_t now = std::time(nullptr);
+        return now < signed_at ? 0 : std::max(until - now, std::time_t{0});
+    }
+};
+
+bool put_term(SSL_SESSION* session, const Term& term) noexcept {
+    return openssl().SSL_SESSION_set1_ticket_appdata(session, &term, sizeof term) == 1;
 }
 
-// For how many seconds it may be resumed. Not positive: no more, or it was never signed.
-long seconds_left(SSL_SESSION* session, std::uint32_t resume_seconds) noexcept {
-    void* mark = nullptr;
+// Of a session that has none: over.
+Term term_of(SSL_SESSION* session) noexcept {
+    Term term;
+    void* kept = nullptr;
     std::size_t bytes = 0;
-    std::time_t then = 0;
-    if (openssl().SSL_SESSION_get0_ticket_appdata(session, &mark, &bytes) != 1 || bytes != sizeof then) return 0;
-    std::memcpy(&then, mark, sizeof then);
-    const std::time_t age = std::time(nullptr) - then;
-    return age < 0 ? 0 : long{resume_seconds} - static_cast<long>(age);  // below 0: the clock was set back
+    if (openssl().SSL_SESSION_get0_ticket_appdata(session, &kept, &bytes) == 1 && bytes == sizeof term)
+        std::memcpy(&term, kept, sizeof term);
+    return term;
 }
 
 }  // namespace
 
-// The server has been proven by a certificate, which has to be as good now as it was then.
+// When the first of the certificates by which the other side is believed runs out, or of the lists that were looked at.
+std::time_t TlsStream::believed_until() const noexcept {
+    const auto* const chain = reinterpret_cast<const OPENSSL_STACK*>(ssl_.SSL_get0_verified_chain(connection_));
+    const int count = chain ? ssl_.OPENSSL_sk_num(chain) : 0;
+    std::time_t until = count > 0 ? guards_->lists_until() : 0;
+    for (int i = 0; i < count; ++i) {
+        const auto* const certificate = static_cast<const X509*>(ssl_.OPENSSL_sk_value(chain, i));
+        until = std::min(until, time_of(ssl_.X509_get0_notAfter(certificate)));
+    }
+    return until;
+}
+
 void TlsStream::offer_ticket() noexcept {
     if (guards_->resume_seconds() == 0) return;
     const TicketCache::Ticket ticket = guards_->tickets().take(remote_);
     if (!ticket || ssl_.SSL_set_session(connection_, ticket.get()) != 1) return ssl_.ERR_clear_error();
     X509* const certificate = ssl_.SSL_get0_peer_certificate(connection_);
-    const bool good = certificate && seconds_left(ticket.get(), guards_->resume_seconds()) > 0 &&
-                      is_for_named(certificate) &&
-                      guards_->believes(certificate, ssl_.SSL_get_peer_cert_chain(connection_), true, Dates::count);
-    if (!good) (void)ssl_.SSL_set_session(connection_, nullptr);
+    if (!certificate || term_of(ticket.get()).seconds_left() == 0 || !is_for_named(certificate))
+        (void)ssl_.SSL_set_session(connection_, nullptr);
 }
 
 int TlsStream::keep_ticket(SSL* connection, SSL_SESSION* session) {
@@ -65,37 +84,35 @@ int TlsStream::keep_ticket(SSL* connection, SSL_SESSION* session) {
     return 0;
 }
 
-// Ignored, it leads to a full handshake, which says why this peer is not believed. One is looked at for a connection:
-// each costs as much as a certificate.
-SSL_TICKET_RETURN TlsStream::check_ticket(SSL* connection, SSL_SESSION* session, const unsigned char*, std::size_t,
+// Ignored, it leads to a full handshake, which says why this peer is not believed.
+SSL_TICKET_RETURN TlsStream::check_ticket(SSL*, SSL_SESSION* session, const unsigned char*, std::size_t,
                                           SSL_TICKET_STATUS status, void*) {
-    TlsStream& self = of(connection);
     const bool ours = status == SSL_TICKET_SUCCESS || status == SSL_TICKET_SUCCESS_RENEW;
-    if (!ours || std::exchange(self.ticket_checked_, true)) return SSL_TICKET_RETURN_IGNORE;
-    X509* const certificate = openssl().SSL_SESSION_get0_peer(session);
-    const bool good = certificate && seconds_left(session, self.guards_->resume_seconds()) > 0 &&
-                      self.guards_->believes(certificate, nullptr, false, Dates::count);
+    const bool good = ours && openssl().SSL_SESSION_get0_peer(session) && term_of(session).seconds_left() > 0;
     return good ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_IGNORE;
 }
 
+// A session that was resumed keeps the term of the first.
 void TlsStream::prepare_resumption() noexcept {
     if (guards_->resume_seconds() == 0) return;
     SSL_SESSION* const session = ssl_.SSL_get_session(connection_);
-    if (!resumed_ && !mark_signed_now(session)) return ssl_.ERR_clear_error();
+    const std::time_t now = std::time(nullptr);
+    const Term term{now, std::min(believed_until(), now + std::time_t{guards_->resume_seconds()})};
+    if (!resumed_ && !put_term(session, term)) return ssl_.ERR_clear_error();
     if (side_ == Side::accepts) give_ticket(session);
 }
 
 // A ticket has the certificate of the peer, but none of those that it has sent along, without which it may not be
-// believed.
+// believed when files are renewed while the session lives.
 bool TlsStream::believed_alone() const noexcept {
     const auto* const others = reinterpret_cast<const OPENSSL_STACK*>(ssl_.SSL_get_peer_cert_chain(connection_));
     return !others || ssl_.OPENSSL_sk_num(others) <= 0 ||
-           guards_->believes(ssl_.SSL_get0_peer_certificate(connection_), nullptr, false, Dates::count);
+           guards_->believes(ssl_.SSL_get0_peer_certificate(connection_), nullptr, false);
 }
 
 void TlsStream::give_ticket(SSL_SESSION* session) noexcept {
-    const long left = seconds_left(session, guards_->resume_seconds());
-    if (left <= 0 || !believed_alone()) return;
+    const long left = term_of(session).seconds_left();
+    if (left == 0 || !believed_alone()) return;
     (void)ssl_.SSL_SESSION_set_timeout(session, left);
     // Where it fails, since memory is out, the next read or write says so.
     if (ssl_.SSL_new_session_ticket(connection_) != 1 || ssl_.SSL_do_handshake(connection_) != 1)

@@ -10,6 +10,7 @@
 #include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/session/stream.hpp>
 
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -85,7 +86,8 @@ class TlsStream final : public na::StreamGuard {
     [[nodiscard]] bool name_of_certificate(X509* certificate) noexcept;
     [[nodiscard]] bool is_for_named(X509* certificate) const noexcept;
     [[nodiscard]] bool certificate_known_to(const TlsGuards& now) const noexcept;
-    // The handshake begins with a ticket, if there is one.
+    [[nodiscard]] std::time_t believed_until() const noexcept;
+    // The handshake begins with a ticket, if there is a good one for that address.
     void offer_ticket() noexcept;
     // For later handshakes, once the other side is proven by a certificate.
     void prepare_resumption() noexcept;
@@ -103,7 +105,6 @@ class TlsStream final : public na::StreamGuard {
     bool established_ = false;
     bool cut_ = false;
     bool resumed_ = false;
-    bool ticket_checked_ = false;
     unsigned tickets_kept_ = 0;
     bool drained_ = false;  // the last receive() found that nothing more had come
     bool short_ = false;    // the last read of the socket took all that was there
