@@ -252,6 +252,8 @@ TEST_F(TlsResumption, NewTicketsDoNotProlongTheTime) {
     clock_.set(310s);
     EXPECT_TRUE(is_full(meet(server, client)));
     EXPECT_TRUE(is_resumed(meet(server, client)));
+    clock_.set(-10s);
+    EXPECT_TRUE(is_full(meet(server, client))) << "the clock was set back: who knows for how long";
 }
 
 // The server is asked alone: what the client has kept says that it is good.
@@ -267,7 +269,6 @@ TEST_F(TlsResumption, TheServerGoesByItsOwnTerm) {
     };
     EXPECT_TRUE(is_resumed(met_at(50s)));
     EXPECT_TRUE(is_full(met_at(70s)));
-    EXPECT_TRUE(is_full(met_at(-10s))) << "the clock was set back";
 }
 
 TEST_F(TlsResumption, ATicketIsForTheNameThatWasDialled) {

@@ -97,7 +97,6 @@ void TlsGuards::set_resumption() noexcept {
     constexpr long mode = SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL;
     ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, mode, nullptr);
     ssl.SSL_CTX_sess_set_new_cb(context, &TlsStream::keep_ticket);
-    ssl.SSL_CTX_set_session_ticket_cb(context, nullptr, &TlsStream::check_ticket, nullptr);
 }
 
 SSL_SESSION* TlsGuards::session_of(SSL* connection, const SharedKeys::Key& key) noexcept {

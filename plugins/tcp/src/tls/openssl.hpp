@@ -34,7 +34,6 @@
     F(ssl, SSL_CTX_set_psk_find_session_callback) \
     F(ssl, SSL_CTX_set_psk_use_session_callback)  \
     F(ssl, SSL_CTX_set_session_id_context)        \
-    F(ssl, SSL_CTX_set_session_ticket_cb)         \
     F(ssl, SSL_CTX_set_verify)                    \
     F(ssl, SSL_CTX_use_PrivateKey)                \
     F(ssl, SSL_CTX_use_certificate_chain_file)    \

@@ -84,14 +84,6 @@ int TlsStream::keep_ticket(SSL* connection, SSL_SESSION* session) {
     return 0;
 }
 
-// Ignored, it leads to a full handshake, which says why this peer is not believed.
-SSL_TICKET_RETURN TlsStream::check_ticket(SSL*, SSL_SESSION* session, const unsigned char*, std::size_t,
-                                          SSL_TICKET_STATUS status, void*) {
-    const bool ours = status == SSL_TICKET_SUCCESS || status == SSL_TICKET_SUCCESS_RENEW;
-    const bool good = ours && openssl().SSL_SESSION_get0_peer(session) && term_of(session).seconds_left() > 0;
-    return good ? SSL_TICKET_RETURN_USE : SSL_TICKET_RETURN_IGNORE;
-}
-
 // A session that was resumed keeps the term of the first.
 void TlsStream::prepare_resumption() noexcept {
     if (guards_->resume_seconds() == 0) return;
@@ -113,7 +105,7 @@ bool TlsStream::believed_alone() const noexcept {
 void TlsStream::give_ticket(SSL_SESSION* session) noexcept {
     const long left = term_of(session).seconds_left();
     if (left == 0 || !believed_alone()) return;
-    (void)ssl_.SSL_SESSION_set_timeout(session, left);
+    (void)ssl_.SSL_SESSION_set_timeout(session, left);  // OpenSSL takes no ticket that is older
     // Where it fails, since memory is out, the next read or write says so.
     if (ssl_.SSL_new_session_ticket(connection_) != 1 || ssl_.SSL_do_handshake(connection_) != 1)
         ssl_.ERR_clear_error();

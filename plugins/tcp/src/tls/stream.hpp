@@ -57,8 +57,6 @@ class TlsStream final : public na::StreamGuard {
     static int find_key(SSL* connection, const unsigned char* name, std::size_t name_bytes, SSL_SESSION** session);
     static int check_certificate(int believed, X509_STORE_CTX* chain);
     static int keep_ticket(SSL* connection, SSL_SESSION* session);
-    static SSL_TICKET_RETURN check_ticket(SSL* connection, SSL_SESSION* session, const unsigned char* key_name,
-                                          std::size_t key_name_bytes, SSL_TICKET_STATUS status, void* user);
 
   private:
     // The most that a peer may send before it has proven anything.
