@@ -16,31 +16,20 @@ namespace {
 // More than one ticket from a server that gives one; others may give two.
 constexpr unsigned tickets_of_connection_max = 2;
 
-// When a session may be resumed. It is kept with the session, and at the server's in the ticket, which only the server
-// can read or make.
-struct Term {
-    std::time_t signed_at = 0;
-    std::time_t until = 0;
-
-    // 0: no more; also where the clock was set back.
-    [[nodiscard]] long seconds_left() const noexcept {
-        const std::time_t now = std::time(nullptr);
-        return now < signed_at ? 0 : std::max(until - now, std::time_t{0});
-    }
-};
-
-bool put_term(SSL_SESSION* session, const Term& term) noexcept {
-    return openssl().SSL_SESSION_set1_ticket_appdata(session, &term, sizeof term) == 1;
+// Until when a session may be resumed. It is kept with the session, and at the server's in the ticket, which only the
+// server can read or make.
+bool put_end(SSL_SESSION* session, std::time_t end) noexcept {
+    return openssl().SSL_SESSION_set1_ticket_appdata(session, &end, sizeof end) == 1;
 }
 
-// Of a session that has none: over.
-Term term_of(SSL_SESSION* session) noexcept {
-    Term term;
+// Not positive: no more.
+long seconds_left(SSL_SESSION* session) noexcept {
+    std::time_t end = 0;
     void* kept = nullptr;
     std::size_t bytes = 0;
-    if (openssl().SSL_SESSION_get0_ticket_appdata(session, &kept, &bytes) == 1 && bytes == sizeof term)
-        std::memcpy(&term, kept, sizeof term);
-    return term;
+    if (openssl().SSL_SESSION_get0_ticket_appdata(session, &kept, &bytes) == 1 && bytes == sizeof end)
+        std::memcpy(&end, kept, sizeof end);
+    return end - std::time(nullptr);
 }
 
 }  // namespace
@@ -62,7 +51,7 @@ void TlsStream::offer_ticket() noexcept {
     const TicketCache::Ticket ticket = guards_->tickets().take(remote_);
     if (!ticket || ssl_.SSL_set_session(connection_, ticket.get()) != 1) return ssl_.ERR_clear_error();
     X509* const certificate = ssl_.SSL_get0_peer_certificate(connection_);
-    if (!certificate || term_of(ticket.get()).seconds_left() == 0 || !is_for_named(certificate))
+    if (!certificate || seconds_left(ticket.get()) <= 0 || !is_for_named(certificate))
         (void)ssl_.SSL_set_session(connection_, nullptr);
 }
 
@@ -84,13 +73,12 @@ int TlsStream::keep_ticket(SSL* connection, SSL_SESSION* session) {
     return 0;
 }
 
-// A session that was resumed keeps the term of the first.
+// A session that was resumed ends with the first.
 void TlsStream::prepare_resumption() noexcept {
     if (guards_->resume_seconds() == 0) return;
     SSL_SESSION* const session = ssl_.SSL_get_session(connection_);
-    const std::time_t now = std::time(nullptr);
-    const Term term{now, std::min(believed_until(), now + std::time_t{guards_->resume_seconds()})};
-    if (!resumed_ && !put_term(session, term)) return ssl_.ERR_clear_error();
+    const std::time_t end = std::min(believed_until(), std::time(nullptr) + guards_->resume_seconds());
+    if (!resumed_ && !put_end(session, end)) return ssl_.ERR_clear_error();
     if (side_ == Side::accepts) give_ticket(session);
 }
 
@@ -103,8 +91,8 @@ bool TlsStream::believed_alone() const noexcept {
 }
 
 void TlsStream::give_ticket(SSL_SESSION* session) noexcept {
-    const long left = term_of(session).seconds_left();
-    if (left == 0 || !believed_alone()) return;
+    const long left = seconds_left(session);
+    if (left <= 0 || !believed_alone()) return;
     (void)ssl_.SSL_SESSION_set_timeout(session, left);  // OpenSSL takes no ticket that is older
     // Where it fails, since memory is out, the next read or write says so.
     if (ssl_.SSL_new_session_ticket(connection_) != 1 || ssl_.SSL_do_handshake(connection_) != 1)
