@@ -21,6 +21,9 @@ namespace cinnabar::bench {
 [[nodiscard]] std::vector<Figure> credit_figures();
 [[nodiscard]] std::vector<Figure> watching_figures();
 [[nodiscard]] std::vector<Figure> machine_figures();
+#ifdef CINNABAR_BENCH_TCPS
+[[nodiscard]] std::vector<Figure> tcps_figures();
+#endif
 #ifdef CINNABAR_BENCH_OFI
 [[nodiscard]] std::vector<Figure> ofi_figures();
 #endif
