@@ -66,7 +66,7 @@ class End {
 };
 
 // What came of a connection.
-struct Met {
+struct Outcome {
     Errc client = Errc::ok;
     Errc server = Errc::ok;
     bool resumed = false;
@@ -108,7 +108,7 @@ class TlsResumption : public TlsTest {
         EXPECT_EQ(client->protect_dialled(begun.client->stream(), addr.value()), Errc::ok);
         return begun;
     }
-    [[nodiscard]] Met end(Begun begun) {
+    [[nodiscard]] Outcome end(Begun begun) {
         End& client = *begun.client;
         End& server = *begun.server;
         EXPECT_TRUE(until([&] {
@@ -116,27 +116,28 @@ class TlsResumption : public TlsTest {
             server.step(TlsStream::Side::accepts);
             return client.state() != Errc::again && server.state() != Errc::again;
         }));
-        Met met{client.state(), server.state(), false, {}, {}};
-        if (met.client != Errc::ok || met.server != Errc::ok) return met;
+        Outcome outcome{client.state(), server.state(), false, {}, {}};
+        if (outcome.client != Errc::ok || outcome.server != Errc::ok) return outcome;
         EXPECT_EQ(client.tls().resumed(), server.tls().resumed());
         EXPECT_EQ(client.tls().identity().by, server.tls().identity().by);
-        met.resumed = client.tls().resumed();
-        met.client_sees = client.tls().identity().name;
-        met.server_sees = server.tls().identity().name;
-        return met;
+        outcome.resumed = client.tls().resumed();
+        outcome.client_sees = client.tls().identity().name;
+        outcome.server_sees = server.tls().identity().name;
+        return outcome;
     }
-    [[nodiscard]] Met meet(const Guards& server, const Guards& client) { return end(begin(server, client)); }
+    [[nodiscard]] Outcome shake(const Guards& server, const Guards& client) { return end(begin(server, client)); }
 
-    [[nodiscard]] static testing::AssertionResult is_good(const Met& met, bool resumed) {
-        if (met.client == Errc::ok && met.server == Errc::ok && met.resumed == resumed && met.client_sees == "server" &&
-            met.server_sees == "ann")
+    [[nodiscard]] static testing::AssertionResult is_good(const Outcome& outcome, bool resumed) {
+        if (outcome.client == Errc::ok && outcome.server == Errc::ok && outcome.resumed == resumed &&
+            outcome.client_sees == "server" && outcome.server_sees == "ann")
             return testing::AssertionSuccess();
         return testing::AssertionFailure()
-               << "client: " << to_string(met.client) << ", server: " << to_string(met.server)
-               << (met.resumed ? ", resumed, " : ", in full, ") << met.client_sees << " and " << met.server_sees;
+               << "client: " << to_string(outcome.client) << ", server: " << to_string(outcome.server)
+               << (outcome.resumed ? ", resumed, " : ", in full, ") << outcome.client_sees << " and "
+               << outcome.server_sees;
     }
-    [[nodiscard]] static testing::AssertionResult is_resumed(const Met& met) { return is_good(met, true); }
-    [[nodiscard]] static testing::AssertionResult is_full(const Met& met) { return is_good(met, false); }
+    [[nodiscard]] static testing::AssertionResult is_resumed(const Outcome& outcome) { return is_good(outcome, true); }
+    [[nodiscard]] static testing::AssertionResult is_full(const Outcome& outcome) { return is_good(outcome, false); }
 
     [[nodiscard]] TicketCache::Ticket ticket_of(const Guards& client) {
         TicketCache::Ticket ticket = client->tickets().take(address_);
@@ -172,19 +173,19 @@ class TlsResumption : public TlsTest {
 TEST_F(TlsResumption, ASessionIsResumedWithItsIdentity) {
     const Guards server = guards(server_);
     const Guards client = guards(ann_);
-    EXPECT_TRUE(is_full(meet(server, client)));
-    for (int i = 0; i < 3; ++i) EXPECT_TRUE(is_resumed(meet(server, client)));
-    EXPECT_TRUE(is_full(meet(server, guards(ann_)))) << "who has no ticket";
+    EXPECT_TRUE(is_full(shake(server, client)));
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(is_resumed(shake(server, client)));
+    EXPECT_TRUE(is_full(shake(server, guards(ann_)))) << "who has no ticket";
     const Guards without = guards(ann_, 0);
-    for (int i = 0; i < 2; ++i) EXPECT_TRUE(is_full(meet(server, without)));
-    EXPECT_TRUE(is_full(meet(guards(server_, 0), client)));
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(is_full(shake(server, without)));
+    EXPECT_TRUE(is_full(shake(guards(server_, 0), client)));
     EXPECT_EQ(without->tickets().size(), 0u);
 }
 
 TEST_F(TlsResumption, ATicketIsOfferedOnce) {
     const Guards server = guards(server_);
     const Guards client = guards(ann_);
-    EXPECT_TRUE(is_full(meet(server, client)));
+    EXPECT_TRUE(is_full(shake(server, client)));
     EXPECT_EQ(client->tickets().size(), 1u);
     Begun first = begin(server, client);
     EXPECT_EQ(client->tickets().size(), 0u);
@@ -198,20 +199,20 @@ TEST_F(TlsResumption, ASharedKeyIsNotResumed) {
     const Guards server = guards(alice());
     const Guards client = guards(alice());
     for (int i = 0; i < 2; ++i) {
-        const Met met = meet(server, client);
-        EXPECT_EQ(met.server, Errc::ok);
-        EXPECT_EQ(met.server_sees, "alice");
-        EXPECT_FALSE(met.resumed);
+        const Outcome outcome = shake(server, client);
+        EXPECT_EQ(outcome.server, Errc::ok);
+        EXPECT_EQ(outcome.server_sees, "alice");
+        EXPECT_FALSE(outcome.resumed);
     }
     EXPECT_EQ(client->tickets().size(), 0u);
 }
 
 TEST_F(TlsResumption, AServerThatBeganAnewKnowsNoTicket) {
     const Guards client = guards(ann_);
-    EXPECT_TRUE(is_full(meet(guards(server_), client)));
+    EXPECT_TRUE(is_full(shake(guards(server_), client)));
     const Guards server = guards(server_);
-    EXPECT_TRUE(is_full(meet(server, client))) << "and says nothing of it";
-    EXPECT_TRUE(is_resumed(meet(server, client)));
+    EXPECT_TRUE(is_full(shake(server, client))) << "and says nothing of it";
+    EXPECT_TRUE(is_resumed(shake(server, client)));
 }
 
 // Dates are all that can run out without new guards.
@@ -228,45 +229,45 @@ TEST_F(TlsResumption, WhatHasRunOutIsNotResumed) {
     const Guards client = guards(certificate("ca", {"ann", {}, false}, short_time));
     const std::array patient{guards(ann_), guards(ann_)};
     for (const bool resumed : {false, true}) {
-        EXPECT_TRUE(is_good(meet(server, client), resumed));
-        EXPECT_TRUE(is_good(meet(short_server, patient[0]), resumed));
-        EXPECT_TRUE(is_good(meet(short_list, patient[1]), resumed));
+        EXPECT_TRUE(is_good(shake(server, client), resumed));
+        EXPECT_TRUE(is_good(shake(short_server, patient[0]), resumed));
+        EXPECT_TRUE(is_good(shake(short_list, patient[1]), resumed));
     }
     clock_.set(150s);
-    const Met met = meet(server, client);
-    EXPECT_EQ(met.server, Errc::permission);
-    EXPECT_EQ(met.client, Errc::permission);
-    EXPECT_EQ(meet(short_server, patient[0]).client, Errc::permission);
-    EXPECT_EQ(meet(short_list, patient[1]).server, Errc::permission);
+    const Outcome outcome = shake(server, client);
+    EXPECT_EQ(outcome.server, Errc::permission);
+    EXPECT_EQ(outcome.client, Errc::permission);
+    EXPECT_EQ(shake(short_server, patient[0]).client, Errc::permission);
+    EXPECT_EQ(shake(short_list, patient[1]).server, Errc::permission);
 }
 
 // A new ticket for each connection, and none that lasts longer than the first.
 TEST_F(TlsResumption, NewTicketsDoNotProlongTheTime) {
     const Guards server = guards(server_);
     const Guards client = guards(ann_);
-    EXPECT_TRUE(is_full(meet(server, client)));
+    EXPECT_TRUE(is_full(shake(server, client)));
     clock_.set(200s);
-    EXPECT_TRUE(is_resumed(meet(server, client)));
+    EXPECT_TRUE(is_resumed(shake(server, client)));
     clock_.set(290s);
-    EXPECT_TRUE(is_resumed(meet(server, client)));
+    EXPECT_TRUE(is_resumed(shake(server, client)));
     clock_.set(310s);
-    EXPECT_TRUE(is_full(meet(server, client)));
-    EXPECT_TRUE(is_resumed(meet(server, client)));
+    EXPECT_TRUE(is_full(shake(server, client)));
+    EXPECT_TRUE(is_resumed(shake(server, client)));
 }
 
 // The server is asked alone: what the client has kept says that it is good.
 TEST_F(TlsResumption, TheServerGoesByItsOwnTerm) {
     const Guards server = guards(server_, 60);
     const Guards client = guards(ann_, 3600);
-    EXPECT_TRUE(is_full(meet(server, client)));
+    EXPECT_TRUE(is_full(shake(server, client)));
     const TicketCache::Ticket ticket = ticket_of(client);
-    const auto met_at = [&](std::chrono::seconds time) {
+    const auto shaken_at = [&](std::chrono::seconds time) {
         client->tickets().keep(address_, TicketCache::Ticket(SSL_SESSION_dup(ticket.get())));
         clock_.set(time);
-        return meet(server, client);
+        return shake(server, client);
     };
-    EXPECT_TRUE(is_resumed(met_at(50s)));
-    EXPECT_TRUE(is_full(met_at(70s)));
+    EXPECT_TRUE(is_resumed(shaken_at(50s)));
+    EXPECT_TRUE(is_full(shaken_at(70s)));
 }
 
 TEST_F(TlsResumption, ATicketIsForTheNameThatWasDialled) {
@@ -274,7 +275,7 @@ TEST_F(TlsResumption, ATicketIsForTheNameThatWasDialled) {
     log_.allow("does not accept this side's certificate");
     const Guards server = guards(server_);
     const Guards client = guards(ann_);
-    EXPECT_TRUE(is_full(meet(server, client)));
+    EXPECT_TRUE(is_full(shake(server, client)));
     EXPECT_EQ(end(begin(server, client, "localhost")).client, Errc::permission) << "the certificate is for 127.0.0.1";
 }
 
@@ -298,17 +299,17 @@ TicketCache::Ticket with_ticket(SSL_SESSION* session, const std::function<void(s
 TEST_F(TlsResumption, ATicketThatWasChangedLeadsToAFullHandshake) {
     const Guards server = guards(server_);
     const Guards client = guards(ann_);
-    EXPECT_TRUE(is_full(meet(server, client)));
+    EXPECT_TRUE(is_full(shake(server, client)));
     const TicketCache::Ticket good = ticket_of(client);
     client->tickets().keep(address_, with_ticket(good.get(), [](auto) {}));
-    EXPECT_TRUE(is_resumed(meet(server, client))) << "the test takes sessions apart as OpenSSL does";
+    EXPECT_TRUE(is_resumed(shake(server, client))) << "the test takes sessions apart as OpenSSL does";
     const auto changed_at = [&](std::size_t offset, std::size_t count) {
         (void)client->tickets().take(address_);
         client->tickets().keep(address_, with_ticket(good.get(), [&](std::span<unsigned char> ticket) {
                                    const std::size_t at = std::min(offset, ticket.size() - count);
                                    for (unsigned char& byte : ticket.subspan(at, count)) byte ^= 0x55;
                                }));
-        return meet(server, client);
+        return shake(server, client);
     };
     for (const std::size_t offset : {0u, 16u, 32u, 200u, 100'000u}) {  // name of the key, vector, content, its code
         EXPECT_TRUE(is_full(changed_at(offset, 1))) << offset;
@@ -322,18 +323,18 @@ TEST_F(TlsResumption, ATicketIsOfNoUseWithoutItsSecret) {
     log_.allow("does not accept this side's key");
     const Guards server = guards(server_);
     const Guards client = guards(ann_);
-    EXPECT_TRUE(is_full(meet(server, client)));
+    EXPECT_TRUE(is_full(shake(server, client)));
     const TicketCache::Ticket seen = ticket_of(client);
     for (int i = 0; i < 2; ++i) {
         client->tickets().keep(address_, TicketCache::Ticket(SSL_SESSION_dup(seen.get())));
-        EXPECT_TRUE(is_resumed(meet(server, client))) << "who has the secret may use it twice";
+        EXPECT_TRUE(is_resumed(shake(server, client))) << "who has the secret may use it twice";
     }
     constexpr std::array<unsigned char, 32> guess{1, 2, 3};
     EXPECT_EQ(SSL_SESSION_set1_master_key(seen.get(), guess.data(), guess.size()), 1);
     client->tickets().keep(address_, TicketCache::Ticket(SSL_SESSION_dup(seen.get())));
-    const Met met = meet(server, client);
-    EXPECT_EQ(met.server, Errc::permission);
-    EXPECT_EQ(met.client, Errc::permission);
+    const Outcome outcome = shake(server, client);
+    EXPECT_EQ(outcome.server, Errc::permission);
+    EXPECT_EQ(outcome.client, Errc::permission);
 }
 
 // Issued by `issuer` and good for signing certificates of authorities as well.
@@ -364,11 +365,11 @@ TEST_F(TlsResumption, ACertificateThatOthersStandBehindIsNotResumed) {
     PEM_write_X509(open_file("root.pem", "w").get(), root.get());
     const Guards server = guards(server_);
     const Guards client = guards(bob);
-    for (int i = 0; i < 2; ++i) EXPECT_TRUE(is_full(meet(server, client)));
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(is_full(shake(server, client)));
     EXPECT_EQ(client->tickets().size(), 0u);
     const Guards other = guards(known);
-    EXPECT_TRUE(is_full(meet(server, other)));
-    EXPECT_TRUE(is_resumed(meet(server, other))) << "the CA's own beside it does no harm";
+    EXPECT_TRUE(is_full(shake(server, other)));
+    EXPECT_TRUE(is_resumed(shake(server, other))) << "the CA's own beside it does no harm";
 }
 
 int choose_cinnabar(SSL*, const unsigned char** out, unsigned char* bytes, const unsigned char* in, unsigned, void*) {
