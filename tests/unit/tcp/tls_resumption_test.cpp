@@ -440,6 +440,18 @@ TEST_F(TlsResumption, ADialIsResumedAndItsBytesAreOfNoUseToOthers) {
         return relay.passed() - before;
     };
     const std::size_t in_full = bytes_of_message(1);
+    std::array<std::byte, 64> theirs{};
+    std::array<std::byte, 64> ours{};
+    const Lent& lent = lend(server, {{theirs.data(), theirs.size()}});
+    const auto local = registered(client, {{ours.data(), ours.size()}});
+    const std::size_t before = relay.passed();
+    const TestOp& get = rma(client, there, na::OpKind::get, *local, lent, ours.size());
+    EXPECT_TRUE(until([&] {
+        relay.step();
+        return get.done();
+    }));
+    EXPECT_EQ(get.result, Errc::ok);
+    EXPECT_LT(relay.passed() - before + 800, in_full) << "the second socket of the session";
     relay.hang_up();
     ASSERT_TRUE(until([&] { return client.receiver.count(na::PeerEvent::lost) == 1; }));
     said.clear();
