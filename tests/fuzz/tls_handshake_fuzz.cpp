@@ -55,7 +55,7 @@ const TlsGuards& guards() {
         set_log_sink([](const LogLine&, void*) {}, nullptr);  // each input causes a log line
         na::TlsOptions options;
         options.key_file = key_file();
-        auto loaded = TlsGuards::make(options, 1u << 20);
+        auto loaded = TlsGuards::make(options, {});
         CINNABAR_ASSERT(loaded.ok());
         return *std::move(loaded);
     }();

@@ -42,9 +42,10 @@ const std::map<NetworkKind, na::Caps>& table() {
     return caps;
 }
 
-// Over a cable with a device at each end.
+// Over a cable with a device at each end, or whatever else stands for one.
 na::Caps over_cable(const na::Transport& transport) {
     na::Caps caps = stream;
+    if (support::cable_places()->is_of("tcps")) return table().at(NetworkKind::tcps);
     if (!support::cable_places()->is_of("verbs")) return caps;
     caps.offset_addressing = false;
     caps.atomics = transport.diagnosis().find("iWARP") == std::string::npos;

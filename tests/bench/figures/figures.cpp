@@ -10,6 +10,9 @@ std::vector<Figure> all_figures() {
                         watching_figures, group_figures, machine_figures}) {
         for (auto& figure : group()) all.push_back(std::move(figure));
     }
+#ifdef CINNABAR_BENCH_TCPS
+    for (auto& figure : tcps_figures()) all.push_back(std::move(figure));
+#endif
 #ifdef CINNABAR_BENCH_OFI
     for (auto& figure : ofi_figures()) all.push_back(std::move(figure));
 #endif

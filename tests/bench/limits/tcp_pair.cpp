@@ -74,6 +74,11 @@ UniqueFd accept_from(int listener) {
     return fd;
 }
 
+void reset_at_close(int fd) {
+    const linger at_once{1, 0};
+    if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) != 0) fail("SO_LINGER");
+}
+
 TcpPair make_tcp_pair() {
     const auto listener = listen_on_loopback();
     TcpPair pair;

@@ -23,6 +23,8 @@ struct TcpPair {
 [[nodiscard]] std::uint16_t port_of(int listener);
 [[nodiscard]] UniqueFd dial(std::uint16_t port);
 [[nodiscard]] UniqueFd accept_from(int listener);
+// It leaves no TIME_WAIT, which would use up the ports of a figure that connects again and again.
+void reset_at_close(int fd);
 
 enum class Wait : bool { spin, block };
 

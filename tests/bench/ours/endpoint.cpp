@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "endpoint.hpp"
 
+#include "secrets.hpp"
+
 #include <cinnabar/na/registry.hpp>
 #include <cinnabar/plugins/builtin.hpp>
 
@@ -11,6 +13,8 @@ namespace {
 
 const char* place_of(Wire wire, bool listen) noexcept {
     switch (wire) {
+        case Wire::tcps:
+            return listen ? "tcps://127.0.0.1:0" : "tcps://";
         case Wire::shm:
             return "shm://";
         case Wire::ofi_tcp_rxm:
@@ -33,6 +37,9 @@ std::shared_ptr<na::Transport> open_wire(Wire wire, bool listen) {
     add_builtin(registry);
     na::TransportOptions options;
     options.listen = listen;
+#ifdef CINNABAR_BENCH_TCPS
+    if (wire == Wire::tcps) options.tls = secrets().key;
+#endif
     return registry.open(place_of(wire, listen), options).value();
 }
 

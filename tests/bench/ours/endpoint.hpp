@@ -9,9 +9,9 @@
 
 namespace cinnabar::bench {
 
-// What a figure goes over: sockets on the loopback, shared memory, the same two by way of libfabric, or the RDMA
-// devices of the machine of tests/vm.
-enum class Wire : std::uint8_t { tcp, shm, ofi_tcp_rxm, ofi_shm, verbs_rxe, verbs_siw };
+// What a figure goes over: sockets on the loopback, the same with TLS by a shared key (secrets.hpp), shared memory, the
+// same two by way of libfabric, or the RDMA devices of the machine of tests/vm.
+enum class Wire : std::uint8_t { tcp, tcps, shm, ofi_tcp_rxm, ofi_shm, verbs_rxe, verbs_siw };
 
 // A listener at a place of its own, or a transport that only dials.
 [[nodiscard]] std::shared_ptr<na::Transport> open_wire(Wire wire, bool listen);

@@ -179,6 +179,21 @@ TEST_F(TlsHandMade, OlderVersionsAreRefused) {
     expect_others_served();
 }
 
+TEST_F(TlsHandMade, OtherSuitesAreRefused) {
+    log_.allow("proves no key that is known here");
+    const auto answer_to_suite = [&](const char* suite) {
+        HandMade client;
+        EXPECT_EQ(SSL_set_ciphersuites(client.ssl(), suite), 1);
+        EXPECT_EQ(SSL_do_handshake(client.ssl()), -1);
+        return answer_to(client.output());
+    };
+    for (const char* ours : {"TLS_AES_128_GCM_SHA256", "TLS_CHACHA20_POLY1305_SHA256"})
+        EXPECT_TRUE(is_server_hello(answer_to_suite(ours))) << ours;
+    for (const char* other : {"TLS_AES_256_GCM_SHA384", "TLS_AES_128_CCM_SHA256", "TLS_AES_128_CCM_8_SHA256"})
+        EXPECT_EQ(alert_of(answer_to_suite(other)), SSL_AD_HANDSHAKE_FAILURE) << other;
+    expect_others_served();
+}
+
 TEST_F(TlsHandMade, AClientOfAnotherProtocolIsDropped) {
     HandMade client(TLS1_3_VERSION, false);
     RawSocket raw(server_.endpoint());

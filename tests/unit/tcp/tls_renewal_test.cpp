@@ -103,6 +103,10 @@ TEST_F(TlsRenewal, SessionsEndWhoseCertificateWasRevokedAndOthersGoOn) {
     (void)send(second, there, 77);
     EXPECT_TRUE(until([&] { return server.receiver.count_tag(77) == 1; }));
     EXPECT_EQ(server.receiver.count(na::PeerEvent::lost), 1u);
+    // With the ticket that it still has.
+    log_.allow("has a certificate that was revoked");
+    log_.allow("says that this side's certificate was revoked");
+    EXPECT_EQ(sent(first, server.endpoint()), Errc::permission);
 }
 
 // It begins with a valid key that has become invalid at its end.
@@ -202,11 +206,13 @@ TEST_F(TlsRenewal, KeysChangeWithTheBytesThatAreSent) {
     EXPECT_NEAR(static_cast<double>(records_of(way, key_update_record)), count * bytes / 65'536.0, 10.0);
 }
 
-TEST_F(TlsRenewal, AnAbsurdKeyUpdateIsRefused) {
-    for (const char* wrong : {"1", "65535", "99999999999999", "64k", "-1"}) {
-        const auto opened = registry().open("tcps://?key_update=" + std::string(wrong), with(alice(), false));
+TEST_F(TlsRenewal, AbsurdNumbersAreRefused) {
+    for (const char* wrong : {"key_update=1", "key_update=65535", "key_update=99999999999999", "key_update=64k",
+                              "key_update=-1", "resume=3601", "resume=1m", "resume=-1"}) {
+        const auto opened = registry().open("tcps://?" + std::string(wrong), with(alice(), false));
         EXPECT_EQ(opened.code(), Errc::invalid_argument) << wrong;
     }
+    EXPECT_TRUE(registry().open("tcps://?resume=0", with(alice(), false)).ok());
 }
 
 }  // namespace

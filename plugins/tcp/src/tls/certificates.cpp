@@ -2,12 +2,19 @@
 // The certificates of a transport: its own, those of the CAs that it trusts, and the lists of what these have revoked.
 #include "tls/guards.hpp"
 
+#include <algorithm>
+
 namespace cinnabar::tcp {
 namespace {
 
 int no_password(char*, int, int, void*) { return -1; }
 
 }  // namespace
+
+std::time_t time_of(const ASN1_TIME* time) noexcept {
+    std::tm parts{};
+    return openssl().ASN1_TIME_to_tm(time, &parts) == 1 ? ::timegm(&parts) : 0;
+}
 
 Result<void> TlsGuards::load_certificates(const na::TlsOptions& options) {
     if (options.certificate_file.empty() && options.ca_file.empty() && options.private_key_file.empty() &&
@@ -35,6 +42,13 @@ Result<void> TlsGuards::load_revocations(const na::TlsOptions& options) {
         openssl().X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL) != 1)
         return openssl_error("cannot read the list of what the CA has revoked (`cinnabar cert revoke` makes one)",
                              options.crl_file);
+    const auto* const all = reinterpret_cast<const OPENSSL_STACK*>(openssl().X509_STORE_get0_objects(store));
+    for (int i = 0; i < openssl().OPENSSL_sk_num(all); ++i) {
+        const auto* const object = static_cast<const X509_OBJECT*>(openssl().OPENSSL_sk_value(all, i));
+        X509_CRL* const list = openssl().X509_OBJECT_get0_X509_CRL(object);
+        const ASN1_TIME* const next = list ? openssl().X509_CRL_get0_nextUpdate(list) : nullptr;
+        if (next) lists_until_ = std::min(lists_until_, time_of(next));
+    }
     return {};
 }
 

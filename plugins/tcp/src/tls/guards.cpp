@@ -39,14 +39,14 @@ int choose_alpn(SSL*, const unsigned char** out, unsigned char* out_bytes, const
 
 }  // namespace
 
-Result<std::shared_ptr<const TlsGuards>> TlsGuards::make(const na::TlsOptions& options,
-                                                         std::uint64_t key_update_bytes) {
+Result<std::shared_ptr<const TlsGuards>> TlsGuards::make(const na::TlsOptions& options, const TlsTuning& tuning) {
     CINNABAR_TRY_VOID(OpenSsl::load());
     std::shared_ptr<TlsGuards> guards(new TlsGuards);
-    guards->key_update_bytes_ = key_update_bytes;
+    guards->tuning_ = tuning;
     guards->context_.reset(openssl().SSL_CTX_new(openssl().TLS_method()));
     if (!guards->context_) return openssl_error("OpenSSL cannot begin", {});
     CINNABAR_TRY_VOID(guards->set_protocol());
+    guards->set_resumption();
     if (!options.key_file.empty()) {
         CINNABAR_TRY(guards->keys_, SharedKeys::load(options.key_file));
     }
@@ -62,8 +62,7 @@ Result<std::shared_ptr<const TlsGuards>> TlsGuards::make(const na::TlsOptions& o
 Result<void> TlsGuards::set_protocol() {
     const OpenSsl& ssl = openssl();
     SSL_CTX* const context = context_.get();
-    ssl.SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION);
-    ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, nullptr);
+    ssl.SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
     // Reading what comes after a message of TLS itself is left for the next round; buffers of idle connections go.
     ssl.SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, SSL_MODE_AUTO_RETRY, nullptr);
     ssl.SSL_CTX_ctrl(context, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, nullptr);
@@ -83,6 +82,21 @@ Result<void> TlsGuards::set_protocol() {
     // Also where there are keys alone: then no certificate is believed.
     ssl.SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, &TlsStream::check_certificate);
     return {};
+}
+
+// The server keeps nothing: what it has to know is in the ticket, encrypted by a random key of this context, which new
+// guards do not have. It gives tickets itself, once it has proven the other side.
+void TlsGuards::set_resumption() noexcept {
+    const OpenSsl& ssl = openssl();
+    SSL_CTX* const context = context_.get();
+    if (resume_seconds() == 0) {
+        ssl.SSL_CTX_set_options(context, SSL_OP_NO_TICKET);
+        ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, SSL_SESS_CACHE_OFF, nullptr);
+        return;
+    }
+    constexpr long mode = SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL;
+    ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_SESS_CACHE_MODE, mode, nullptr);
+    ssl.SSL_CTX_sess_set_new_cb(context, &TlsStream::keep_ticket);
 }
 
 SSL_SESSION* TlsGuards::session_of(SSL* connection, const SharedKeys::Key& key) noexcept {

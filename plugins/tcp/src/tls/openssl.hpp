@@ -25,6 +25,7 @@
     F(ssl, SSL_CTX_get_cert_store)                \
     F(ssl, SSL_CTX_load_verify_file)              \
     F(ssl, SSL_CTX_new)                           \
+    F(ssl, SSL_CTX_sess_set_new_cb)               \
     F(ssl, SSL_CTX_set_alpn_protos)               \
     F(ssl, SSL_CTX_set_alpn_select_cb)            \
     F(ssl, SSL_CTX_set_ciphersuites)              \
@@ -36,37 +37,48 @@
     F(ssl, SSL_CTX_set_verify)                    \
     F(ssl, SSL_CTX_use_PrivateKey)                \
     F(ssl, SSL_CTX_use_certificate_chain_file)    \
+    F(ssl, SSL_SESSION_dup)                       \
     F(ssl, SSL_SESSION_free)                      \
+    F(ssl, SSL_SESSION_get0_peer)                 \
+    F(ssl, SSL_SESSION_get0_ticket)               \
+    F(ssl, SSL_SESSION_get0_ticket_appdata)       \
     F(ssl, SSL_SESSION_new)                       \
     F(ssl, SSL_SESSION_set1_id_context)           \
     F(ssl, SSL_SESSION_set1_master_key)           \
+    F(ssl, SSL_SESSION_set1_ticket_appdata)       \
     F(ssl, SSL_SESSION_set_cipher)                \
     F(ssl, SSL_SESSION_set_protocol_version)      \
+    F(ssl, SSL_SESSION_set_timeout)               \
     F(ssl, SSL_do_handshake)                      \
     F(ssl, SSL_free)                              \
     F(ssl, SSL_get0_alpn_selected)                \
     F(ssl, SSL_get0_peer_certificate)             \
+    F(ssl, SSL_get0_verified_chain)               \
     F(ssl, SSL_get_ex_data)                       \
     F(ssl, SSL_get_ex_data_X509_STORE_CTX_idx)    \
     F(ssl, SSL_get_peer_cert_chain)               \
+    F(ssl, SSL_get_session)                       \
     F(ssl, SSL_get_shutdown)                      \
     F(ssl, SSL_get_verify_result)                 \
     F(ssl, SSL_has_pending)                       \
     F(ssl, SSL_in_init)                           \
     F(ssl, SSL_key_update)                        \
     F(ssl, SSL_new)                               \
+    F(ssl, SSL_new_session_ticket)                \
     F(ssl, SSL_read_ex)                           \
     F(ssl, SSL_session_reused)                    \
     F(ssl, SSL_set_accept_state)                  \
     F(ssl, SSL_set_bio)                           \
     F(ssl, SSL_set_connect_state)                 \
     F(ssl, SSL_set_ex_data)                       \
+    F(ssl, SSL_set_session)                       \
     F(ssl, SSL_shutdown)                          \
     F(ssl, SSL_want)                              \
     F(ssl, SSL_write_ex)                          \
     F(ssl, TLS_method)                            \
     F(crypto, ASN1_STRING_get0_data)              \
     F(crypto, ASN1_STRING_length)                 \
+    F(crypto, ASN1_TIME_to_tm)                    \
     F(crypto, BIO_clear_flags)                    \
     F(crypto, BIO_free)                           \
     F(crypto, BIO_get_data)                       \
@@ -85,12 +97,16 @@
     F(crypto, ERR_reason_error_string)            \
     F(crypto, EVP_PKEY_free)                      \
     F(crypto, OPENSSL_cleanse)                    \
+    F(crypto, OPENSSL_sk_num)                     \
+    F(crypto, OPENSSL_sk_value)                   \
     F(crypto, OpenSSL_version)                    \
     F(crypto, PEM_read_bio_PrivateKey)            \
+    F(crypto, X509_CRL_get0_nextUpdate)           \
     F(crypto, X509_LOOKUP_file)                   \
     F(crypto, X509_NAME_ENTRY_get_data)           \
     F(crypto, X509_NAME_get_entry)                \
     F(crypto, X509_NAME_get_index_by_NID)         \
+    F(crypto, X509_OBJECT_get0_X509_CRL)          \
     F(crypto, X509_STORE_CTX_free)                \
     F(crypto, X509_STORE_CTX_get_current_cert)    \
     F(crypto, X509_STORE_CTX_get_error)           \
@@ -102,9 +118,11 @@
     F(crypto, X509_STORE_CTX_set_error)           \
     F(crypto, X509_STORE_CTX_set_flags)           \
     F(crypto, X509_STORE_add_lookup)              \
+    F(crypto, X509_STORE_get0_objects)            \
     F(crypto, X509_STORE_set_flags)               \
     F(crypto, X509_check_host)                    \
     F(crypto, X509_check_ip_asc)                  \
+    F(crypto, X509_get0_notAfter)                 \
     F(crypto, X509_get_subject_name)              \
     F(crypto, X509_load_crl_file)                 \
     F(crypto, X509_verify_cert)                   \

@@ -26,22 +26,33 @@ na::TlsOptions options_of(const na::Uri& uri, const na::TransportOptions& option
     return tls;
 }
 
-// Far below what one key of AES-GCM is good for, 2^24 full records.
-constexpr std::uint64_t key_update_bytes_default = std::uint64_t{1} << 36;
 constexpr std::uint64_t key_update_bytes_min = 1u << 16;
+constexpr std::uint32_t resume_seconds_max = 3600;
 
-Result<std::uint64_t> key_update_bytes_of(const na::Uri& uri) {
-    const std::string_view text = uri.option("key_update");
-    if (text.empty()) return key_update_bytes_default;
-    const auto bytes = parse_number<std::uint64_t>(text);
-    if (!bytes || *bytes < key_update_bytes_min || *bytes > key_update_bytes_default)
-        return Error(Errc::invalid_argument, "key_update is a number of bytes from 65536 to 2^36", std::string(text));
-    return *bytes;
+template <typename Number>
+Result<Number> number_of(const na::Uri& uri, std::string_view name, Number usual, Number least, Number most,
+                         std::string_view advice) {
+    const std::string_view text = uri.option(name);
+    if (text.empty()) return usual;
+    const auto number = parse_number<Number>(text);
+    if (!number || *number < least || *number > most) return Error(Errc::invalid_argument, advice, std::string(text));
+    return *number;
+}
+
+Result<TlsTuning> tuning_of(const na::Uri& uri) {
+    TlsTuning tuning;
+    CINNABAR_TRY(tuning.key_update_bytes,
+                 number_of(uri, "key_update", tuning.key_update_bytes, key_update_bytes_min, tuning.key_update_bytes,
+                           "key_update is a number of bytes from 65536 to 2^36"));
+    CINNABAR_TRY(tuning.resume_seconds,
+                 number_of(uri, "resume", tuning.resume_seconds, 0u, resume_seconds_max,
+                           "resume is a number of seconds up to 3600; 0: sessions are not resumed"));
+    return tuning;
 }
 
 Result<std::unique_ptr<na::Transport>> open_tls(const na::Uri& uri, const na::TransportOptions& options) {
-    CINNABAR_TRY(const std::uint64_t key_update_bytes, key_update_bytes_of(uri));
-    CINNABAR_TRY(auto guards, RenewedGuards::make(options_of(uri, options), key_update_bytes));
+    CINNABAR_TRY(const TlsTuning tuning, tuning_of(uri));
+    CINNABAR_TRY(auto guards, RenewedGuards::make(options_of(uri, options), tuning));
     return TcpTransport::open_guarded(uri, options, TlsGuards::scheme, std::move(guards));
 }
 
@@ -49,6 +60,6 @@ Result<std::unique_ptr<na::Transport>> open_tls(const na::Uri& uri, const na::Tr
 
 const na::PluginInfo tls_plugin_info{na::plugin_abi, TlsGuards::scheme,
                                      "TCP sockets with TLS 1.3, by shared keys or certificates; needs OpenSSL 3",
-                                     &open_tls, "key, cert, cert_key, ca, crl, name, key_update"};
+                                     &open_tls, "key, cert, cert_key, ca, crl, name, key_update, resume"};
 
 }  // namespace cinnabar::tcp

@@ -22,10 +22,6 @@ constexpr std::string_view protocol_name = "cinnabar/1";
 constexpr unsigned char record_of_handshake = 22;
 constexpr unsigned char record_of_alert = 21;
 
-TlsStream& stream_of(SSL* connection) noexcept {
-    return *static_cast<TlsStream*>(openssl().SSL_get_ex_data(connection, 0));
-}
-
 bool is_ip(const std::string& name) noexcept {
     std::array<unsigned char, sizeof(in6_addr)> bytes;
     return ::inet_pton(AF_INET, name.c_str(), bytes.data()) == 1 ||
@@ -61,7 +57,7 @@ bool TlsStream::is_tls(const char* begin, std::size_t bytes) noexcept {
 
 int TlsStream::use_own_key(SSL* connection, const EVP_MD*, const unsigned char** name, std::size_t* name_bytes,
                            SSL_SESSION** session) {
-    const SharedKeys& keys = stream_of(connection).guards_->keys();
+    const SharedKeys& keys = of(connection).guards_->keys();
     *session = nullptr;
     if (keys.empty()) return 1;
     *session = TlsGuards::session_of(connection, keys.own());
@@ -72,7 +68,7 @@ int TlsStream::use_own_key(SSL* connection, const EVP_MD*, const unsigned char**
 
 // An unknown name is no failure yet: the other side may have a certificate.
 int TlsStream::find_key(SSL* connection, const unsigned char* name, std::size_t name_bytes, SSL_SESSION** session) {
-    TlsStream& self = stream_of(connection);
+    TlsStream& self = of(connection);
     *session = nullptr;
     const SharedKeys::Key* const key = self.guards_->keys().find({reinterpret_cast<const char*>(name), name_bytes});
     if (!key) return 1;
@@ -89,7 +85,7 @@ int TlsStream::check_certificate(int believed, X509_STORE_CTX* chain) {
     const OpenSsl& ssl = openssl();
     auto* const connection =
         static_cast<SSL*>(ssl.X509_STORE_CTX_get_ex_data(chain, ssl.SSL_get_ex_data_X509_STORE_CTX_idx()));
-    TlsStream& self = stream_of(connection);
+    TlsStream& self = of(connection);
     const bool own = ssl.X509_STORE_CTX_get_error_depth(chain) == 0;
     if (believed == 1 && own && !self.is_for_named(ssl.X509_STORE_CTX_get_current_cert(chain))) {
         ssl.X509_STORE_CTX_set_error(chain, X509_V_ERR_HOSTNAME_MISMATCH);
@@ -134,23 +130,29 @@ Errc TlsStream::proven() noexcept {
     ssl_.SSL_get0_alpn_selected(connection_, &protocol, &bytes);
     if (std::string_view(reinterpret_cast<const char*>(protocol), protocol ? bytes : 0) != protocol_name)
         return tell(Errc::protocol, "speaks TLS, but is no Cinnabar peer", nullptr);
-    if (ssl_.SSL_session_reused(connection_) == 1) {
-        if (side_ == Side::dials) {
-            try {
-                identity_.name = guards_->keys().own().name;
-            } catch (const std::bad_alloc&) {
-                return Errc::out_of_memory;
-            }
-        }
-        identity_.by = na::ProvenIdentity::By::key;
-        return identity_.name.empty() ? Errc::permission : Errc::ok;
-    }
     X509* const certificate = ssl_.SSL_get0_peer_certificate(connection_);
+    const bool reused = ssl_.SSL_session_reused(connection_) == 1;
+    if (reused && !certificate) return proven_by_key();
     if (!certificate || ssl_.SSL_get_verify_result(connection_) != X509_V_OK)
         return tell(Errc::permission, "proves nothing", nullptr);
     if (!name_of_certificate(certificate))
         return tell(Errc::permission, "has a certificate without a common name of printable characters", nullptr);
+    resumed_ = reused;
+    prepare_resumption();
     return Errc::ok;
+}
+
+// To OpenSSL that is a session without a certificate. The accepting side has found the name.
+Errc TlsStream::proven_by_key() noexcept {
+    if (side_ == Side::dials) {
+        try {
+            identity_.name = guards_->keys().own().name;
+        } catch (const std::bad_alloc&) {
+            return Errc::out_of_memory;
+        }
+    }
+    identity_.by = na::ProvenIdentity::By::key;
+    return identity_.name.empty() ? Errc::permission : Errc::ok;
 }
 
 bool TlsStream::known_to(const TlsGuards& now) const noexcept {

@@ -12,7 +12,7 @@ namespace cinnabar::tcp {
 
 struct RenewedGuards::InUse {
     na::TlsOptions options;
-    std::uint64_t key_update_bytes = 0;
+    TlsTuning tuning;
     std::mutex mutex;
     std::shared_ptr<const TlsGuards> guards;
     std::mutex listener_mutex;  // held while the listener is told
@@ -26,14 +26,13 @@ struct RenewedGuards::InUse {
     [[nodiscard]] bool renew();
 };
 
-Result<std::unique_ptr<RenewedGuards>> RenewedGuards::make(const na::TlsOptions& options,
-                                                           std::uint64_t key_update_bytes) {
+Result<std::unique_ptr<RenewedGuards>> RenewedGuards::make(const na::TlsOptions& options, const TlsTuning& tuning) {
     auto files = std::make_unique<FileWatch>(std::vector{options.key_file, options.certificate_file,
                                                          options.private_key_file, options.ca_file, options.crl_file});
     auto in_use = std::make_shared<InUse>();
     in_use->options = options;
-    in_use->key_update_bytes = key_update_bytes;
-    CINNABAR_TRY(in_use->guards, TlsGuards::make(options, key_update_bytes));
+    in_use->tuning = tuning;
+    CINNABAR_TRY(in_use->guards, TlsGuards::make(options, tuning));
     CINNABAR_TRY_VOID(files->start([in_use] { return in_use->renew(); }));
     return std::unique_ptr<RenewedGuards>(new RenewedGuards(std::move(in_use), std::move(files)));
 }
@@ -62,7 +61,7 @@ std::string RenewedGuards::diagnosis() const {
 }
 
 bool RenewedGuards::InUse::renew() {
-    auto made = TlsGuards::make(options, key_update_bytes);
+    auto made = TlsGuards::make(options, tuning);
     if (!made) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning, "tcps", "new keys or certificates cannot be used, the old ones stay: %s",

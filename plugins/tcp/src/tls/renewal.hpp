@@ -9,7 +9,6 @@
 
 #include <cinnabar/base/file_watch.hpp>
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -20,7 +19,7 @@ class RenewedGuards final : public StreamGuards {
   public:
     // Errors of TlsGuards::make; io: no thread can be made.
     [[nodiscard]] static Result<std::unique_ptr<RenewedGuards>> make(const na::TlsOptions& options,
-                                                                     std::uint64_t key_update_bytes);
+                                                                     const TlsTuning& tuning);
 
     [[nodiscard]] Errc protect_accepted(na::Stream& stream) const noexcept override;
     [[nodiscard]] Errc protect_dialled(na::Stream& stream, const na::Addr& peer) const noexcept override;

@@ -103,7 +103,12 @@ bool TlsStream::begin() noexcept {
     ssl_.BIO_set_data(bio, this);
     ssl_.BIO_set_init(bio, 1);
     ssl_.SSL_set_bio(connection_, bio, bio);
-    side_ == Side::accepts ? ssl_.SSL_set_accept_state(connection_) : ssl_.SSL_set_connect_state(connection_);
+    if (side_ == Side::accepts) {
+        ssl_.SSL_set_accept_state(connection_);
+    } else {
+        ssl_.SSL_set_connect_state(connection_);
+        offer_ticket();
+    }
     return true;
 }
 

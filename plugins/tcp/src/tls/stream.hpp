@@ -10,6 +10,7 @@
 #include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/session/stream.hpp>
 
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,11 +48,15 @@ class TlsStream final : public na::StreamGuard {
     // time by now is not asked.
     [[nodiscard]] bool known_to(const TlsGuards& now) const noexcept;
 
+    // Once established: the other side has proven who it is in an earlier session.
+    [[nodiscard]] bool resumed() const noexcept { return resumed_; }
+
     // OpenSSL's callbacks.
     static int use_own_key(SSL* connection, const EVP_MD* digest, const unsigned char** name, std::size_t* name_bytes,
                            SSL_SESSION** session);
     static int find_key(SSL* connection, const unsigned char* name, std::size_t name_bytes, SSL_SESSION** session);
     static int check_certificate(int believed, X509_STORE_CTX* chain);
+    static int keep_ticket(SSL* connection, SSL_SESSION* session);
 
   private:
     // The most that a peer may send before it has proven anything.
@@ -59,6 +64,9 @@ class TlsStream final : public na::StreamGuard {
     static constexpr std::size_t held_bytes_max = 64 * 1024;
 
     TlsStream(std::shared_ptr<const TlsGuards> guards, int fd, Side side, std::vector<std::string> names) noexcept;
+    [[nodiscard]] static TlsStream& of(SSL* connection) noexcept {
+        return *static_cast<TlsStream*>(openssl().SSL_get_ex_data(connection, 0));
+    }
     [[nodiscard]] bool begin() noexcept;
     [[nodiscard]] static const BIO_METHOD* socket_method() noexcept;
     static int read_socket(BIO* bio, char* to, int bytes);
@@ -72,9 +80,17 @@ class TlsStream final : public na::StreamGuard {
 
     [[nodiscard]] bool waits() const noexcept;
     [[nodiscard]] Errc proven() noexcept;
+    [[nodiscard]] Errc proven_by_key() noexcept;
     [[nodiscard]] bool name_of_certificate(X509* certificate) noexcept;
     [[nodiscard]] bool is_for_named(X509* certificate) const noexcept;
     [[nodiscard]] bool certificate_known_to(const TlsGuards& now) const noexcept;
+    [[nodiscard]] std::time_t believed_until() const noexcept;
+    // The handshake begins with a ticket, if there is a good one for that address.
+    void offer_ticket() noexcept;
+    // For later handshakes, once the other side is proven by a certificate.
+    void prepare_resumption() noexcept;
+    void give_ticket(SSL_SESSION* session) noexcept;
+    [[nodiscard]] bool believed_alone() const noexcept;
     // Why OpenSSL could not go on, told in the log.
     [[nodiscard]] Errc failed(bool handshake) noexcept;
     [[nodiscard]] Errc tell(Errc why, const char* what, const char* detail) const noexcept;
@@ -86,6 +102,8 @@ class TlsStream final : public na::StreamGuard {
     const Side side_;
     bool established_ = false;
     bool cut_ = false;
+    bool resumed_ = false;
+    unsigned tickets_kept_ = 0;
     bool drained_ = false;  // the last receive() found that nothing more had come
     bool short_ = false;    // the last read of the socket took all that was there
     SSL* connection_ = nullptr;

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tickets of TLS 1.3 (RFC 8446, 4.6.1) that servers have given to this side, in memory alone. Each is given out once,
+// so that nobody on the way sees that two connections are of the same client. Any thread.
+#pragma once
+
+#include "tls/openssl.hpp"
+
+#include <cinnabar/na/session/socket_address.hpp>
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+namespace cinnabar::tcp {
+
+class TicketCache {
+  public:
+    static constexpr std::size_t tickets_max = 256;
+    static constexpr std::size_t tickets_of_address_max = 8;
+    static constexpr std::size_t ticket_bytes_max = 8 * 1024;
+
+    struct Free {
+        void operator()(SSL_SESSION* session) const noexcept { openssl().SSL_SESSION_free(session); }
+    };
+    using Ticket = std::unique_ptr<SSL_SESSION, Free>;
+
+    // Makes room by dropping the oldest one: of that address if it has all of its own, otherwise of all. Not null.
+    void keep(const na::SocketAddress& server, Ticket ticket) noexcept;
+    // The newest one of that address. Null: there is none.
+    [[nodiscard]] Ticket take(const na::SocketAddress& server) noexcept;
+    [[nodiscard]] std::size_t size() const noexcept;
+
+  private:
+    struct Entry {
+        na::SocketAddress server;
+        Ticket ticket;
+    };
+
+    mutable std::mutex mutex_;
+    std::deque<Entry> entries_;  // the oldest first
+};
+
+}  // namespace cinnabar::tcp
