@@ -2,6 +2,8 @@
 // Lane 1 of a session: put, get and atomics as frames. Data move directly between the socket and registered memory.
 // Only headers, and the bytes that the same read returns after them, pass through a staging buffer of the port.
 //
+// Bytes of files come by way of pipes, and are not copied (na::PipeMemory).
+//
 // The memory is looked up again before each system call (na::RemoteAccess). Data for a revoked lease or a canceled
 // operation are discarded; in the other direction, zeros are sent for the bytes that a frame's header has announced.
 #pragma once
@@ -9,6 +11,7 @@
 #include "connection.hpp"
 #include "framing.hpp"
 
+#include <cinnabar/na/pipe_memory.hpp>
 #include <cinnabar/na/session/remote_access.hpp>
 #include <cinnabar/na/session/socket.hpp>
 
@@ -37,6 +40,8 @@ class BulkLane final : public Connection, public na::RemoteAccess {
     [[nodiscard]] bool refill_data() noexcept;
     void begin_put_frame(na::PostedOp& posted) noexcept;
     void begin_get_frame(na::PendingAnswer& get) noexcept;
+    [[nodiscard]] bool write_pieces(std::size_t& budget) noexcept;
+    [[nodiscard]] bool write_from_pipe(std::size_t& budget) noexcept;
     void sent(std::size_t bytes) noexcept;
     void data_sent() noexcept;
     void append(const Frame& frame, const FrameBody& body) noexcept;
@@ -63,6 +68,7 @@ class BulkLane final : public Connection, public na::RemoteAccess {
     std::uint16_t out_end_ = 0;
     Source source_ = Source::none;
     na::PostedOp* put_ = nullptr;       // Source::put
+    na::PipeMemory* pipe_ = nullptr;    // Source::put; null: its bytes are in memory
     na::PendingAnswer* get_ = nullptr;  // Source::get; in no list
     std::uint64_t out_left_ = 0;        // data bytes of the frame that the kernel has not taken
 
