@@ -43,7 +43,7 @@ struct FarCopy {
     const Blocks* blocks = nullptr;  // if not null: those of `from`, in order
     bool into_region = false;
     bool may_pipe = false;  // what is loaded may be put into the buffer's pipe
-    Work done;  // runs as the owner of the context, never inside begin()
+    Work done;              // runs as the owner of the context, never inside begin()
 
     FarEnd end;
 

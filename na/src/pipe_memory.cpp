@@ -28,8 +28,7 @@ std::unique_ptr<PipeMemory> PipeMemory::make(Transport& transport, std::size_t b
     const int given = ::fcntl(write_end.get(), F_SETPIPE_SZ, static_cast<int>(room));
     if (given < 0 || static_cast<std::size_t>(given) < room) return nullptr;
     try {
-        return std::unique_ptr<PipeMemory>(
-            new PipeMemory(transport, bytes, std::move(read_end), std::move(write_end)));
+        return std::unique_ptr<PipeMemory>(new PipeMemory(transport, bytes, std::move(read_end), std::move(write_end)));
     } catch (const std::bad_alloc&) {
         return nullptr;
     }

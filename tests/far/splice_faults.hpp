@@ -18,8 +18,8 @@ struct SpliceFaults {
     void fail_loads(int number, int os_errno);
     void before_load(int number, std::function<void()> call);
 
-    std::atomic<int> loads{0};  // from files into pipes
-    std::atomic<int> sends{0};  // from pipes into sockets
+    std::atomic<int> loads{0};         // from files into pipes
+    std::atomic<int> sends{0};         // from pipes into sockets
     std::atomic<bool> no_room{false};  // in any socket
 
     // For splice().

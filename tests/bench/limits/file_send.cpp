@@ -29,8 +29,7 @@ class BareSendfile final : public Subject {
     BareSendfile(Cores cores, const std::filesystem::path& source, std::size_t room_bytes)
         : file_(::open(source.c_str(), O_RDONLY | O_CLOEXEC)),
           bytes_(std::filesystem::file_size(source) / block_bytes * block_bytes),
-          partner_(cores.server,
-                   [&](PartnerSide& side) { serve(side, sockets_.server.get(), bytes_, room_bytes); }) {}
+          partner_(cores.server, [&](PartnerSide& side) { serve(side, sockets_.server.get(), bytes_, room_bytes); }) {}
 
     // The time until the server has it all.
     Slice run_slice(std::chrono::milliseconds) override {

@@ -52,8 +52,7 @@ void serve_memory(PartnerSide& side, std::size_t room_bytes) {
 
 Task<Result<std::uint64_t>> pull_to_file(Request<Bulk> request, fs::path path) {
     const UniqueFd file = open_file(path, O_WRONLY | O_CREAT | O_TRUNC);
-    CINNABAR_CO_TRY(const bulk::Region into,
-                    bulk::Region::of_file(file.get(), 0, request->size(), na::Access::write));
+    CINNABAR_CO_TRY(const bulk::Region into, bulk::Region::of_file(file.get(), 0, request->size(), na::Access::write));
     co_return co_await request->pull(into);
 }
 

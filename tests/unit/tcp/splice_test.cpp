@@ -4,9 +4,8 @@
 
 #include <cinnabar/base/unique_fd.hpp>
 
-#include <gtest/gtest.h>
-
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
