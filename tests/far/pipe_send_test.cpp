@@ -85,6 +85,14 @@ TEST_F(PipeSend, AFileWithoutAWayIntoAPipeIsRead) {
     EXPECT_EQ(faults_.sends, 0);
 }
 
+TEST_F(PipeSend, WithoutPipesItIsRead) {
+    const PatternFile file(file_bytes);
+    faults_.no_pipes = true;
+    EXPECT_EQ(pull_of(file), Errc::ok);
+    EXPECT_TRUE(holds(1));
+    EXPECT_EQ(faults_.loads, 0);
+}
+
 TEST_F(PipeSend, WhatIsPartlyMemoryIsRead) {
     const PatternFile file(1000);
     std::vector<std::byte> rest(1000, std::byte{5});

@@ -15,6 +15,7 @@ std::atomic<SpliceFaults*> present{nullptr};
 
 }  // namespace
 
+SpliceFaults* SpliceFaults::now() { return present; }
 SpliceFaults::SpliceFaults() { present = this; }
 SpliceFaults::~SpliceFaults() { present = nullptr; }
 
@@ -38,7 +39,7 @@ int SpliceFaults::load_fails() {
 
 extern "C" __attribute__((visibility("default"))) ssize_t splice(int in, off64_t* from, int out, off64_t* to,
                                                                  size_t bytes, unsigned flags) {
-    if (auto* const faults = cinnabar::test::present.load()) {
+    if (auto* const faults = cinnabar::test::SpliceFaults::now()) {
         if (const int failed = from ? faults->load_fails() : 0; failed != 0) {
             errno = failed;
             return -1;
@@ -50,4 +51,11 @@ extern "C" __attribute__((visibility("default"))) ssize_t splice(int in, off64_t
         }
     }
     return ::syscall(SYS_splice, in, from, out, to, bytes, flags);
+}
+
+extern "C" __attribute__((visibility("default"))) int pipe2(int* ends, int flags) noexcept {
+    const auto* const faults = cinnabar::test::SpliceFaults::now();
+    if (!faults || !faults->no_pipes) return static_cast<int>(::syscall(SYS_pipe2, ends, flags));
+    errno = EMFILE;
+    return -1;
 }

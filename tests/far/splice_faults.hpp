@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What splice() does in this program: it counts, and fails as a test says. One test at a time.
+// What splice() and pipe2() do in this program: they fail as a test says, and are counted. One test at a time.
 #pragma once
 
 #include <atomic>
@@ -18,11 +18,13 @@ struct SpliceFaults {
     void fail_loads(int number, int os_errno);
     void before_load(int number, std::function<void()> call);
 
-    std::atomic<int> loads{0};         // from files into pipes
-    std::atomic<int> sends{0};         // from pipes into sockets
-    std::atomic<bool> no_room{false};  // in any socket
+    std::atomic<int> loads{0};          // from files into pipes
+    std::atomic<int> sends{0};          // from pipes into sockets
+    std::atomic<bool> no_room{false};   // in any socket
+    std::atomic<bool> no_pipes{false};  // as if no descriptor were left for them
 
-    // For splice().
+    // For splice() and pipe2().
+    [[nodiscard]] static SpliceFaults* now();
     [[nodiscard]] int load_fails();
 
   private:
