@@ -125,6 +125,16 @@ TEST_F(PipeSend, AFailingDiskEndsItWithItsCode) {
     EXPECT_LE(moved_, file_bytes / 4);
 }
 
+// As a network file system may do.
+TEST_F(PipeSend, PagesThatAreLostInThePipeEndItWithIo) {
+    const PatternFile file(file_bytes);
+    faults_.send_errno = ENODATA;
+    EXPECT_EQ(pull_of(file), Errc::io);
+    faults_.send_errno = 0;
+    EXPECT_EQ(pull_of(file), Errc::ok);
+    EXPECT_TRUE(holds(1)) << "over the same connection";
+}
+
 TEST_F(PipeSend, AFileThatBecomesShorterMeanwhileEndsItAsStale) {
     const PatternFile file(file_bytes);
     faults_.before_load(3, [&file] { file.truncate(file_bytes / 8); });

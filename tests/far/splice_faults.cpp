@@ -45,8 +45,8 @@ extern "C" __attribute__((visibility("default"))) ssize_t splice(int in, off64_t
             return -1;
         }
         if (!from) ++faults->sends;
-        if (!from && faults->no_room) {
-            errno = EAGAIN;
+        if (const int failed = faults->no_room ? EAGAIN : faults->send_errno.load(); !from && failed != 0) {
+            errno = failed;
             return -1;
         }
     }

@@ -20,6 +20,7 @@ struct SpliceFaults {
 
     std::atomic<int> loads{0};          // from files into pipes
     std::atomic<int> sends{0};          // from pipes into sockets
+    std::atomic<int> send_errno{0};     // if not 0, each send fails so
     std::atomic<bool> no_room{false};   // in any socket
     std::atomic<bool> no_pipes{false};  // as if no descriptor were left for them
 

@@ -86,7 +86,6 @@ PostedOp* RemoteAccess::find(std::uint64_t id) noexcept {
     return slot->posted;
 }
 
-// Takes an admitted operation out of the books.
 void RemoteAccess::retire(PostedOp& posted, Errc result) noexcept {
     if (posted.place == OpPlace::requests) requests_.remove(posted);
     if (posted.place == OpPlace::puts) puts_.remove(posted);

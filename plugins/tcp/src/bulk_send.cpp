@@ -169,6 +169,10 @@ bool BulkLane::write_from_pipe(std::size_t& budget) noexcept {
     const auto want = static_cast<std::size_t>(std::min<std::uint64_t>({out_left_, budget, pipe_->left()}));
     CINNABAR_ASSERT(want > 0);
     const na::Moved moved = splice_some(stream().fd(), pipe_->read_end(), want);
+    if (moved.why == Errc::io) {
+        retire(*put_, Errc::io);
+        return true;
+    }
     pipe_->taken(moved.bytes);
     sent(moved.bytes);
     budget -= moved.bytes;

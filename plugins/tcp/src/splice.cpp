@@ -36,7 +36,10 @@ class NoSigpipe {
 
 na::Moved moved_of(ssize_t count) noexcept {
     if (count > 0) return {static_cast<std::size_t>(count), Errc::ok};
-    return {0, count < 0 && (errno == EAGAIN || errno == ENOMEM) ? Errc::again : Errc::peer_lost};
+    if (count < 0 && (errno == EAGAIN || errno == ENOMEM)) return {0, Errc::again};
+    // A network file system, for example, may take pages back that are in a pipe.
+    if (count == 0 || errno == EIO || errno == ENODATA) return {0, Errc::io};
+    return {0, Errc::peer_lost};
 }
 
 }  // namespace

@@ -112,6 +112,8 @@ class CINNABAR_API RemoteAccess {
     void framed(PostedOp& posted) noexcept;
     // The admitted operation of that id, if it is one of this session and still wanted.
     [[nodiscard]] PostedOp* find(std::uint64_t id) noexcept;
+    // Ends an admitted operation.
+    void retire(PostedOp& posted, Errc result) noexcept;
     // The get that data of this id are for; null: no operation waits for them. protocol: it is not a get, or less is
     // missing.
     [[nodiscard]] Errc find_get(const AccessHead& data, PostedOp*& out) noexcept;
@@ -145,7 +147,6 @@ class CINNABAR_API RemoteAccess {
     PendingAnswers gets_;
 
   private:
-    void retire(PostedOp& posted, Errc result) noexcept;
     [[nodiscard]] Errc answered(const AccessHead& head, const AccessBody& body) noexcept;
     [[nodiscard]] PendingAnswer* take_answer(AccessKind kind, std::uint64_t id, Errc status) noexcept;
     PendingAnswer* answer(AccessKind kind, std::uint64_t id, Errc status) noexcept;
