@@ -60,6 +60,7 @@ void Mover::Impl::begin_copy(ChunkOp& op) noexcept {
     op.copy.bytes = op.chunk.bytes;
     op.copy.buffer = op.buffer;
     op.copy.into_region = op.kind == na::OpKind::get;
+    op.copy.may_pipe = !op.copy.into_region && !op.transfer->by_owner;  // the owner would read the buffer's memory
     op.copy.done.user = &op;
     op.copy.done.run = &on_copied;
     op.copy.begin(copies_);
@@ -78,6 +79,7 @@ void Mover::Impl::on_copied(Work& work) noexcept {
 }
 
 void Mover::Impl::post_loaded(ChunkOp& op) noexcept {
+    op.local = &op.buffer->holder();
     const Errc taken = post(op);
     if (taken == Errc::ok) return;
     if (taken != Errc::again) {

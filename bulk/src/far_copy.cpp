@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "far_copy.hpp"
 
+#include "file_memory.hpp"
+
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/work_threads.hpp>
 
@@ -54,8 +56,23 @@ void FarCopy::run(Work& work) noexcept {
 
 FarEnd FarCopy::copy() noexcept {
     if (!buffer) return store_contents();
+    if (may_pipe && buffer->pipe) {
+        if (const FarEnd loaded = load_into_pipe(); loaded.code != Errc::unsupported) return loaded;
+    }
     pin();
     return into_region ? region->store(offset, buffer->bytes(bytes)) : region->load(offset, buffer->bytes(bytes));
+}
+
+// unsupported: nothing was loaded, since the range is not all of one file, or the file has no way into a pipe.
+FarEnd FarCopy::load_into_pipe() const noexcept {
+    const auto ends = region->segment_ends();
+    const std::uint64_t begin = region->offset() + offset;
+    const auto at = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin());
+    const FarSegment& segment = region->far_segments()[at];
+    const auto* const file = dynamic_cast<const FileMemory*>(segment.memory.get());
+    if (!file || begin + bytes > ends[at]) return {Errc::unsupported, 0};
+    const std::uint64_t segment_begin = at == 0 ? 0 : ends[at - 1];
+    return file->load_into(*buffer->pipe, segment.offset + (begin - segment_begin), static_cast<std::size_t>(bytes));
 }
 
 FarEnd FarCopy::store_contents() const noexcept {

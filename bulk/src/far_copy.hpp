@@ -42,7 +42,8 @@ struct FarCopy {
     ConstBytes from;                 // only with into_region
     const Blocks* blocks = nullptr;  // if not null: those of `from`, in order
     bool into_region = false;
-    Work done;  // runs as the owner of the context, never inside begin()
+    bool may_pipe = false;  // what is loaded may be put into the buffer's pipe
+    Work done;              // runs as the owner of the context, never inside begin()
 
     FarEnd end;
 
@@ -58,6 +59,7 @@ struct FarCopy {
     static void run(Work& work) noexcept;
     [[nodiscard]] FarEnd copy() noexcept;
     [[nodiscard]] FarEnd store_contents() const noexcept;
+    [[nodiscard]] FarEnd load_into_pipe() const noexcept;
     void pin() noexcept;
     Work work_;
     FarCopies* copies_ = nullptr;

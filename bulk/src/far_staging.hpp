@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cinnabar/bulk/region.hpp>
+#include <cinnabar/na/pipe_memory.hpp>
 
 #include <array>
 #include <cstdint>
@@ -22,9 +23,14 @@ struct FarBuffer {
         std::shared_ptr<void> hold;
     };
     std::array<Pinned, memory_kind_count> pinned;
+    // In place of `region` for what is loaded from a file, where the transport takes it. Null: it does not, or the
+    // system gives no pipe.
+    std::unique_ptr<na::PipeMemory> pipe;
     FarBuffer* next = nullptr;
 
     [[nodiscard]] Bytes bytes(std::uint64_t count) const noexcept { return region.contiguous().first(count); }
+    // What an operation of the transport names: where the bytes are that were loaded, or are to come.
+    [[nodiscard]] na::Memory& holder() const noexcept { return pipe && pipe->left() > 0 ? *pipe : *memory; }
 };
 
 class FarStaging {

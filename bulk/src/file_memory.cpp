@@ -31,6 +31,10 @@ FarEnd failed(int os_errno) noexcept {
     }
 }
 
+// The file had these bytes when the region was made, or a transfer should have written them: it was truncated, or the
+// write did not happen.
+FarEnd all_or_stale(bool all) noexcept { return {all ? Errc::ok : Errc::stale, 0}; }
+
 Result<void> check_mode(int fd, na::Access access) {
     const int flags = ::fcntl(fd, F_GETFL);
     if (flags < 0) return Error(Errc::invalid_argument, "no open file descriptor", {}, errno);
@@ -86,9 +90,14 @@ FileMemory::~FileMemory() {
 FarEnd FileMemory::load(std::uint64_t offset, Bytes to) noexcept {
     const ssize_t count = read_at_most(fd_.get(), to, offset_ + offset);
     if (count < 0) return failed(errno);
-    // The file had these bytes when the region was made, or a transfer should have written them: it was truncated, or
-    // the write did not happen.
-    return {static_cast<std::size_t>(count) == to.size() ? Errc::ok : Errc::stale, 0};
+    return all_or_stale(static_cast<std::size_t>(count) == to.size());
+}
+
+FarEnd FileMemory::load_into(na::PipeMemory& pipe, std::uint64_t offset, std::size_t bytes) const noexcept {
+    const ssize_t count = pipe.fill(fd_.get(), offset_ + offset, bytes);
+    if (count < 0 && errno == EINVAL) return {Errc::unsupported, EINVAL};
+    if (count < 0) return failed(errno);
+    return all_or_stale(static_cast<std::size_t>(count) == bytes);
 }
 
 FarEnd FileMemory::store(std::uint64_t offset, ConstBytes from) noexcept {

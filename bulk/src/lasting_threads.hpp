@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads for one kind of far memory: started at first use, and never stopped.
+// Threads for one kind of far memory: started at first use, and never stopped. A child that was forked has none of
+// them, and gets its own at its first use.
 #pragma once
 
 #include <cinnabar/base/work_threads.hpp>
+
+#include <sys/types.h>
+#include <unistd.h>
 
 #include <exception>
 #include <mutex>
@@ -17,7 +21,8 @@ class LastingThreads {
     [[nodiscard]] WorkThreads* get() noexcept {
         const std::lock_guard lock(mutex_);
         try {
-            if (!threads_) threads_ = new WorkThreads(count_);
+            if (!threads_ || of_process_ != ::getpid()) threads_ = new WorkThreads(count_);
+            of_process_ = ::getpid();
         } catch (const std::exception&) {
             return nullptr;
         }
@@ -28,6 +33,7 @@ class LastingThreads {
     const unsigned count_;
     std::mutex mutex_;
     WorkThreads* threads_ = nullptr;
+    pid_t of_process_ = 0;
 };
 
 }  // namespace cinnabar::bulk

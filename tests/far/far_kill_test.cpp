@@ -2,6 +2,7 @@
 // Kills the other process (far_peer.cpp) during a transfer of far memory: the copy in progress ends first, and nothing
 // is copied afterwards.
 #include "far_fixture.hpp"
+#include "splice_faults.hpp"
 
 #include <cinnabar/cinnabar.hpp>
 
@@ -73,6 +74,20 @@ TEST(FarKill, OfThePullerEndsTheCall) {
     other.kill();
     EXPECT_EQ(pending.get().code(), Errc::peer_lost);
     EXPECT_EQ(far->ended, far->entered);
+}
+
+TEST(FarKill, OfThePullerOfAFileThatIsBeingSent) {
+    test::SpliceFaults faults;
+    OtherProcess other("pull");
+    const Node node = Node::open("tcp://").value();
+    const test::PatternFile file(far_bytes);
+    const Addr to = node.lookup(other.line()).value();
+    faults.no_room = true;
+    auto pending = node.call(take_it, to, file.region(0, far_bytes, Access::read), 60s).future();
+    while (faults.sends == 0) std::this_thread::yield();
+    other.kill();
+    faults.no_room = false;
+    EXPECT_EQ(pending.get().code(), Errc::peer_lost);
 }
 
 TEST(FarKill, OfTheLenderEndsThePullAndNothingIsStoredAfterIt) {

@@ -86,7 +86,6 @@ PostedOp* RemoteAccess::find(std::uint64_t id) noexcept {
     return slot->posted;
 }
 
-// Removes an admitted operation from the lists and completes it.
 void RemoteAccess::retire(PostedOp& posted, Errc result) noexcept {
     if (posted.place == OpPlace::requests) requests_.remove(posted);
     if (posted.place == OpPlace::puts) puts_.remove(posted);

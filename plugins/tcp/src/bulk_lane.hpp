@@ -3,6 +3,8 @@
 // registered memory. Only headers, and the bytes that the same read returns after them, pass through a staging buffer
 // of the port.
 //
+// Bytes of files are sent from pipes, without a copy (na::PipeMemory).
+//
 // The memory is looked up again before each system call (na::RemoteAccess). Received data for a revoked lease or a
 // canceled operation are discarded. If the memory to send is gone, zeros are sent for the bytes that a frame's header
 // has announced.
@@ -11,6 +13,7 @@
 #include "connection.hpp"
 #include "framing.hpp"
 
+#include <cinnabar/na/pipe_memory.hpp>
 #include <cinnabar/na/session/remote_access.hpp>
 #include <cinnabar/na/session/socket.hpp>
 
@@ -39,6 +42,8 @@ class BulkLane final : public Connection, public na::RemoteAccess {
     [[nodiscard]] bool refill_data() noexcept;
     void begin_put_frame(na::PostedOp& posted) noexcept;
     void begin_get_frame(na::PendingAnswer& get) noexcept;
+    [[nodiscard]] bool write_pieces(std::size_t& budget) noexcept;
+    [[nodiscard]] bool write_from_pipe(std::size_t& budget) noexcept;
     void sent(std::size_t bytes) noexcept;
     void data_sent() noexcept;
     void append(const Frame& frame, const FrameBody& body) noexcept;
@@ -65,6 +70,7 @@ class BulkLane final : public Connection, public na::RemoteAccess {
     std::uint16_t out_end_ = 0;
     Source source_ = Source::none;
     na::PostedOp* put_ = nullptr;       // valid for Source::put
+    na::PipeMemory* pipe_ = nullptr;    // valid for Source::put; null: its bytes are in memory
     na::PendingAnswer* get_ = nullptr;  // valid for Source::get; in no list
     std::uint64_t out_left_ = 0;        // bytes of the frame's data that the kernel has not taken
 

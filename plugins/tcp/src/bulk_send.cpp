@@ -3,6 +3,9 @@
 // of the peer take turns.
 #include "bulk_lane.hpp"
 #include "port.hpp"
+#include "splice.hpp"
+
+#include <cinnabar/base/assert.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -103,6 +106,7 @@ void BulkLane::begin_put_frame(na::PostedOp& posted) noexcept {
     posted.moved += head.data_bytes;
     posted.place = na::OpPlace::sending;
     put_ = &posted;
+    pipe_ = na::PipeMemory::of(*posted.op->local);
     source_ = Source::put;
     out_left_ = head.data_bytes;
 }
@@ -120,36 +124,59 @@ void BulkLane::write_lane() noexcept {
     if (peer().ending()) return;
     for (std::size_t budget = port().bulk_slice(); refill();) {
         if (budget == 0) return port().output().add(*this);
-        std::array<iovec, written_pieces_max> pieces;
-        const std::size_t head = out_end_ - out_begin_;
-        pieces[0] = iovec{out_head_.data() + out_begin_, head};
-        std::uint64_t data = 0;
-        std::size_t count = 1;
-        {
-            const std::uint64_t want = std::min<std::uint64_t>(out_left_, budget);
-            std::optional<na::LeaseTable::Pin> pin;
-            if (source_ == Source::get && want > 0) {
-                pin.emplace(pin_for_get(*get_, want));
-                if (!pin->ok()) source_ = Source::zeros;
-            }
-            iovec* const out = pieces.data() + 1;
-            if (want == 0) {
-                // Only headers are left to send.
-            } else if (source_ == Source::put) {
-                const na::Op& op = *put_->op;
-                count += op.local->gather(op.local_offset + put_->moved - out_left_, want, out, written_pieces_max - 1,
-                                          data);
-            } else if (source_ == Source::get) {
-                count += pin->memory().gather(pin->offset(), want, out, written_pieces_max - 1, data);
-            } else {
-                count += gather_zeros(want, out, written_pieces_max - 1, data);
-            }
-            const na::Moved moved = stream().send(pieces.data(), count);
-            sent(moved.bytes);
-            if (moved.bytes < head + data) return port().output().block(*this);
-        }
-        budget -= static_cast<std::size_t>(data);
+        const bool piped = source_ == Source::put && pipe_;
+        if (!(piped ? write_from_pipe(budget) : write_pieces(budget))) return port().output().block(*this);
     }
+}
+
+// Headers, and data from memory. False: the socket has no room.
+bool BulkLane::write_pieces(std::size_t& budget) noexcept {
+    std::array<iovec, written_pieces_max> pieces;
+    const std::size_t head = out_end_ - out_begin_;
+    pieces[0] = iovec{out_head_.data() + out_begin_, head};
+    std::uint64_t data = 0;
+    std::size_t count = 1;
+    const std::uint64_t want = std::min<std::uint64_t>(out_left_, budget);
+    std::optional<na::LeaseTable::Pin> pin;
+    if (source_ == Source::get && want > 0) {
+        pin.emplace(pin_for_get(*get_, want));
+        if (!pin->ok()) source_ = Source::zeros;
+    }
+    iovec* const out = pieces.data() + 1;
+    if (want == 0) {
+        // Headers only.
+    } else if (source_ == Source::put) {
+        const na::Op& op = *put_->op;
+        count += op.local->gather(op.local_offset + put_->moved - out_left_, want, out, written_pieces_max - 1, data);
+    } else if (source_ == Source::get) {
+        count += pin->memory().gather(pin->offset(), want, out, written_pieces_max - 1, data);
+    } else {
+        count += gather_zeros(want, out, written_pieces_max - 1, data);
+    }
+    const na::Moved moved = stream().send(pieces.data(), count);
+    sent(moved.bytes);
+    budget -= static_cast<std::size_t>(data);
+    return moved.bytes == head + data;
+}
+
+// The same for data from a pipe, behind the headers.
+bool BulkLane::write_from_pipe(std::size_t& budget) noexcept {
+    if (const std::size_t head = out_end_ - out_begin_; head > 0) {
+        const na::Moved moved = send_ahead(stream().fd(), out_head_.data() + out_begin_, head);
+        sent(moved.bytes);
+        if (moved.bytes < head) return false;
+    }
+    const auto want = static_cast<std::size_t>(std::min<std::uint64_t>({out_left_, budget, pipe_->left()}));
+    CINNABAR_ASSERT(want > 0);
+    const na::Moved moved = splice_some(stream().fd(), pipe_->read_end(), want);
+    if (moved.why == Errc::io) {
+        retire(*put_, Errc::io);
+        return true;
+    }
+    pipe_->taken(moved.bytes);
+    sent(moved.bytes);
+    budget -= moved.bytes;
+    return moved.bytes == want;
 }
 
 void BulkLane::sent(std::size_t bytes) noexcept {

@@ -4,6 +4,7 @@
 
 #include "greeting.hpp"
 
+#include <cinnabar/na/pipe_memory.hpp>
 #include <cinnabar/na/session/port_table.hpp>
 #include <cinnabar/na/session/session_transport.hpp>
 #include <cinnabar/na/session/stream.hpp>
@@ -39,7 +40,7 @@ class StreamGuards {
     [[nodiscard]] virtual std::string diagnosis() const = 0;
 };
 
-class TcpTransport final : public na::SocketTransport {
+class TcpTransport final : public na::SocketTransport, public na::PipeTaker {
   public:
     [[nodiscard]] static Result<std::unique_ptr<na::Transport>> open(const na::Uri& uri,
                                                                      const na::TransportOptions& options);
@@ -54,6 +55,7 @@ class TcpTransport final : public na::SocketTransport {
     [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override;
     [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override;
     [[nodiscard]] std::string diagnosis() const override;
+    [[nodiscard]] bool takes_pipes() const noexcept override { return !guards_; }
 
     [[nodiscard]] na::PortTable<TcpPort>& ports() noexcept { return ports_; }
     // Null: connections are not protected.

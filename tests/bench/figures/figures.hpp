@@ -13,6 +13,7 @@ namespace cinnabar::bench {
 [[nodiscard]] std::vector<Figure> bulk_figures();
 [[nodiscard]] std::vector<Figure> shm_figures();
 [[nodiscard]] std::vector<Figure> remote_figures();
+[[nodiscard]] std::vector<Figure> file_figures();
 [[nodiscard]] std::vector<Figure> save_figures();
 [[nodiscard]] std::vector<Figure> save_small_figures();
 [[nodiscard]] std::vector<Figure> peer_figures();

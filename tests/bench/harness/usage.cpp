@@ -25,16 +25,26 @@ Usage Usage::operator-(const Usage& other) const noexcept {
             bytes_sent - other.bytes_sent, bytes_received - other.bytes_received};
 }
 
-Usage usage_now() noexcept {
+namespace {
+
+double cpu_seconds(int who) noexcept {
     rusage used{};
-    getrusage(RUSAGE_SELF, &used);
+    getrusage(who, &used);
     const auto seconds = [](const timeval& t) {
         return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
     };
-    const auto moved = support::socket_traffic();
-    return {seconds(used.ru_utime) + seconds(used.ru_stime), support::allocations(), support::system_calls(),
-            moved.bytes_sent, moved.bytes_received};
+    return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
+
+}  // namespace
+
+Usage usage_now() noexcept {
+    const auto moved = support::socket_traffic();
+    return {cpu_seconds(RUSAGE_SELF), support::allocations(), support::system_calls(), moved.bytes_sent,
+            moved.bytes_received};
+}
+
+double cpu_seconds_of_children() noexcept { return cpu_seconds(RUSAGE_CHILDREN); }
 
 double seconds_now() noexcept {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();

@@ -20,6 +20,9 @@ struct Usage {
 // Of the calling process.
 [[nodiscard]] Usage usage_now() noexcept;
 
+// Processor time of the children that have ended and were waited for.
+[[nodiscard]] double cpu_seconds_of_children() noexcept;
+
 // Monotonic seconds.
 [[nodiscard]] double seconds_now() noexcept;
 

@@ -166,8 +166,10 @@ class CopyCommand : public Subject {
     Slice run_slice(std::chrono::milliseconds) override {
         Slice slice;
         const auto begin = seconds_now();
+        const double used = cpu_seconds_of_children();
         run_command({"cp", source_.string(), target_.string()});
         slice.seconds = seconds_now() - begin;
+        slice.client.cpu_seconds = cpu_seconds_of_children() - used;
         slice.work = static_cast<double>(fs::file_size(source_));
         fs::remove(target_);
         return slice;

@@ -112,6 +112,8 @@ class CINNABAR_API RemoteAccess {
     void framed(PostedOp& posted) noexcept;
     // The admitted operation of this session with that id; null: none, or it was canceled.
     [[nodiscard]] PostedOp* find(std::uint64_t id) noexcept;
+    // Removes an admitted operation from the lists and completes it.
+    void retire(PostedOp& posted, Errc result) noexcept;
     // Finds the get that received data belong to; null: none waits for them any more. protocol: the id is not that of a
     // get, or the data are more than it lacks.
     [[nodiscard]] Errc find_get(const AccessHead& data, PostedOp*& out) noexcept;
@@ -146,7 +148,6 @@ class CINNABAR_API RemoteAccess {
     PendingAnswers gets_;
 
   private:
-    void retire(PostedOp& posted, Errc result) noexcept;
     [[nodiscard]] Errc answered(const AccessHead& head, const AccessBody& body) noexcept;
     [[nodiscard]] PendingAnswer* take_answer(AccessKind kind, std::uint64_t id, Errc status) noexcept;
     PendingAnswer* answer(AccessKind kind, std::uint64_t id, Errc status) noexcept;

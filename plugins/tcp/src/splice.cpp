@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "splice.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <ctime>
+
+namespace cinnabar::tcp {
+namespace {
+
+// splice() has no MSG_NOSIGNAL: what it raises in this thread is taken back. A SIGPIPE that was there before stays.
+class NoSigpipe {
+  public:
+    NoSigpipe() noexcept {
+        (void)sigemptyset(&pipe_);
+        (void)sigaddset(&pipe_, SIGPIPE);
+        (void)::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+    }
+    ~NoSigpipe() { (void)::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    NoSigpipe(const NoSigpipe&) = delete;
+    NoSigpipe& operator=(const NoSigpipe&) = delete;
+    void take_back() const noexcept {
+        if (sigismember(&before_, SIGPIPE) == 1) return;  // nobody is told of it anyway
+        constexpr timespec at_once{};
+        while (::sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
+        }
+    }
+
+  private:
+    sigset_t pipe_{};
+    sigset_t before_{};
+};
+
+na::Moved moved_of(ssize_t count) noexcept {
+    if (count > 0) return {static_cast<std::size_t>(count), Errc::ok};
+    if (count < 0 && (errno == EAGAIN || errno == ENOMEM)) return {0, Errc::again};
+    // A network file system, for example, may take pages back that are in a pipe.
+    if (count == 0 || errno == EIO || errno == ENODATA) return {0, Errc::io};
+    return {0, Errc::peer_lost};
+}
+
+}  // namespace
+
+na::Moved send_ahead(int socket, const void* from, std::size_t bytes) noexcept {
+    return moved_of(::send(socket, from, bytes, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE));
+}
+
+na::Moved splice_some(int socket, int pipe, std::size_t bytes) noexcept {
+    const NoSigpipe quiet;
+    const ssize_t count = ::splice(pipe, nullptr, socket, nullptr, bytes, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    if (count < 0 && errno == EPIPE) quiet.take_back();
+    return moved_of(count);
+}
+
+}  // namespace cinnabar::tcp

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sending bytes of a pipe, by non-blocking system calls.
+#pragma once
+
+#include <cinnabar/na/session/socket.hpp>
+
+#include <cstddef>
+
+namespace cinnabar::tcp {
+
+// As na::send_some; what follows at once goes into the same packet.
+[[nodiscard]] na::Moved send_ahead(int socket, const void* from, std::size_t bytes) noexcept;
+// As na::send_some; io: the bytes were pages of a file that its disk has lost meanwhile. A closed connection raises no
+// signal. Requires: the pipe has so many bytes.
+[[nodiscard]] na::Moved splice_some(int socket, int pipe, std::size_t bytes) noexcept;
+
+}  // namespace cinnabar::tcp
