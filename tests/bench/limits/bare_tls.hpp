@@ -31,8 +31,8 @@ enum class TlsSide : bool { server, client };
 [[nodiscard]] std::unique_ptr<Subject> make_bare_handshakes(const na::TlsOptions& server, const na::TlsOptions& client,
                                                             bool resumed);
 
-// One stream of blocks from the server, in records of 16 KiB, round through `buffers` buffers of that size. Work:
-// bytes.
+// One stream of blocks from the server, in records of 16 KiB, both ends spinning, round through `buffers` buffers of
+// that size. Work: bytes.
 [[nodiscard]] std::unique_ptr<Subject> make_tls_stream(Cores cores, const na::TlsOptions& server,
                                                        const na::TlsOptions& client, std::size_t block_bytes,
                                                        std::size_t buffers);

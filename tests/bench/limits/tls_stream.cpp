@@ -4,6 +4,7 @@
 #include "bare_tls.hpp"
 #include "tcp_pair.hpp"
 
+#include <fcntl.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -15,6 +16,17 @@ namespace {
 
 constexpr std::size_t record_bytes = 16 * 1024;
 
+// Of an operation that has not done what it was asked for, on a socket that does not block: whether to ask again.
+void expect_more(SSL* connection, int done) {
+    const int why = SSL_get_error(connection, done);
+    if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE)
+        throw std::runtime_error{"the bare TLS stream ended"};
+}
+
+void do_not_block(int fd) {
+    if (::fcntl(fd, F_SETFL, O_NONBLOCK) != 0) throw std::runtime_error{"O_NONBLOCK"};
+}
+
 class TlsStream final : public Subject {
   public:
     TlsStream(Cores cores, const na::TlsOptions& server, const na::TlsOptions& client, std::size_t block_bytes,
@@ -24,10 +36,13 @@ class TlsStream final : public Subject {
           partner_(cores.server,
                    [&](PartnerSide& side) {
                        const TlsContext own = make_tls_context(server);
+                       do_not_block(sockets_.server.get());
                        const auto connection = make_tls_connection(own.get(), sockets_.server.get(), TlsSide::server);
                        serve(side, connection.get(), Buffers{buffers, block_bytes});
                    }),
-          connection_(make_tls_connection(context_.get(), sockets_.client.get(), TlsSide::client)) {}
+          connection_(make_tls_connection(context_.get(), sockets_.client.get(), TlsSide::client)) {
+        do_not_block(sockets_.client.get());
+    }
 
     // Whole blocks until the time is up; then what the server has begun comes to its end.
     Slice run_slice(std::chrono::milliseconds duration) override {
@@ -52,8 +67,8 @@ class TlsStream final : public Subject {
         std::byte* const block = buffers_.next();
         for (std::size_t have = 0; have < buffers_.bytes_each();) {
             std::size_t came = 0;
-            if (SSL_read_ex(connection_.get(), block + have, buffers_.bytes_each() - have, &came) != 1)
-                throw std::runtime_error{"the bare TLS stream ended"};
+            const int done = SSL_read_ex(connection_.get(), block + have, buffers_.bytes_each() - have, &came);
+            if (done != 1) expect_more(connection_.get(), done);
             have += came;
         }
     }
@@ -63,9 +78,12 @@ class TlsStream final : public Subject {
         while (side.wait_slice()) {
             while (!page.client_finished.load()) {
                 page.server_work.fetch_add(1);
+                const std::byte* const block = buffers.next();
                 std::size_t taken = 0;
-                if (SSL_write_ex(connection, buffers.next(), buffers.bytes_each(), &taken) != 1)
-                    throw std::runtime_error{"the bare TLS stream cannot be written"};
+                while (taken == 0) {
+                    const int done = SSL_write_ex(connection, block, buffers.bytes_each(), &taken);
+                    if (done != 1) expect_more(connection, done);
+                }
             }
             page.running.store(false);
             side.end_slice();
