@@ -3,6 +3,7 @@
 // run under the thread sanitizer.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/group/group.hpp>
+#include <cinnabar/group/variable.hpp>
 
 #include <gtest/gtest.h>
 
@@ -141,6 +142,39 @@ TEST(group_threads, barriers_and_all_reduces_of_threads_meet) {
         });
     }
     for (std::thread& thread : threads) thread.join();
+    for (const auto& each : all) each->leave();
+}
+
+// Each thread updates and fetches: what it has updated eagerly it sees, or something newer, and versions do not go
+// back.
+TEST(group_threads, variables_are_fetched_and_updated_by_all) {
+    constexpr int members = 3;
+    constexpr std::uint64_t rounds = 20;
+    std::vector<std::unique_ptr<Threaded>> all;
+    for (int i = 0; i < members; ++i)
+        all.push_back(std::make_unique<Threaded>(i == 0 ? std::vector<std::string>{} : all.front()->seeds()));
+    for (const auto& each : all)
+        ASSERT_TRUE(sync_wait(with_deadline(each->group->wait_for_members(members), 10s)).ok());
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2 * members; ++i) {
+        threads.emplace_back([&all, i] {
+            const group::Variable<std::uint64_t> variable(*all[static_cast<std::size_t>(i) % members]->group, "number");
+            const auto sync = i < members ? group::Sync::eager : group::Sync::lazy;
+            group::Version last;
+            for (std::uint64_t round = 0; round < rounds; ++round) {
+                const auto updated = sync_wait(variable.update(round, sync, {.deadline = 10s}));
+                ASSERT_TRUE(updated.ok()) << updated.error().message();
+                const auto fetched = sync_wait(variable.fetch({.deadline = 10s}));
+                ASSERT_TRUE(fetched.ok()) << fetched.error().message();
+                ASSERT_GE(fetched->version, *updated);
+                ASSERT_GE(fetched->version, last);
+                last = fetched->version;
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    const auto end = sync_wait(group::Variable<std::uint64_t>(*all[0]->group, "number").fetch({.deadline = 10s}));
+    EXPECT_EQ(end->version.number, 2 * members * rounds) << "each update has a version of its own";
     for (const auto& each : all) each->leave();
 }
 
