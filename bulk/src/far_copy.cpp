@@ -56,14 +56,14 @@ void FarCopy::run(Work& work) noexcept {
 
 FarEnd FarCopy::copy() noexcept {
     if (!buffer) return store_contents();
-    if (may_pipe && buffer->pipe) {
+    if (may_pipe && buffer->may_have_pipe) {
         if (const FarEnd loaded = load_into_pipe(); loaded.code != Errc::unsupported) return loaded;
     }
     pin();
     return into_region ? region->store(offset, buffer->bytes(bytes)) : region->load(offset, buffer->bytes(bytes));
 }
 
-// unsupported: nothing was loaded, since the range is not all of one file, or the file has no way into a pipe.
+// unsupported: nothing was loaded, since the range is not all of one file, or there is no pipe, or no way into it.
 FarEnd FarCopy::load_into_pipe() const noexcept {
     const auto ends = region->segment_ends();
     const std::uint64_t begin = region->offset() + offset;
@@ -71,6 +71,8 @@ FarEnd FarCopy::load_into_pipe() const noexcept {
     const FarSegment& segment = region->far_segments()[at];
     const auto* const file = dynamic_cast<const FileMemory*>(segment.memory.get());
     if (!file || begin + bytes > ends[at]) return {Errc::unsupported, 0};
+    if (!buffer->pipe) buffer->pipe = na::PipeMemory::make(buffer->memory->transport(), FarStaging::buffer_bytes);
+    if (!buffer->pipe) return {Errc::unsupported, 0};
     const std::uint64_t segment_begin = at == 0 ? 0 : ends[at - 1];
     return file->load_into(*buffer->pipe, segment.offset + (begin - segment_begin), static_cast<std::size_t>(bytes));
 }

@@ -28,7 +28,7 @@ FarBuffer* FarStaging::take(const std::shared_ptr<na::Transport>& transport) noe
         buffer->region = *std::move(region);
         buffer->memory = *memory;
         const auto* const taker = dynamic_cast<const na::PipeTaker*>(transport.get());
-        if (taker && taker->takes_pipes()) buffer->pipe = na::PipeMemory::make(*transport, buffer_bytes);
+        buffer->may_have_pipe = taker && taker->takes_pipes();
         ++taken_;
         return buffer.release();
     } catch (const std::bad_alloc&) {
@@ -38,8 +38,7 @@ FarBuffer* FarStaging::take(const std::shared_ptr<na::Transport>& transport) noe
 
 // Frees buffers beyond the number that is kept. What a failed operation left in a pipe goes with the pipe.
 void FarStaging::give(FarBuffer& buffer) noexcept {
-    if (buffer.pipe && buffer.pipe->left() > 0)
-        buffer.pipe = na::PipeMemory::make(buffer.pipe->transport(), buffer_bytes);
+    if (buffer.pipe && buffer.pipe->left() > 0) buffer.pipe.reset();
     if (taken_-- > buffers) {
         delete &buffer;
         return;

@@ -23,9 +23,10 @@ struct FarBuffer {
         std::shared_ptr<void> hold;
     };
     std::array<Pinned, memory_kind_count> pinned;
-    // In place of `region` for what is loaded from a file, where the transport takes it. Null: it does not, or the
-    // system gives no pipe.
+    // In place of `region` for what is loaded from a file, where the transport takes that; made when it is first
+    // needed. Used by the copy that holds the buffer, too.
     std::unique_ptr<na::PipeMemory> pipe;
+    bool may_have_pipe = false;
     FarBuffer* next = nullptr;
 
     [[nodiscard]] Bytes bytes(std::uint64_t count) const noexcept { return region.contiguous().first(count); }

@@ -95,7 +95,7 @@ FarEnd FileMemory::load(std::uint64_t offset, Bytes to) noexcept {
 
 FarEnd FileMemory::load_into(na::PipeMemory& pipe, std::uint64_t offset, std::size_t bytes) const noexcept {
     const ssize_t count = pipe.fill(fd_.get(), offset_ + offset, bytes);
-    if (count < 0 && errno == EINVAL) return {Errc::unsupported, EINVAL};
+    if (count < 0 && errno == EINVAL && pipe.left() == 0) return {Errc::unsupported, EINVAL};
     if (count < 0) return failed(errno);
     return all_or_stale(static_cast<std::size_t>(count) == bytes);
 }
