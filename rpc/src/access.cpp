@@ -49,8 +49,7 @@ Errc Access::obey(Request& request, const Policy::Verdict& verdict) noexcept {
     const std::shared_ptr<CallerAccount>& account = request.book_->counted->account;
     if (account->requests >= account->requests_max) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "rpc",
-                    "%s has as many core_.target.requests in progress as the quota %s allows",
+        log_limited(lines, LogLevel::warning, "rpc", "%s has as many requests in progress as the quota %s allows",
                     request.source_.log_name().c_str(), account->quota.c_str());
         return Errc::overloaded;
     }
