@@ -107,7 +107,7 @@ class Credits {
 
   private:
     // What spend() and give() cannot break is asserted after all else. That `held` is what the requests say is checked
-    // by ContextCore::books_add_up.
+    // by Peers::add_up.
     [[nodiscard]] bool adds_up() const noexcept { return granted_ + returnable_ <= budget_; }
 
     std::uint32_t budget_ = 0;

@@ -47,7 +47,7 @@ struct PeerBook : PoolSlot {
     std::uint32_t replies_owed = 0;   // reply slots that are reserved
     bool strict = false;              // the transport counts receive slots: a late reply still needs its own
     std::uint64_t claimed_bytes = 0;  // of large results that are being pulled
-    ListLink<PeerBook> reply_waiter;  // in ContextCore::reply_waiters
+    ListLink<PeerBook> reply_waiter;  // in Replies
     bool one_way_sent = false;        // on this connection, or ahead to dial: a closing context asks for a receipt
     bool looks_again = false;         // `look` is queued or `retry` armed: what waits is tried again soon
     Work look;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The requests that are here, by the id that their origin gave them: a control message of a peer that holds thousands
 // of requests may name a thousand of them. Most requests are over before anybody asks for one of their peer's, and are
-// never put here: see ContextCore::find_request. Owner of the context only.
+// never put here: see Target::find. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/random.hpp>
