@@ -49,7 +49,9 @@ class CheckedPull : public testing::TestWithParam<Way> {
         co_return ended;
     }
     // The lender's memory, which the network may have read before: no order that ThreadSanitizer can see.
-    [[gnu::noinline, gnu::no_sanitize("thread")]] void flip() noexcept { there_.data()[damaged] ^= damage; }
+    [[gnu::noinline, gnu::no_sanitize("thread")]] void flip() noexcept {
+        reinterpret_cast<unsigned char*>(there_.data())[damaged] ^= damage;
+    }
     [[nodiscard]] Errc call(const ChunkSums& sums) {
         const auto region = client_.expose(std::span(there_)).value();
         return client_.call(keep, to_, Summed{region, sums}, 60s).wait().code();
@@ -57,7 +59,7 @@ class CheckedPull : public testing::TestWithParam<Way> {
     [[nodiscard]] ChunkSums sums() { return ChunkSums::of(client_.expose(std::span(there_)).value()); }
 
     static constexpr std::size_t damaged = (std::size_t{2} << 20) + 77;
-    static constexpr std::byte damage{0x10};
+    static constexpr unsigned char damage = 0x10;
     std::vector<std::byte> there_ = std::vector<std::byte>(bytes);
     std::vector<std::byte> here_ = std::vector<std::byte>(bytes);
     std::vector<std::uint64_t> told_;
@@ -98,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(Over, CheckedPullTcp, testing::Values(ways().front()),
 
 TEST_P(CheckedPullTcp, a_chunk_that_stays_damaged_ends_the_pull_within_the_budget) {
     const ChunkSums right = sums();
-    there_[damaged] ^= damage;
+    flip();
     again_max_ = 3;
     EXPECT_EQ(call(right), Errc::bad_checksum);
     EXPECT_LT(moved_, bytes);
