@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report of `cinnabar perf` and the page of a node in a real browser: light, dark, and on a phone. Checks that
-// there is no error, nothing beyond the screen's edge, each point of the data in its place, and all text readable.
-// Leaves screenshots in build/dev/browser.
+// The reports of `cinnabar perf` and of `./dev compare` and the page of a node in a real browser: light, dark, and on a
+// phone. Checks that there is no error, nothing beyond the screen's edge, each point of the data in its place, and all
+// text readable. Leaves screenshots in build/dev/browser.
 #include "browser/checks.hpp"
 #include "browser/web_driver.hpp"
+#include "compare/made_up_report.hpp"
+#include "compare/output.hpp"
 #include "integration/gate.hpp"
 #include "perf/html_report.hpp"
 #include "perf/made_up_results.hpp"
@@ -100,6 +102,26 @@ TEST_F(Browser, ShowsTheReport) {
     std::size_t slices = 0;
     for (const auto& line : lines) slices += line == perf::Timeline::slices ? 1 : 0;
     EXPECT_EQ(slices, 5u * 3) << "p50, p99 and the maximum over time, of each row: " << lines;
+}
+
+TEST_F(Browser, ShowsTheComparison) {
+    const support::Folder folder;
+    auto report = compare::some_report();
+    report.machine = "A processor with a long name, 2 cores, Linux 6.1.0-a-version-of-a-distribution";
+    compare::Compared& work = report.works[0];
+    work.work.title = "A call of 64 bytes and its reply within a host, 64 of them in flight";
+    work.measured.push_back(compare::measured("a peer with a name that is long, in shared memory", false, {0, 0, 0}));
+    work.measured.back().contender.client = "exec a-program --with-an-argument=" + std::string(200, 'x');
+    work.measured.back().failure = "it fails: " + std::string(200, 'y');
+    report.works.push_back(work);
+    const auto file = folder.put("compare.html", compare::to_html(report));
+    look_at("compare", "file://" + file);
+    EXPECT_EQ(driver_->run("return document.querySelectorAll('figure').length"), 2);
+    const auto widths = driver_->run(
+        "return [...document.querySelectorAll('figure > svg')].map(plot => [...plot.querySelectorAll('.bar')].map("
+        "bar => Math.round(100 * bar.getBoundingClientRect().width / plot.getBoundingClientRect().width)))");
+    const Json medians{33, 8, 17, 83};  // of 1,200, the end of the longest interval; who failed has no bar
+    EXPECT_EQ(widths, (Json{medians, medians}));
 }
 
 #ifdef CINNABAR_HAS_HTTP

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What `./dev compare` makes of what programs print, of rounds that fail, and of figures.
+#include "made_up_report.hpp"
 #include "measure.hpp"
 #include "output.hpp"
 #include "readers.hpp"
@@ -49,26 +50,9 @@ TEST(Readers, TellNothingOfTextWithoutAFigure) {
     EXPECT_EQ(read_perf("{\"per_second\": 5, \"done\": 9, \"failed\": 0, \"wrong\": 1}", 1), 0);
 }
 
-Measured measured(const char* name, bool is_ours, std::vector<double> figures) {
-    Measured one{{}, std::move(figures), {}, {}, {}};
-    one.contender.name = name;
-    one.contender.is_ours = is_ours;
-    return one;
-}
-
 // The best of ours over each other one, in rounds in which both have a figure.
-Report example() {
-    Compared work{{"call.host", "A call <b>", "calls", {}, "UCX"}, {}};
-    work.measured = {measured("ours, shm", true, {200, 400, 600}), measured("ours, tcp", true, {100, 500, 100}),
-                     measured("slower", false, {100, 0, 300}), measured("faster", false, {1000, 1000, 1200})};
-    judge(work);
-    Report report;
-    report.works.push_back(std::move(work));
-    return report;
-}
-
 TEST(Judge, ComparesWithinARound) {
-    const Report report = example();
+    const Report report = some_report();
     const std::vector<Measured>& all = report.works[0].measured;
     EXPECT_FALSE(all[0].ours_over_it);
     EXPECT_DOUBLE_EQ(all[0].figure->median, 400);
@@ -80,7 +64,7 @@ TEST(Judge, ComparesWithinARound) {
 }
 
 TEST(Output, SaysFirstWhereOthersAreFaster) {
-    const Report report = example();
+    const Report report = some_report();
     const std::string page = to_markdown(report);
     const std::size_t losses = page.find("## Where others are faster");
     ASSERT_NE(losses, page.npos);

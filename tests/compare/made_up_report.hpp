@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An invented comparison: two of ours, one that is slower and one that is faster, in three rounds.
+#pragma once
+
+#include "measure.hpp"
+#include "outcome.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::compare {
+
+inline Measured measured(const char* name, bool is_ours, std::vector<double> figures) {
+    Measured one{{}, std::move(figures), {}, {}, {}};
+    one.contender.name = name;
+    one.contender.is_ours = is_ours;
+    return one;
+}
+
+inline Report some_report() {
+    Compared work{{"call.host", "A call <b>", "calls", {}, "UCX"}, {}};
+    work.measured = {measured("ours, shm", true, {200, 400, 600}), measured("ours, tcp", true, {100, 500, 100}),
+                     measured("slower", false, {100, 0, 300}), measured("faster", false, {1000, 1000, 1200})};
+    judge(work);
+    Report report;
+    report.works.push_back(std::move(work));
+    return report;
+}
+
+}  // namespace cinnabar::compare
