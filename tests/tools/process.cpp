@@ -16,6 +16,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <fstream>
+#include <string_view>
 
 namespace cinnabar::tools {
 namespace {
@@ -24,18 +26,58 @@ using support::Folder;
 
 using Clock = std::chrono::steady_clock;
 
+bool has(const Words& words, std::string_view word) { return std::ranges::find(words, word) != words.end(); }
+
+// Of servers that others could reach. Those on one host make a key for their own user.
+const std::string& common_key_file() {
+    static const std::string path = [] {
+        const auto file = runtime_folder() / "common key";
+        std::ofstream(file) << "a key of the tests that is long enough\n";
+        std::filesystem::permissions(file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+        return file.string();
+    }();
+    return path;
+}
+
+// The addresses of servers that have it.
+std::vector<std::string>& servers_with_common_key() {
+    static std::vector<std::string> addresses;
+    return addresses;
+}
+
+// Whether others could reach a server that has one of these options.
+bool is_open(const Words& words) {
+    for (std::size_t i = 1; i < words.size(); ++i) {
+        if (words[i - 1] == "--listen" && !stays_on_host(words[i]).value_or(true)) return true;
+    }
+    return false;
+}
+
+// The same tests run over each transport (CMakeLists.txt).
 Words with_defaults(const std::string& root, const Words& more) {
     Words words{"serve", "--root", root};
     words.insert(words.end(), more.begin(), more.end());
-    // The same tests run over each transport (CMakeLists.txt).
     const char* const where = std::getenv("CINNABAR_TEST_LISTEN");
-    if (where && std::find(more.begin(), more.end(), "--listen") == more.end()) {
-        words.insert(words.end(), {"--listen", where});
-        const bool says = std::any_of(more.begin(), more.end(),
-                                      [](const auto& word) { return word == "--key-file" || word == "--insecure"; });
-        if (!says && !stays_on_host(where).value_or(false)) words.emplace_back("--insecure");
-    }
+    if (!where) return words;
+    if (!has(words, "--listen")) words.insert(words.end(), {"--listen", where});
+    const bool says = has(words, "--key-file") || has(words, "--insecure");
+    if (!says && is_open(words)) words.insert(words.end(), {"--key-file", common_key_file()});
     return words;
+}
+
+// A client of a server with the common key proves it, unless it has another one.
+Words with_key(const Words& words) {
+    static constexpr std::array clients{"save", "fetch", "copy", "list", "remove", "verify", "stat"};
+    const auto is_keyed = [](const std::string& word) {
+        return std::ranges::any_of(servers_with_common_key(),
+                                   [&](const std::string& address) { return word.starts_with(address); });
+    };
+    if (words.empty() || std::ranges::find(clients, words.front()) == clients.end() || has(words, "--key-file") ||
+        std::ranges::none_of(words, is_keyed))
+        return words;
+    Words keyed = words;
+    keyed.insert(keyed.begin() + 1, {"--key-file", common_key_file()});
+    return keyed;
 }
 
 [[noreturn]] void become(const Words& words, int out, int err, const Surroundings& in) {
@@ -80,12 +122,13 @@ const std::filesystem::path& runtime_folder() {
 
 Process::Process(const Words& words, const Surroundings& in) {
     (void)runtime_folder();  // before there is a child that could make one of its own
+    const Words arguments = with_key(words);
     std::array<int, 2> out{};
     std::array<int, 2> err{};
     EXPECT_EQ(::pipe2(out.data(), O_CLOEXEC), 0);
     EXPECT_EQ(::pipe2(err.data(), O_CLOEXEC), 0);
     pid_ = ::fork();
-    if (pid_ == 0) become(words, in.out_fd < 0 ? out[1] : in.out_fd, err[1], in);
+    if (pid_ == 0) become(arguments, in.out_fd < 0 ? out[1] : in.out_fd, err[1], in);
     ::close(out[1]);
     ::close(err[1]);
     out_.fd = out[0];
@@ -187,7 +230,9 @@ Outcome run(const Words& words, const Surroundings& in) {
 }
 
 Serving::Serving(const std::string& root, const Words& more, const Surroundings& in)
-    : process_(with_defaults(root, more), in) {
+    : Serving(with_defaults(root, more), in) {}
+
+Serving::Serving(const Words& words, const Surroundings& in) : process_(words, in) {
     const std::string line = process_.read_line();
     constexpr std::string_view prefix = "listening on ";
     constexpr std::string_view key = "\"address\": \"";  // of --json
@@ -198,6 +243,7 @@ Serving::Serving(const std::string& root, const Words& more, const Surroundings&
         uri_ = line.substr(begin, line.find('"', begin) - begin);
     }
     EXPECT_FALSE(uri_.empty()) << line << process_.err();
+    if (has(words, common_key_file())) servers_with_common_key().push_back(uri_);
 }
 
 }  // namespace cinnabar::tools

@@ -77,7 +77,8 @@ struct Outcome {
 // Where the processes of this test program keep what belongs to their user alone.
 [[nodiscard]] const std::filesystem::path& runtime_folder();
 
-// `cinnabar serve` on a root, ready. `uri` is empty when it did not come up.
+// `cinnabar serve` on a root, ready. `uri` is empty when it did not come up. Where others could reach it, it has a key
+// that clients of this program prove, unless the tests give either another one.
 class Serving {
   public:
     explicit Serving(const std::string& root, const Words& more = {}, const Surroundings& in = {});
@@ -85,6 +86,7 @@ class Serving {
     [[nodiscard]] Process& process() { return process_; }
 
   private:
+    Serving(const Words& words, const Surroundings& in);
     Process process_;
     std::string uri_;
 };
