@@ -9,12 +9,13 @@
 //   virtual network it is the network's own. The other peers get as much processor time as client and server together,
 //   as if they ran in parallel. So a busy machine measures the same, and a server that spins or serves others for too
 //   long is found.
-// - The long plan measures long enough to compare 99th percentiles: medians count above 20 us, percentiles above 300 us.
-// - The short plan measures a few dozen transfers, whose 99th percentile is the slowest. A kernel may process the packets
-//   of a flood, and the resets that answer it, within the next system call of anybody, for up to 2 ms at once
+// - The long plan measures long enough to compare 99th percentiles: they count above 0.3 ms, and medians above 20 us.
+// - The short plan measures a few dozen transfers, whose 99th percentile is the slowest. A kernel may process the
+//   packets of a flood, and the resets that answer it, within the next system call of anybody, for up to 2 ms at once
 //   (net.core.netdev_budget_usecs). So percentiles count above 3 ms and medians above 0.1 ms. Percentiles do not count
-//   next to peers that lend memory, of which a server reads many times as much, and over `tcps`, where a handshake takes
-//   milliseconds; there the median may be three times the baseline. Devices and virtual networks are always judged so.
+//   next to peers that lend memory, of which a server reads many times as much, and over `tcps`, where a handshake
+//   takes milliseconds; there the median may be three times the baseline. Devices and virtual networks are always
+//   judged so.
 // - Over a device whose transfers all take this machine's processor, calls wait for nothing else: there the busy peers
 //   lend as much as they are allowed.
 // - Measurements of both kinds alternate, and one pair within the bounds is enough: noise only adds time.
