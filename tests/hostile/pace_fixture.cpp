@@ -14,6 +14,11 @@
 namespace cinnabar::rpc {
 namespace {
 
+#ifdef CINNABAR_FULL_TESTS
+constexpr bool is_long_plan = true;
+#else
+constexpr bool is_long_plan = false;
+#endif
 constexpr unsigned crowd_members = 3;
 constexpr unsigned pairs_max = 6;
 constexpr unsigned echoes = 200;
@@ -71,9 +76,8 @@ bool Times::in_bounds(const Times& calm, const Bounds& bounds) const {
 }
 
 const Bounds& PaceTest::bounds(bool lends) const {
-#ifdef CINNABAR_FULL_TESTS
-    if (network_.kind() != support::NetworkKind::cable && !network_.is_sim()) return thorough;
-#endif
+    const bool is_real = network_.kind() != support::NetworkKind::cable && !network_.is_sim();
+    if (is_long_plan && is_real) return thorough;
     if (network_.kind() == support::NetworkKind::tcps) return quick_tls;
     return lends ? quick_by_median : quick;
 }
