@@ -12,10 +12,10 @@
 // - The long plan measures long enough to compare 99th percentiles: they count above 0.3 ms, and medians above 20 us.
 // - The short plan measures a few dozen transfers, whose 99th percentile is the slowest. A kernel may process the
 //   packets of a flood, and the resets that answer it, within the next system call of anybody, for up to 2 ms at once
-//   (net.core.netdev_budget_usecs). So percentiles count above 3 ms and medians above 0.1 ms. Percentiles do not count
-//   next to peers that lend memory, of which a server reads many times as much, and over `tcps`, where a handshake
-//   takes milliseconds; there the median may be three times the baseline. Devices and virtual networks are always
-//   judged so.
+//   (net.core.netdev_budget_usecs). So percentiles count above 3 ms and medians above 0.1 ms. Next to peers that lend
+//   memory, of which a server reads many times as much, only medians count. So it is over `tcps`, where a handshake
+//   takes milliseconds, and there they may be three times the baseline.
+// - On devices and on virtual networks the long plan judges like the short one.
 // - Over a device whose transfers all take this machine's processor, calls wait for nothing else: there the busy peers
 //   lend as much as they are allowed.
 // - Measurements of both kinds alternate, and one pair within the bounds is enough: noise only adds time.
