@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t batch = 32;
 constexpr unsigned batches_max = 8;  // per poll
+constexpr unsigned polls_max = 64;   // of poll_all
 
 }  // namespace
 
@@ -51,6 +52,11 @@ unsigned Arrivals::poll() noexcept {
         break;
     }
     return did;
+}
+
+void Arrivals::poll_all() noexcept {
+    const std::uint64_t before = times_emptied_;
+    for (unsigned i = 0; i < polls_max && times_emptied_ == before; ++i) (void)poll();
 }
 
 void Arrivals::received(const ibv_wc& done) noexcept {

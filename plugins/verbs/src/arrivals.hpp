@@ -26,6 +26,8 @@ class Arrivals {
     void remove(Connection& connection) noexcept;
     // Handles the completions in the queue, at most a bounded number; returns how many.
     unsigned poll() noexcept;
+    // Until the queue is empty. What keeps coming is left to poll().
+    void poll_all() noexcept;
     // How often poll() has emptied the queue.
     [[nodiscard]] std::uint64_t times_emptied() const noexcept { return times_emptied_; }
     // Delivers a receive of an open session.
