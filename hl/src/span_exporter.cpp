@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/random.hpp>
 #include <cinnabar/hl/span_exporter.hpp>
-#include <cinnabar/na/addr.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -25,8 +25,9 @@ SpanExporter::SpanExporter(SpanExporterOptions options, TimeSource& clock)
 SpanExporter::~SpanExporter() { CINNABAR_ASSERT(!thread_.joinable()); }
 
 bool SpanExporter::samples() noexcept {
-    if (options_.one_in == 0) return false;
-    return calls_.fetch_add(1, std::memory_order_relaxed) % options_.one_in == 0;
+    if (options_.one_in <= 1) return options_.one_in == 1;
+    thread_local Random random(secret_u64());  // threads share no counter
+    return random.chance(options_.one_in);
 }
 
 void SpanExporter::ended(const Span& span) noexcept {
@@ -38,7 +39,7 @@ void SpanExporter::ended(const Span& span) noexcept {
                           static_cast<std::uint64_t>(static_cast<std::int64_t>(span.began_us) + unix_offset_us_),
                           span.ended_us - std::min(span.began_us, span.ended_us),
                           span.result,
-                          span.peer && !span.peer->empty() ? span.peer->to_string() : std::string(),
+                          span.peer ? *span.peer : na::Addr(),
                           span.bytes,
                           span.parts_us};
         const std::lock_guard lock(mutex_);

@@ -17,25 +17,25 @@ std::string_view category_of(SpanKind kind) noexcept {
 }
 
 // Peers choose names and addresses, so all characters that would need escaping are dropped.
-std::string plain(std::string_view text) {
-    std::string kept;
-    for (const char c : text) {
-        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') kept += c;
+void append_plain(std::string& text, std::string_view more) {
+    for (const char c : more) {
+        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') text += c;
     }
-    return kept;
 }
 
 // One end of an asynchronous slice; these may overlap without nesting. `phase`: 'b' begins it, 'e' ends it.
-std::string event(const SpanRecord& span, char phase, std::uint64_t at_us) {
-    std::string text = "{\"name\": \"" + plain(span.name) + "\", \"cat\": \"";
-    text.append(category_of(span.kind)).append("\", \"ph\": \"").append(1, phase);
+void append_event(std::string& text, const SpanRecord& span, char phase, std::uint64_t at_us) {
+    text.append("{\"name\": \"");
+    append_plain(text, span.name);
+    text.append("\", \"cat\": \"").append(category_of(span.kind)).append("\", \"ph\": \"").append(1, phase);
     text.append("\", \"id\": \"0x").append(to_hex(span.context.span)).append("\", \"pid\": ");
     text.append(std::to_string(::getpid())).append(", \"tid\": 0, \"ts\": ").append(std::to_string(at_us));
     if (phase == 'b') {
         text.append(", \"args\": {\"trace\": \"").append(to_hex(span.context.id[0])).append(to_hex(span.context.id[1]));
         text.append("\", \"span\": \"").append(to_hex(span.context.span));
         text.append("\", \"parent\": \"").append(span.parent == 0 ? std::string() : to_hex(span.parent));
-        text.append("\", \"peer\": \"").append(plain(span.peer));
+        text.append("\", \"peer\": \"");
+        if (!span.peer.empty()) append_plain(text, span.peer.to_string());
         text.append("\", \"result\": \"").append(to_string(span.result)).append("\"");
         if (span.bytes != 0) text.append(", \"bytes\": ").append(std::to_string(span.bytes));
         for (std::size_t part = 0; is_timed(span) && part < call_parts; ++part) {
@@ -44,7 +44,7 @@ std::string event(const SpanRecord& span, char phase, std::uint64_t at_us) {
         }
         text.append("}");
     }
-    return text += '}';
+    text += '}';
 }
 
 }  // namespace
@@ -81,8 +81,10 @@ bool TraceFile::write(std::string_view text) noexcept {
 void TraceFile::export_spans(const std::vector<SpanRecord>& spans) {
     std::string text;
     for (const SpanRecord& span : spans) {
-        text.append(begun_ ? ",\n" : "[\n").append(event(span, 'b', span.began_unix_us)).append(",\n");
-        text.append(event(span, 'e', span.began_unix_us + span.took_us));
+        text.append(begun_ ? ",\n" : "[\n");
+        append_event(text, span, 'b', span.began_unix_us);
+        text.append(",\n");
+        append_event(text, span, 'e', span.began_unix_us + span.took_us);
         begun_ = true;
     }
     if (failure() != 0 || !write(text)) count_dropped(spans.size());

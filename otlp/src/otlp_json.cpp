@@ -29,7 +29,7 @@ std::string nanoseconds(std::uint64_t us) { return std::to_string(us * 1'000); }
 Json json_of(const hl::SpanRecord& span) {
     Json attributes =
         Json::array({attribute("rpc.system", "cinnabar"), attribute("rpc.method", std::string(span.name))});
-    if (!span.peer.empty()) attributes.push_back(attribute("network.peer.address", span.peer));
+    if (!span.peer.empty()) attributes.push_back(attribute("network.peer.address", span.peer.to_string()));
     if (span.bytes != 0) {
         attributes.push_back({{"key", "cinnabar.bytes"}, {"value", {{"intValue", std::to_string(span.bytes)}}}});
     }

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cinnabar/hl/trace.hpp>
+#include <cinnabar/na/addr.hpp>
 
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -22,7 +22,7 @@ struct SpanRecord {
     std::uint64_t began_unix_us = 0;  // since 1970
     std::uint64_t took_us = 0;
     Errc result = Errc::ok;
-    std::string peer;  // empty: not known
+    na::Addr peer;  // empty: not known
     std::uint64_t bytes = 0;
     CallParts parts_us{};
 };
@@ -31,7 +31,7 @@ struct SpanRecord {
 [[nodiscard]] inline bool is_timed(const SpanRecord& span) noexcept { return span.parts_us != CallParts{}; }
 
 struct SpanExporterOptions {
-    std::uint32_t one_in = 1;        // of the calls outside of any trace, one in this many begins a trace; 0: none
+    std::uint32_t one_in = 1;        // a call outside of any trace begins one by this chance; 0: never
     std::size_t spans_max = 8'192;   // waiting for the thread; further ones are dropped and counted
     Microseconds period{1'000'000};  // the longest time until the thread takes a span
 };
@@ -64,7 +64,6 @@ class CINNABAR_API SpanExporter : public Tracer {
     const SpanExporterOptions options_;
     TimeSource& clock_;
     const std::int64_t unix_offset_us_;  // from the clock to 1970
-    std::atomic<std::uint32_t> calls_{0};
     std::atomic<std::uint64_t> dropped_{0};
     std::mutex mutex_;
     std::condition_variable changed_;
