@@ -7,6 +7,8 @@
 #include <cinnabar/hl/request.hpp>
 #include <cinnabar/hl/serve.hpp>
 
+#include <algorithm>
+
 namespace cinnabar::hl {
 
 RequestState::RequestState(ServedBase& served, rpc::Request& request) noexcept
@@ -79,7 +81,7 @@ Microseconds RequestState::time_left() const noexcept {
 void RequestState::count(Errc result) noexcept {
     if (span_ != 0) end_span(result);
     if (!served_.stats) return;
-    served_.stats->count_request(loop_->now_us() - started_us_, result);
+    served_.stats->count_request(std::max(loop_->now_us(), started_us_) - started_us_, result);
 }
 
 Bytes RequestState::large_room(std::size_t bytes) noexcept {

@@ -5,6 +5,7 @@
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/context.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <memory>
@@ -118,7 +119,7 @@ class Context::Impl final : public PortHost {
     void ring_sleeper_if_needed() noexcept;
     [[nodiscard]] bool prepare_foreign_wait() noexcept;
 
-    TimeUs refresh_now() noexcept { return now_ = clock_.now_us(); }
+    TimeUs refresh_now() noexcept { return now_ = std::max(now_, clock_.now_us()); }  // another thread may have been it
 
     const ContextOptions options_;
     Receiver& receiver_;

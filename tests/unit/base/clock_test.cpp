@@ -22,18 +22,30 @@ TEST(Clock, AfterSaturatesAndNeverGoesBack) {
     EXPECT_EQ(after(0, Microseconds::max()), static_cast<TimeUs>(Microseconds::max().count()));
 }
 
+TimeUs monotonic_us() {
+    timespec t{};
+    EXPECT_EQ(::clock_gettime(CLOCK_MONOTONIC, &t), 0);
+    return static_cast<TimeUs>(t.tv_sec) * 1'000'000u + static_cast<TimeUs>(t.tv_nsec) / 1'000u;
+}
+
 TEST(Clock, SteadyClockIsTheMonotonicOneInMicroseconds) {
-    timespec before{};
-    ASSERT_EQ(::clock_gettime(CLOCK_MONOTONIC, &before), 0);
-    const TimeUs now = steady_clock().now_us();
-    timespec later{};
-    ASSERT_EQ(::clock_gettime(CLOCK_MONOTONIC, &later), 0);
-    const auto us = [](const timespec& t) {
-        return static_cast<TimeUs>(t.tv_sec) * 1'000'000u + static_cast<TimeUs>(t.tv_nsec) / 1'000u;
-    };
-    EXPECT_GE(now, us(before));
-    EXPECT_LE(now, us(later));
+    constexpr TimeUs off_us = 2;
+    TimeUs before = 0;
+    for (const TimeUs end = monotonic_us() + 50'000; before < end;) {
+        before = monotonic_us();
+        const TimeUs now = steady_clock().now_us();
+        const TimeUs later = monotonic_us();
+        ASSERT_GE(now + off_us, before);
+        ASSERT_LE(now, later + off_us);
+    }
     EXPECT_EQ(&steady_clock(), &steady_clock());
+}
+
+TEST(Clock, TheCoarseClockIsNeverAhead) {
+    for (const TimeUs end = monotonic_us() + 20'000; monotonic_us() < end;) {
+        const TimeUs coarse = steady_clock().coarse_us();
+        ASSERT_LE(coarse, steady_clock().now_us());
+    }
 }
 
 }  // namespace

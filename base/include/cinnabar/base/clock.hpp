@@ -23,7 +23,8 @@ class TimeSource {
     [[nodiscard]] virtual TimeUs coarse_us() noexcept { return now_us(); }
 };
 
-// CLOCK_MONOTONIC. Any thread.
+// CLOCK_MONOTONIC, to a microsecond: where the processor has a counter for it, that is read (decision 0095). Any
+// thread. It never goes back on a thread; one that another has just told the time may read a microsecond less.
 [[nodiscard]] CINNABAR_API TimeSource& steady_clock() noexcept;
 
 // `now` plus `span`, saturating at time_never; a negative span gives `now`.

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The time stamp counter of x86, for TickClock.
+#pragma once
+
+#include <cstdint>
+
+namespace cinnabar {
+
+struct ProcessorTicks {
+    static std::uint64_t ticks() noexcept { return __builtin_ia32_rdtsc(); }
+    static std::uint64_t monotonic_ns() noexcept;
+    // Whether it ticks evenly, at all times, on all processors at once, and Linux counts time by it.
+    static bool usable() noexcept;
+    static void pause() noexcept { __builtin_ia32_pause(); }
+};
+
+}  // namespace cinnabar

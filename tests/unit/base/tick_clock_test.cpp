@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tick_clock.hpp"
+
+#include <cinnabar/base/random.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace cinnabar {
+namespace {
+
+// A machine whose counter, clock and delays a test decides.
+struct Machine {
+    double real_ns = 5e12;
+    double ticks_per_ns = 2.9;
+    double clock_speed = 1;  // of the clock against the counter, as it is corrected
+    double clock_ns = 5e12;
+    double read_ns = 12;  // what a reading takes
+    std::uint64_t tick_offset = 0;
+    std::uint64_t clock_reads = 0;
+    bool usable = true;
+
+    void pass(double ns) noexcept {
+        real_ns += ns;
+        clock_ns += ns * clock_speed;
+    }
+    [[nodiscard]] TimeUs clock_us() const noexcept { return static_cast<TimeUs>(clock_ns / 1000); }
+};
+Machine machine;
+
+struct MadeTicks {
+    static std::uint64_t ticks() noexcept {
+        machine.pass(machine.read_ns);
+        return static_cast<std::uint64_t>(machine.real_ns * machine.ticks_per_ns) + machine.tick_offset;
+    }
+    static std::uint64_t monotonic_ns() noexcept {
+        machine.pass(machine.read_ns);
+        ++machine.clock_reads;
+        return static_cast<std::uint64_t>(machine.clock_ns);
+    }
+    static bool usable() noexcept { return machine.usable; }
+    static void pause() noexcept {}
+};
+
+class TickClockTest : public ::testing::Test {
+  protected:
+    TickClockTest() { machine = Machine{}; }
+    // Reads it until `ns` have passed, every `each_ns`. It does not go back, and is never farther off than `off_us`.
+    void read_for(double ns, double each_ns, TimeUs off_us) {
+        const double end = machine.real_ns + ns;
+        while (machine.real_ns < end) {
+            machine.pass(each_ns);
+            const TimeUs now = clock_.now_us();
+            ASSERT_GE(now, last_);
+            last_ = now;
+            const TimeUs real = machine.clock_us();
+            ASSERT_LE(now > real ? now - real : real - now, off_us);
+        }
+    }
+
+    TickClock<MadeTicks> clock_;
+    TimeUs last_ = 0;
+};
+
+constexpr double ms = 1e6;
+
+TEST_F(TickClockTest, ReadsTheClockEveryTenMillisecondsOnly) {
+    read_for(20 * ms, 1000, 1);
+    machine.clock_reads = 0;
+    read_for(1000 * ms, 1000, 1);
+    EXPECT_GE(machine.clock_reads, 95u);
+    EXPECT_LE(machine.clock_reads, 110u);
+}
+
+TEST_F(TickClockTest, ReadsTheClockEachTimeWhereTheCounterIsNotGood) {
+    machine.usable = false;
+    read_for(20 * ms, 1000, 0);
+    EXPECT_GE(machine.clock_reads, 19'000u);
+}
+
+TEST_F(TickClockTest, FollowsAClockThatIsCorrected) {
+    for (const double speed : {1.0, 1.0005, 0.9995, 1.00002, 1.0}) {
+        machine.clock_speed = speed;
+        read_for(40 * ms, 1000, 11);  // until it has seen it
+        read_for(100 * ms, 1000, 1);
+    }
+}
+
+TEST_F(TickClockTest, IsRightAtOnceAfterALongPause) {
+    read_for(20 * ms, 1000, 1);
+    for (int pause = 0; pause < 10; ++pause) {
+        machine.pass(3e11);
+        read_for(1 * ms, 1000, 1);
+    }
+}
+
+TEST_F(TickClockTest, GoesOnWhereTheCounterJumps) {
+    read_for(50 * ms, 1000, 1);
+    for (const double jump_ms : {-1e6, 2.0, 9.0, 25.0, 1e6}) {
+        machine.tick_offset +=
+            static_cast<std::uint64_t>(static_cast<std::int64_t>(jump_ms * ms * machine.ticks_per_ns));
+        read_for(60 * ms, 1000, 10'001);
+        read_for(60 * ms, 1000, 1);
+    }
+}
+
+TEST_F(TickClockTest, GoesOnWithACounterOfAnotherSpeed) {
+    read_for(50 * ms, 1000, 1);
+    machine.tick_offset += static_cast<std::uint64_t>(machine.real_ns * machine.ticks_per_ns);
+    machine.ticks_per_ns = 2.1;
+    machine.tick_offset -= static_cast<std::uint64_t>(machine.real_ns * machine.ticks_per_ns);
+    read_for(60 * ms, 1000, 10'001);
+    read_for(100 * ms, 1000, 1);
+}
+
+// The thread loses its processor between two readings, for any time.
+TEST_F(TickClockTest, AHeldUpReadingDoesNotMislead) {
+    Random random(7);
+    read_for(20 * ms, 1000, 1);
+    for (int i = 0; i < 20'000; ++i) {
+        machine.read_ns = random.chance(3) ? static_cast<double>(random.below(30'000)) : 12;
+        machine.pass(static_cast<double>(random.below(2'000'000)));
+        const TimeUs before = machine.clock_us();
+        const TimeUs now = clock_.now_us();
+        ASSERT_GE(now, last_);
+        ASSERT_GE(now + 40, before);  // what it is off by: half of what came between two readings
+        ASSERT_LE(now, machine.clock_us() + 40);
+        last_ = now;
+    }
+}
+
+// What one thread has read, no other reads less than, but for what the processor does ahead of its turn.
+TEST(TickClockThreads, NoThreadIsBehindAnother) {
+    std::atomic<TimeUs> latest{0};
+    std::atomic<bool> back{false};
+    std::vector<std::thread> threads;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+    for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&] {
+            while (std::chrono::steady_clock::now() < end && !back) {
+                TimeUs seen = latest.load();
+                const TimeUs now = steady_clock().now_us();
+                if (now + 1 < seen) back = true;
+                while (seen < now && !latest.compare_exchange_weak(seen, now)) {
+                }
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_FALSE(back);
+}
+
+}  // namespace
+}  // namespace cinnabar
