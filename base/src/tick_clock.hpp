@@ -5,8 +5,6 @@
 // caught up. Decision 0095.
 #pragma once
 
-#include <cinnabar/base/clock.hpp>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -21,30 +19,31 @@ class TickClock {
   public:
     constexpr TickClock() noexcept = default;
 
-    [[nodiscard]] TimeUs now_us() noexcept {
+    [[nodiscard]] std::uint64_t now_ns() noexcept {
         const Seen seen = see();
-        return seen.valid ? seen.us : read_anew();
+        return seen.valid ? seen.ns : read_anew();
     }
 
   private:
     static constexpr unsigned rate_bits = 40;
     static constexpr double rate_one = 1ull << rate_bits;
-    static constexpr double line_us = 10'000;
-    static constexpr double sharp_after_us = 5'000;      // between two sharp readings, which say how long a tick is
-    static constexpr double known_after_us = 1'000'000;  // between any two
-    static constexpr double odd_rate = 1e-3;             // no clock is corrected by as much
+    static constexpr double line_ns = 1e7;         // as fractions of 2^-rate_bits, that fits 64 bits
+    static constexpr double sharp_after_ns = 5e6;  // between two sharp readings, which say how long a tick is
+    static constexpr double known_after_ns = 1e9;  // between any two
+    static constexpr double odd_rate = 1e-3;       // no clock is corrected by as much
+    static constexpr std::uint64_t off_ns_max = 1'000;
     static constexpr unsigned tries_max = 100;
 
-    // At tick `from` it is `at_us`. Not later than `span` ticks from there; 0: there is no line.
+    // At tick `from` it is `at_ns`. Not later than `span` ticks from there; 0: there is no line.
     struct Line {
         std::atomic<std::uint64_t> from{0};
         std::atomic<std::uint64_t> span{0};
-        std::atomic<std::uint64_t> at_us{0};
-        std::atomic<std::uint64_t> rate{0};  // microseconds per tick, times 2^rate_bits
+        std::atomic<std::uint64_t> at_ns{0};
+        std::atomic<std::uint64_t> rate{0};  // nanoseconds per tick, times 2^rate_bits
     };
     struct Seen {
-        TimeUs us = 0;
-        bool valid = false;  // else `us` is the end of the line: nobody has seen a later time
+        std::uint64_t ns = 0;
+        bool valid = false;  // else `ns` is the end of the line: nobody has seen a later time
     };
     struct Reading {
         std::uint64_t ticks = 0;
@@ -59,30 +58,30 @@ class TickClock {
             const Line& line = lines_[version % 2];
             const std::uint64_t from = line.from.load(std::memory_order_acquire);
             const std::uint64_t span = line.span.load(std::memory_order_acquire);
-            const std::uint64_t at_us = line.at_us.load(std::memory_order_acquire);
+            const std::uint64_t at_ns = line.at_ns.load(std::memory_order_acquire);
             const std::uint64_t rate = line.rate.load(std::memory_order_acquire);
             const std::uint64_t since = Source::ticks() - from;
             if (version_.load(std::memory_order_relaxed) != version) [[unlikely]]
                 continue;
             if (since < span) [[likely]]
-                return {at_us + (since * rate >> rate_bits), true};
-            return {at_us + (span * rate >> rate_bits), false};
+                return {at_ns + (since * rate >> rate_bits), true};
+            return {at_ns + (span * rate >> rate_bits), false};
         }
     }
 
-    [[gnu::noinline, gnu::cold]] TimeUs read_anew() noexcept {
-        if (!is_usable()) return Source::monotonic_ns() / 1000;
+    [[gnu::noinline, gnu::cold]] std::uint64_t read_anew() noexcept {
+        if (!is_usable()) return Source::monotonic_ns();
         for (unsigned tries = 0; drawing_.test_and_set(std::memory_order_acquire); ++tries) {
             const Seen seen = see();
-            if (seen.valid) return seen.us;
+            if (seen.valid) return seen.ns;
             // Who draws does not run now. Its line will be within a microsecond of this.
-            if (tries == tries_max) return std::max(Source::monotonic_ns() / 1000 - 1, seen.us);
+            if (tries == tries_max) return std::max(Source::monotonic_ns() - off_ns_max, seen.ns);
             Source::pause();
         }
         Seen seen = see();
-        if (!seen.valid) seen.us = draw(seen.us);
+        if (!seen.valid) seen.ns = draw(seen.ns);
         drawing_.clear(std::memory_order_release);
-        return seen.us;
+        return seen.ns;
     }
 
     [[nodiscard]] bool is_usable() noexcept {
@@ -109,44 +108,37 @@ class TickClock {
         return best;
     }
 
-    // `floor_us`: nobody has seen a later time.
-    TimeUs draw(TimeUs floor_us) noexcept {
+    // `floor_ns`: nobody has seen a later time.
+    std::uint64_t draw(std::uint64_t floor_ns) noexcept {
         const Reading now = read_both();
-        const double now_us = static_cast<double>(now.ns) * 1e-3;
         measure(now);
-        const TimeUs begin = std::max(now.ns / 1000, floor_us);
-        if (us_per_tick_ == 0) {
-            publish(now.ticks, 0, begin, 0);
-            return begin;
-        }
+        const std::uint64_t begin = std::max(now.ns, floor_ns);
         // From where the time seen last is ahead, more slowly, until both meet at the end of the line.
-        const double ahead_us = std::max(static_cast<double>(floor_us) - now_us, 0.0);
-        const double slower = 1 - std::min(ahead_us / line_us, 0.5);
-        const double past_us = ahead_us > 0 ? 0 : now_us - static_cast<double>(begin);  // of this microsecond
-        const double rate = us_per_tick_ * slower;
-        publish(now.ticks - static_cast<std::uint64_t>(past_us / rate),
-                static_cast<std::uint64_t>(line_us / us_per_tick_), begin, static_cast<std::uint64_t>(rate * rate_one));
+        const double slower = 1 - std::min(static_cast<double>(begin - now.ns) / line_ns, 0.5);
+        const double span = ns_per_tick_ == 0 ? 0 : line_ns / ns_per_tick_;
+        publish(now.ticks, static_cast<std::uint64_t>(span), begin,
+                static_cast<std::uint64_t>(ns_per_tick_ * slower * rate_one));
         return begin;
     }
 
     // How long a tick is, from this reading and an earlier one.
     void measure(const Reading& now) noexcept {
         const bool goes_on = earlier_.ns != 0 && now.ticks > earlier_.ticks;
-        const double us = static_cast<double>(now.ns - earlier_.ns) * 1e-3;
+        const auto ns = static_cast<double>(now.ns - earlier_.ns);
         const bool sharp = now.sharp && earlier_.sharp;
-        if (goes_on && us < (sharp ? sharp_after_us : known_after_us)) return;
-        const double rate = goes_on ? us / static_cast<double>(now.ticks - earlier_.ticks) : 0;
-        const bool odd = us_per_tick_ != 0 && std::abs(rate - us_per_tick_) > us_per_tick_ * odd_rate;
-        us_per_tick_ = odd ? 0 : rate;
+        if (goes_on && ns < (sharp ? sharp_after_ns : known_after_ns)) return;
+        const double rate = goes_on ? ns / static_cast<double>(now.ticks - earlier_.ticks) : 0;
+        const bool odd = ns_per_tick_ != 0 && std::abs(rate - ns_per_tick_) > ns_per_tick_ * odd_rate;
+        ns_per_tick_ = odd ? 0 : rate;
         earlier_ = now;
     }
 
-    void publish(std::uint64_t from, std::uint64_t span, TimeUs at_us, std::uint64_t rate) noexcept {
+    void publish(std::uint64_t from, std::uint64_t span, std::uint64_t at_ns, std::uint64_t rate) noexcept {
         const std::uint32_t next = version_.load(std::memory_order_relaxed) + 1;
         Line& line = lines_[next % 2];
         line.from.store(from, std::memory_order_release);
         line.span.store(span, std::memory_order_release);
-        line.at_us.store(at_us, std::memory_order_release);
+        line.at_ns.store(at_ns, std::memory_order_release);
         line.rate.store(rate, std::memory_order_release);
         version_.store(next, std::memory_order_release);
     }
@@ -159,7 +151,7 @@ class TickClock {
     std::atomic_flag drawing_ = ATOMIC_FLAG_INIT;  // whoever has set it, and nobody else, uses what follows
     Reading earlier_;
     std::uint64_t least_gap_ = ~std::uint64_t{0};
-    double us_per_tick_ = 0;  // 0: not known
+    double ns_per_tick_ = 0;  // 0: not known
 };
 
 }  // namespace cinnabar

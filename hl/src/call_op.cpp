@@ -182,7 +182,7 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     op.finished_(op);
 }
 
-CallParts CallOp::parts_of_call(const rpc::Call& call) const noexcept {
+std::optional<CallParts> CallOp::parts_of_call(const rpc::Call& call) const noexcept {
     TimeUs left = 0;
     rpc::TargetTimes target;
     if (!call.times(left, target)) return {};
@@ -190,9 +190,8 @@ CallParts CallOp::parts_of_call(const rpc::Call& call) const noexcept {
 }
 
 void CallOp::count_parts(const rpc::Call& call) const noexcept {
-    TimeUs left = 0;
-    rpc::TargetTimes target;
-    if (stats_ && call.times(left, target)) stats_->count_parts(parts_of_call(call));
+    const std::optional<CallParts> parts = parts_of_call(call);
+    if (stats_ && parts) stats_->count_parts(*parts);
 }
 
 bool CallOp::ended_well(std::uint16_t shape) noexcept {
@@ -293,7 +292,7 @@ void CallOp::end_span(const rpc::Call& call) const noexcept {
     Tracer* const tracer = loop_->node().tracer();
     if (!tracer || !call.args.trace) return;
     tracer->ended({SpanKind::call, name_, call.args.trace, parent_span_, call.began_us, call.context().now_us(), error_,
-                   &call.peer(), 0, parts_of_call(call)});
+                   &call.peer(), 0, parts_of_call(call).value_or(CallParts{})});
 }
 
 Error CallOp::failure() const {

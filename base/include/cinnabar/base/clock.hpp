@@ -26,6 +26,8 @@ class TimeSource {
 // CLOCK_MONOTONIC, to a microsecond: where the processor has a counter for it, that is read (decision 0095). Any
 // thread. It never goes back on a thread; one that another has just told the time may read a microsecond less.
 [[nodiscard]] CINNABAR_API TimeSource& steady_clock() noexcept;
+// The same clock in nanoseconds, for what measures.
+[[nodiscard]] CINNABAR_API std::uint64_t steady_ns() noexcept;
 
 // `now` plus `span`, saturating at time_never; a negative span gives `now`.
 [[nodiscard]] constexpr TimeUs after(TimeUs now, Microseconds span) noexcept {
