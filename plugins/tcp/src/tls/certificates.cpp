@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The certificates of a transport: its own, those of the CAs that it trusts, and the lists of what these have revoked.
+// Loads the certificates of a transport: its own, those of the CAs that it trusts, and the revocation lists of these.
 #include "tls/guards.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What OpenSSL's reasons mean to those who run the two sides. Pure.
+// Turns OpenSSL's reasons into messages for the people who run the two sides. Pure.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -8,12 +8,13 @@ namespace cinnabar::tcp {
 
 struct TlsFailure {
     Errc code = Errc::protocol;  // permission, protocol
-    const char* what = "";       // the other side is the subject; with what to do
+    const char* what = "";       // the predicate of a sentence about the other side, with what to do
 };
 
-// `reason`: ERR_GET_REASON of an error of libssl.
+// `reason` is ERR_GET_REASON of a libssl error.
 [[nodiscard]] TlsFailure tls_failure_of(int reason) noexcept;
-// Why the other side's certificate is not believed: X509_V_ERR, not X509_V_OK. The other side is the subject.
+// Why the other side's certificate was refused, as the predicate of a sentence about it. Takes an X509_V_ERR code other
+// than X509_V_OK.
 [[nodiscard]] const char* tls_disbelief_of(long error) noexcept;
 
 }  // namespace cinnabar::tcp

@@ -17,11 +17,11 @@ constexpr unsigned char alpn[] =
     "\x0a"
     "cinnabar/1";
 constexpr unsigned alpn_bytes = sizeof alpn - 1;
-// Both with SHA-256, which is the hash of the shared keys.
+// Both use SHA-256, which shared keys require.
 constexpr const char* suites = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256";
-// The large groups of finite fields would let strangers spend much time here for little of theirs.
+// No finite-field groups: with them a stranger could make this side compute for long at little cost to itself.
 constexpr const char* groups = "X25519:P-256";
-constexpr long certificates_bytes_max = 32 * 1024;  // of a peer's chain
+constexpr long certificates_bytes_max = 32 * 1024;  // the chain that a peer sends
 
 // The server's choice: ours, or none.
 int choose_alpn(SSL*, const unsigned char** out, unsigned char* out_bytes, const unsigned char* in, unsigned in_bytes,
@@ -63,7 +63,7 @@ Result<void> TlsGuards::set_protocol() {
     const OpenSsl& ssl = openssl();
     SSL_CTX* const context = context_.get();
     ssl.SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
-    // Reading what comes after a message of TLS itself is left for the next round; buffers of idle connections go.
+    // No auto-retry: data behind a TLS control message is read in the next round. Idle connections free their buffers.
     ssl.SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, SSL_MODE_AUTO_RETRY, nullptr);
     ssl.SSL_CTX_ctrl(context, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, nullptr);
     ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nullptr);
@@ -79,13 +79,13 @@ Result<void> TlsGuards::set_protocol() {
     ssl.SSL_CTX_set_alpn_select_cb(context, &choose_alpn, nullptr);
     ssl.SSL_CTX_set_psk_use_session_callback(context, &TlsStream::use_own_key);
     ssl.SSL_CTX_set_psk_find_session_callback(context, &TlsStream::find_key);
-    // Also where there are keys alone: then no certificate is believed.
+    // Set even if there are only keys: then no certificate is accepted.
     ssl.SSL_CTX_set_verify(context, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, &TlsStream::check_certificate);
     return {};
 }
 
-// The server keeps nothing: what it has to know is in the ticket, encrypted by a random key of this context, which new
-// guards do not have. It gives tickets itself, once it has proven the other side.
+// The server is stateless: all it needs is in the ticket, encrypted with a random key of this context. New guards have
+// another key. Tickets are sent explicitly, after the other side has been authenticated.
 void TlsGuards::set_resumption() noexcept {
     const OpenSsl& ssl = openssl();
     SSL_CTX* const context = context_.get();

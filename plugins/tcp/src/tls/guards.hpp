@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the TLS connections of one transport have in common: keys, certificates, and which TLS is spoken: 1.3 alone,
-// suites with AEAD alone, external keys and tickets only with a Diffie-Hellman exchange, no early data. Immutable, but
-// for the tickets of servers; any thread.
+// The TLS configuration that the connections of one transport share: keys, certificates, and the protocol: TLS 1.3
+// only, AEAD suites only, external keys and tickets only with a Diffie-Hellman exchange, no early data. Immutable
+// except for the cache of tickets; any thread.
 #pragma once
 
 #include "tls/openssl.hpp"
@@ -18,12 +18,12 @@
 
 namespace cinnabar::tcp {
 
-// What no file says.
+// Settings that are in no file.
 struct TlsTuning {
-    // Each side takes a new key for what it sends after so many bytes. The default is far below what one key of AES-GCM
-    // is good for, 2^24 full records.
+    // Each side updates its sending key after this many bytes. The default is far below the limit of one AES-GCM key,
+    // 2^24 full records.
     std::uint64_t key_update_bytes = std::uint64_t{1} << 36;
-    // For how long after a signed handshake a session may be resumed without signatures; 0: never.
+    // How long after a full handshake a session may be resumed without signatures; 0: never.
     std::uint32_t resume_seconds = 300;
 };
 
@@ -39,24 +39,23 @@ class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
     [[nodiscard]] static Result<std::shared_ptr<const TlsGuards>> make(const na::TlsOptions& options,
                                                                        const TlsTuning& tuning);
 
-    // As those of StreamGuards. The guard that a connection gets keeps this.
+    // See StreamGuards. Each connection's guard shares ownership of this object.
     [[nodiscard]] Errc protect_accepted(na::Stream& stream) const noexcept;
     [[nodiscard]] Errc protect_dialled(na::Stream& stream, const na::Addr& peer) const noexcept;
 
     [[nodiscard]] std::uint64_t key_update_bytes() const noexcept { return tuning_.key_update_bytes; }
     [[nodiscard]] std::uint32_t resume_seconds() const noexcept { return tuning_.resume_seconds; }
-    // Of servers that were proven by what this trusts: other guards do not get them.
+    // From servers that were authenticated under this configuration; not passed on to new guards.
     [[nodiscard]] TicketCache& tickets() const noexcept { return tickets_; }
     [[nodiscard]] const SharedKeys& keys() const noexcept { return keys_; }
-    // Whether one of the authorities has signed this certificate of the other side, for its purpose, and none has
-    // revoked it, nor one of those between; `chain` has the latter, and may be null. Dates are not asked for. Some 0.1
-    // ms.
+    // Whether one of the CAs has signed this peer certificate for its purpose, and neither it nor an intermediate one
+    // is revoked. `chain` has the intermediate certificates and may be null. Does not check dates. Takes about 0.1 ms.
     [[nodiscard]] bool believes(X509* certificate, STACK_OF(X509) * chain, bool of_server) const noexcept;
-    // When the first of the lists of revoked certificates runs out; where there is none, or none does, the end of time.
+    // When the first revocation list expires; the maximum if there is none, or none expires.
     [[nodiscard]] std::time_t lists_until() const noexcept { return lists_until_; }
-    // Null: memory is out. With this as its application data.
+    // A new SSL object whose application data is this object. Null: out of memory.
     [[nodiscard]] SSL* new_connection() const noexcept { return openssl().SSL_new(context_.get()); }
-    // A session of TLS 1.3 with that key, for OpenSSL's callbacks. Null: memory is out.
+    // A TLS 1.3 session with that key, for OpenSSL's callbacks. Null: out of memory.
     [[nodiscard]] static SSL_SESSION* session_of(SSL* connection, const SharedKeys::Key& key) noexcept;
 
   private:
@@ -70,7 +69,7 @@ class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
     [[nodiscard]] Result<void> load_certificates(const na::TlsOptions& options);
     [[nodiscard]] Result<void> load_revocations(const na::TlsOptions& options);
     [[nodiscard]] Result<void> load_private_key(const std::string& path);
-    // Whom a certificate of that peer has to name, one of these.
+    // The peer's certificate must name one of these.
     [[nodiscard]] std::vector<std::string> names_of(const na::Addr& peer) const;
 
     std::unique_ptr<SSL_CTX, Free> context_;

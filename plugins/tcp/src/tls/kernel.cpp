@@ -11,7 +11,7 @@
 
 namespace cinnabar::tcp {
 
-// A socket that is not connected cannot use it, but the kernel looks for it first: ENOENT where it is missing.
+// An unconnected socket cannot use kTLS, but the kernel looks it up first: ENOENT means that it is missing.
 bool kernel_has_tls() noexcept {
     const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     constexpr char name[] = "tls";

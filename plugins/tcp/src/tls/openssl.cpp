@@ -35,7 +35,7 @@ Loaded load_libraries() {
 #define CINNABAR_OPENSSL_FIND(library, name) find(#library, #name, loaded.functions.name);
     CINNABAR_OPENSSL_FUNCTIONS(CINNABAR_OPENSSL_FIND)
 #undef CINNABAR_OPENSSL_FIND
-    // Threads may still be in the library while the process ends.
+    // Never unloaded: threads may still use the library while the process exits.
     if (loaded.failure.empty() && loaded.functions.OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr) != 1) {
         loaded.failure = "OPENSSL_init_ssl failed";
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenSSL 3, loaded when the first tcps address is opened: a program that uses other transports does not need it. These
-// are the functions that are found by name.
+// OpenSSL 3, loaded when the first tcps address is opened, so that programs that use other transports do not need it.
+// Lists the functions that are looked up by name.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-// F(library, name): of libssl, or of libcrypto.
+// F(library, name); the library is libssl or libcrypto.
 #define CINNABAR_OPENSSL_FUNCTIONS(F)             \
     F(ssl, OPENSSL_init_ssl)                      \
     F(ssl, SSL_CIPHER_find)                       \
@@ -145,7 +145,7 @@ struct OpenSsl {
 // The libraries after a successful load(). Any thread.
 [[nodiscard]] const OpenSsl& openssl() noexcept;
 
-// invalid_argument, with the last error of OpenSSL on this thread behind the subject.
+// invalid_argument; OpenSSL's last error on this thread is appended to the subject.
 [[nodiscard]] Error openssl_error(std::string_view hint, const std::string& subject);
 
 }  // namespace cinnabar::tcp

@@ -11,7 +11,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-// What stands in the address counts more.
+// Parameters of the address override the options.
 na::TlsOptions options_of(const na::Uri& uri, const na::TransportOptions& options) {
     na::TlsOptions tls = options.tls;
     const auto take = [&](std::string_view name, std::string& into) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who the other side is, and what is said when it is nobody.
+// Authenticates the other side, and reports why that failed.
 #include "greeting.hpp"
 #include "tls/failure.hpp"
 #include "tls/guards.hpp"
@@ -28,7 +28,7 @@ bool is_ip(const std::string& name) noexcept {
            ::inet_pton(AF_INET6, name.c_str(), bytes.data()) == 1;
 }
 
-// What a side with plain sockets understands: it is turned down.
+// A rejection that a plain tcp peer understands.
 Greeting plain_rejection() noexcept {
     Greeting rejection;
     rejection.hello.kind = na::HelloKind::reject;
@@ -37,14 +37,14 @@ Greeting plain_rejection() noexcept {
 }
 
 bool is_plain_hello(const char* begin, std::size_t bytes) noexcept {
-    static const auto own = plain_rejection().encode();  // with the mark that all Hellos begin with
+    static const auto own = plain_rejection().encode();  // starts with the magic of all Hellos
     constexpr std::size_t mark_bytes = 4;
     return bytes >= mark_bytes && std::memcmp(begin, own.data(), mark_bytes) == 0;
 }
 
 }  // namespace
 
-// Of the first bytes that come. A peer that greets without TLS is told that it is turned down.
+// Looks at the first bytes received. A peer that greets without TLS gets a rejection in plain text.
 bool TlsStream::is_tls(const char* begin, std::size_t bytes) noexcept {
     const auto first = static_cast<unsigned char>(*begin);
     if (first == record_of_handshake || (side_ == Side::dials && first == record_of_alert)) return true;
@@ -66,7 +66,7 @@ int TlsStream::use_own_key(SSL* connection, const EVP_MD*, const unsigned char**
     return *session ? 1 : 0;
 }
 
-// An unknown name is no failure yet: the other side may have a certificate.
+// An unknown name is not a failure yet: the other side may show a certificate.
 int TlsStream::find_key(SSL* connection, const unsigned char* name, std::size_t name_bytes, SSL_SESSION** session) {
     TlsStream& self = of(connection);
     *session = nullptr;
@@ -104,7 +104,7 @@ bool TlsStream::is_for_named(X509* certificate) const noexcept {
     });
 }
 
-// Its common name, which whoever signed it vouches for.
+// The common name of the certificate, which the CA vouches for.
 bool TlsStream::name_of_certificate(X509* certificate) noexcept {
     constexpr std::size_t name_bytes_max = 255;
     X509_NAME* const subject = ssl_.X509_get_subject_name(certificate);
@@ -123,7 +123,7 @@ bool TlsStream::name_of_certificate(X509* certificate) noexcept {
     return true;
 }
 
-// The handshake is done: nobody gets further without a name.
+// After the handshake: a peer without a name goes no further.
 Errc TlsStream::proven() noexcept {
     const unsigned char* protocol = nullptr;
     unsigned bytes = 0;
@@ -142,7 +142,7 @@ Errc TlsStream::proven() noexcept {
     return Errc::ok;
 }
 
-// To OpenSSL that is a session without a certificate. The accepting side has found the name.
+// To OpenSSL a session by shared key has no certificate. The accepting side has looked up the name.
 Errc TlsStream::proven_by_key() noexcept {
     if (side_ == Side::dials) {
         try {
@@ -177,7 +177,7 @@ Errc TlsStream::failed(bool handshake) noexcept {
         return Errc::peer_lost;
     }
     if (io_ == Errc::protocol) return tell(Errc::protocol, "does not speak TLS: reach it by tcp://", nullptr);
-    // The other side has said that no more comes. (After an alert, the error has the alert's number.)
+    // The other side has closed its direction. (After an alert, the error has the alert's number.)
     const bool closed = (ssl_.SSL_get_shutdown(connection_) & SSL_RECEIVED_SHUTDOWN) != 0;
     if (error == 0 || (closed && ERR_GET_REASON(error) < SSL_AD_REASON_OFFSET)) return Errc::peer_lost;
     if (disbelieved_ != 0)
@@ -186,7 +186,7 @@ Errc TlsStream::failed(bool handshake) noexcept {
     return tell(failure.code, failure.what, ssl_.ERR_reason_error_string(error));
 }
 
-// Strangers that speak something else come to every open port, and processes end while they are dialled: no warnings.
+// No warnings: port scanners reach every open port, and processes end while they are dialled.
 Errc TlsStream::tell(Errc why, const char* what, const char* detail) const noexcept {
     static constinit LogLimit warnings;
     static constinit LogLimit lines;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the records of TLS begin and end in the bytes of one direction (RFC 8446, 5.1: type, version, and at offset 3
-// the length of what follows, 2 bytes, big-endian). OpenSSL does not tell whether it holds a part of one. Pure.
+// Follows the record boundaries in one direction of a TLS stream (RFC 8446, 5.1: type, version, and at offset 3 the
+// payload length, 2 bytes, big-endian). OpenSSL does not say whether it holds a partial record. Pure.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace cinnabar::tcp {
 
 class RecordCuts {
   public:
-    // The next bytes. Records of any length are followed: which of them are too long is OpenSSL's to say.
+    // Takes the next bytes. Accepts any length: OpenSSL rejects records that are too long.
     void came(const char* bytes, std::size_t count) noexcept {
         while (count > 0) {
             std::size_t part = 1;
@@ -26,9 +26,9 @@ class RecordCuts {
             count -= part;
         }
     }
-    // How many have begun.
+    // How many records have begun.
     [[nodiscard]] std::uint64_t begun() const noexcept { return begun_; }
-    // Whether the last one is not whole yet.
+    // Whether the last record is incomplete.
     [[nodiscard]] bool partial() const noexcept { return head_ > 0; }
 
   private:
@@ -43,8 +43,8 @@ class RecordCuts {
     }
 
     std::uint64_t begun_ = 0;
-    std::size_t head_ = 0;  // bytes of the head that have come; 0: between two records
-    std::size_t left_ = 0;  // bytes behind the head that have not
+    std::size_t head_ = 0;  // header bytes received; 0: between two records
+    std::size_t left_ = 0;  // payload bytes still to come
 };
 
 }  // namespace cinnabar::tcp

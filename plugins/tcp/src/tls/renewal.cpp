@@ -15,7 +15,7 @@ struct RenewedGuards::InUse {
     TlsTuning tuning;
     std::mutex mutex;
     std::shared_ptr<const TlsGuards> guards;
-    std::mutex listener_mutex;  // held while the listener is told
+    std::mutex listener_mutex;  // held while the listener is called
     void (*renewed)(void* user) = nullptr;
     void* user = nullptr;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The guards of a transport whose files change while it is open: keys are added and taken away, certificates replaced
-// and revoked. A thread looks at the files each second. Once they have changed and can be used, handshakes that begin
-// later go by what is in them now, and sessions end whose other side has proven what is no longer good. Files that
-// cannot be used are told in the log, those from before stay in use, and each second they are tried again. Any thread.
+// Reloads the keys and certificates of a transport while it is open. A thread checks the files every second. If they
+// have changed and are valid, new handshakes use them, and sessions end whose peer was authenticated by a key that is
+// gone or a certificate that is revoked. If they are invalid, the log says so, the old ones stay in use, and loading is
+// tried again every second. Any thread.
 #pragma once
 
 #include "tls/guards.hpp"
@@ -17,7 +17,7 @@ namespace cinnabar::tcp {
 
 class RenewedGuards final : public StreamGuards {
   public:
-    // Errors of TlsGuards::make; io: no thread can be made.
+    // Errors of TlsGuards::make; io: the thread cannot be started.
     [[nodiscard]] static Result<std::unique_ptr<RenewedGuards>> make(const na::TlsOptions& options,
                                                                      const TlsTuning& tuning);
 
@@ -28,7 +28,7 @@ class RenewedGuards final : public StreamGuards {
     [[nodiscard]] std::string diagnosis() const override;
 
   private:
-    struct InUse;  // also the thread's
+    struct InUse;  // shared with the thread
     RenewedGuards(std::shared_ptr<InUse> in_use, std::unique_ptr<FileWatch> files) noexcept
         : in_use_(std::move(in_use)), files_(std::move(files)) {}
     std::shared_ptr<InUse> in_use_;

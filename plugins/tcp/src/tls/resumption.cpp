@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sessions that were proven by certificates are resumed: a handshake with a ticket has a Diffie-Hellman exchange of its
-// own, and no signatures. It is good for as long as the certificates of the full handshake are, and for the guards that
-// have looked at these (decision 0086). Sessions by a shared key have no signatures to save, and get no tickets.
+// Resumes sessions that were authenticated by certificates: a handshake with a ticket has its own Diffie-Hellman
+// exchange, but no signatures. A ticket is valid for as long as the certificates of the full handshake, and only under
+// the guards that checked them (decision 0086). Sessions by shared key have no signatures to save and get no tickets.
 #include "tls/guards.hpp"
 #include "tls/stream.hpp"
 
@@ -13,16 +13,16 @@
 namespace cinnabar::tcp {
 namespace {
 
-// More than one ticket from a server that gives one; others may give two.
+// Our servers send one ticket; others may send two.
 constexpr unsigned tickets_of_connection_max = 2;
 
-// Until when a session may be resumed. It is kept with the session, and at the server's in the ticket, which only the
-// server can read or make.
+// Until when a session may be resumed. Clients keep it with the session; servers keep it in the ticket, which only they
+// can read or make.
 bool put_end(SSL_SESSION* session, std::time_t end) noexcept {
     return openssl().SSL_SESSION_set1_ticket_appdata(session, &end, sizeof end) == 1;
 }
 
-// Not positive: no more.
+// Zero or negative: expired.
 long seconds_left(SSL_SESSION* session) noexcept {
     std::time_t end = 0;
     void* kept = nullptr;
@@ -34,7 +34,7 @@ long seconds_left(SSL_SESSION* session) noexcept {
 
 }  // namespace
 
-// When the first of the certificates by which the other side is believed runs out, or of the lists that were looked at.
+// The first expiry among the certificates of the peer's chain and the revocation lists that were checked.
 std::time_t TlsStream::believed_until() const noexcept {
     const auto* const chain = reinterpret_cast<const OPENSSL_STACK*>(ssl_.SSL_get0_verified_chain(connection_));
     const int count = chain ? ssl_.OPENSSL_sk_num(chain) : 0;
@@ -64,7 +64,7 @@ int TlsStream::keep_ticket(SSL* connection, SSL_SESSION* session) {
     if (bytes == 0 || bytes > TicketCache::ticket_bytes_max || !ssl.SSL_SESSION_get0_peer(session) ||
         self.tickets_kept_ == tickets_of_connection_max)
         return 0;
-    // A copy, since OpenSSL spoils the session of a connection that ends without a farewell.
+    // A copy: OpenSSL invalidates the session of a connection that ends without close_notify.
     TicketCache::Ticket copy(ssl.SSL_SESSION_dup(session));
     ssl.ERR_clear_error();
     if (!copy) return 0;
@@ -73,7 +73,7 @@ int TlsStream::keep_ticket(SSL* connection, SSL_SESSION* session) {
     return 0;
 }
 
-// A session that was resumed ends with the first.
+// A resumed session expires with the original one.
 void TlsStream::prepare_resumption() noexcept {
     if (guards_->resume_seconds() == 0) return;
     SSL_SESSION* const session = ssl_.SSL_get_session(connection_);
@@ -82,8 +82,8 @@ void TlsStream::prepare_resumption() noexcept {
     if (side_ == Side::accepts) give_ticket(session);
 }
 
-// A ticket has the certificate of the peer, but none of those that it has sent along, without which it may not be
-// believed when files are renewed while the session lives.
+// A ticket contains the peer's certificate, but not the intermediate ones that it sent. Without those, the certificate
+// might be refused when files are reloaded during the session.
 bool TlsStream::believed_alone() const noexcept {
     const auto* const others = reinterpret_cast<const OPENSSL_STACK*>(ssl_.SSL_get_peer_cert_chain(connection_));
     return !others || ssl_.OPENSSL_sk_num(others) <= 0 ||
@@ -93,8 +93,8 @@ bool TlsStream::believed_alone() const noexcept {
 void TlsStream::give_ticket(SSL_SESSION* session) noexcept {
     const long left = seconds_left(session);
     if (left <= 0 || !believed_alone()) return;
-    (void)ssl_.SSL_SESSION_set_timeout(session, left);  // OpenSSL takes no ticket that is older
-    // Where it fails, since memory is out, the next read or write says so.
+    (void)ssl_.SSL_SESSION_set_timeout(session, left);  // OpenSSL refuses older tickets
+    // If this fails for lack of memory, the next read or write reports it.
     if (ssl_.SSL_new_session_ticket(connection_) != 1 || ssl_.SSL_do_handshake(connection_) != 1)
         ssl_.ERR_clear_error();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for secrets, and files that hold them. Any thread; one at a time uses one object.
+// Memory for secrets, and the files that contain them. Any thread, but one at a time per object.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -11,7 +11,7 @@
 
 namespace cinnabar::tcp {
 
-// Bytes on pages of their own, which are in no core dump, stay out of swap where the limits allow that, and are wiped.
+// Bytes on their own pages: excluded from core dumps, locked in memory if the limits allow it, and wiped at the end.
 class SecretBytes {
   public:
     SecretBytes() = default;
@@ -24,7 +24,7 @@ class SecretBytes {
     [[nodiscard]] Bytes bytes() noexcept { return {at_, size_}; }
     [[nodiscard]] ConstBytes bytes() const noexcept { return {at_, size_}; }
     [[nodiscard]] std::string_view text() const noexcept { return as_text(bytes()); }
-    // Requires: not more than there are.
+    // Requires: at most the present size.
     void shorten(std::size_t bytes) noexcept { size_ = bytes; }
 
   private:
@@ -33,10 +33,10 @@ class SecretBytes {
     std::size_t mapped_ = 0;
 };
 
-// The whole of a file that only this user, or root, can have written, and that nobody else can read.
-//   permission        others may read or write it, or it is neither ours nor root's
-//   invalid_argument  not a regular file, or longer than 64 KiB
-// and what the system says.
+// Reads a whole file that only this user or root can have written, and that nobody else can read.
+//   permission        others may read or write it, or it belongs neither to this user nor to root
+//   invalid_argument  it is not a regular file, or is longer than 64 KiB
+// and errors of the system.
 [[nodiscard]] Result<SecretBytes> read_secret_file(const std::string& path);
 
 }  // namespace cinnabar::tcp

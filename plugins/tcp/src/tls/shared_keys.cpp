@@ -16,7 +16,7 @@ bool is_name(std::string_view text) noexcept {
     return !text.empty() && text.size() <= SharedKeys::name_bytes_max && std::ranges::all_of(text, is_name_character);
 }
 
-// Below 0: none.
+// Negative: not a hexadecimal digit.
 int digit_of(char c) noexcept {
     if (c >= '0' && c <= '9') return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;

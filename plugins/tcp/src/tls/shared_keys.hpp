@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys that two sides share, by name: the lines NAME:HEX of a file. Immutable; any thread.
+// Pre-shared keys by name, from the lines NAME:HEX of a file. Immutable; any thread.
 #pragma once
 
 #include "tls/secret_file.hpp"
@@ -26,13 +26,13 @@ class SharedKeys {
     };
 
     SharedKeys() = default;
-    // Empty lines and those that begin with '#' say nothing. Errors of read_secret_file; invalid_argument: another line
-    // than NAME:HEX, a name of other characters than letters, digits and "-_.@", a key that is too short or too long,
-    // a name twice, or no key at all; the subject has the file and the line, and no bytes of the key.
+    // Skips empty lines and those that begin with '#'. Errors of read_secret_file; invalid_argument: a line is not
+    // NAME:HEX, a name has characters other than letters, digits and "-_.@" or occurs twice, a key is too short or too
+    // long, or there is no key. The subject is the file and the line, without any bytes of the key.
     [[nodiscard]] static Result<SharedKeys> load(const std::string& path);
 
     [[nodiscard]] bool empty() const noexcept { return keys_.empty(); }
-    // What this side proves. Requires: not empty.
+    // The key that this side offers. Requires: not empty.
     [[nodiscard]] const Key& own() const noexcept { return keys_.front(); }
     // Null: unknown.
     [[nodiscard]] const Key* find(std::string_view name) const noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes: between the layers above, OpenSSL and the socket.
+// Moves bytes between the layers above, OpenSSL and the socket.
 #include "tls/stream.hpp"
 
 #include "tls/guards.hpp"
@@ -18,14 +18,15 @@ namespace cinnabar::tcp {
 namespace {
 
 constexpr std::size_t record_bytes_max = 16 * 1024;
-constexpr unsigned handshake_steps_max = 16;  // in one call
+constexpr unsigned handshake_steps_max = 16;  // per call
 
-// Cuts pieces of memory into records: as they are where a piece fills one or is the last, else copied together.
+// Divides pieces of memory into records. A piece that fills a record, or is the last one, is used in place; smaller
+// ones are copied together.
 class Records {
   public:
     Records(const iovec* pieces, std::size_t count) noexcept : pieces_(pieces, count) {}
 
-    // Empty: no more.
+    // Empty at the end.
     [[nodiscard]] ConstBytes next() noexcept {
         skip_empty();
         if (pieces_.empty()) return {};
@@ -56,11 +57,11 @@ class Records {
     }
 
     std::span<const iovec> pieces_;
-    std::size_t at_ = 0;  // bytes of the first that were taken
+    std::size_t at_ = 0;  // bytes of the first piece that were taken
     std::array<std::byte, record_bytes_max> copies_;
 };
 
-// BIO_CTRL_FLUSH; of others this BIO knows none.
+// Only BIO_CTRL_FLUSH is supported.
 long control_socket(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
 
 }  // namespace
@@ -116,7 +117,7 @@ TlsStream::~TlsStream() {
     if (connection_) ssl_.SSL_free(connection_);
 }
 
-// The socket, as OpenSSL sees it.
+// The socket BIO that OpenSSL reads and writes.
 
 int TlsStream::read_socket(BIO* bio, char* to, int bytes) {
     const OpenSsl& ssl = openssl();
@@ -138,8 +139,8 @@ int TlsStream::read_socket(BIO* bio, char* to, int bytes) {
     return -1;
 }
 
-// All of it is taken: OpenSSL would want to send again what finds no room, but the layers above may have something else
-// to send by then.
+// Accepts all bytes: if some were left, OpenSSL would demand the same write again, but by then the layers above may
+// have something else to send.
 int TlsStream::write_socket(BIO* bio, const char* from, int bytes) {
     const OpenSsl& ssl = openssl();
     auto& self = *static_cast<TlsStream*>(ssl.BIO_get_data(bio));
@@ -215,8 +216,8 @@ Errc TlsStream::establish(std::uint32_t& epoll_events) noexcept {
     return established_ && !unsent() ? Errc::ok : Errc::again;
 }
 
-// Whether OpenSSL, which has not done what it was asked for, goes on when more comes. It says that it wants to read
-// after an alert as well. Without anything left to read, it has read a message of TLS itself.
+// Whether an unfinished OpenSSL operation can continue when more bytes arrive. OpenSSL reports "want read" after an
+// alert as well. If nothing is left to read, it has processed a TLS control message.
 bool TlsStream::waits() const noexcept {
     return ssl_.ERR_peek_last_error() == 0 && ssl_.SSL_want(connection_) == SSL_READING &&
            (io_ == Errc::again || io_ == Errc::ok);
@@ -251,7 +252,7 @@ bool TlsStream::unread() const noexcept {
     return broken_ != Errc::ok || (!drained_ && ssl_.SSL_has_pending(connection_) == 1);
 }
 
-// A message of TLS itself may come in several records, and its part is held as well.
+// A TLS control message may span several records; its parts are held as well.
 std::uint64_t TlsStream::partial_record() const noexcept {
     return cuts_.partial() || ssl_.SSL_in_init(connection_) == 1 ? cuts_.begun() : 0;
 }
@@ -266,7 +267,7 @@ na::Moved TlsStream::send(const iovec* pieces, std::size_t count) noexcept {
         std::size_t taken = 0;
         if (record.empty()) break;
         if (ssl_.SSL_write_ex(connection_, record.data(), record.size(), &taken) != 1) {
-            // Memory is out, or TLS has failed while reading. Half a record would be of no use to anybody.
+            // Out of memory, or TLS has failed while reading. Half a record is useless.
             ssl_.ERR_clear_error();
             cut();
             break;
@@ -277,7 +278,7 @@ na::Moved TlsStream::send(const iovec* pieces, std::size_t count) noexcept {
     return total > 0 ? na::Moved{total, Errc::ok} : na::Moved{0, Errc::again};
 }
 
-// Told to the other side with the next record.
+// The other side learns of it with the next record.
 void TlsStream::renew_key(std::size_t sent) noexcept {
     sent_by_key_ += sent;
     if (sent_by_key_ < guards_->key_update_bytes()) return;

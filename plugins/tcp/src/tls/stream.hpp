@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A TLS connection on a socket. OpenSSL encrypts and decrypts; what it reads and writes goes straight from and to the
-// socket. What finds no room in the kernel is held here: at most a record of data and the answers of TLS itself, 64 KiB
-// in all. Owner of the context only.
+// A TLS connection on a socket. OpenSSL encrypts and decrypts, and reads and writes the socket directly. Output that
+// the kernel does not take is held here: at most one record of data and TLS control messages, 64 KiB together. Owner of
+// the context only.
 #pragma once
 
 #include "tls/openssl.hpp"
@@ -23,7 +23,7 @@ class TlsStream final : public na::StreamGuard {
   public:
     enum class Side : std::uint8_t { accepts, dials };
 
-    // `names`: a certificate has to be for one of them; of an accepted connection, for anybody. Null: memory is out.
+    // The peer's certificate must be for one of `names`; accepted connections allow any. Null: out of memory.
     [[nodiscard]] static std::unique_ptr<TlsStream> make(std::shared_ptr<const TlsGuards> guards, int fd, Side side,
                                                          std::vector<std::string> names) noexcept;
     ~TlsStream() override;
@@ -41,14 +41,14 @@ class TlsStream final : public na::StreamGuard {
     [[nodiscard]] const na::ProvenIdentity& identity() const noexcept override { return identity_; }
     void end() noexcept override;
 
-    // Whose keys and certificates it went by.
+    // The guards that authenticated the other side.
     [[nodiscard]] const TlsGuards& guards() const noexcept { return *guards_; }
-    // Once established: whether `now`, the guards that are in use by now, know what the other side has proven: the same
-    // key by that name, or an authority that has not revoked the certificate. Whether the certificate is out of its
-    // time by now is not asked.
+    // Requires: established. Whether the guards `now` would still authenticate the other side: they have the same key
+    // by that name, or a CA that has not revoked the certificate. Does not check whether the certificate has expired
+    // since.
     [[nodiscard]] bool known_to(const TlsGuards& now) const noexcept;
 
-    // Once established: the other side has proven who it is in an earlier session.
+    // Requires: established. Whether the other side was authenticated in an earlier session.
     [[nodiscard]] bool resumed() const noexcept { return resumed_; }
 
     // OpenSSL's callbacks.
@@ -59,7 +59,7 @@ class TlsStream final : public na::StreamGuard {
     static int keep_ticket(SSL* connection, SSL_SESSION* session);
 
   private:
-    // The most that a peer may send before it has proven anything.
+    // The most that a peer may send before it is authenticated.
     static constexpr std::size_t handshake_bytes_max = 64 * 1024;
     static constexpr std::size_t held_bytes_max = 64 * 1024;
 
@@ -73,9 +73,9 @@ class TlsStream final : public na::StreamGuard {
     static int write_socket(BIO* bio, const char* from, int bytes);
     [[nodiscard]] bool is_tls(const char* begin, std::size_t bytes) noexcept;
     [[nodiscard]] bool hold(const char* from, std::size_t bytes) noexcept;
-    // After many bytes: what is sent from now on has another key.
+    // Updates the sending key after many bytes.
     void renew_key(std::size_t sent) noexcept;
-    // The connection is of no more use: the next read says so.
+    // Breaks the connection: the next read returns the error.
     void cut() noexcept;
 
     [[nodiscard]] bool waits() const noexcept;
@@ -85,13 +85,13 @@ class TlsStream final : public na::StreamGuard {
     [[nodiscard]] bool is_for_named(X509* certificate) const noexcept;
     [[nodiscard]] bool certificate_known_to(const TlsGuards& now) const noexcept;
     [[nodiscard]] std::time_t believed_until() const noexcept;
-    // The handshake begins with a ticket, if there is a good one for that address.
+    // Starts the handshake with a ticket if there is a valid one for that address.
     void offer_ticket() noexcept;
-    // For later handshakes, once the other side is proven by a certificate.
+    // Keeps tickets for later handshakes, once a certificate has authenticated the other side.
     void prepare_resumption() noexcept;
     void give_ticket(SSL_SESSION* session) noexcept;
     [[nodiscard]] bool believed_alone() const noexcept;
-    // Why OpenSSL could not go on, told in the log.
+    // Logs why OpenSSL failed.
     [[nodiscard]] Errc failed(bool handshake) noexcept;
     [[nodiscard]] Errc tell(Errc why, const char* what, const char* detail) const noexcept;
 
@@ -104,16 +104,16 @@ class TlsStream final : public na::StreamGuard {
     bool cut_ = false;
     bool resumed_ = false;
     unsigned tickets_kept_ = 0;
-    bool drained_ = false;  // the last receive() found that nothing more had come
-    bool short_ = false;    // the last read of the socket took all that was there
+    bool drained_ = false;  // the last receive() found nothing left to read
+    bool short_ = false;    // the last read took everything from the socket
     SSL* connection_ = nullptr;
-    Errc io_ = Errc::ok;      // of the last read of the socket: ok, again, peer_lost, or protocol: it is not TLS
-    Errc broken_ = Errc::ok;  // what receive() says from now on
+    Errc io_ = Errc::ok;      // of the last socket read: ok, again, peer_lost, or protocol (not TLS)
+    Errc broken_ = Errc::ok;  // if not ok, receive() returns it
     long disbelieved_ = 0;    // X509_V_ERR of the other side's certificate
-    std::size_t came_ = 0;    // bytes of the handshake
-    RecordCuts cuts_;         // of what was read
+    std::size_t came_ = 0;    // handshake bytes received
+    RecordCuts cuts_;         // of the bytes read
     std::uint64_t sent_by_key_ = 0;
-    std::vector<char> held_;  // for the socket
+    std::vector<char> held_;  // output that the kernel has not taken
     std::size_t held_begin_ = 0;
     na::ProvenIdentity identity_;
     std::vector<std::string> names_;

@@ -17,7 +17,7 @@ void TicketCache::keep(const na::SocketAddress& server, Ticket ticket) noexcept 
     }
     try {
         entries_.push_back({server, std::move(ticket)});
-    } catch (const std::bad_alloc&) {  // the next handshake is a full one
+    } catch (const std::bad_alloc&) {  // then the next handshake is a full one
         return;
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tickets of TLS 1.3 (RFC 8446, 4.6.1) that servers have given to this side, in memory alone. Each is given out once,
-// so that nobody on the way sees that two connections are of the same client. Any thread.
+// TLS 1.3 tickets (RFC 8446, 4.6.1) received from servers, in memory only. Each is used once, so that an observer
+// cannot link two connections of one client. Any thread.
 #pragma once
 
 #include "tls/openssl.hpp"
@@ -25,9 +25,10 @@ class TicketCache {
     };
     using Ticket = std::unique_ptr<SSL_SESSION, Free>;
 
-    // Makes room by dropping the oldest one: of that address if it has all of its own, otherwise of all. Not null.
+    // Requires: not null. If the address has its full share, drops its oldest ticket; if the cache is full, the oldest
+    // of all.
     void keep(const na::SocketAddress& server, Ticket ticket) noexcept;
-    // The newest one of that address. Null: there is none.
+    // Removes and returns the newest ticket of that address. Null: there is none.
     [[nodiscard]] Ticket take(const na::SocketAddress& server) noexcept;
     [[nodiscard]] std::size_t size() const noexcept;
 
