@@ -36,7 +36,8 @@ struct FarBuffer {
 
 class FarStaging {
   public:
-    static constexpr std::uint64_t buffer_bytes = 512 * 1024;
+    // What fits a pipe of 1 MiB at any offset, with pages of up to 64 KiB.
+    static constexpr std::uint64_t buffer_bytes = (1024 - 2 * 64) * 1024;
     static constexpr std::uint32_t buffers = 16;
     static constexpr std::uint32_t peer_buffers_max = buffers / 2;
 

@@ -64,8 +64,8 @@ TEST_F(PipeSend, ALentFileIsNotReadIntoMemory) {
     const PatternFile file(file_bytes);
     EXPECT_EQ(pull_of(file), Errc::ok);
     EXPECT_TRUE(holds(1));
-    EXPECT_GE(faults_.loads, 8);
-    EXPECT_GE(faults_.sends, 8);
+    EXPECT_GE(faults_.loads, 5);
+    EXPECT_GE(faults_.sends, 5);
 }
 
 TEST_F(PipeSend, APushedFileGoesTheSameWay) {
@@ -73,7 +73,7 @@ TEST_F(PipeSend, APushedFileGoesTheSameWay) {
     local_ = file.region(77, sent_bytes, Access::read);
     EXPECT_EQ(call(push_it, nodes_.user.expose(std::span(there_)).value()), Errc::ok);
     EXPECT_TRUE(holds(1));
-    EXPECT_GE(faults_.sends, 8);
+    EXPECT_GE(faults_.sends, 5);
 }
 
 TEST_F(PipeSend, AFileWithoutAWayIntoAPipeIsRead) {
@@ -81,7 +81,7 @@ TEST_F(PipeSend, AFileWithoutAWayIntoAPipeIsRead) {
     faults_.fail_loads(1, EINVAL);
     EXPECT_EQ(pull_of(file), Errc::ok);
     EXPECT_TRUE(holds(1));
-    EXPECT_GE(faults_.loads, 8);
+    EXPECT_GE(faults_.loads, 5);
     EXPECT_EQ(faults_.sends, 0);
 }
 
@@ -122,7 +122,7 @@ TEST_F(PipeSend, AFailingDiskEndsItWithItsCode) {
     EXPECT_EQ(call(push_it, nodes_.user.expose(std::span(there_)).value()), Errc::io);
     ASSERT_TRUE(error_);
     EXPECT_EQ(error_->os_errno, EIO);
-    EXPECT_LE(moved_, file_bytes / 4);
+    EXPECT_LE(moved_, file_bytes / 2);
 }
 
 // As a network file system may do.
