@@ -2,19 +2,12 @@
 // Kills the other process (far_peer.cpp) during a transfer of far memory: the copy in progress ends first, and nothing
 // is copied afterwards.
 #include "far_fixture.hpp"
+#include "other_process.hpp"
 #include "splice_faults.hpp"
 
 #include <cinnabar/cinnabar.hpp>
 
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
-
-#include <array>
 #include <future>
-#include <string>
-
-extern char** environ;
 
 using namespace std::chrono_literals;
 
@@ -22,49 +15,13 @@ namespace cinnabar {
 namespace {
 
 using test::MadeUpFar;
+using test::OtherProcess;
 
 constexpr Rpc<std::uint64_t(Bulk)> take_it{"take_it"};
 constexpr std::size_t far_bytes = 4 << 20;
 
-class OtherProcess {
-  public:
-    explicit OtherProcess(std::string role, std::string address = "") {
-        int ends[2];
-        EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
-        const UniqueFd out(ends[1]);
-        in_ = UniqueFd(ends[0]);
-        posix_spawn_file_actions_t actions;
-        (void)::posix_spawn_file_actions_init(&actions);
-        (void)::posix_spawn_file_actions_adddup2(&actions, out.get(), STDOUT_FILENO);
-        std::string program = CINNABAR_FAR_PEER;
-        std::array<char*, 4> arguments{program.data(), role.data(), address.empty() ? nullptr : address.data(),
-                                       nullptr};
-        EXPECT_EQ(::posix_spawn(&pid_, program.c_str(), &actions, nullptr, arguments.data(), environ), 0);
-        (void)::posix_spawn_file_actions_destroy(&actions);
-    }
-    ~OtherProcess() { kill(); }
-    OtherProcess(const OtherProcess&) = delete;
-    OtherProcess& operator=(const OtherProcess&) = delete;
-    // The first line that it prints.
-    [[nodiscard]] std::string line() const {
-        std::string said;
-        for (char c = 0; ::read(in_.get(), &c, 1) == 1 && c != '\n';) said += c;
-        return said;
-    }
-    void kill() {
-        if (pid_ <= 0) return;
-        (void)::kill(pid_, SIGKILL);
-        (void)::waitpid(pid_, nullptr, 0);
-        pid_ = 0;
-    }
-
-  private:
-    UniqueFd in_;
-    pid_t pid_ = 0;
-};
-
 TEST(FarKill, OfThePullerEndsTheCall) {
-    OtherProcess other("pull");
+    OtherProcess other(CINNABAR_FAR_PEER, "pull");
     const Node node = Node::open("tcp://").value();
     const auto far = std::make_shared<MadeUpFar>(far_bytes);
     far->take_long(50ms);
@@ -78,7 +35,7 @@ TEST(FarKill, OfThePullerEndsTheCall) {
 
 TEST(FarKill, OfThePullerOfAFileThatIsBeingSent) {
     test::SpliceFaults faults;
-    OtherProcess other("pull");
+    OtherProcess other(CINNABAR_FAR_PEER, "pull");
     const Node node = Node::open("tcp://").value();
     const test::PatternFile file(far_bytes);
     const Addr to = node.lookup(other.line()).value();
@@ -102,7 +59,7 @@ TEST(FarKill, OfTheLenderEndsThePullAndNothingIsStoredAfterIt) {
         co_return moved;
     };
     ASSERT_TRUE(node.serve(take_it, take).ok());
-    OtherProcess other("lend", node.address());
+    OtherProcess other(CINNABAR_FAR_PEER, "lend", node.address());
     far->await_begin();
     other.kill();
     const auto [code, quiet] = ended.get_future().get();
