@@ -19,7 +19,7 @@ static_assert(sizeof(Call) <= 960);
 void Origin::renew_whole_way(Call& call) noexcept {
     call.app_code_ = 0;
     call.app_text_ = {};
-    call.awaiting_release_ = call.forwards_ = call.fence_failed_ = call.overflow_ = false;
+    call.awaiting_release_ = call.forwards_ = call.shows_memory_ = call.fence_failed_ = call.overflow_ = false;
     call.whole_way_ = false;
     call.never_left_ = call.may_have_left_ = false;
     call.place_ = 0;

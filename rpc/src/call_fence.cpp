@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The fence of a call. When a call that lent memory ends without an answer, the target is asked to let go (the cancel),
 // and `released` is awaited for fence_grace. Then the leases are revoked by force (fences.hpp), and only after that the
-// completion runs.
+// completion runs. Memory that was shown by a handle has no leases: `released` is awaited until the connection ends.
 #include "context_core.hpp"
+
+#include <cinnabar/base/log.hpp>
 
 namespace cinnabar::rpc {
 
 void Origin::begin_fence(Call& call) noexcept {
-    if (!call.lends_ && !call.forwards_) return;
+    if (!call.lends_ && !call.forwards_ && !call.shows_memory_) return;
     if (!call.awaiting_release_) return revoke_lends(call);
+    if (call.shows_memory_) return;  // no force takes it back
     call.timer_.fire = [](Timer& timer) noexcept {
         Call& overdue = call_of(timer.user);
         overdue.core_->origin.release_came(overdue);
@@ -42,23 +45,44 @@ void Origin::revoke_lends(Call& call) noexcept {
     --call.fences_;
 }
 
-// The context closes: takes all lent memory back by force. Fences that take time need the ports, so they get some.
+void Origin::tell_shown(Call& call) noexcept {
+    call.fence_failed_ = true;
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, "rpc",
+                "%s does not say whether it still copies memory of a device that it was shown: end that process before "
+                "the memory is freed",
+                call.to_.log_name().c_str());
+}
+
+// Rounds are limited too: a simulated clock stands still while others are not driven.
+template <typename F>
+void Origin::drive_while(F&& left) noexcept {
+    const TimeUs until = after(core_.na->clock().now_us(), core_.options.fence_grace);
+    for (int rounds = 0; left() && rounds < 1000 && core_.na->clock().now_us() < until; ++rounds) {
+        (void)core_.na->progress(Microseconds{1000});
+        core_.deliver_all();
+    }
+}
+
+// The context closes: takes all lent memory back by force. What others copy by a handle gets some time to end, and so
+// do fences, which need the ports.
 void Origin::end_lends() noexcept {
+    drive_while([this] {
+        const na::Context::Ownership ownership(*core_.na);
+        bool any = false;
+        calls.for_each([&any](const Call& call) { any |= call.awaiting_release_ && call.shows_memory_; });
+        return any;
+    });
     {
         const na::Context::Ownership ownership(*core_.na);
         calls.for_each([this](Call& call) {
-            if (call.awaiting_release_) release_came(call);
+            if (!call.awaiting_release_) return;
+            if (call.shows_memory_) tell_shown(call);
+            release_came(call);
         });
         core_.target.requests.for_each([this](Request& request) { core_.large.result_released(request); });
     }
-    // Rounds are limited too: a simulated clock stands still while others are not driven.
-    const TimeUs until = after(core_.na->clock().now_us(), core_.options.fence_grace);
-    for (int rounds = 0; core_.fences.in_progress() != 0 && rounds < 1000 && core_.na->clock().now_us() < until;
-         ++rounds) {
-        (void)core_.na->progress(Microseconds{1000});
-        while (core_.na->trigger(64) != 0) {
-        }
-    }
+    drive_while([this] { return core_.fences.in_progress() != 0; });
 }
 
 }  // namespace cinnabar::rpc

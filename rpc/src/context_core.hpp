@@ -39,6 +39,7 @@ class ContextCore final : public na::Receiver {
     ~ContextCore();
     [[nodiscard]] Result<void> open();
     void close() noexcept;
+    void deliver_all() noexcept;
 
     // For people (snapshot.cpp).
     class Snapshots;
@@ -137,7 +138,6 @@ class ContextCore final : public na::Receiver {
     void share_slots(std::uint32_t slots) noexcept;
     void note_homes();
     void cancel_calls(bool one_way) noexcept;
-    void deliver_all() noexcept;
     void drop_replies() noexcept;
     void drop_messages() noexcept;
 

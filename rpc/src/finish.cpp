@@ -72,7 +72,7 @@ void Origin::finish_answered(Call& call, PeerBook& book, TimeUs now) noexcept {
 void Origin::let_go(Call& call, bool unanswered, bool target_may_know) noexcept {
     if (call.op_.state != na::OpState::idle && unanswered) core_.na->cancel_owned(call.op_);
     if (call.pull_) core_.mover->cancel(*call.pull_);
-    const bool gave_memory = call.lends_ != nullptr || call.forwards_;
+    const bool gave_memory = call.lends_ != nullptr || call.forwards_ || call.shows_memory_;
     call.awaiting_release_ = target_may_know && gave_memory && !core_.closed_;
 }
 

@@ -71,6 +71,9 @@ class Origin {
 
     void begin_fence(Call& call) noexcept;
     void revoke_lends(Call& call) noexcept;
+    static void tell_shown(Call& call) noexcept;
+    template <typename F>
+    void drive_while(F&& left) noexcept;
 
     ContextCore& core_;
     const std::uint32_t messages_retained_;

@@ -184,6 +184,12 @@ void Request::respond_error(Errc code, std::uint32_t app_code, std::string_view 
 
 na::Peer& Request::peer() const noexcept { return *book_->peer; }
 
+bool Request::from_own_user() const noexcept {
+    bool is = false;
+    core_->owned([&] { is = !orphaned_ && book_->peer && book_->peer->of_own_user(); });
+    return is;
+}
+
 bool Request::canceled() const noexcept {
     return canceled_.load(std::memory_order_acquire) ||
            (deadline_ != time_never && core_->na->clock().now_us() >= deadline_);

@@ -147,6 +147,10 @@ Errc Origin::post_request(Call& call, std::uint32_t bytes) noexcept {
 
 bool Origin::send(Call& call) noexcept {
     PeerBook& book = *call.book_;
+    if (call.whole_way_ && call.shows_memory_ && !book.peer->of_own_user()) {
+        finish(call, Errc::unsupported);
+        return true;
+    }
     const std::uint32_t bytes = write_request(call, book);
     // One that is one-way completes when it has left, which is told on the whole way only.
     if (call.args.one_way || !leaves_at_once(call, book, bytes)) return send_whole_way(call, bytes);

@@ -79,6 +79,7 @@ void ShmPort::accept(Incoming incoming) noexcept {
 void ShmPort::begin_session(ShmPeer& peer, Channel channel) noexcept {
     const na::Hello theirs = channel.hello;
     const bool copies = channel.copies;
+    const bool of_own_user = is_own_user(channel.credentials);
     Session* session = sessions_.acquire();
     const bool has_room = with_memory([this] { hot_.reserve(sessions_.taken()); });
     if (!session || !has_room || !session->start(*this, peer, std::move(channel))) {
@@ -87,6 +88,7 @@ void ShmPort::begin_session(ShmPeer& peer, Channel channel) noexcept {
     }
     transport_.count_session(copies);
     peer.session = session;
+    peer.set_of_own_user(of_own_user);
     touched(*session);
     output_.retry(*session);
     opened(peer, theirs);
@@ -140,6 +142,7 @@ void ShmPort::end_connection(na::SessionPeer& ending, Errc why) noexcept {
         session->end(why);
         sessions_.release(*session);
     }
+    peer.set_of_own_user(false);
     drop_dial(peer);
 }
 

@@ -39,6 +39,9 @@ class Peer {
     [[nodiscard]] std::uint32_t initial_credits() const noexcept { return initial_credits_; }
     // The number of connections so far. A change tells the upper layer that its state of an older connection is void.
     [[nodiscard]] std::uint32_t epoch() const noexcept { return epoch_; }
+    // Whether the kernel reports that the process at the other side of the present connection runs as the user of this
+    // one. False without a connection, and over every transport but shm.
+    [[nodiscard]] bool of_own_user() const noexcept { return of_own_user_; }
 
     // For the layer above, which must clear it before the last reference is released.
     void* upper = nullptr;
@@ -61,6 +64,7 @@ class Peer {
     std::uint32_t epoch_ = 0;
     std::uint32_t references_ = 0;
     PeerState state_ = PeerState::idle;
+    bool of_own_user_ = false;
 };
 
 }  // namespace cinnabar::na

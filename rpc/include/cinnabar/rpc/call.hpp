@@ -89,6 +89,11 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // bulk::forward.
     [[nodiscard]] Errc forward_memory(const bulk::RemoteRegion& remote, Writer& writer) noexcept;
 
+    // The arguments have a handle by which the target reaches memory of this side that cannot be taken back by force.
+    // So the call goes to a peer of the own user only, and else ends with `unsupported`; and its completion waits until
+    // the target has let go, or the connection has ended.
+    void shows_memory() noexcept { whole_way_ = shows_memory_ = true; }
+
     // Claims a place that the target has kept for this call in a queue of its own; the handler finds it in
     // Request::place (hl/admission.hpp). Only for a target that has given one: others may not know of places.
     void claim_place(std::uint64_t place) noexcept {
@@ -236,6 +241,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
 
     bool times_came_ = false;     // for a timed call
     bool never_left_ = false;     // posted with a dial that failed
+    bool shows_memory_ = false;   // by a handle; idle and false while whole_way_ is false
     bool may_have_left_ = false;  // its operation failed, and it may have reached the target or not
 };
 

@@ -66,6 +66,9 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // The peer it came from, for bulk::TransferArgs::connected: what was lent with this call was told to that
     // connection alone. Owner of the context only.
     [[nodiscard]] na::Peer& peer() const noexcept;
+    // Whether the kernel reports that it comes from a process of this one's user on this host, which shm alone can
+    // tell. False once its connection has ended. Any thread.
+    [[nodiscard]] bool from_own_user() const noexcept;
     [[nodiscard]] bool one_way() const noexcept { return one_way_; }
     // On the context's clock; time_never when the origin set none.
     [[nodiscard]] TimeUs deadline() const noexcept { return deadline_; }
