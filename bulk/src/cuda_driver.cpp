@@ -16,10 +16,12 @@ constexpr const char* library = "libcuda.so.1";
 Result<Driver> load(void* loaded) {
     Driver driver{};
     const char* missing = nullptr;
+    const auto find_if_there = [&](auto& function, const char* name) {
+        function = reinterpret_cast<std::decay_t<decltype(function)>>(::dlsym(loaded, name));
+    };
     const auto find = [&](auto& function, const char* name) {
-        void* const found = ::dlsym(loaded, name);
-        if (!found && !missing) missing = name;
-        function = reinterpret_cast<std::decay_t<decltype(function)>>(found);
+        find_if_there(function, name);
+        if (!function && !missing) missing = name;
     };
     find(driver.init, "cuInit");
     find(driver.pointer_attribute, "cuPointerGetAttribute");
@@ -35,6 +37,12 @@ Result<Driver> load(void* loaded) {
     find(driver.host_register, "cuMemHostRegister_v2");
     find(driver.host_unregister, "cuMemHostUnregister");
     find(driver.error_name, "cuGetErrorName");
+    find_if_there(driver.address_range, "cuMemGetAddressRange_v2");
+    find_if_there(driver.copy_on_device, "cuMemcpyDtoDAsync_v2");
+    find_if_there(driver.ipc_get_handle, "cuIpcGetMemHandle");
+    find_if_there(driver.ipc_open_handle, "cuIpcOpenMemHandle_v2");
+    if (!driver.ipc_open_handle) find_if_there(driver.ipc_open_handle, "cuIpcOpenMemHandle");  // before CUDA 11
+    find_if_there(driver.ipc_close_handle, "cuIpcCloseMemHandle");
     if (missing) return Error(Errc::unsupported, "the CUDA driver here is too old: it lacks a function", missing);
     return driver;
 }

@@ -23,6 +23,12 @@ enum class Attribute : int { context = 1, memory_type = 2, device_ordinal = 9, r
 inline constexpr unsigned memory_type_device = 2;      // CU_MEMORYTYPE_DEVICE
 inline constexpr unsigned stream_non_blocking = 1;     // CU_STREAM_NON_BLOCKING
 inline constexpr unsigned host_register_portable = 1;  // CU_MEMHOSTREGISTER_PORTABLE
+inline constexpr unsigned ipc_lazy_peer_access = 1;    // CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS
+
+// CUipcMemHandle
+struct IpcBytes {
+    char reserved[64];
+};
 
 struct Driver {
     Code (*init)(unsigned flags);
@@ -39,6 +45,15 @@ struct Driver {
     Code (*host_register)(void* memory, std::size_t bytes, unsigned flags);
     Code (*host_unregister)(void* memory);
     Code (*error_name)(Code code, const char** name);
+    // For copies between processes; null where the driver lacks one.
+    Code (*address_range)(DeviceAddress* start, std::size_t* bytes, DeviceAddress address);
+    Code (*copy_on_device)(DeviceAddress to, DeviceAddress from, std::size_t bytes, Stream stream);
+    Code (*ipc_get_handle)(IpcBytes* handle, DeviceAddress start);
+    Code (*ipc_open_handle)(DeviceAddress* start, IpcBytes handle, unsigned flags);
+    Code (*ipc_close_handle)(DeviceAddress start);
+    [[nodiscard]] bool has_ipc() const noexcept {
+        return address_range && copy_on_device && ipc_get_handle && ipc_open_handle && ipc_close_handle;
+    }
 
     // Static storage; "unknown error" if the driver has no name for it.
     [[nodiscard]] const char* name_of(Code code) const noexcept;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Memory of an NVIDIA device. A copy takes one of the region's streams, copies, and waits for the stream. Four threads,
 // shared by all regions, keep up to four copies in flight.
-#include "cuda_driver.hpp"
+#include "cuda_context.hpp"
+#include "cuda_ipc.hpp"
 #include "lasting_threads.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -17,47 +18,12 @@ namespace {
 
 using cuda::Attribute;
 using cuda::Code;
+using cuda::Current;
 using cuda::Driver;
+using cuda::Primary;
 
 // The number of copies in flight.
 constinit LastingThreads device_threads(4);
-
-// Makes a context the current one of this thread for its lifetime.
-class Current {
-  public:
-    Current(const Driver& of, cuda::Context context) noexcept : driver_(of), code_(of.context_push(context)) {}
-    ~Current() {
-        cuda::Context popped = nullptr;
-        if (code_ == cuda::success) (void)driver_.context_pop(&popped);
-    }
-    Current(const Current&) = delete;
-    Current& operator=(const Current&) = delete;
-    [[nodiscard]] Code code() const noexcept { return code_; }
-
-  private:
-    const Driver& driver_;
-    const Code code_;
-};
-
-// The primary context of a device, which CUDA's runtime API uses.
-class Primary {
-  public:
-    Primary(const Driver& of, cuda::DeviceNumber device) noexcept
-        : driver(of), device_(device), code_(of.primary_retain(&context, device)) {}
-    ~Primary() {
-        if (code_ == cuda::success) (void)driver.primary_release(device_);
-    }
-    Primary(const Primary&) = delete;
-    Primary& operator=(const Primary&) = delete;
-    [[nodiscard]] Code code() const noexcept { return code_; }
-
-    const Driver& driver;
-    cuda::Context context = nullptr;
-
-  private:
-    const cuda::DeviceNumber device_;
-    const Code code_;
-};
 
 // Host memory that is pinned for the devices.
 class Pinned {
@@ -118,6 +84,27 @@ class CudaMemory final : public FarMemory {
         } catch (const std::bad_alloc&) {
         }
         return nullptr;
+    }
+    [[nodiscard]] FarEnd ipc_handle(std::uint64_t offset, IpcHandle& out) noexcept override {
+        return cuda_ipc_handle(driver(), context_, address_ + offset, out);
+    }
+    [[nodiscard]] std::unique_ptr<IpcMemory> open_ipc(const IpcHandle& handle, std::uint64_t bytes,
+                                                      FarEnd& end) noexcept override {
+        return CudaIpc::open(driver(), context_, handle, bytes, end);
+    }
+    [[nodiscard]] FarEnd load_into(std::uint64_t offset, IpcMemory& to, std::uint64_t at,
+                                   std::uint64_t bytes) noexcept override {
+        return on_stream("from", [&](cuda::Stream stream) {
+            const cuda::DeviceAddress there = static_cast<CudaIpc&>(to).address() + at;
+            return driver().copy_on_device(there, address_ + offset, bytes, stream);
+        });
+    }
+    [[nodiscard]] FarEnd store_from(std::uint64_t offset, const IpcMemory& from, std::uint64_t at,
+                                    std::uint64_t bytes) noexcept override {
+        return on_stream("to", [&](cuda::Stream stream) {
+            const cuda::DeviceAddress there = static_cast<const CudaIpc&>(from).address() + at;
+            return driver().copy_on_device(address_ + offset, there, bytes, stream);
+        });
     }
 
   private:

@@ -59,6 +59,8 @@ void Mover::Impl::begin_copy(ChunkOp& op) noexcept {
     op.copy.offset = op.chunk.local_offset - local.offset();
     op.copy.bytes = op.chunk.bytes;
     op.copy.buffer = op.buffer;
+    op.copy.shown = nullptr;
+    op.copy.to_show = nullptr;
     op.copy.into_region = op.kind == na::OpKind::get;
     op.copy.may_pipe = !op.copy.into_region && !op.transfer->by_owner;  // the owner would read the buffer's memory
     op.copy.done.user = &op;
@@ -79,7 +81,7 @@ void Mover::Impl::on_copied(Work& work) noexcept {
 }
 
 void Mover::Impl::post_loaded(ChunkOp& op) noexcept {
-    op.local = &op.buffer->holder();
+    if (op.buffer) op.local = &op.buffer->holder();
     const Errc taken = post(op);
     if (taken == Errc::ok) return;
     if (taken != Errc::again) {
@@ -154,8 +156,13 @@ Errc Mover::Impl::post_by_owner(ChunkOp& op) noexcept {
     move.peer = slot.book->peer;
     move.key = slot.key;
     move.offset = op.chunk.remote_offset;
-    move.window = op.buffer ? op.buffer->region.slice(0, op.chunk.bytes)
-                            : local.slice(op.chunk.local_offset - local.offset(), op.chunk.bytes);
+    move.shown = slot.by_handle ? &op.handle : nullptr;
+    move.bytes = op.chunk.bytes;
+    if (op.buffer) {
+        move.window = op.buffer->region.slice(0, op.chunk.bytes);
+    } else if (!slot.by_handle) {
+        move.window = local.slice(op.chunk.local_offset - local.offset(), op.chunk.bytes);
+    }
     move.deadline = slot.args.deadline;
     move.user = &op;
     move.done = &on_owner_moved;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "far_copy.hpp"
 
+#include "far_ipc.hpp"
 #include "file_memory.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -55,6 +56,8 @@ void FarCopy::run(Work& work) noexcept {
 }
 
 FarEnd FarCopy::copy() noexcept {
+    if (to_show) return make_handle();
+    if (shown) return copy_by_handle(*region, offset, bytes, *shown, into_region, dropped_);
     if (!buffer) return store_contents();
     if (may_pipe && buffer->may_have_pipe) {
         if (const FarEnd loaded = load_into_pipe(); loaded.code != Errc::unsupported) return loaded;
@@ -75,6 +78,11 @@ FarEnd FarCopy::load_into_pipe() const noexcept {
     if (!buffer->pipe) return {Errc::unsupported, 0};
     const std::uint64_t segment_begin = at == 0 ? 0 : ends[at - 1];
     return file->load_into(*buffer->pipe, segment.offset + (begin - segment_begin), static_cast<std::size_t>(bytes));
+}
+
+FarEnd FarCopy::make_handle() const noexcept {
+    const FarSegment segment = device_segment(*region, offset, bytes);
+    return segment.memory ? segment.memory->ipc_handle(segment.offset, *to_show) : FarEnd{Errc::unsupported, 0};
 }
 
 FarEnd FarCopy::store_contents() const noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A copy between a range of a far region and host memory, on the threads of the far memory. It submits `done` to the
-// context when it has ended. Embedded in the operation that waits for it; must not move while in progress.
+// A copy between a range of a far region and host memory, or memory of another process, on the threads of the far
+// memory. It submits `done` to the context when it has ended. Embedded in the operation that waits for it; must not
+// move while in progress.
 #pragma once
 
 #include "far_staging.hpp"
@@ -41,6 +42,10 @@ struct FarCopy {
     FarBuffer* buffer = nullptr;     // or else:
     ConstBytes from;                 // only with into_region
     const Blocks* blocks = nullptr;  // if not null: those of `from`, in order
+    // Or else, for memory of a device: what another process has shown, or what becomes a handle of the range, where
+    // nothing is copied.
+    const IpcHandle* shown = nullptr;
+    IpcHandle* to_show = nullptr;
     bool into_region = false;
     bool may_pipe = false;  // what is loaded may be put into the buffer's pipe
     Work done;              // runs as the owner of the context, never inside begin()
@@ -49,7 +54,8 @@ struct FarCopy {
 
     // Owner only.
     void begin(FarCopies& copies) noexcept;
-    // Skips the copy if it has not started, which then ends with `canceled`. Any thread.
+    // Skips the copy if it has not started, which then ends with `canceled`; one of a device also between two pieces.
+    // Any thread.
     void drop() noexcept { dropped_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool under_way() const noexcept { return copies_ != nullptr; }
     // Call in `done`.
@@ -60,6 +66,7 @@ struct FarCopy {
     [[nodiscard]] FarEnd copy() noexcept;
     [[nodiscard]] FarEnd store_contents() const noexcept;
     [[nodiscard]] FarEnd load_into_pipe() const noexcept;
+    [[nodiscard]] FarEnd make_handle() const noexcept;
     void pin() noexcept;
     Work work_;
     FarCopies* copies_ = nullptr;

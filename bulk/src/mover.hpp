@@ -40,6 +40,7 @@ struct ChunkOp : PoolSlot, na::Op {
     FarCopy copy;
     ListLink<ChunkOp> loaded_link;  // in Impl::loaded_: its bytes are in the buffer, and the port had no room
     OwnerMove by_owner;             // used instead of the op if only the owner can move the remote bytes
+    IpcHandle handle;               // of its local bytes, where it goes by handle (ipc_chunk.cpp)
 };
 
 enum class Phase : std::uint8_t {
@@ -71,6 +72,7 @@ struct TransferSlot final : Transfer {
     bool copy_eager = false;
     bool has_planned = false;  // `planned` could not be posted yet
     bool by_owner = false;     // only the owner can move the remote bytes
+    bool by_handle = false;    // one side opens memory of the other, and its device copies
 
     PeerBook* book = nullptr;
     na::Memory* memory = nullptr;
@@ -98,7 +100,9 @@ struct TransferSlot final : Transfer {
     void set_result(Errc result) noexcept { result_ = result; }
     void set_stalled(bool stalled) noexcept { stalled_ = stalled; }
     void set_os_errno(int os_errno) noexcept { os_errno_ = os_errno; }
-    // Whether each chunk passes through a FarBuffer.
+    // What a chunk takes of the budgets of bytes: what is copied by handle is in no buffer and on no network.
+    [[nodiscard]] std::uint64_t weight(const Chunk& chunk) const noexcept { return by_handle ? 0 : chunk.bytes; }
+    // Whether each chunk passes through a FarBuffer, unless it goes by handle.
     [[nodiscard]] bool is_far() const noexcept { return args.local.is_far(); }
 };
 
@@ -111,6 +115,7 @@ struct PeerBook : PoolSlot {
     std::uint32_t chunks = 0;
     std::uint32_t chunks_max = 0;
     std::uint32_t far_buffers = 0;  // held by its chunks
+    std::uint32_t by_handle = 0;    // of its chunks
     // Which of Impl::rings_ ring_link is in, if any.
     enum class Place : std::uint8_t {
         ring,     // may post
@@ -154,6 +159,7 @@ class Mover::Impl {
     [[nodiscard]] Errc prepare(TransferSlot& slot);
     [[nodiscard]] Errc find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& port_index);
     void plan(TransferSlot& slot, std::size_t port_index);
+    [[nodiscard]] std::size_t index_of(const na::Port& of) const noexcept;
     // Handles the first failure of a running transfer: posts no more chunks and cancels those in flight. Recall::no:
     // they end anyway, because the context closes.
     enum class Recall : std::uint8_t { yes, no };
@@ -209,6 +215,14 @@ class Mover::Impl {
     static void on_eager_copied(Work& work) noexcept;
     [[nodiscard]] Errc post_by_owner(ChunkOp& op) noexcept;
     static void on_owner_moved(OwnerMove& move) noexcept;
+
+    // Chunks of device memory that go by handle (ipc_chunk.cpp).
+    [[nodiscard]] bool may_go_by_handle(const TransferSlot& slot, const na::Peer& peer) const noexcept;
+    [[nodiscard]] Posted post_by_handle(ChunkOp& op, TransferSlot& slot) noexcept;
+    static void on_shown(Work& work) noexcept;
+    static void on_copied_by_device(Work& work) noexcept;
+    // The owner cannot open this side's memory: begins again, with staging buffers.
+    void stage_instead(TransferSlot& slot) noexcept;
 
     static constexpr std::size_t buckets = 256;
     static constexpr Microseconds retry_after_min{100};

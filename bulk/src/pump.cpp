@@ -140,7 +140,7 @@ Mover::Impl::Posted Mover::Impl::post_next(PeerBook& book) noexcept {
         book.ready.remove(slot);
         return Posted::taken;
     }
-    const std::uint64_t bytes = slot.planned.bytes;
+    const std::uint64_t bytes = slot.weight(slot.planned);
     if (is_full(book, bytes)) return Posted::context_full;
     if (book.bytes > 0 && book.bytes + bytes > options_.peer_inflight_bytes_max) return Posted::peer_full;
     if (book.chunks >= book.chunks_max) return Posted::peer_full;
@@ -161,6 +161,7 @@ Mover::Impl::Posted Mover::Impl::post_chunk(TransferSlot& slot) noexcept {
         fail(slot, Errc::out_of_memory);
         return Posted::failed;
     }
+    if (slot.by_handle) return post_by_handle(*op, slot);
     if (slot.is_far()) return post_far(*op, slot);
     Staging& staging = staging_[slot.book->port_index];
     op->staging_index = slot.planned.staged ? staging.take() : Staging::none;
@@ -237,8 +238,9 @@ void Mover::Impl::on_chunk(na::Op& op) noexcept {
 void Mover::Impl::retire(ChunkOp& op) noexcept {
     TransferSlot& slot = *op.transfer;
     PeerBook& book = *slot.book;
-    const std::uint64_t bytes = op.chunk.bytes;
+    const std::uint64_t bytes = slot.weight(op.chunk);
     if (op.buffer) give_buffer(op);
+    if (slot.by_handle) --book.by_handle;
     slot.inflight.remove(op);
     --slot.inflight_count;
     book.bytes -= bytes;
@@ -277,6 +279,8 @@ void Mover::Impl::chunk_done(ChunkOp& op) noexcept {
         retry_after_ = retry_after_min;
         slot.add_moved(bytes);
         if (slot.progress) slot.progress(slot, slot.moved(), slot.user);
+    } else if (result == Errc::unsupported && slot.by_handle && slot.by_owner && slot.error == Errc::ok) {
+        stage_instead(slot);
     } else if (connection_gone(result) && !slot.by_owner) {
         fail_peer(book, result);
     } else {

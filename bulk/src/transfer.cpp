@@ -33,9 +33,18 @@ bool inside(const TransferArgs& args) {
            (args.direction == Direction::pull || !blocks.overlap());
 }
 
+Errc check_shown(const TransferArgs& args) noexcept {
+    if (args.remote || !args.connected || args.remote_offset != 0 || args.remote_blocks || args.notify)
+        return Errc::invalid_argument;
+    if (!args.local.is_far()) return Errc::unsupported;
+    const bool pull = args.direction == Direction::pull;
+    return allows(args.local.access(), pull ? na::Access::write : na::Access::read) ? Errc::ok : Errc::permission;
+}
+
 Errc check(const TransferArgs& args) noexcept {
-    if (!args.remote) return Errc::invalid_argument;
     if (args.bytes > args.local.bytes()) return Errc::invalid_argument;
+    if (args.shown) return check_shown(args);
+    if (!args.remote) return Errc::invalid_argument;
     try {
         if (!inside(args)) return Errc::invalid_argument;
     } catch (const std::bad_alloc&) {
@@ -107,6 +116,7 @@ Transfer* Mover::Impl::start(const TransferArgs& args, TransferDone done, void* 
     slot->copy_eager = false;
     slot->has_planned = false;
     slot->by_owner = false;
+    slot->by_handle = args.shown != nullptr;
     slot->planner = Planner();
     slot->key = {};
     slot->stall_max = args.stall_max.value_or(options_.stall_max);
@@ -129,7 +139,7 @@ void Mover::Impl::on_begin(Work& work) noexcept {
 void Mover::Impl::begin(TransferSlot& slot) noexcept {
     slot.phase = Phase::running;
     const TransferArgs& args = slot.args;
-    const ConstBytes eager = args.remote->eager();
+    const ConstBytes eager = args.remote ? args.remote->eager() : ConstBytes();
     if (slot.cancel_asked.load(std::memory_order_acquire) || closed_.load(std::memory_order_acquire)) {
         slot.error = Errc::canceled;
         return finish_later(slot);
@@ -161,6 +171,7 @@ Errc Mover::Impl::prepare(TransferSlot& slot) {
     std::size_t port_index = 0;
     if (const Errc lost = find_way(slot, peer, port_index); lost != Errc::ok) return lost;
     if (slot.args.notify && (slot.by_owner || !transports_[port_index]->caps().put_notify)) return Errc::unsupported;
+    if (!slot.by_handle) slot.by_handle = may_go_by_handle(slot, *peer);
     if (!slot.is_far() && !slot.by_owner) {
         auto memory = slot.args.local.memory_on(transports_[port_index]);
         if (!memory) return memory.error().code;
@@ -173,6 +184,11 @@ Errc Mover::Impl::prepare(TransferSlot& slot) {
 
 // If the memory was not lent on the transport of the best route, any other transport that reaches the peer is used.
 Errc Mover::Impl::find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& port_index) {
+    if (slot.args.shown) {
+        peer = slot.args.connected;
+        port_index = index_of(peer->port());
+        return Errc::ok;
+    }
     const RemoteRegion& remote = *slot.args.remote;
     const na::Addr& owner = slot.args.owner_at.empty() ? remote.owner() : slot.args.owner_at;
     const na::Addr& whom = remote.owner().empty() ? slot.args.peer : owner;
@@ -203,10 +219,14 @@ Errc Mover::Impl::find_way(TransferSlot& slot, na::Peer*& peer, std::size_t& por
     if (slot.key.empty() || !owner_moves_) return Errc::unreachable;
     slot.by_owner = true;
     peer = best;
-    port_index = static_cast<std::size_t>(
-        std::find_if(ports.begin(), ports.end(), [best](const auto& port) { return port.get() == &best->port(); }) -
-        ports.begin());
+    port_index = index_of(best->port());
     return Errc::ok;
+}
+
+std::size_t Mover::Impl::index_of(const na::Port& of) const noexcept {
+    const auto ports = context_.ports();
+    const auto found = std::find_if(ports.begin(), ports.end(), [&of](const auto& port) { return port.get() == &of; });
+    return static_cast<std::size_t>(found - ports.begin());
 }
 
 void Mover::Impl::plan(TransferSlot& slot, std::size_t port_index) {
@@ -218,6 +238,10 @@ void Mover::Impl::plan(TransferSlot& slot, std::size_t port_index) {
     cut.local_segments_max = std::max<std::size_t>(limits.op_segments_max, 1);
     cut.remote_unbroken = transports_[port_index]->caps().offset_addressing || slot.by_owner;
     if (slot.is_far()) cut.chunk_bytes = std::min(cut.chunk_bytes, FarStaging::buffer_bytes);
+    if (slot.by_handle) {  // what is opened is copied as a whole
+        cut.chunk_bytes = args.bytes;
+        cut.remote_unbroken = true;
+    }
     PlanSide local{args.local.segment_ends(), args.local.offset()};
     if (local.ends.size() <= cut.local_segments_max || slot.is_far() || slot.by_owner) local.ends = {};
     if (!local.ends.empty() && staging_[port_index].prepare(transports_[port_index]) == Errc::ok) {
@@ -299,12 +323,13 @@ void Mover::Impl::watch(TransferSlot& slot) noexcept {
     context_.arm(slot.timer, at);
 }
 
-// A transfer that waits for its turn has nothing in flight and does not count as stalled.
+// A transfer that waits for its turn has nothing in flight and does not count as stalled; neither does one that a
+// device copies, which shows no progress.
 void Mover::Impl::on_watch(Timer& timer) noexcept {
     TransferSlot& slot = TimerOf<TransferSlot>::owner_of(timer);
     Impl& mover = *slot.mover;
     if (slot.args.deadline <= mover.context_.now_us()) return mover.fail(slot, Errc::timed_out);
-    if (slot.inflight_count == 0) {
+    if (slot.inflight_count == 0 || slot.by_handle) {
         slot.silence.excuse(slot.moved());
     } else if (slot.stall_max.count() > 0 && slot.silence.lasts(slot.moved())) {
         slot.set_stalled(slot.error == Errc::ok);

@@ -5,12 +5,37 @@
 
 #include <cinnabar/base/bytes.hpp>
 
+#include <algorithm>
+#include <new>
+
 namespace cinnabar::rpc {
 namespace {
 
-// {u64 offset, u8 direction, 8 bytes of key}, then the descriptor of the window.
+// {u64 offset, u8 direction, 8 bytes of key}, then the descriptor of the window; by handle: {u64 bytes, u8 kind, u64
+// offset in the allocation, 64 bytes of the driver}.
 constexpr std::uint8_t owner_pushes = 1;
 constexpr std::uint8_t owner_pulls = 2;
+constexpr std::uint8_t owner_writes_shown = 3;
+constexpr std::uint8_t owner_reads_shown = 4;
+constexpr std::uint8_t kind_cuda = 1;
+
+void write_handle(const bulk::OwnerMove& move, Writer& writer) noexcept {
+    writer.u64(move.bytes);
+    writer.u8(kind_cuda);
+    writer.u64(move.shown->offset);
+    writer.bytes(move.shown->driver);
+}
+
+Errc read_handle(Reader& reader, std::uint64_t& bytes, bulk::IpcHandle& handle) noexcept {
+    bytes = reader.u64();
+    const std::uint8_t kind = reader.u8();
+    handle.kind = bulk::MemoryKind::cuda;
+    handle.offset = reader.u64();
+    const ConstBytes driver = reader.view(handle.driver.size());
+    if (!reader.ok() || reader.left() != 0 || bytes == 0) return Errc::protocol;
+    std::copy(driver.begin(), driver.end(), handle.driver.begin());
+    return kind == kind_cuda ? Errc::ok : Errc::unsupported;
+}
 
 }  // namespace
 
@@ -18,8 +43,18 @@ Errc FarMoves::write(Call& call, const bulk::OwnerMove& move, std::size_t& bytes
     const bool pull = move.direction == bulk::Direction::pull;
     Writer writer(call.input_room());
     writer.u64(move.offset);
-    writer.u8(pull ? owner_pushes : owner_pulls);
+    if (move.shown) {
+        writer.u8(pull ? owner_writes_shown : owner_reads_shown);
+    } else {
+        writer.u8(pull ? owner_pushes : owner_pulls);
+    }
     writer.bytes(move.key);
+    if (move.shown) {
+        write_handle(move, writer);
+        call.shows_memory();
+        bytes = writer.size();
+        return writer.ok() ? Errc::ok : Errc::too_large;
+    }
     const Errc lent = call.lend(move.window, pull ? na::Access::write : na::Access::read, writer);
     bytes = writer.size();
     return lent;
@@ -70,7 +105,8 @@ struct ServedMove : bulk::FarLender::Use {
     ServedMove(Request& of, bulk::FarLender& from) noexcept : request(of), lender(from) {}
     Request& request;
     bulk::FarLender& lender;
-    bulk::RemoteRegion window;
+    bulk::RemoteRegion window;  // or else:
+    bulk::IpcHandle shown;
     std::atomic<bulk::Transfer*> transfer{nullptr};
     std::atomic<bool> stopped{false};
     std::atomic<int> halves{0};
@@ -95,25 +131,51 @@ void ServedMove::over() noexcept {
     delete this;
 }
 
-Errc parse(Request& request, std::uint64_t& key, std::uint64_t& offset, std::uint8_t& direction,
-           bulk::RemoteRegion& window) noexcept {
-    Reader reader(request.input());
-    offset = reader.u64();
-    direction = reader.u8();
-    key = reader.u64();
-    if (!reader.ok() || (direction != owner_pushes && direction != owner_pulls)) return Errc::protocol;
+// What is asked for.
+struct Asked {
+    std::uint64_t key = 0;
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    bool by_handle = false;
+    bulk::Direction direction = bulk::Direction::push;  // as seen from this side
+
+    [[nodiscard]] na::Access access() const noexcept {
+        return direction == bulk::Direction::push ? na::Access::read : na::Access::write;
+    }
+};
+
+Errc parse_window(Reader& reader, Asked& asked, bulk::RemoteRegion& window) noexcept {
     if (const Errc bad = bulk::RemoteRegion::decode(reader, window); bad != Errc::ok) return bad;
     // Far memory cannot be such a window: moving it would take a call in return.
     if (reader.left() != 0 || window.empty() || !window.key_for(bulk::far_scheme).empty()) return Errc::protocol;
+    asked.bytes = window.bytes();
     return window.own();
 }
 
-Errc start(ServedMove& serving, std::uint8_t direction) noexcept {
+Errc parse(Request& request, Asked& asked, ServedMove& into) noexcept {
+    Reader reader(request.input());
+    asked.offset = reader.u64();
+    const std::uint8_t direction = reader.u8();
+    asked.key = reader.u64();
+    if (!reader.ok() || direction < owner_pushes || direction > owner_reads_shown) return Errc::protocol;
+    asked.by_handle = direction == owner_writes_shown || direction == owner_reads_shown;
+    const bool pulls = direction == owner_pulls || direction == owner_reads_shown;
+    asked.direction = pulls ? bulk::Direction::pull : bulk::Direction::push;
+    if (!asked.by_handle) return parse_window(reader, asked, into.window);
+    if (const Errc bad = read_handle(reader, asked.bytes, into.shown); bad != Errc::ok) return bad;
+    return request.from_own_user() ? Errc::ok : Errc::unsupported;
+}
+
+Errc start(ServedMove& serving, const Asked& asked) noexcept {
     bulk::TransferArgs args;
-    args.direction = direction == owner_pushes ? bulk::Direction::push : bulk::Direction::pull;
-    args.remote = &serving.window;
+    args.direction = asked.direction;
+    if (asked.by_handle) {
+        args.shown = &serving.shown;
+    } else {
+        args.remote = &serving.window;
+    }
     args.local = serving.memory;
-    args.bytes = serving.window.bytes();
+    args.bytes = asked.bytes;
     const auto done = [](bulk::Transfer& transfer, void* user) noexcept {
         auto& moved = *static_cast<ServedMove*>(user);
         moved.result = transfer.result();
@@ -137,22 +199,19 @@ void serve(Request& request, void* target) noexcept {
     request.detach();
     auto* const serving = new (std::nothrow) ServedMove(request, lender);
     if (!serving) return refuse(request, Errc::out_of_memory);
-    std::uint64_t key = 0;
-    std::uint64_t offset = 0;
-    std::uint8_t direction = 0;
     serving->stop = [](bulk::FarLender::Use& use) noexcept {
         auto& stopped = static_cast<ServedMove&>(use);
         stopped.stopped.store(true);
         stopped.stop_transfer();
     };
-    Errc refused = parse(request, key, offset, direction, serving->window);
-    const na::Access access = direction == owner_pushes ? na::Access::read : na::Access::write;
-    if (refused == Errc::ok) refused = lender.begin(key, offset, serving->window.bytes(), access, *serving);
+    Asked asked;
+    Errc refused = parse(request, asked, *serving);
+    if (refused == Errc::ok) refused = lender.begin(asked.key, asked.offset, asked.bytes, asked.access(), *serving);
     if (refused != Errc::ok) {
         delete serving;
         return refuse(request, refused);
     }
-    if (const Errc why = start(*serving, direction); why != Errc::ok) {
+    if (const Errc why = start(*serving, asked); why != Errc::ok) {
         serving->result = why;
         serving->half_over();  // there is no transfer whose end to wait for
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Moves far memory that a peer has lent, by calls to that peer: `cinnabar.far.move`, one per chunk, in which the peer
-// pulls from or pushes to a window of this side (docs/wire-format-bulk.md, "Far memory").
+// pulls from or pushes to a window of this side, or copies from or to memory that it opens by a handle
+// (docs/wire-format-bulk.md, "Far memory").
 #pragma once
 
 #include <cinnabar/bulk/far_lender.hpp>

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A simulated CUDA driver: a libcuda.so.1 with the entry points that Cinnabar and the checks use, whose device is host
-// memory. It checks the order of calls: a copy needs a current context and one of its streams, and moves its bytes only
-// when the stream is waited for, so a reader that does not wait sees the old bytes. It counts leaks, and can make a
-// given call fail.
+// memory (fake_device.hpp), shared with other processes by handles as the real one does. It checks the order of calls:
+// a copy needs a current context and one of its streams, and moves its bytes only when the stream is waited for, so a
+// reader that does not wait sees the old bytes. It counts leaks, and can make a given call fail.
 #include "fake_cuda.hpp"
+
+#include "fake_device.hpp"
+
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -13,6 +17,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -20,6 +25,7 @@ namespace {
 
 constexpr int success = 0;
 constexpr int invalid_value = 1;
+constexpr int out_of_memory = 2;
 constexpr int not_initialized = 3;
 constexpr int invalid_context = 201;
 constexpr int invalid_handle = 400;
@@ -28,7 +34,13 @@ struct Copy {
     void* to;
     const void* from;
     std::size_t bytes;
+    bool on_device = false;
 };
+
+struct Handle {
+    char reserved[64];
+};
+static_assert(sizeof(FakeHandle) <= sizeof(Handle));
 
 }  // namespace
 
@@ -46,12 +58,20 @@ struct World {
     std::mutex mutex;
     bool started = false;
     CUctx_st primary;
-    std::map<std::uintptr_t, std::unique_ptr<std::byte[]>> allocations;
-    std::map<std::uintptr_t, std::size_t> sizes;
+    std::map<std::uintptr_t, FakeAllocation> allocations;
+    struct Opened {
+        FakeAllocation memory;
+        int times = 0;
+    };
+    std::map<std::uintptr_t, Opened> opened;      // of other processes
+    std::map<std::uintptr_t, std::size_t> sizes;  // of both
     std::set<CUstream_st*> streams;
     std::map<void*, std::size_t> pinned;
     std::condition_variable enqueued;
     std::size_t awaited = 0;
+    bool holds = false;
+    std::size_t held = 0;
+    std::condition_variable held_changed;
     std::string failing;
     int fail_after = 0;
     int fail_with = 0;
@@ -107,12 +127,22 @@ int enqueue(Entry& entry, void* to, const void* from, std::uintptr_t device, con
     }
     ++of.counts.copies;
     if (is_pinned(host, bytes)) ++of.counts.pinned_copies;
-    stream->waiting.push_back({to, from, bytes});
+    stream->waiting.push_back({to, from, bytes, false});
     std::size_t under_way = 0;
     for (const CUstream_st* each : of.streams) under_way += each->waiting.size();
     of.counts.copies_at_once = std::max(of.counts.copies_at_once, under_way);
     of.enqueued.notify_all();
     return success;
+}
+
+// Waits while a test holds the copies on the device.
+void hold(Entry& entry) {
+    World& of = world();
+    if (!of.holds) return;
+    ++of.held;
+    of.held_changed.notify_all();
+    of.held_changed.wait(entry.lock, [&of] { return !of.holds; });
+    --of.held;
 }
 
 }  // namespace
@@ -235,6 +265,7 @@ ENTRY(cuStreamSynchronize)(CUstream_st* stream) {
     world().enqueued.wait_for(entry.lock, std::chrono::milliseconds(500),
                               [] { return world().counts.copies_at_once >= world().awaited; });
     const std::vector<Copy> waiting = std::exchange(stream->waiting, {});
+    if (!waiting.empty() && waiting.front().on_device) hold(entry);
     if (entry.code != success) return entry.code;
     for (const Copy& copy : waiting) std::memcpy(copy.to, copy.from, copy.bytes);
     return success;
@@ -251,6 +282,95 @@ ENTRY(cuMemcpyDtoHAsync_v2)(void* to, std::uintptr_t from, std::size_t bytes, CU
     if (entry.code != success) return entry.code;
     return enqueue(entry, to, reinterpret_cast<const void*>(from), from, to, bytes, stream);
 }
+
+ENTRY(cuMemcpyDtoDAsync_v2)(std::uintptr_t to, std::uintptr_t from, std::size_t bytes, CUstream_st* stream) {
+    Entry entry("cuMemcpyDtoDAsync_v2");
+    if (entry.code != success) return entry.code;
+    if (!is_device(from, bytes)) {
+        entry.breach();
+        return invalid_value;
+    }
+    ++world().counts.device_copies;
+    const auto* const source = reinterpret_cast<const void*>(from);
+    const int enqueued = enqueue(entry, reinterpret_cast<void*>(to), source, to, source, bytes, stream);
+    if (enqueued == success) stream->waiting.back().on_device = true;
+    return enqueued;
+}
+
+ENTRY(cuMemGetAddressRange_v2)(std::uintptr_t* start, std::size_t* bytes, std::uintptr_t address) {
+    const Entry entry("cuMemGetAddressRange_v2");
+    if (entry.code != success) return entry.code;
+    if (!is_device(address, 0)) return invalid_value;
+    std::tie(*start, *bytes) = *--world().sizes.upper_bound(address);
+    return success;
+}
+
+#ifndef FAKE_CUDA_WITHOUT_IPC  // as before CUDA 4.1
+ENTRY(cuIpcGetMemHandle)(Handle* handle, std::uintptr_t address) {
+    Entry entry("cuIpcGetMemHandle");
+    if (entry.code != success) return entry.code;
+    const auto found = world().allocations.find(address);
+    if (current.empty() || found == world().allocations.end()) {
+        entry.breach();
+        return invalid_value;
+    }
+    const FakeHandle of = found->second.handle();
+    std::memset(handle, 0, sizeof *handle);
+    std::memcpy(handle, &of, sizeof of);
+    return success;
+}
+
+ENTRY(cuIpcOpenMemHandle_v2)(std::uintptr_t* address, Handle handle, unsigned flags) {
+    Entry entry("cuIpcOpenMemHandle_v2");
+    if (entry.code != success) return entry.code;
+    if (current.empty() || flags != 1) {
+        entry.breach();
+        return invalid_value;
+    }
+    FakeHandle of{};
+    std::memcpy(&of, &handle, sizeof of);
+    if (of.process == ::getpid()) return invalid_context;  // as the real one refuses its own
+    for (auto& [start, open] : world().opened) {
+        if (!(open.memory.handle() == of)) continue;
+        ++open.times;
+        *address = start;
+        ++world().counts.opens;
+        world().counts.opened_at_once = std::max(world().counts.opened_at_once, ++world().counts.opened);
+        return success;
+    }
+    FakeAllocation memory = FakeAllocation::open(of);
+    if (!memory) return invalid_value;
+    *address = memory.address();
+    world().sizes[*address] = memory.bytes();
+    world().opened[*address] = {std::move(memory), 1};
+    ++world().counts.opens;
+    world().counts.opened_at_once = std::max(world().counts.opened_at_once, ++world().counts.opened);
+    return success;
+}
+
+ENTRY(cuIpcCloseMemHandle)(std::uintptr_t address) {
+    Entry entry("cuIpcCloseMemHandle");
+    const auto found = world().opened.find(address);
+    if (current.empty() || found == world().opened.end()) {
+        entry.breach();
+        return invalid_value;
+    }
+    const std::size_t bytes = found->second.memory.bytes();
+    for (const CUstream_st* stream : world().streams) {
+        for (const Copy& copy : stream->waiting) {
+            const auto to = reinterpret_cast<std::uintptr_t>(copy.to);
+            const auto from = reinterpret_cast<std::uintptr_t>(copy.from);
+            if (to - address < bytes || from - address < bytes) entry.breach();
+        }
+    }
+    --world().counts.opened;
+    if (--found->second.times == 0) {
+        world().sizes.erase(address);
+        world().opened.erase(found);
+    }
+    return entry.code;
+}
+#endif
 
 ENTRY(cuMemHostRegister_v2)(void* memory, std::size_t bytes, unsigned) {
     Entry entry("cuMemHostRegister_v2");
@@ -275,7 +395,10 @@ ENTRY(cuMemHostUnregister)(void* memory) {
 }
 
 ENTRY(cuGetErrorName)(int code, const char** name) {
-    *name = code == 719 ? "CUDA_ERROR_LAUNCH_FAILED" : code == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : nullptr;
+    *name = code == 201   ? "CUDA_ERROR_INVALID_CONTEXT"
+            : code == 719 ? "CUDA_ERROR_LAUNCH_FAILED"
+            : code == 2   ? "CUDA_ERROR_OUT_OF_MEMORY"
+                          : nullptr;
     return *name ? success : invalid_value;
 }
 
@@ -284,17 +407,22 @@ ENTRY(cuGetErrorName)(int code, const char** name) {
 ENTRY(cuMemAlloc_v2)(std::uintptr_t* address, std::size_t bytes) {
     const Entry entry("cuMemAlloc_v2");
     if (current.empty()) return invalid_context;
-    auto memory = std::make_unique<std::byte[]>(bytes);
-    *address = reinterpret_cast<std::uintptr_t>(memory.get());
+    FakeAllocation memory = FakeAllocation::make(bytes);
+    if (!memory) return out_of_memory;
+    *address = memory.address();
     world().sizes[*address] = bytes;
     world().allocations[*address] = std::move(memory);
     return success;
 }
 
 ENTRY(cuMemFree_v2)(std::uintptr_t address) {
-    const Entry entry("cuMemFree_v2");
+    Entry entry("cuMemFree_v2");
+    const auto found = world().allocations.find(address);
+    if (found == world().allocations.end()) return invalid_value;
+    if (found->second.is_open_elsewhere()) entry.breach();
     world().sizes.erase(address);
-    return world().allocations.erase(address) == 1 ? success : invalid_value;
+    world().allocations.erase(found);
+    return success;
 }
 
 ENTRY(cuMemcpyHtoD_v2)(std::uintptr_t to, const void* from, std::size_t bytes) {
@@ -309,6 +437,18 @@ ENTRY(cuMemcpyDtoH_v2)(void* to, std::uintptr_t from, std::size_t bytes) {
     if (!is_device(from, bytes)) return invalid_value;
     std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
     return success;
+}
+
+ENTRY(cuMemcpyDtoD_v2)(std::uintptr_t to, std::uintptr_t from, std::size_t bytes) {
+    const Entry entry("cuMemcpyDtoD_v2");
+    if (!is_device(to, bytes) || !is_device(from, bytes)) return invalid_value;
+    std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+    return success;
+}
+
+ENTRY(cuCtxSynchronize)() {
+    const Entry entry("cuCtxSynchronize");
+    return current.empty() ? invalid_context : success;
 }
 
 // What tests of the fake say and ask.
@@ -329,4 +469,20 @@ extern "C" __attribute__((visibility("default"))) void fake_cuda_await_copies(st
 extern "C" __attribute__((visibility("default"))) FakeCudaCounts fake_cuda_counts() {
     const std::lock_guard lock(world().mutex);
     return world().counts;
+}
+
+extern "C" __attribute__((visibility("default"))) void fake_cuda_hold_device_copies(bool hold) {
+    const std::lock_guard lock(world().mutex);
+    world().holds = hold;
+    world().held_changed.notify_all();
+}
+
+extern "C" __attribute__((visibility("default"))) std::size_t fake_cuda_held() {
+    const std::lock_guard lock(world().mutex);
+    return world().held;
+}
+
+extern "C" __attribute__((visibility("default"))) bool fake_cuda_await_held(std::size_t copies) {
+    std::unique_lock lock(world().mutex);
+    return world().held_changed.wait_for(lock, std::chrono::seconds(20), [&] { return world().held >= copies; });
 }

@@ -16,6 +16,11 @@ struct FakeCudaCounts {
     std::int64_t contexts = 0;
     std::int64_t streams = 0;
     std::int64_t pinned = 0;
+    std::int64_t opened = 0;  // memory of other processes
+    // Of memory of other processes:
+    std::uint64_t opens = 0;
+    std::int64_t opened_at_once = 0;  // the most ever
+    std::uint64_t device_copies = 0;
 };
 
 // The call of that name, after `after` further calls of it, returns `code`; "": none fails.
@@ -23,3 +28,9 @@ extern "C" void fake_cuda_fail(const char* name, int after, int code);
 // Waiting for a stream blocks until that many copies are in progress at once, or for a limited time.
 extern "C" void fake_cuda_await_copies(std::size_t copies);
 extern "C" FakeCudaCounts fake_cuda_counts();
+// Copies on the device stay where they are, until they are let go.
+extern "C" void fake_cuda_hold_device_copies(bool hold);
+// How many are held so.
+extern "C" std::size_t fake_cuda_held();
+// Returns when so many copies are held; false: not within 20 seconds.
+extern "C" bool fake_cuda_await_held(std::size_t copies);

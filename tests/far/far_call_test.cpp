@@ -13,6 +13,8 @@ namespace {
 constexpr const char* move_call = "cinnabar.far.move";
 constexpr std::uint8_t owner_pushes = 1;
 constexpr std::uint8_t owner_pulls = 2;
+constexpr std::uint8_t owner_writes_shown = 3;
+constexpr std::uint8_t owner_reads_shown = 4;
 
 class FarCallTest : public RpcTest {
   protected:
@@ -29,16 +31,33 @@ class FarCallTest : public RpcTest {
         }
         RpcTest::TearDown();
     }
-    Errc ask(std::uint64_t shown, std::uint64_t offset, std::uint8_t direction, const bulk::Region& mine,
+    Errc ask(std::uint64_t known, std::uint64_t offset, std::uint8_t direction, const bulk::Region& mine,
              na::Access access) {
         Call* const call = make(move_call);
         Writer writer(call->input_room());
         writer.u64(offset);
         writer.u8(direction);
-        writer.u64(shown);
+        writer.u64(known);
         EXPECT_EQ(call->lend(mine, access, writer), Errc::ok);
         return ending_of(*call, writer.size());
     }
+    // By a handle of `shown` from `at` on, of which the last `missing` bytes do not come.
+    Errc ask_by_handle(std::uint64_t known, std::uint64_t offset, std::uint8_t direction, std::uint64_t bytes,
+                       std::uint64_t at = 0, std::size_t missing = 0, std::uint8_t kind = 1) {
+        bulk::IpcHandle handle;
+        EXPECT_EQ(shown->ipc_handle(at, handle).code, Errc::ok);
+        Call* const call = make(move_call);
+        Writer writer(call->input_room());
+        writer.u64(offset);
+        writer.u8(direction);
+        writer.u64(known);
+        writer.u64(bytes);
+        writer.u8(kind);
+        writer.u64(handle.offset);
+        writer.bytes(handle.driver);
+        return ending_of(*call, writer.size() - missing);
+    }
+    [[nodiscard]] static bool own_user_is_known() { return GetParam() == support::NetworkKind::shm; }
     Errc ending_of(Call& call, std::size_t bytes) {
         Ending ending;
         EXPECT_EQ(call.forward(bytes, &Ending::take, &ending), Errc::ok);
@@ -48,6 +67,7 @@ class FarCallTest : public RpcTest {
     [[nodiscard]] std::uint64_t key() { return lend.lease().key; }
 
     std::shared_ptr<test::MadeUpFar> far = std::make_shared<test::MadeUpFar>(1000);
+    const std::shared_ptr<test::MadeUpFar> shown = std::make_shared<test::MadeUpFar>(1000, 2);  // the caller's
     std::shared_ptr<bulk::FarLender> lender;
     bulk::Region region;
     bulk::Lend lend;
@@ -76,7 +96,11 @@ TEST_P(FarCallTest, ItRefusesWhatTheKeyDoesNot) {
 }
 
 TEST_P(FarCallTest, MalformedOnesAreRefused) {
-    EXPECT_EQ(ask(key(), 0, 3, window, na::Access::write), Errc::protocol);
+    EXPECT_EQ(ask(key(), 0, 5, window, na::Access::write), Errc::protocol);
+    EXPECT_EQ(ask_by_handle(key(), 0, owner_writes_shown, 100, 0, 1), Errc::protocol);
+    EXPECT_EQ(ask_by_handle(key(), 0, owner_reads_shown, 100, 0, 65), Errc::protocol);
+    EXPECT_EQ(ask_by_handle(key(), 0, owner_writes_shown, 0), Errc::protocol);
+    EXPECT_EQ(ask_by_handle(key(), 0, owner_writes_shown, 100, 0, 0, 9), Errc::unsupported) << "another kind";
     for (const std::size_t bytes : {0u, 8u, 16u, 17u}) {
         Call* const call = make(move_call);
         Writer writer(call->input_room().first(bytes));
@@ -87,12 +111,72 @@ TEST_P(FarCallTest, MalformedOnesAreRefused) {
     EXPECT_EQ(ask(key(), 0, owner_pushes, region.slice(0, 100), na::Access::write), Errc::protocol);
 }
 
+TEST_P(FarCallTest, WhatIsShownIsOpenedForTheOwnUserAlone) {
+    const Errc ended = ask_by_handle(key(), 10, owner_writes_shown, 700, 50);
+    EXPECT_EQ(ended, own_user_is_known() ? Errc::ok : Errc::unsupported);
+    EXPECT_EQ(far->opens, own_user_is_known() ? 1 : 0);
+    EXPECT_EQ(far->open, 0);
+    if (own_user_is_known()) {
+        EXPECT_TRUE(support::holds_pattern(ConstBytes(shown->memory()).subspan(50, 700), 1, 110));
+    }
+    EXPECT_TRUE(support::holds_pattern(ConstBytes(shown->memory()).first(50), 2));
+}
+
+// Where the peer is of the own user.
+class FarShownTest : public FarCallTest {};
+
+TEST_P(FarShownTest, TheKeySaysWhatMayBeCopied) {
+    EXPECT_EQ(ask_by_handle(key() ^ 1, 0, owner_writes_shown, 100), Errc::permission);
+    EXPECT_EQ(ask_by_handle(key(), 0, owner_reads_shown, 100), Errc::permission) << "lent for reading";
+    EXPECT_EQ(ask_by_handle(key(), 701, owner_writes_shown, 100), Errc::too_large);
+    EXPECT_EQ(ask_by_handle(key(), 0, owner_writes_shown, ~std::uint64_t{0}), Errc::too_large);
+    EXPECT_EQ(far->opens, 0);
+    EXPECT_EQ(ask_by_handle(key(), 0, owner_writes_shown, 100, 901), Errc::too_large)
+        << "it has fewer bytes than it says";
+    const std::uint64_t known = key();
+    EXPECT_EQ(lend.revoke(), Errc::ok);
+    EXPECT_EQ(ask_by_handle(known, 0, owner_writes_shown, 100), Errc::permission) << "taken back";
+    EXPECT_EQ(far->opens, 0);
+}
+
+// A call that shows memory does not reach others.
+TEST_P(FarCallTest, MemoryIsShownToTheOwnUserAlone) {
+    const auto showing = [this](bool shows) {
+        Call* const call = make("nobody_serves_this");
+        if (shows) call->shows_memory();
+        return ending_of(*call, 0);
+    };
+    EXPECT_EQ(showing(false), Errc::no_such_rpc);
+    EXPECT_EQ(showing(true), own_user_is_known() ? Errc::no_such_rpc : Errc::unsupported);
+}
+
+TEST_P(FarCallTest, ARequestIsOfTheOwnUserWhileItsConnectionLasts) {
+    Request* kept = nullptr;
+    serve("keep_it", [&kept](Request& request) {
+        request.detach();
+        kept = &request;
+    });
+    Call* const call = make("keep_it");
+    Ending ending;
+    EXPECT_EQ(call->forward(0, &Ending::take, &ending), Errc::ok);
+    ASSERT_TRUE(until([&] { return kept != nullptr; }));
+    EXPECT_EQ(kept->from_own_user(), own_user_is_known());
+    origin_.context.reset();
+    EXPECT_TRUE(pump_of({&target_}).until([&] { return kept->canceled(); }, std::chrono::seconds(20)));
+    EXPECT_FALSE(kept->from_own_user());
+    kept->release();
+}
+
 TEST_P(FarCallTest, NoPolicyIsAsked) {
     target_.context->set_policy(Policy::make({}).value());
     EXPECT_EQ(ask(key(), 0, owner_pushes, window, na::Access::write), Errc::ok);
 }
 
-INSTANTIATE_TEST_SUITE_P(On, FarCallTest, testing::Values(support::NetworkKind::tcp, support::NetworkKind::sim_strict),
+INSTANTIATE_TEST_SUITE_P(On, FarShownTest, testing::Values(support::NetworkKind::shm),
+                         [](const auto& kind) { return std::string(support::to_string(kind.param)); });
+INSTANTIATE_TEST_SUITE_P(On, FarCallTest,
+                         testing::Values(support::NetworkKind::tcp, support::NetworkKind::shm,
+                                         support::NetworkKind::sim_strict),
                          [](const auto& kind) { return std::string(support::to_string(kind.param)); });
 
 }  // namespace

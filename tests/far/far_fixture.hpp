@@ -79,6 +79,38 @@ class MadeUpFar final : public bulk::FarMemory {
         static auto* const threads = new WorkThreads(2);
         return *threads;
     }
+    // Its handles lead to other memory of this class in this process.
+    [[nodiscard]] bulk::FarEnd ipc_handle(std::uint64_t offset, bulk::IpcHandle& out) noexcept override {
+        if (!has_handles) return {Errc::unsupported, 0};
+        ++shown;
+        MadeUpFar* const self = this;
+        std::memcpy(out.driver.data(), &self, sizeof self);
+        out.offset = offset;
+        return {};
+    }
+    [[nodiscard]] std::unique_ptr<bulk::IpcMemory> open_ipc(const bulk::IpcHandle& handle, std::uint64_t bytes,
+                                                            bulk::FarEnd& end) noexcept override {
+        MadeUpFar* there = nullptr;
+        std::memcpy(&there, handle.driver.data(), sizeof there);
+        end.code = open_fails;
+        if (there->bytes() < handle.offset || bytes > there->bytes() - handle.offset) end.code = Errc::too_large;
+        if (end.code != Errc::ok) return nullptr;
+        ++opens;
+        ++open;
+        return std::make_unique<Opened>(*this, there->memory_.data() + handle.offset);
+    }
+    [[nodiscard]] bulk::FarEnd load_into(std::uint64_t offset, bulk::IpcMemory& to, std::uint64_t at,
+                                         std::uint64_t bytes) noexcept override {
+        if (const bulk::FarEnd end = enter(); end.code != Errc::ok) return end;
+        std::memcpy(static_cast<Opened&>(to).there + at, memory_.data() + offset, bytes);
+        return {};
+    }
+    [[nodiscard]] bulk::FarEnd store_from(std::uint64_t offset, const bulk::IpcMemory& from, std::uint64_t at,
+                                          std::uint64_t bytes) noexcept override {
+        if (const bulk::FarEnd end = enter(); end.code != Errc::ok) return end;
+        std::memcpy(memory_.data() + offset, static_cast<const Opened&>(from).there + at, bytes);
+        return {};
+    }
     [[nodiscard]] std::shared_ptr<void> pin(Bytes) noexcept override {
         ++*pins;
         return std::shared_ptr<void>(pins.get(), [held = pins](void*) { --*held; });
@@ -99,11 +131,26 @@ class MadeUpFar final : public bulk::FarMemory {
     }
     [[nodiscard]] const std::vector<std::byte>& memory() const { return memory_; }
 
+    bool has_handles = true;
+    Errc open_fails = Errc::ok;
+    Errc close_fails = Errc::ok;
+    std::atomic<int> shown{0};  // handles
+    std::atomic<int> opens{0};  // of handles of others
+    std::atomic<int> open{0};   // of those, not closed
     std::atomic<int> entered{0};
     std::atomic<int> ended{0};
     const std::shared_ptr<std::atomic<int>> pins = std::make_shared<std::atomic<int>>(0);  // they outlive this object
 
   private:
+    struct Opened final : bulk::IpcMemory {
+        Opened(MadeUpFar& opener, std::byte* at) : by(opener), there(at) {}
+        [[nodiscard]] bulk::FarEnd close() noexcept override {
+            --by.open;
+            return {by.close_fails, 0};
+        }
+        MadeUpFar& by;
+        std::byte* const there;
+    };
     bulk::FarEnd enter() {
         std::unique_lock lock(mutex_);
         if (++entered == 1 && begun_) begun_();

@@ -37,6 +37,8 @@ class Gpu {
         find(loaded, free_, "cuMemFree_v2");
         find(loaded, to_device_, "cuMemcpyHtoD_v2");
         find(loaded, to_host_, "cuMemcpyDtoH_v2");
+        find(loaded, on_device_, "cuMemcpyDtoD_v2");
+        find(loaded, synchronize_, "cuCtxSynchronize");
         if (init_(0) != 0 || device_get_(&device_, 0) != 0 || retain_(&context_, device_) != 0) return;
         is_here_ = push_(context_) == 0;
         char name[256] = {};
@@ -52,6 +54,17 @@ class Gpu {
 
     [[nodiscard]] bool is_here() const { return is_here_; }
     [[nodiscard]] const std::string& name() const { return name_; }
+    [[nodiscard]] bool is_made_up() const { return name_ == "made-up device"; }
+    // Whether there is room for that.
+    [[nodiscard]] bool has_room(std::size_t bytes) {
+        std::uintptr_t address = 0;
+        return allocate_(&address, bytes) == 0 && free_(address) == 0;
+    }
+    // Waits for its end.
+    void copy(void* to, const void* from, std::size_t bytes) {
+        EXPECT_EQ(on_device_(reinterpret_cast<std::uintptr_t>(to), reinterpret_cast<std::uintptr_t>(from), bytes), 0);
+        EXPECT_EQ(synchronize_(), 0);
+    }
     [[nodiscard]] void* allocate(std::size_t bytes) {
         std::uintptr_t address = 0;
         EXPECT_EQ(allocate_(&address, bytes), 0);
@@ -84,6 +97,8 @@ class Gpu {
     int (*free_)(std::uintptr_t) = nullptr;
     int (*to_device_)(std::uintptr_t, const void*, std::size_t) = nullptr;
     int (*to_host_)(void*, std::uintptr_t, std::size_t) = nullptr;
+    int (*on_device_)(std::uintptr_t, std::uintptr_t, std::size_t) = nullptr;
+    int (*synchronize_)() = nullptr;
     int device_ = 0;
     void* context_ = nullptr;
     bool is_here_ = false;

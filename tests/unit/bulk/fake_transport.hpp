@@ -32,6 +32,7 @@ class FakeTransport;
 class FakePeer final : public na::Peer {
   public:
     FakePeer(na::Port& port, na::Addr addr) : Peer(port, std::move(addr)) {}
+    void set_of_own_user(bool is_one) { of_own_user_ = is_one; }
 };
 
 class FakePort final : public na::Port {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Device memory as far memory: `Region::of_far(device_memory(MemoryKind::cuda, address, bytes), access)`. It is copied
-// through pinned buffers, several chunks at once, on streams of the library, never on those of the program. So
-// synchronize the stream that wrote the memory before you lend, push or pull it, and read it only after the transfer or
-// call has ended.
+// through pinned buffers, several chunks at once, or, between processes of one user on one host, by the device itself;
+// on streams of the library, never on those of the program. So synchronize the stream that wrote the memory before you
+// lend, push or pull it, and read it only after the transfer or call has ended.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

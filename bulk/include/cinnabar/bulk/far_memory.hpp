@@ -8,6 +8,7 @@
 #include <cinnabar/base/error.hpp>
 #include <cinnabar/base/export.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -27,6 +28,27 @@ struct FarEnd {
     int os_errno = 0;  // 0: no system call failed
 };
 
+// By this another process on this host reaches memory of a device, without a copy to the host. Whoever has it reaches
+// the whole allocation, so it is given to processes of the own user only.
+struct IpcHandle {
+    static constexpr std::size_t driver_bytes = 64;
+    MemoryKind kind = MemoryKind::cuda;
+    std::array<std::byte, driver_bytes> driver{};  // of the allocation, as its driver makes it
+    std::uint64_t offset = 0;                      // of what is meant, in the allocation
+};
+
+// What a handle leads to, from FarMemory::open_ipc() to close(). The owner must not free the memory meanwhile.
+class IpcMemory {
+  public:
+    virtual ~IpcMemory() = default;
+    IpcMemory(const IpcMemory&) = delete;
+    IpcMemory& operator=(const IpcMemory&) = delete;
+    [[nodiscard]] virtual FarEnd close() noexcept = 0;  // call it once
+
+  protected:
+    IpcMemory() = default;
+};
+
 class CINNABAR_API FarMemory {
   public:
     virtual ~FarMemory() = default;
@@ -44,6 +66,21 @@ class CINNABAR_API FarMemory {
     // Prepares a staging buffer for faster copies, as long as the returned object lives, which may outlive this one.
     // Null: nothing to do, or it failed, which only costs time. Called once for each buffer and kind, on threads().
     [[nodiscard]] virtual std::shared_ptr<void> pin(Bytes) noexcept { return nullptr; }
+
+    // Copies by the device between memory of two processes of this host; on threads(), like load(). unsupported: it
+    // cannot be reached so, by this process or others; then its bytes are staged.
+    //
+    // A handle of the memory from `offset` on.
+    [[nodiscard]] virtual FarEnd ipc_handle(std::uint64_t offset, IpcHandle& out) noexcept;
+    // Opens memory of another process, for copies from and to this one. Null, with the error: unsupported; too_large:
+    // the allocation ends before the handle's offset and `bytes`.
+    [[nodiscard]] virtual std::unique_ptr<IpcMemory> open_ipc(const IpcHandle& handle, std::uint64_t bytes,
+                                                              FarEnd& end) noexcept;
+    // Copy `bytes` at `offset` to or from what open_ipc() of this kind returned, where they are at `at`. As load().
+    [[nodiscard]] virtual FarEnd load_into(std::uint64_t offset, IpcMemory& to, std::uint64_t at,
+                                           std::uint64_t bytes) noexcept;
+    [[nodiscard]] virtual FarEnd store_from(std::uint64_t offset, const IpcMemory& from, std::uint64_t at,
+                                            std::uint64_t bytes) noexcept;
 
   protected:
     FarMemory() = default;

@@ -20,6 +20,10 @@ struct OwnerMove {
     ConstBytes key;                         // of the lender (far_lender.hpp)
     std::uint64_t offset = 0;               // in the lent memory
     Region window;                          // local memory, lent to the owner meanwhile; not far
+    // If not null, in place of the window: local memory, which the owner opens meanwhile. Shown to a peer of the own
+    // user only; `unsupported` if it is not one, or the owner cannot open it.
+    const IpcHandle* shown = nullptr;
+    std::uint64_t bytes = 0;  // of that
     TimeUs deadline = time_never;
     void* user = nullptr;
     void (*done)(OwnerMove& move) noexcept = nullptr;  // once, as the owner of the context, never inside begin()
@@ -35,7 +39,8 @@ class OwnerMoves {
   public:
     // again: no room now. Any other code: it has failed, and `done` does not run.
     [[nodiscard]] virtual Errc begin(OwnerMove& move) noexcept = 0;
-    // Asks it to end early. `done` still runs, once, when the owner no longer uses the window. Does nothing if the move
+    // Asks it to end early. `done` still runs, once, when the owner no longer uses the window or
+    // what it was shown. Does nothing if the move
     // is not in progress.
     virtual void cancel(OwnerMove& move) noexcept = 0;
 

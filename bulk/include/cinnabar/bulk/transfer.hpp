@@ -30,11 +30,14 @@ struct MoverOptions {
     std::uint64_t peer_inflight_bytes_max = 32u << 20;  // per peer
     std::uint32_t chunks_max = 4096;                    // in flight per context; beyond it each peer may have one
     std::uint32_t transfers_max = 65'536;               // not yet released, per context; rounded up to a multiple of 64
+    // Memory of a device is copied by the device itself between processes of one user on one host, if it is at least so
+    // much: to open the memory of another process takes time. What is less goes through staging buffers.
+    std::uint64_t ipc_bytes_min = 256 * 1024;
     // If the transport allows few local segments per operation, smaller segments are copied through a staging buffer.
     std::uint64_t staging_segment_bytes = 1024;
     // A transfer ends with `timed_out` if it has chunks in flight and none completes for this long, or up to a quarter
-    // longer. It is checked periodically (silence.hpp), so a process that was held up itself does not end transfers. 0:
-    // never.
+    // longer. Not while a device copies all of it, which tells nothing before the end. It is checked periodically
+    // (silence.hpp), so a process that was held up itself does not end transfers. 0: never.
     Microseconds stall_max{30'000'000};
 };
 inline constexpr std::uint32_t transfer_window_max = 16;
@@ -45,6 +48,10 @@ struct TransferArgs {
     Direction direction = Direction::pull;
     // Must live until the completion, with the bytes that it points into.
     const RemoteRegion* remote = nullptr;
+    // If not null, in place of `remote`: memory that the peer `connected`, of the own user, has shown by a handle. The
+    // device copies it, in one piece as far as budgets go. unsupported: this side cannot open it, or `local` is not
+    // memory of such a device alone. Must live until the completion.
+    const IpcHandle* shown = nullptr;
     std::uint64_t remote_offset = 0;
     // If not null: the blocks of the remote memory to move, in order, instead of a range at remote_offset. Each piece
     // without a gap takes at least one operation. Must live until the completion. A push needs blocks that do not

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cuda_ipc.hpp"
+
+#include <cinnabar/base/log.hpp>
+
+#include <cstring>
+#include <new>
+
+namespace cinnabar::bulk {
+namespace {
+
+using cuda::Code;
+using cuda::Driver;
+
+// The copy is staged then, which costs time only.
+FarEnd staged_instead(const Driver& driver, const char* what, Code code) noexcept {
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::info, "bulk", "memory of a device goes through the host: %s: %s", what,
+                driver.name_of(code));
+    return {Errc::unsupported, 0};
+}
+
+}  // namespace
+
+FarEnd cuda_ipc_handle(const Driver& driver, cuda::Context context, cuda::DeviceAddress address,
+                       IpcHandle& out) noexcept {
+    if (!driver.has_ipc()) return {Errc::unsupported, 0};
+    const cuda::Current current(driver, context);
+    cuda::DeviceAddress start = 0;
+    std::size_t size = 0;
+    cuda::IpcBytes bytes{};
+    Code code = current.code();
+    if (code == cuda::success) code = driver.address_range(&start, &size, address);
+    if (code == cuda::success) code = driver.ipc_get_handle(&bytes, start);
+    if (code != cuda::success) return staged_instead(driver, "it has no handle", code);
+    out.kind = MemoryKind::cuda;
+    std::memcpy(out.driver.data(), bytes.reserved, sizeof bytes.reserved);
+    out.offset = address - start;
+    return {};
+}
+
+FarEnd CudaIpc::map(const IpcHandle& handle, std::uint64_t bytes) noexcept {
+    cuda::IpcBytes reserved{};
+    std::memcpy(reserved.reserved, handle.driver.data(), sizeof reserved.reserved);
+    if (const Code code = driver_.ipc_open_handle(&base_, reserved, cuda::ipc_lazy_peer_access);
+        code != cuda::success) {
+        base_ = 0;
+        return staged_instead(driver_, "that of another process cannot be opened", code);
+    }
+    cuda::DeviceAddress start = 0;
+    std::size_t size = 0;
+    if (const Code code = driver_.address_range(&start, &size, base_); code != cuda::success)
+        return staged_instead(driver_, "that of another process has no known size", code);
+    const std::uint64_t left = base_ - start < size ? size - (base_ - start) : 0;
+    if (handle.offset > left || bytes > left - handle.offset) return {Errc::too_large, 0};
+    offset_ = handle.offset;
+    return {};
+}
+
+std::unique_ptr<IpcMemory> CudaIpc::open(const Driver& driver, cuda::Context context, const IpcHandle& handle,
+                                         std::uint64_t bytes, FarEnd& end) noexcept {
+    end = {Errc::unsupported, 0};
+    if (!driver.has_ipc() || handle.kind != MemoryKind::cuda) return nullptr;
+    std::unique_ptr<CudaIpc> opened(new (std::nothrow) CudaIpc(driver, context));
+    if (!opened) return nullptr;
+    const cuda::Current current(driver, context);
+    end = current.code() == cuda::success ? opened->map(handle, bytes)
+                                          : staged_instead(driver, "its context is gone", current.code());
+    if (end.code == Errc::ok) return opened;
+    if (opened->base_ != 0) (void)opened->close();
+    return nullptr;
+}
+
+FarEnd CudaIpc::close() noexcept {
+    const cuda::Current current(driver_, context_);
+    Code code = current.code();
+    if (code == cuda::success) code = driver_.ipc_close_handle(base_);
+    if (code == cuda::success) return {};
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, "bulk",
+                "memory of another process stays open: %s; end this process before that one frees it",
+                driver_.name_of(code));
+    return {Errc::io, 0};
+}
+
+}  // namespace cinnabar::bulk

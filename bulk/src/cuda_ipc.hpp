@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory of an NVIDIA device that processes of one host reach by handles (CUDA IPC).
+#pragma once
+
+#include "cuda_context.hpp"
+
+#include <cinnabar/bulk/far_memory.hpp>
+
+#include <memory>
+
+namespace cinnabar::bulk {
+
+// A handle of the allocation that holds `address`. unsupported: the driver gives none.
+[[nodiscard]] FarEnd cuda_ipc_handle(const cuda::Driver& driver, cuda::Context context, cuda::DeviceAddress address,
+                                     IpcHandle& out) noexcept;
+
+// Memory of another process, mapped into a context. Open for one copy: the other process must not free it meanwhile.
+class CudaIpc final : public IpcMemory {
+  public:
+    // As FarMemory::open_ipc(). The context must live until close().
+    [[nodiscard]] static std::unique_ptr<IpcMemory> open(const cuda::Driver& driver, cuda::Context context,
+                                                         const IpcHandle& handle, std::uint64_t bytes,
+                                                         FarEnd& end) noexcept;
+    CudaIpc(const cuda::Driver& driver, cuda::Context context) noexcept : driver_(driver), context_(context) {}
+    // io: the driver keeps it open.
+    [[nodiscard]] FarEnd close() noexcept override;
+    [[nodiscard]] cuda::DeviceAddress address() const noexcept { return base_ + offset_; }
+
+  private:
+    // Requires: the context is current.
+    [[nodiscard]] FarEnd map(const IpcHandle& handle, std::uint64_t bytes) noexcept;
+    const cuda::Driver& driver_;
+    const cuda::Context context_;
+    cuda::DeviceAddress base_ = 0;
+    std::uint64_t offset_ = 0;
+};
+
+}  // namespace cinnabar::bulk

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies by a device between a region and memory that another process of this host has shown by a handle.
+#pragma once
+
+#include <cinnabar/bulk/region.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace cinnabar::bulk {
+
+// Between pieces of so much it is asked whether the copy is still wanted.
+inline constexpr std::uint64_t ipc_piece_bytes = std::uint64_t{1} << 30;
+
+// The memory of one device that has all of the range, with its offset there; null: there is no such.
+[[nodiscard]] FarSegment device_segment(const Region& region, std::uint64_t offset, std::uint64_t bytes) noexcept;
+
+// Opens the memory, copies, and closes it in each ending. May block, so it runs on the threads of the memory.
+// canceled: `dropped` was set. unsupported: nothing was copied, and it can be staged. Otherwise as
+// FarMemory::open_ipc(), load_into() and store_from().
+[[nodiscard]] FarEnd copy_by_handle(const Region& region, std::uint64_t offset, std::uint64_t bytes,
+                                    const IpcHandle& handle, bool into_region,
+                                    const std::atomic<bool>& dropped) noexcept;
+
+}  // namespace cinnabar::bulk

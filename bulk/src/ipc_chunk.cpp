@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Transfers between memory of devices of two processes of one user on one host (decision 94). Each is one chunk. Where
+// this side has the memory locally and the owner lends it, a thread makes a handle of the local bytes, and the owner is
+// asked to copy. The owner's side, which was shown a handle, opens it, copies and closes it on a thread, under its own
+// lease. The completion waits for each.
+#include "far_ipc.hpp"
+#include "mover.hpp"
+
+namespace cinnabar::bulk {
+namespace {
+
+// A peer's copies that a context makes or asks for at once. They share few threads with those of others.
+constexpr std::uint32_t peer_copies_max = 2;
+
+}  // namespace
+
+bool Mover::Impl::may_go_by_handle(const TransferSlot& slot, const na::Peer& peer) const noexcept {
+    const TransferArgs& args = slot.args;
+    if (!slot.by_owner || !slot.is_far() || !peer.of_own_user()) return false;
+    if (args.remote_blocks || args.bytes < options_.ipc_bytes_min) return false;
+    return device_segment(args.local, 0, args.bytes).memory != nullptr;
+}
+
+Mover::Impl::Posted Mover::Impl::post_by_handle(ChunkOp& op, TransferSlot& slot) noexcept {
+    PeerBook& book = *slot.book;
+    if (book.by_handle >= peer_copies_max) {
+        chunks_.release(op);
+        return Posted::peer_full;
+    }
+    ++book.by_handle;
+    op.transfer = &slot;
+    op.chunk = slot.planned;
+    op.kind = slot.args.direction == Direction::pull ? na::OpKind::get : na::OpKind::put;
+    op.buffer = nullptr;
+    op.staging_index = Staging::none;
+    op.copy.region = &slot.args.local;
+    op.copy.offset = 0;
+    op.copy.bytes = op.chunk.bytes;
+    op.copy.buffer = nullptr;
+    op.copy.shown = slot.args.shown;
+    op.copy.to_show = slot.args.shown ? nullptr : &op.handle;
+    op.copy.into_region = slot.args.direction == Direction::pull;
+    op.copy.done.user = &op;
+    op.copy.done.run = slot.args.shown ? &on_copied_by_device : &on_shown;
+    set_in_flight(op, slot);
+    op.copy.begin(copies_);
+    return Posted::taken;
+}
+
+void Mover::Impl::on_shown(Work& work) noexcept {
+    ChunkOp& op = *static_cast<ChunkOp*>(work.user);
+    Impl& mover = *op.transfer->mover;
+    op.copy.finished();
+    op.result = op.copy.end.code;
+    if (op.result == Errc::ok && op.transfer->error == Errc::ok) return mover.post_loaded(op);
+    if (op.result == Errc::ok) op.result = Errc::canceled;
+    mover.chunk_done(op);
+}
+
+void Mover::Impl::on_copied_by_device(Work& work) noexcept {
+    ChunkOp& op = *static_cast<ChunkOp*>(work.user);
+    op.copy.finished();
+    op.result = op.copy.end.code;
+    op.transfer->mover->chunk_done(op);
+}
+
+void Mover::Impl::stage_instead(TransferSlot& slot) noexcept {
+    slot.by_handle = false;
+    slot.has_planned = false;
+    plan(slot, slot.book->port_index);
+}
+
+}  // namespace cinnabar::bulk
