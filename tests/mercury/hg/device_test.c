@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Bulk handles of CUDA memory, by a driver that is made up (tests/far/fake_cuda.cpp): its device memory is memory of
- * this process, which the test may look at. */
+ * Bulk handles of CUDA memory, by a driver that is made up (tests/far/fake_cuda.cpp), or, if LD_LIBRARY_PATH leads to
+ * it, the real one. */
 #include "both_sides.h"
 
 #include <string.h>
@@ -10,6 +10,8 @@ int cuDevicePrimaryCtxRetain(void** context, int device);
 int cuCtxPushCurrent_v2(void* context);
 int cuMemAlloc_v2(uintptr_t* address, size_t bytes);
 int cuMemFree_v2(uintptr_t address);
+int cuMemcpyHtoD_v2(uintptr_t to, const void* from, size_t bytes);
+int cuMemcpyDtoH_v2(void* to, uintptr_t from, size_t bytes);
 
 enum { first_bytes = 700000, second_bytes = 300000, bytes = first_bytes + second_bytes };
 
@@ -17,7 +19,8 @@ MERCURY_GEN_PROC(device_in_t, ((hg_bulk_t)(bulk))((uint8_t)(push)))
 MERCURY_GEN_PROC(device_out_t, ((int32_t)(ret)))
 
 static const struct hg_bulk_attr cuda = {HG_MEM_TYPE_CUDA, 0};
-static unsigned char* remote_memory; /* the server's, of the device too */
+static void* remote_memory;       /* the server's, of the device too */
+static unsigned char seen[bytes]; /* of a device, copied here */
 
 static unsigned char pattern(size_t at) { return (unsigned char)(at * 7 + at / 251); }
 
@@ -28,6 +31,9 @@ static void* allocate(size_t size) {
 }
 
 static void release(void* memory) { CHECK(cuMemFree_v2((uintptr_t)memory) == 0); }
+
+static void write_to(void* device, size_t size) { CHECK(cuMemcpyHtoD_v2((uintptr_t)device, seen, size) == 0); }
+static void read_from(const void* device, size_t size) { CHECK(cuMemcpyDtoH_v2(seen, (uintptr_t)device, size) == 0); }
 
 struct job {
     hg_handle_t handle;
@@ -110,18 +116,22 @@ int main(int argc, char** argv) {
     const hg_size_t sizes[] = {first_bytes, second_bytes};
     hg_bulk_t device = HG_BULK_NULL;
     CHECK_OK(HG_Bulk_create_attr(both.client.hg_class, 2, buffers, sizes, HG_BULK_READWRITE, &cuda, &device));
-    for (size_t i = 0; i < bytes; ++i) {
-        unsigned char* at =
-            i < first_bytes ? (unsigned char*)buffers[0] + i : (unsigned char*)buffers[1] + i - first_bytes;
-        *at = pattern(i);
-    }
+    for (size_t i = 0; i < bytes; ++i) seen[i] = pattern(i);
+    write_to(buffers[0], first_bytes);
+    memmove(seen, seen + first_bytes, second_bytes);
+    write_to(buffers[1], second_bytes);
     move(&both, id, device, 0);
-    for (size_t i = 0; i < bytes; ++i) CHECK(remote_memory[i] == pattern(i));
+    read_from(remote_memory, bytes);
+    for (size_t i = 0; i < bytes; ++i) CHECK(seen[i] == pattern(i));
     copies(&both, device);
-    memset(remote_memory, 9, bytes);
+    memset(seen, 9, bytes);
+    write_to(remote_memory, bytes);
     move(&both, id, device, 1);
-    for (size_t i = 0; i < first_bytes; ++i) CHECK(((unsigned char*)buffers[0])[i] == 9);
-    CHECK(((unsigned char*)buffers[1])[second_bytes - 1] == 9);
+    memset(seen, 0, bytes);
+    read_from(buffers[0], first_bytes);
+    for (size_t i = 0; i < first_bytes; ++i) CHECK(seen[i] == 9);
+    read_from(buffers[1], second_bytes);
+    for (size_t i = 0; i < second_bytes; ++i) CHECK(seen[i] == 9);
 
     hg_bulk_t refused = HG_BULK_NULL;
     char host = 0;
