@@ -33,6 +33,8 @@ class TickClock {
     static constexpr double odd_rate = 1e-3;       // no clock is corrected by as much
     static constexpr std::uint64_t off_ns_max = 1'000;
     static constexpr unsigned tries_max = 100;
+    static constexpr unsigned readings_max = 16;
+    static constexpr std::uint64_t none = ~std::uint64_t{0};
 
     // At tick `from` it is `at_ns`. Not later than `span` ticks from there; 0: there is no line.
     struct Line {
@@ -94,9 +96,11 @@ class TickClock {
     }
 
     [[nodiscard]] Reading read_both() noexcept {
+        // How long two readings take that nothing holds up is known after some of them.
+        const bool is_first = least_gap_ == none;
         Reading best;
-        std::uint64_t best_gap = ~std::uint64_t{0};
-        for (unsigned tries = 0; tries < 3 && !best.sharp; ++tries) {
+        std::uint64_t best_gap = none;
+        for (unsigned tries = 0; tries < readings_max && (is_first || !best.sharp); ++tries) {
             const std::uint64_t before = Source::ticks();
             const std::uint64_t ns = Source::monotonic_ns();
             const std::uint64_t gap = Source::ticks() - before;
@@ -150,7 +154,7 @@ class TickClock {
     std::atomic<Usable> usable_{Usable::unknown};
     std::atomic_flag drawing_ = ATOMIC_FLAG_INIT;  // whoever has set it, and nobody else, uses what follows
     Reading earlier_;
-    std::uint64_t least_gap_ = ~std::uint64_t{0};
+    std::uint64_t least_gap_ = none;
     double ns_per_tick_ = 0;  // 0: not known
 };
 

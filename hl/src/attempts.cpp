@@ -103,7 +103,7 @@ Microseconds Attempts::back_off() const noexcept {
 std::optional<Microseconds> Attempts::after_failure(const Error& error, const CallEnd& end) {
     ended();
     CallerCore& core = *caller_.core;
-    failed_.push_back({error.code, end.phase, end.was_sent, now_us() - began_us_});
+    failed_.push_back({error.code, end.phase, end.was_sent, std::max(now_us(), began_us_) - began_us_});
     place_ = end.place;
     if (!core.retry.codes.has(error.code)) {
         if (error.code != Errc::canceled && error.code != Errc::closed) core.budget.earn(to_);

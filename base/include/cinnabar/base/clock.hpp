@@ -23,8 +23,8 @@ class TimeSource {
     [[nodiscard]] virtual TimeUs coarse_us() noexcept { return now_us(); }
 };
 
-// CLOCK_MONOTONIC, to a microsecond: where the processor has a counter for it, that is read (decision 0095). Any
-// thread. It never goes back on a thread; one that another has just told the time may read a microsecond less.
+// CLOCK_MONOTONIC, to a microsecond, by the processor's counter where it has one (decision 0095). Any thread. It never
+// goes back on a thread, but another thread's later reading may be less: clamp differences between threads.
 [[nodiscard]] CINNABAR_API TimeSource& steady_clock() noexcept;
 // The same clock in nanoseconds, for what measures.
 [[nodiscard]] CINNABAR_API std::uint64_t steady_ns() noexcept;
