@@ -177,8 +177,8 @@ void PaceTest::keep_pace(const MakeOthers& make_hostile, bool lends) {
     serve_all();
     for (unsigned i = 0; i < crowd_members; ++i) places_.push_back({rude_transport(i), rude_context(i)});
     // Lent memory is read even if its owner is silent, so the honest peers of the baseline lend as well.
-    const bool counts = is_long_plan || network_.kind() == support::NetworkKind::cable;
-    const bool lend_all = lends && counts && network_.is_one_sided();
+    const bool by_device = network_.kind() == support::NetworkKind::cable;
+    const bool lend_all = lends && (is_long_plan || by_device) && network_.is_one_sided();
     const hostile::Behaviour& honest = lend_all ? hostile::busy_and_lending() : hostile::busy_and_honest();
     bounds_ = bounds(lends);
     Pace calm;

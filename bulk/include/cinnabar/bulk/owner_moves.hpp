@@ -39,9 +39,8 @@ class OwnerMoves {
   public:
     // again: no room now. Any other code: it has failed, and `done` does not run.
     [[nodiscard]] virtual Errc begin(OwnerMove& move) noexcept = 0;
-    // Asks it to end early. `done` still runs, once, when the owner no longer uses the window or
-    // what it was shown. Does nothing if the move
-    // is not in progress.
+    // Asks it to end early. `done` still runs, once, when the owner no longer uses the window or what it
+    // was shown. Does nothing if the move is not in progress.
     virtual void cancel(OwnerMove& move) noexcept = 0;
 
   protected:

@@ -95,7 +95,7 @@ class CINNABAR_API CallOp {
     [[nodiscard]] bool ended_well(std::uint16_t shape) noexcept;
     [[nodiscard]] Error failure() const;
     [[nodiscard, gnu::cold, gnu::noinline]] std::string ending_of(rpc::Call& call, TimeUs took_us) noexcept;
-    // Where its time went; all 0 if the answer does not say.
+    // Where its time went, if the answer says that.
     [[nodiscard]] std::optional<CallParts> parts_of_call(const rpc::Call& call) const noexcept;
     [[gnu::cold, gnu::noinline]] void count_parts(const rpc::Call& call) const noexcept;
     // Called once a trace was seen.

@@ -31,7 +31,7 @@ struct SpanRecord {
 [[nodiscard]] inline bool is_timed(const SpanRecord& span) noexcept { return span.parts_us != CallParts{}; }
 
 struct SpanExporterOptions {
-    std::uint32_t one_in = 1;        // a call outside of any trace begins one by this chance; 0: never
+    std::uint32_t one_in = 1;        // of calls outside of any trace, one in so many begins one, by chance; 0: none
     std::size_t spans_max = 8'192;   // waiting for the thread; further ones are dropped and counted
     Microseconds period{1'000'000};  // the longest time until the thread takes a span
 };
