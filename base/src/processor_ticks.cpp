@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <ctime>
 #include <string_view>
 
 namespace cinnabar {
@@ -44,12 +43,6 @@ bool linux_uses_it() noexcept {
 }
 
 }  // namespace
-
-std::uint64_t ProcessorTicks::monotonic_ns() noexcept {
-    timespec t{};
-    ::clock_gettime(CLOCK_MONOTONIC, &t);
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
-}
 
 bool ProcessorTicks::usable() noexcept { return ticks_evenly() && may_be_read() && linux_uses_it(); }
 

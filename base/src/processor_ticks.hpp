@@ -2,13 +2,15 @@
 // The time stamp counter of x86, for TickClock.
 #pragma once
 
+#include "clock_ns.hpp"
+
 #include <cstdint>
 
 namespace cinnabar {
 
 struct ProcessorTicks {
     static std::uint64_t ticks() noexcept { return __builtin_ia32_rdtsc(); }
-    static std::uint64_t monotonic_ns() noexcept;
+    static std::uint64_t monotonic_ns() noexcept { return clock_ns(CLOCK_MONOTONIC); }
     // Whether it ticks evenly, at all times, on all processors at once, and Linux counts time by it.
     static bool usable() noexcept;
     static void pause() noexcept { __builtin_ia32_pause(); }

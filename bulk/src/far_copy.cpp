@@ -2,6 +2,7 @@
 #include "far_copy.hpp"
 
 #include "far_ipc.hpp"
+#include "far_segments.hpp"
 #include "file_memory.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -68,16 +69,12 @@ FarEnd FarCopy::copy() noexcept {
 
 // unsupported: nothing was loaded, since the range is not all of one file, or there is no pipe, or no way into it.
 FarEnd FarCopy::load_into_pipe() const noexcept {
-    const auto ends = region->segment_ends();
-    const std::uint64_t begin = region->offset() + offset;
-    const auto at = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin());
-    const FarSegment& segment = region->far_segments()[at];
+    const FarSegment segment = far_segment_of(*region, offset, bytes);
     const auto* const file = dynamic_cast<const FileMemory*>(segment.memory.get());
-    if (!file || begin + bytes > ends[at]) return {Errc::unsupported, 0};
+    if (!file) return {Errc::unsupported, 0};
     if (!buffer->pipe) buffer->pipe = na::PipeMemory::make(buffer->memory->transport(), FarStaging::buffer_bytes);
     if (!buffer->pipe) return {Errc::unsupported, 0};
-    const std::uint64_t segment_begin = at == 0 ? 0 : ends[at - 1];
-    return file->load_into(*buffer->pipe, segment.offset + (begin - segment_begin), static_cast<std::size_t>(bytes));
+    return file->load_into(*buffer->pipe, segment.offset, static_cast<std::size_t>(bytes));
 }
 
 FarEnd FarCopy::make_handle() const noexcept {

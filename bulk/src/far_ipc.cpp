@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "far_ipc.hpp"
 
+#include "far_segments.hpp"
+
 #include <algorithm>
 #include <cstddef>
 
@@ -18,66 +20,42 @@ FarEnd FarMemory::store_from(std::uint64_t, const IpcMemory&, std::uint64_t, std
     return {Errc::unsupported, 0};
 }
 
-namespace {
-
-// What one segment has of a range.
-struct Part {
-    const FarSegment* segment = nullptr;  // null: host memory
-    std::uint64_t offset = 0;             // in its memory
-    std::uint64_t bytes = 0;
-};
-
-// Where the range begins. `offset` is in the slice.
-Part part_at(const Region& region, std::uint64_t offset, std::uint64_t bytes) noexcept {
-    const auto ends = region.segment_ends();
-    const std::uint64_t begin = region.offset() + offset;
-    const auto at = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), begin) - ends.begin());
-    Part part;
-    part.bytes = std::min(bytes, ends[at] - begin);
-    if (!region.is_far() || !region.far_segments()[at].memory) return part;
-    part.segment = &region.far_segments()[at];
-    part.offset = part.segment->offset + (begin - (at == 0 ? 0 : ends[at - 1]));
-    return part;
-}
-
-bool is_all_of(MemoryKind kind, const Region& region, std::uint64_t offset, std::uint64_t bytes) noexcept {
-    for (std::uint64_t done = 0; done < bytes;) {
-        const Part part = part_at(region, offset + done, bytes - done);
-        if (!part.segment || part.segment->memory->kind() != kind) return false;
-        done += part.bytes;
-    }
-    return true;
-}
-
-}  // namespace
-
 FarSegment device_segment(const Region& region, std::uint64_t offset, std::uint64_t bytes) noexcept {
-    const Part part = part_at(region, offset, bytes);
-    if (!part.segment || part.bytes < bytes || part.segment->memory->kind() == MemoryKind::file) return {};
-    return {part.segment->memory, part.offset};
+    FarSegment segment = far_segment_of(region, offset, bytes);
+    if (segment.memory && segment.memory->kind() == MemoryKind::file) return {};
+    return segment;
 }
 
 FarEnd copy_by_handle(const Region& region, std::uint64_t offset, std::uint64_t bytes, const IpcHandle& handle,
                       bool into_region, const std::atomic<bool>& dropped) noexcept {
-    if (handle.kind == MemoryKind::host || handle.kind == MemoryKind::file ||
-        !is_all_of(handle.kind, region, offset, bytes))
-        return {Errc::unsupported, 0};
-    FarEnd end;
-    const auto there = part_at(region, offset, bytes).segment->memory->open_ipc(handle, bytes, end);
+    FarMemory* first = nullptr;
+    const auto find_first = [&](std::size_t at, std::uint64_t, std::uint64_t, std::uint64_t) noexcept {
+        FarMemory* const memory = region.is_far() ? region.far_segments()[at].memory.get() : nullptr;
+        if (!memory || memory->kind() != handle.kind) return FarEnd{Errc::unsupported, 0};
+        if (!first) first = memory;
+        return FarEnd();
+    };
+    const std::uint64_t begin = region.offset() + offset;
+    if (handle.kind == MemoryKind::host || handle.kind == MemoryKind::file) return {Errc::unsupported, 0};
+    FarEnd end = each_segment(region, begin, bytes, find_first);
+    if (end.code != Errc::ok || !first) return end;
+    const auto there = first->open_ipc(handle, bytes, end);
     if (!there) return end;
-    for (std::uint64_t done = 0; end.code == Errc::ok && done < bytes;) {
-        const Part part = part_at(region, offset + done, std::min(bytes - done, ipc_piece_bytes));
-        FarMemory& here = *part.segment->memory;
-        if (dropped.load(std::memory_order_relaxed)) {
-            end = {Errc::canceled, 0};
-        } else {
-            end = into_region ? here.store_from(part.offset, *there, done, part.bytes)
-                              : here.load_into(part.offset, *there, done, part.bytes);
+    const auto copy = [&](std::size_t at, std::uint64_t skip, std::uint64_t done, std::uint64_t take) noexcept {
+        const FarSegment& here = region.far_segments()[at];
+        FarEnd copied;
+        for (std::uint64_t in = 0; copied.code == Errc::ok && in < take; in += ipc_piece_bytes) {
+            if (dropped.load(std::memory_order_relaxed)) return FarEnd{Errc::canceled, 0};
+            const std::uint64_t piece = std::min(take - in, ipc_piece_bytes);
+            const std::uint64_t from = here.offset + skip + in;
+            copied = into_region ? here.memory->store_from(from, *there, done + in, piece)
+                                 : here.memory->load_into(from, *there, done + in, piece);
         }
-        // Something was opened, so that nothing is left to fall back on.
-        if (end.code == Errc::unsupported) end.code = Errc::io;
-        done += part.bytes;
-    }
+        return copied;
+    };
+    end = each_segment(region, begin, bytes, copy);
+    // Something was opened, so that nothing is left to fall back on.
+    if (end.code == Errc::unsupported) end.code = Errc::io;
     const FarEnd closed = there->close();
     return end.code == Errc::ok ? closed : end;
 }

@@ -1,32 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Constructs regions of far memory, and copies their bytes.
+#include "far_segments.hpp"
 #include "file_memory.hpp"
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/bulk/region.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
 namespace cinnabar::bulk {
 namespace {
-
-// Calls f(segment index, offset in it, bytes done before, bytes) for each segment that [offset, offset + bytes) of the
-// whole region touches, in order, until one call fails.
-template <typename F>
-FarEnd each_segment(const Region& region, std::uint64_t offset, std::uint64_t bytes, F&& f) noexcept {
-    const auto ends = region.segment_ends();
-    auto at = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), offset) - ends.begin());
-    for (std::uint64_t done = 0; done < bytes; ++at) {
-        const std::uint64_t size = region.segments()[at].bytes;
-        const std::uint64_t skip = offset + done - (ends[at] - size);
-        const std::uint64_t take = std::min(size - skip, bytes - done);
-        if (const FarEnd end = f(at, skip, done, take); end.code != Errc::ok) return end;
-        done += take;
-    }
-    return {};
-}
 
 void append_segments(const Region& part, std::vector<na::Segment>& segments, std::vector<FarSegment>& far) {
     (void)each_segment(part, part.offset(), part.bytes(),
@@ -41,6 +25,18 @@ void append_segments(const Region& part, std::vector<na::Segment>& segments, std
 }
 
 }  // namespace
+
+FarSegment far_segment_of(const Region& region, std::uint64_t offset, std::uint64_t bytes) noexcept {
+    if (!region.is_far()) return {};
+    FarSegment found;
+    (void)each_segment(region, region.offset() + offset, bytes,
+                       [&](std::size_t at, std::uint64_t skip, std::uint64_t, std::uint64_t take) noexcept {
+                           const FarSegment& segment = region.far_segments()[at];
+                           if (segment.memory && take == bytes) found = {segment.memory, segment.offset + skip};
+                           return FarEnd{Errc::canceled, 0};  // the first one tells
+                       });
+    return found;
+}
 
 Result<Region> Region::of_file(int fd, std::uint64_t offset, std::uint64_t bytes, na::Access access) {
     CINNABAR_TRY(std::shared_ptr<FarMemory> file, FileMemory::open(fd, offset, bytes, access));

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Walks the segments of a region.
+#pragma once
+
+#include <cinnabar/bulk/region.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace cinnabar::bulk {
+
+// Calls f(segment index, offset in it, bytes done before, bytes) for each segment that [offset, offset + bytes) of the
+// whole region touches, in order, until one call fails.
+template <typename F>
+FarEnd each_segment(const Region& region, std::uint64_t offset, std::uint64_t bytes, F&& f) noexcept {
+    const auto ends = region.segment_ends();
+    auto at = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), offset) - ends.begin());
+    for (std::uint64_t done = 0; done < bytes; ++at) {
+        const std::uint64_t size = region.segments()[at].bytes;
+        const std::uint64_t skip = offset + done - (ends[at] - size);
+        const std::uint64_t take = std::min(size - skip, bytes - done);
+        if (const FarEnd end = f(at, skip, done, take); end.code != Errc::ok) return end;
+        done += take;
+    }
+    return {};
+}
+
+// The far memory that has all of [offset, offset + bytes) of the slice, with the offset there; null: no one segment is
+// all of it.
+[[nodiscard]] FarSegment far_segment_of(const Region& region, std::uint64_t offset, std::uint64_t bytes) noexcept;
+
+}  // namespace cinnabar::bulk
