@@ -3,6 +3,7 @@
 // this side has the memory locally and the owner lends it, a thread makes a handle of the local bytes, and the owner is
 // asked to copy. The owner's side, which was shown a handle, opens it, copies and closes it on a thread, under its own
 // lease. The completion waits for each.
+#include "far_chunks.hpp"
 #include "far_ipc.hpp"
 #include "mover.hpp"
 
@@ -14,19 +15,16 @@ constexpr std::uint32_t peer_copies_max = 2;
 
 }  // namespace
 
-bool Mover::Impl::may_go_by_handle(const TransferSlot& slot, const na::Peer& peer) const noexcept {
+bool FarChunks::may_go_by_handle(const TransferSlot& slot, const na::Peer& peer) const noexcept {
     const TransferArgs& args = slot.args;
     if (!slot.by_owner || !slot.is_far() || !peer.of_own_user()) return false;
-    if (args.remote_blocks || args.bytes < options_.ipc_bytes_min) return false;
+    if (args.remote_blocks || args.bytes < mover_.options_.ipc_bytes_min) return false;
     return device_segment(args.local, 0, args.bytes).memory != nullptr;
 }
 
-Mover::Impl::Posted Mover::Impl::post_by_handle(ChunkOp& op, TransferSlot& slot) noexcept {
+Posted FarChunks::post_by_handle(ChunkOp& op, TransferSlot& slot) noexcept {
     PeerBook& book = *slot.book;
-    if (book.by_handle >= peer_copies_max) {
-        chunks_.release(op);
-        return Posted::peer_full;
-    }
+    if (book.by_handle >= peer_copies_max) return mover_.pump_.give_up(op, Posted::peer_full);
     ++book.by_handle;
     op.transfer = &slot;
     op.chunk = slot.planned;
@@ -42,32 +40,26 @@ Mover::Impl::Posted Mover::Impl::post_by_handle(ChunkOp& op, TransferSlot& slot)
     op.copy.into_region = slot.args.direction == Direction::pull;
     op.copy.done.user = &op;
     op.copy.done.run = slot.args.shown ? &on_copied_by_device : &on_shown;
-    set_in_flight(op, slot);
+    mover_.pump_.set_in_flight(op, slot);
     op.copy.begin(copies_);
     return Posted::taken;
 }
 
-void Mover::Impl::on_shown(Work& work) noexcept {
+void FarChunks::on_shown(Work& work) noexcept {
     ChunkOp& op = *static_cast<ChunkOp*>(work.user);
-    Impl& mover = *op.transfer->mover;
+    Mover::Impl& mover = *op.transfer->mover;
     op.copy.finished();
     op.result = op.copy.end.code;
-    if (op.result == Errc::ok && op.transfer->error == Errc::ok) return mover.post_loaded(op);
+    if (op.result == Errc::ok && op.transfer->error == Errc::ok) return mover.far_.post_loaded(op);
     if (op.result == Errc::ok) op.result = Errc::canceled;
-    mover.chunk_done(op);
+    mover.pump_.chunk_done(op);
 }
 
-void Mover::Impl::on_copied_by_device(Work& work) noexcept {
+void FarChunks::on_copied_by_device(Work& work) noexcept {
     ChunkOp& op = *static_cast<ChunkOp*>(work.user);
     op.copy.finished();
     op.result = op.copy.end.code;
-    op.transfer->mover->chunk_done(op);
-}
-
-void Mover::Impl::stage_instead(TransferSlot& slot) noexcept {
-    slot.by_handle = false;
-    slot.has_planned = false;
-    plan(slot, slot.book->port_index);
+    op.transfer->mover->pump_.chunk_done(op);
 }
 
 }  // namespace cinnabar::bulk

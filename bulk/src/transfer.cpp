@@ -6,20 +6,18 @@
 #include <cinnabar/bulk/far_lender.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <new>
 
 namespace cinnabar::bulk {
 namespace {
-
-// Peers with running transfers.
-constexpr std::uint32_t peers_max = 65'536;
 
 constexpr std::size_t remote_ends_kept_max = 1024;
 
 MoverOptions sane(MoverOptions options) {
     options.chunk_bytes = std::max<std::uint64_t>(options.chunk_bytes, 1);
     options.window = std::clamp(options.window, 1u, transfer_window_max);
-    options.chunks_max = std::clamp(options.chunks_max, 1u, SlotPool<ChunkOp>::slots_limit - peers_max);
+    options.chunks_max = std::clamp(options.chunks_max, 1u, SlotPool<ChunkOp>::slots_limit - PeerBooks::peers_max);
     return options;
 }
 
@@ -72,28 +70,18 @@ void copy_contents(const TransferArgs& args) noexcept {
 
 Mover::Impl::Impl(na::Context& context, std::vector<std::shared_ptr<na::Transport>> transports,
                   const MoverOptions& options)
-    : options_(sane(options)),
-      transfers_(context.options().threads, options.transfers_max),
-      context_(context),
+    : context_(context),
       transports_(std::move(transports)),
-      staging_(transports_.size()),
-      far_staging_(transports_.size()),
-      chunks_(Threads::one, options_.chunks_max + peers_max),
-      books_(Threads::one, peers_max),
-      copies_(context) {
+      options_(sane(options)),
+      transfers_(context.options().threads, options.transfers_max),
+      pump_(*this, context, transports_, options_),
+      far_(*this, context, transports_) {
     CINNABAR_ASSERT(transports_.size() == context.ports().size());
-    retry_.owner = this;
-    retry_.fire = &on_retry;
-    loaded_retry_.owner = this;
-    loaded_retry_.fire = [](Timer& timer) noexcept { TimerOf<Impl>::owner_of(timer).post_all_loaded(); };
     close_work_.user = this;
     close_work_.run = &on_close;
 }
 
-Mover::Impl::~Impl() {
-    CINNABAR_ASSERT(transfers_.taken() == 0 && !retry_.armed() && loaded_.empty());
-    context_.disarm(loaded_retry_);
-}
+Mover::Impl::~Impl() { CINNABAR_ASSERT(transfers_.taken() == 0 && !pump_.waits_for_room()); }
 
 Transfer* Mover::Impl::start(const TransferArgs& args, TransferDone done, void* user, Deliver deliver,
                              TransferProgress progress, Errc& why) noexcept {
@@ -150,7 +138,7 @@ void Mover::Impl::begin(TransferSlot& slot) noexcept {
     }
     if (args.bytes == 0) return finish_later(slot);
     if (args.direction == Direction::pull && !eager.empty()) {
-        if (slot.is_far()) return begin_eager_copy(slot);
+        if (slot.is_far()) return far_.begin_eager_copy(slot);
         slot.copy_eager = true;
         return finish_later(slot);
     }
@@ -162,8 +150,8 @@ void Mover::Impl::begin(TransferSlot& slot) noexcept {
     if (slot.error != Errc::ok) return finish_later(slot);
     slot.silence = {};
     watch(slot);
-    make_ready(slot);
-    pump();
+    pump_.make_ready(slot);
+    pump_.run();
 }
 
 Errc Mover::Impl::prepare(TransferSlot& slot) {
@@ -171,14 +159,16 @@ Errc Mover::Impl::prepare(TransferSlot& slot) {
     std::size_t port_index = 0;
     if (const Errc lost = find_way(slot, peer, port_index); lost != Errc::ok) return lost;
     if (slot.args.notify && (slot.by_owner || !transports_[port_index]->caps().put_notify)) return Errc::unsupported;
-    if (!slot.by_handle) slot.by_handle = may_go_by_handle(slot, *peer);
+    if (!slot.by_handle) slot.by_handle = far_.may_go_by_handle(slot, *peer);
     if (!slot.is_far() && !slot.by_owner) {
         auto memory = slot.args.local.memory_on(transports_[port_index]);
         if (!memory) return memory.error().code;
         slot.memory = *memory;
     }
     plan(slot, port_index);
-    slot.book = join_book(slot, *peer, port_index);
+    const std::uint32_t chunks_max = transports_[port_index]->limits().rma_inflight_max;
+    slot.book = pump_.books().join(slot, *peer, port_index,
+                                   chunks_max ? chunks_max : std::numeric_limits<std::uint32_t>::max());
     return slot.book ? Errc::ok : Errc::out_of_memory;
 }
 
@@ -244,7 +234,7 @@ void Mover::Impl::plan(TransferSlot& slot, std::size_t port_index) {
     }
     PlanSide local{args.local.segment_ends(), args.local.offset()};
     if (local.ends.size() <= cut.local_segments_max || slot.is_far() || slot.by_owner) local.ends = {};
-    if (!local.ends.empty() && staging_[port_index].prepare(transports_[port_index]) == Errc::ok) {
+    if (!local.ends.empty() && pump_.staging(port_index).prepare(transports_[port_index]) == Errc::ok) {
         cut.staging_bytes = Staging::buffer_bytes;
         cut.staging_segment_bytes = options_.staging_segment_bytes;
     }
@@ -256,15 +246,21 @@ void Mover::Impl::plan(TransferSlot& slot, std::size_t port_index) {
     slot.planner = Planner(local, PlanSide{slot.remote_ends, args.remote_offset, args.remote_blocks}, args.bytes, cut);
 }
 
+void Mover::Impl::stage_instead(TransferSlot& slot) noexcept {
+    slot.by_handle = false;
+    slot.has_planned = false;
+    plan(slot, slot.book->port_index);
+}
+
 void Mover::Impl::fail(TransferSlot& slot, Errc why, Recall recall) noexcept {
     if (slot.phase != Phase::running || slot.error != Errc::ok) return;
     slot.error = why;
-    unready(slot);
-    if (slot.is_far()) drop_loaded(slot);
+    pump_.unready(slot);
+    if (slot.is_far()) far_.drop_loaded(slot);
     if (slot.inflight_count == 0) return finish_later(slot);
     for (ChunkOp* op = slot.inflight.front(); op; op = decltype(slot.inflight)::next(*op)) {
         op->copy.drop();
-        if (recall == Recall::yes) call_off(*op);
+        if (recall == Recall::yes) pump_.call_off(*op);
     }
 }
 
@@ -279,7 +275,7 @@ void Mover::Impl::fail_peer(PeerBook& book, Errc why) noexcept {
 
 void Mover::Impl::finish_later(TransferSlot& slot) noexcept {
     slot.phase = Phase::finishing;
-    if (slot.book) leave_book(slot);
+    if (slot.book) pump_.books().leave(slot);
     // The timer is due now rather than queueing work: work may run as soon as the context is given up, inside start().
     context_.disarm(slot.timer);
     slot.timer.fire = &on_finish;
@@ -301,7 +297,7 @@ void Mover::Impl::finish(TransferSlot& slot) noexcept {
     slot.phase = Phase::delivered;
     context_.disarm(slot.timer);
     slot.set_result(slot.moved() == slot.args.bytes ? Errc::ok : slot.error);
-    if (slot.book) leave_book(slot);
+    if (slot.book) pump_.books().leave(slot);
     slot.args = TransferArgs();
     // A descriptor may have 65,536 segments; a slot does not keep that much memory for its next use.
     if (slot.remote_ends.capacity() > remote_ends_kept_max) slot.remote_ends = {};
@@ -372,15 +368,9 @@ void Mover::Impl::close() noexcept {
 
 void Mover::Impl::on_close(Work& work) noexcept {
     Impl& mover = *static_cast<Impl*>(work.user);
-    for (PeerBook* book : mover.table_) {
-        while (book) {
-            PeerBook* next = book->next_in_bucket;
-            mover.fail_peer(*book, Errc::canceled);
-            book = next;
-        }
-    }
+    mover.pump_.books().for_each([&mover](PeerBook& book) { mover.fail_peer(book, Errc::canceled); });
     // Their ends are submitted to the context, which is destroyed next.
-    mover.copies_.await();
+    mover.far_.await_copies();
 }
 
 Mover::Mover(na::Context& context, std::vector<std::shared_ptr<na::Transport>> transports, const MoverOptions& options)
@@ -396,11 +386,11 @@ void Mover::cancel_soon(Transfer& transfer) noexcept { impl_->cancel_soon(static
 void Mover::release(Transfer& transfer) noexcept { impl_->release(static_cast<TransferSlot&>(transfer)); }
 void Mover::close() noexcept { impl_->close(); }
 void Mover::peer_lost(na::Peer& peer, Errc why) noexcept {
-    if (PeerBook* book = impl_->find_book(peer)) impl_->fail_peer(*book, why);
+    if (PeerBook* book = impl_->pump_.books().find(peer)) impl_->fail_peer(*book, why);
 }
 void Mover::set_owner_moves(OwnerMoves& moves) noexcept { impl_->owner_moves_ = &moves; }
 std::uint32_t Mover::transfers() const noexcept { return impl_->transfers_.taken(); }
-std::uint64_t Mover::bytes_inflight() const noexcept { return impl_->bytes_inflight_.load(std::memory_order_relaxed); }
+std::uint64_t Mover::bytes_inflight() const noexcept { return impl_->pump_.bytes_inflight(); }
 const MoverOptions& Mover::options() const noexcept { return impl_->options_; }
 
 }  // namespace cinnabar::bulk

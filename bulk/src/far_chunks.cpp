@@ -2,6 +2,8 @@
 // Chunks of far memory. A chunk holds a staging buffer from begin to end. A push loads the buffer from the far memory,
 // then posts it; a pull gets into the buffer, then stores it. The completion waits for each copy that has started, even
 // if the transfer failed, so nothing is read or written after it.
+#include "far_chunks.hpp"
+
 #include "mover.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -15,45 +17,50 @@ constexpr Microseconds retry_loaded_after{1'000};
 
 }  // namespace
 
-Mover::Impl::Posted Mover::Impl::post_far(ChunkOp& op, TransferSlot& slot) noexcept {
+FarChunks::FarChunks(Mover::Impl& mover, na::Context& context,
+                     const std::vector<std::shared_ptr<na::Transport>>& transports)
+    : mover_(mover), context_(context), transports_(transports), staging_(transports.size()), copies_(context) {
+    retry_.owner = this;
+    retry_.fire = [](Timer& timer) noexcept { TimerOf<FarChunks>::owner_of(timer).post_all_loaded(); };
+}
+
+FarChunks::~FarChunks() {
+    CINNABAR_ASSERT(loaded_.empty());
+    context_.disarm(retry_);
+}
+
+Posted FarChunks::post(ChunkOp& op, TransferSlot& slot) noexcept {
     PeerBook& book = *slot.book;
-    FarStaging& staging = far_staging_[book.port_index];
-    const bool may = staging.may_take(book.far_buffers);
-    op.buffer = may ? staging.take(transports_[book.port_index]) : nullptr;
-    if (!op.buffer) {
-        chunks_.release(op);
-        if (!may) return Posted::peer_full;  // a chunk of this peer is in flight
-        fail(slot, Errc::out_of_memory);
-        return Posted::failed;
-    }
+    FarStaging& staging = staging_[book.port_index];
+    if (!staging.may_take(book.far_buffers))
+        return mover_.pump_.give_up(op, Posted::peer_full);  // a chunk of this peer is in flight
+    op.buffer = staging.take(transports_[book.port_index]);
+    if (!op.buffer) return mover_.pump_.refused(op, slot, Errc::out_of_memory);
     ++book.far_buffers;
     op.staging_index = Staging::none;
     op.copy.end = {};
-    fill(op, slot);
-    if (op.kind == na::OpKind::get) {
-        const Errc taken = post(op);
-        if (taken != Errc::ok) {
-            give_buffer(op);
-            chunks_.release(op);
-            if (taken == Errc::again) return Posted::stalled;
-            fail(slot, taken, taken == Errc::closed ? Recall::no : Recall::yes);
-            return Posted::failed;
-        }
-        set_in_flight(op, slot);
+    mover_.pump_.fill(op, slot);
+    if (op.kind != na::OpKind::get) {
+        mover_.pump_.set_in_flight(op, slot);
+        begin_copy(op);
         return Posted::taken;
     }
-    set_in_flight(op, slot);
-    begin_copy(op);
+    const Errc taken = mover_.pump_.post(op);
+    if (taken != Errc::ok) {
+        give_buffer(op);
+        return mover_.pump_.refused(op, slot, taken);
+    }
+    mover_.pump_.set_in_flight(op, slot);
     return Posted::taken;
 }
 
-void Mover::Impl::give_buffer(ChunkOp& op) noexcept {
+void FarChunks::give_buffer(ChunkOp& op) noexcept {
     PeerBook& book = *op.transfer->book;
-    far_staging_[book.port_index].give(*std::exchange(op.buffer, nullptr));
+    staging_[book.port_index].give(*std::exchange(op.buffer, nullptr));
     --book.far_buffers;
 }
 
-void Mover::Impl::begin_copy(ChunkOp& op) noexcept {
+void FarChunks::begin_copy(ChunkOp& op) noexcept {
     const Region& local = op.transfer->args.local;
     op.copy.region = &local;
     op.copy.offset = op.chunk.local_offset - local.offset();
@@ -68,59 +75,58 @@ void Mover::Impl::begin_copy(ChunkOp& op) noexcept {
     op.copy.begin(copies_);
 }
 
-void Mover::Impl::on_copied(Work& work) noexcept {
+void FarChunks::on_copied(Work& work) noexcept {
     ChunkOp& op = *static_cast<ChunkOp*>(work.user);
-    Impl& mover = *op.transfer->mover;
+    Mover::Impl& mover = *op.transfer->mover;
     op.copy.finished();
     op.result = op.copy.end.code;
     const bool loaded = op.result == Errc::ok && op.kind != na::OpKind::get;
-    if (!loaded) return mover.chunk_done(op);
-    if (op.transfer->error == Errc::ok) return mover.post_loaded(op);
+    if (!loaded) return mover.pump_.chunk_done(op);
+    if (op.transfer->error == Errc::ok) return mover.far_.post_loaded(op);
     op.result = Errc::canceled;
-    mover.chunk_done(op);
+    mover.pump_.chunk_done(op);
 }
 
-void Mover::Impl::post_loaded(ChunkOp& op) noexcept {
+void FarChunks::post_loaded(ChunkOp& op) noexcept {
     if (op.buffer) op.local = &op.buffer->holder();
-    const Errc taken = post(op);
+    const Errc taken = mover_.pump_.post(op);
     if (taken == Errc::ok) return;
     if (taken != Errc::again) {
         op.result = taken;
-        return chunk_done(op);
+        return mover_.pump_.chunk_done(op);
     }
     loaded_.push_back(op);
-    if (!loaded_retry_.armed()) context_.arm(loaded_retry_, after(context_.now_us(), retry_loaded_after));
+    if (!retry_.armed()) context_.arm(retry_, after(context_.now_us(), retry_loaded_after));
 }
 
 // Tries each once: a chunk that finds no room again goes to the end.
-void Mover::Impl::post_all_loaded() noexcept {
+void FarChunks::post_all_loaded() noexcept {
     std::size_t count = 0;
     for (ChunkOp* op = loaded_.front(); op; op = decltype(loaded_)::next(*op)) ++count;
     for (; count > 0 && !loaded_.empty(); --count) post_loaded(*loaded_.pop_front());
-    pump();
+    mover_.pump_.run();
 }
 
 // For a transfer that has failed.
-void Mover::Impl::drop_loaded(TransferSlot& slot) noexcept {
+void FarChunks::drop_loaded(TransferSlot& slot) noexcept {
     bool any = false;
     for (ChunkOp* op = slot.inflight.front(); op;) {
         ChunkOp* const next = decltype(slot.inflight)::next(*op);
         if (decltype(loaded_)::linked(*op)) {
             loaded_.remove(*op);
-            retire(*op);
+            mover_.pump_.retire(*op);
             any = true;
         }
         op = next;
     }
     if (!any) return;
     // Other transfers may use its buffer, also those of the same peer, but must not start from inside this function.
-    PeerBook& book = *slot.book;
-    if (!book.ready.empty() && !Ring::linked(book)) enter(book, PeerBook::Place::ring);
-    context_.disarm(loaded_retry_);
-    context_.arm(loaded_retry_, context_.now_us());
+    mover_.pump_.books().enter_if_ready(*slot.book);
+    context_.disarm(retry_);
+    context_.arm(retry_, context_.now_us());
 }
 
-void Mover::Impl::begin_eager_copy(TransferSlot& slot) noexcept {
+void FarChunks::begin_eager_copy(TransferSlot& slot) noexcept {
     const TransferArgs& args = slot.args;
     slot.phase = Phase::finishing;  // too short to be canceled
     slot.eager_copy.region = &args.local;
@@ -135,7 +141,7 @@ void Mover::Impl::begin_eager_copy(TransferSlot& slot) noexcept {
     slot.eager_copy.begin(copies_);
 }
 
-void Mover::Impl::on_eager_copied(Work& work) noexcept {
+void FarChunks::on_eager_copied(Work& work) noexcept {
     TransferSlot& slot = *static_cast<TransferSlot*>(work.user);
     const FarEnd end = slot.eager_copy.end;
     slot.eager_copy.finished();
@@ -148,7 +154,7 @@ void Mover::Impl::on_eager_copied(Work& work) noexcept {
     slot.mover->finish(slot);
 }
 
-Errc Mover::Impl::post_by_owner(ChunkOp& op) noexcept {
+Errc FarChunks::post_by_owner(ChunkOp& op) noexcept {
     TransferSlot& slot = *op.transfer;
     const Region& local = slot.args.local;
     OwnerMove& move = op.by_owner;
@@ -166,14 +172,14 @@ Errc Mover::Impl::post_by_owner(ChunkOp& op) noexcept {
     move.deadline = slot.args.deadline;
     move.user = &op;
     move.done = &on_owner_moved;
-    return owner_moves_->begin(move);
+    return mover_.owner_moves_->begin(move);
 }
 
-void Mover::Impl::on_owner_moved(OwnerMove& move) noexcept {
+void FarChunks::on_owner_moved(OwnerMove& move) noexcept {
     ChunkOp& op = *static_cast<ChunkOp*>(move.user);
     move.window = {};
     op.result = move.result;
-    on_chunk(op);
+    Pump::on_chunk(op);
 }
 
 }  // namespace cinnabar::bulk

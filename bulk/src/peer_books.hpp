@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The peers with running transfers, each with a PeerBook, and where each of them waits. Owner of the context only.
+#pragma once
+
+#include "transfer_slot.hpp"
+
+#include <cinnabar/base/slot_pool.hpp>
+
+#include <array>
+#include <cstdint>
+
+namespace cinnabar::bulk {
+
+// The running transfers with one peer; holds a reference to the peer.
+struct PeerBook : PoolSlot {
+    na::Peer* peer = nullptr;
+    PeerBook* next_in_bucket = nullptr;
+    std::size_t port_index = 0;
+    std::uint64_t bytes = 0;  // in flight
+    std::uint32_t chunks = 0;
+    std::uint32_t chunks_max = 0;
+    std::uint32_t far_buffers = 0;  // held by its chunks
+    std::uint32_t by_handle = 0;    // of its chunks
+    // Which ring of PeerBooks it is in, if any.
+    enum class Place : std::uint8_t {
+        ring,     // may post
+        stalled,  // the port has no room
+        full,     // the context's budget is used up
+    };
+    Place place = Place::ring;
+    ListLink<PeerBook> ring_link;
+    IntrusiveList<TransferSlot, &TransferSlot::ready_link> ready;
+    IntrusiveList<TransferSlot, &TransferSlot::member_link> members;
+
+    [[nodiscard]] bool in_a_ring() const noexcept {
+        return IntrusiveList<PeerBook, &PeerBook::ring_link>::linked(*this);
+    }
+};
+
+class PeerBooks {
+  public:
+    static constexpr std::uint32_t peers_max = 65'536;
+
+    PeerBooks() : books_(Threads::one, peers_max) {}
+
+    [[nodiscard]] PeerBook* find(const na::Peer& peer) const noexcept;
+    // Adds a transfer to the book of its peer, which is made for the first one. Null: no memory, or too many peers.
+    [[nodiscard]] PeerBook* join(TransferSlot& slot, na::Peer& peer, std::size_t port_index,
+                                 std::uint32_t chunks_max) noexcept;
+    // Removes a transfer with no chunks in flight; the book goes with its last one.
+    void leave(TransferSlot& slot) noexcept;
+    // Calls f(book) for each; f may remove that book.
+    template <typename F>
+    void for_each(F&& f) noexcept {
+        for (PeerBook* book : table_) {
+            while (book) {
+                PeerBook* const next = book->next_in_bucket;
+                f(*book);
+                book = next;
+            }
+        }
+    }
+
+    // Requires: in no ring.
+    void enter(PeerBook& book, PeerBook::Place place) noexcept;
+    // Requires: in a ring.
+    void leave_ring(PeerBook& book) noexcept { ring(book.place).remove(book); }
+    // Lets it post if it has something to post and is in no ring.
+    void enter_if_ready(PeerBook& book) noexcept {
+        if (!book.ready.empty() && !book.in_a_ring()) enter(book, PeerBook::Place::ring);
+    }
+    // The one that has waited longest; null: none.
+    [[nodiscard]] PeerBook* first(PeerBook::Place place) const noexcept { return rings_[index(place)].front(); }
+
+  private:
+    using Ring = IntrusiveList<PeerBook, &PeerBook::ring_link>;
+    static constexpr std::size_t buckets = 256;
+    static constexpr std::size_t index(PeerBook::Place place) noexcept { return static_cast<std::size_t>(place); }
+    [[nodiscard]] Ring& ring(PeerBook::Place place) noexcept { return rings_[index(place)]; }
+
+    SlotPool<PeerBook> books_;
+    std::array<PeerBook*, buckets> table_{};  // by peer
+    std::array<Ring, 3> rings_;               // by PeerBook::Place
+};
+
+}  // namespace cinnabar::bulk
