@@ -5,8 +5,6 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/na/session/posted.hpp>
 
-#include <sched.h>
-
 #include <utility>
 
 namespace cinnabar::na {
@@ -20,24 +18,37 @@ Op& op_of(Work& work) {
 constexpr unsigned handed_over_max = 64;
 [[gnu::tls_model("initial-exec")]] thread_local const std::atomic<std::uint32_t>* more_to_come = nullptr;
 
-class SpinGuard {
-  public:
-    explicit SpinGuard(std::atomic_flag& flag) noexcept : flag_(flag) {
-        if (flag.test_and_set(std::memory_order_acquire)) [[unlikely]]
-            wait(flag);
+// The transport of the op's peer must be able to do what it asks for.
+Errc check_remote(const Op& op, const Transport& transport) noexcept {
+    const Caps& caps = transport.caps();
+    const Limits& limits = transport.limits();
+    if (is_atomic(op.kind)) {
+        if (!caps.atomics) return Errc::unsupported;
+        if (op.remote_offset % 8 != 0) return Errc::invalid_argument;
+        return op.remote.bytes < 8 || op.remote_offset > op.remote.bytes - 8 ? Errc::invalid_argument : Errc::ok;
     }
-    ~SpinGuard() { flag_.clear(std::memory_order_release); }
-    SpinGuard(const SpinGuard&) = delete;
-    SpinGuard& operator=(const SpinGuard&) = delete;
+    if (op.kind == OpKind::put_notify && !caps.put_notify) return Errc::unsupported;
+    if (!op.local || &op.local->transport() != &transport) return Errc::invalid_argument;
+    const auto inside = [&op](std::uint64_t offset, std::uint64_t size) {
+        return offset <= size && op.bytes <= size - offset;
+    };
+    if (!inside(op.local_offset, op.local->bytes()) || !inside(op.remote_offset, op.remote.bytes)) {
+        return Errc::invalid_argument;
+    }
+    if (op.bytes > limits.rma_bytes_max) return Errc::too_large;
+    if (op.bytes > 0 && limits.op_segments_max < op.local->segments().size()) {
+        const std::size_t first = op.local->segment_at(op.local_offset);
+        const std::size_t last = op.local->segment_at(op.local_offset + op.bytes - 1);
+        if (last - first + 1 > limits.op_segments_max) return Errc::too_large;
+    }
+    return Errc::ok;
+}
 
-  private:
-    [[gnu::noinline]] static void wait(std::atomic_flag& flag) noexcept {
-        for (unsigned tries = 0; flag.test_and_set(std::memory_order_acquire); ++tries) {
-            if (tries > 32) ::sched_yield();
-        }
-    }
-    std::atomic_flag& flag_;
-};
+Errc check_message(const Op& op) noexcept {
+    if (!op.message || op.message->port != &op.peer->port()) return Errc::invalid_argument;
+    if (op.message_bytes > op.message->payload_bytes_max) return Errc::invalid_argument;
+    return op.message_bytes > op.peer->message_bytes_max() ? Errc::too_large : Errc::ok;
+}
 
 }  // namespace
 
@@ -45,41 +56,6 @@ static_assert(offsetof(Op, work) == 0);
 
 // The attribute must be repeated here: without it, the compiler reaches the variable by a function call.
 [[gnu::tls_model("initial-exec")]] constinit thread_local CallingUser calling_user;
-
-void Context::Impl::own() noexcept {
-    constexpr unsigned looks_first = 32;
-    constexpr unsigned looks_before_sleep = 256;
-    // The owner may be about to give it up; that is not worth a place in the queue.
-    for (unsigned look = 0; look < looks_first; ++look) {
-        if (try_own()) return;
-    }
-    for (;;) {
-        if (try_own()) return;
-        std::uint32_t seen = ownership_.load(std::memory_order_relaxed);
-        if (seen != 0 && ownership_.compare_exchange_strong(seen, seen + one_waiter, std::memory_order_seq_cst,
-                                                            std::memory_order_relaxed)) {
-            break;
-        }
-    }
-    const std::uint64_t ticket = tickets_.fetch_add(1, std::memory_order_relaxed);
-    std::atomic<std::uint32_t>& turns = turns_[ticket % turns_.size()];
-    const auto before = static_cast<std::uint32_t>(ticket / turns_.size());
-    // Tickets whose numbers differ by a multiple of the array's size share a counter, so it may be several turns
-    // behind.
-    const auto served = [before](std::uint32_t count) { return static_cast<std::int32_t>(count - before) > 0; };
-    std::uint32_t seen = turns.load(std::memory_order_acquire);
-    for (unsigned look = 0; !served(seen); ++look, seen = turns.load(std::memory_order_acquire)) {
-        if (look >= looks_before_sleep) turns.wait(seen, std::memory_order_acquire);
-    }
-}
-
-// Gives the ownership to the next waiting thread. The context stays owned meanwhile.
-void Context::Impl::hand_over() noexcept {
-    ownership_.fetch_sub(one_waiter - owned, std::memory_order_seq_cst);
-    std::atomic<std::uint32_t>& turns = turns_[turn_++ % turns_.size()];
-    turns.fetch_add(1, std::memory_order_release);
-    turns.notify_all();
-}
 
 void Context::Impl::give_up() noexcept {
     if (options_.threads == Threads::one) return;
@@ -95,9 +71,9 @@ void Context::Impl::flush_or_gather() noexcept {
 void Context::Impl::let_go() noexcept {
     if (options_.threads == Threads::one) return;
     for (;;) {
-        publish();
+        completions_.publish();
         ring_sleeper_if_needed();
-        disown();
+        ownership_.unlock();
         // A thread that pushed work and could not own the context relies on another look at the queue: this one, or
         // that of the thread which owns the context now or waits for it.
         if (submitted_.empty() || !try_own()) return;
@@ -123,46 +99,11 @@ void Context::Impl::run_handed_over() noexcept {
     give_up();
 }
 
-Errc Context::Impl::check(const Op& op) const noexcept {
-    CINNABAR_ASSERT(op.state != OpState::posted && op.complete && op.peer);
-    const Port& port = op.peer->port();
-    if (is_message(op.kind)) {
-        if (!op.message || op.message->port != &port) return Errc::invalid_argument;
-        if (op.message_bytes > op.message->payload_bytes_max) return Errc::invalid_argument;
-        return op.message_bytes > op.peer->message_bytes_max() ? Errc::too_large : Errc::ok;
-    }
-    Transport* transport = nullptr;
-    for (std::size_t i = 0; i < ports_.size(); ++i) {
-        if (ports_[i].get() == &port) transport = transports_[i];
-    }
-    CINNABAR_ASSERT(transport);
-    const Caps& caps = transport->caps();
-    const Limits& limits = transport->limits();
-    if (is_atomic(op.kind)) {
-        if (!caps.atomics) return Errc::unsupported;
-        if (op.remote_offset % 8 != 0) return Errc::invalid_argument;
-        return op.remote.bytes < 8 || op.remote_offset > op.remote.bytes - 8 ? Errc::invalid_argument : Errc::ok;
-    }
-    if (op.kind == OpKind::put_notify && !caps.put_notify) return Errc::unsupported;
-    if (!op.local || &op.local->transport() != transport) return Errc::invalid_argument;
-    const auto inside = [&op](std::uint64_t offset, std::uint64_t size) {
-        return offset <= size && op.bytes <= size - offset;
-    };
-    if (!inside(op.local_offset, op.local->bytes()) || !inside(op.remote_offset, op.remote.bytes)) {
-        return Errc::invalid_argument;
-    }
-    if (op.bytes > limits.rma_bytes_max) return Errc::too_large;
-    if (op.bytes > 0 && limits.op_segments_max < op.local->segments().size()) {
-        const std::size_t first = op.local->segment_at(op.local_offset);
-        const std::size_t last = op.local->segment_at(op.local_offset + op.bytes - 1);
-        if (last - first + 1 > limits.op_segments_max) return Errc::too_large;
-    }
-    return Errc::ok;
-}
-
 Errc Context::Impl::post_owned(Op& op) noexcept {
     if (closed_) return Errc::closed;
-    if (const Errc wrong = check(op); wrong != Errc::ok) return wrong;
+    CINNABAR_ASSERT(op.state != OpState::posted && op.complete && op.peer);
+    const Errc wrong = is_message(op.kind) ? check_message(op) : check_remote(op, transport_of(op.peer->port()));
+    if (wrong != Errc::ok) return wrong;
     op.state = OpState::posted;
     op.cancel_asked = false;
     op.result = Errc::ok;
@@ -206,41 +147,6 @@ void Context::Impl::complete(Op& op, Errc result) noexcept {
     peer->release();
 }
 
-// Completions are collected during an ownership and published together at its end.
-void Context::Impl::enqueue(Work& work) noexcept {
-    fresh_.push_back(work);
-    ++fresh_count_;
-    if (publishes_at_once_) [[unlikely]]
-        publish();
-}
-
-void Context::Impl::publish() noexcept {
-    if (fresh_count_ == 0) return;
-    if (options_.threads == Threads::one) return publish_alone();
-    const SpinGuard guard(completions_lock_);
-    publish_alone();
-}
-
-inline void Context::Impl::publish_alone() noexcept {
-    completions_.splice_back(fresh_);
-    const std::uint32_t count = std::exchange(fresh_count_, 0);
-    completions_count_.store(completions_count_.load(std::memory_order_relaxed) + count, std::memory_order_release);
-}
-
-inline Work* Context::Impl::pop_completion() noexcept {
-    if (completions_count_.load(std::memory_order_acquire) == 0) return nullptr;
-    if (options_.threads == Threads::one) return pop_completion_alone();
-    const SpinGuard guard(completions_lock_);
-    return pop_completion_alone();
-}
-
-inline Work* Context::Impl::pop_completion_alone() noexcept {
-    Work* const work = completions_.pop_front();
-    if (!work) return nullptr;
-    completions_count_.store(completions_count_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
-    return work;
-}
-
 Errc Context::post_owned(Op& op) noexcept { return impl_->post_owned(op); }
 
 Errc Context::post(Op& op) noexcept {
@@ -251,7 +157,7 @@ Errc Context::post(Op& op) noexcept {
         impl_->give_up();
         return taken;
     }
-    // The owner calls check(), because the peer's limits may be read only by the owner.
+    // The owner checks it, because the peer's limits may be read only by the owner.
     op.state = OpState::handed_over;
     op.cancel_asked = false;
     op.work.run = nullptr;  // marks it as an op for run_submitted()
@@ -291,7 +197,7 @@ void Context::run_owned(Work& work) noexcept {
 
 // A sleeping thread may run it, in case this callback waits for the result.
 void Context::Impl::handed_over_first() noexcept {
-    if (sleepers_.load(std::memory_order_seq_cst) != 0) ring();
+    if (sleepers_.any_thread()) sleepers_.ring();
     if (++calling_user.handed_over >= handed_over_max) run_handed_over();
 }
 
@@ -313,7 +219,7 @@ void Context::Impl::run_owned_outside(Work& work) noexcept {
 
 void Context::submit(Work& work) noexcept { impl_->submit(work); }
 
-void Context::enqueue(Work& work) noexcept { impl_->enqueue(work); }
+void Context::enqueue(Work& work) noexcept { impl_->completions_.add(work); }
 
 TimeUs Context::callback_begins() noexcept {
     return calling_user.timed == calling_user.ran ? calling_user.callback_began : impl_->clock_.coarse_us();
@@ -327,10 +233,10 @@ TimeUs Context::callback_ends() noexcept {
 unsigned Context::trigger(unsigned count_max) noexcept {
     Impl& impl = *impl_;
     if (impl.owned_here()) return 0;
-    const CallingUser outer = std::exchange(calling_user, impl.calling_user_of());
+    const CallingUser outer = std::exchange(calling_user, impl.inside_);
     unsigned count = 0;
     while (count < count_max) {
-        Work* const work = impl.pop_completion();
+        Work* const work = impl.completions_.pop();
         if (!work) break;
         calling_user.ran = ++count;
         work->run(*work);

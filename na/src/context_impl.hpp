@@ -2,11 +2,15 @@
 // The state of a Context. All members are the owner's, except those under "Shared".
 #pragma once
 
+#include "completion_queue.hpp"
+#include "fair_lock.hpp"
+#include "peer_shortcuts.hpp"
+#include "sleepers.hpp"
+
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/context.hpp>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <memory>
 #include <vector>
@@ -36,10 +40,8 @@ class Context::Impl final : public PortHost {
   public:
     Impl(std::span<Transport* const> transports, const ContextOptions& options, Receiver& receiver, TimeSource& clock);
     ~Impl();
-    [[nodiscard]] Result<void> open_descriptors();
-    [[nodiscard]] Result<void> open_ports();
-    // `known`: a cache for the answer; may be null.
-    [[nodiscard]] Port* find_route(const Addr& addr, std::atomic<std::uint64_t>* known) const noexcept;
+    [[nodiscard]] Result<void> open();
+    [[nodiscard]] Transport& transport_of(const Port& port) const noexcept;
     void close() noexcept;
 
     // PortHost.
@@ -49,40 +51,22 @@ class Context::Impl final : public PortHost {
     void arm(Timer& timer, TimeUs when) noexcept override { wheel_.arm(timer, when); }
     void disarm(Timer& timer) noexcept override { wheel_.disarm(timer); }
     [[nodiscard]] int epoll_fd() noexcept override { return epoll_.get(); }
-    void wake() noexcept override;  // only wakes threads that sleep
+    void wake() noexcept override { sleepers_.ring_if_any(); }
     void submit(Work& work) noexcept override;
     [[nodiscard]] ContextId context_id() const noexcept override { return options_.id; }
     [[nodiscard]] Threads threads() const noexcept override { return options_.threads; }
     [[nodiscard]] std::uint32_t initial_credits() const noexcept override { return options_.initial_credits; }
     [[nodiscard]] bool spins() const noexcept override { return options_.spin_max.count() > 0; }
-    void peer_gone(Peer& peer) noexcept override;
-    // Owner. Makes known_peer(addr) return `peer`; addr is the peer's own address or another name of it.
-    void know(const Addr& addr, Peer& peer) noexcept;
-    void forget_shortcut(const Addr& addr, const Peer& peer) const noexcept;
+    void peer_gone(Peer& peer) noexcept override { peer_shortcuts_.remove(peer); }
 
-    // Ownership (context.cpp). False: a thread owns the context or waits for it; waiting threads come first.
-    [[nodiscard]] bool try_own() noexcept {
-        if (options_.threads == Threads::one) return true;
-        // Sequentially consistent for threads that have pushed work before: see let_go().
-        if (ownership_.load(std::memory_order_seq_cst) != 0) return false;
-        std::uint32_t free = 0;
-        return ownership_.compare_exchange_strong(free, owned, std::memory_order_seq_cst, std::memory_order_relaxed);
+    // Ownership (context.cpp).
+    [[nodiscard]] bool try_own() noexcept { return options_.threads == Threads::one || ownership_.try_lock(); }
+    // Waits for its turn to own the context.
+    void own() noexcept {
+        if (options_.threads == Threads::many) ownership_.lock();
     }
     // This thread is inside a Receiver function of the context.
     [[nodiscard]] bool owned_here() const noexcept { return calling_user.owns && calling_user.context == this; }
-    [[nodiscard]] CallingUser calling_user_of() const noexcept {
-        return {this, options_.threads == Threads::many ? this : nullptr};
-    }
-    // Waits for its turn to own the context.
-    void own() noexcept;
-    // `many` only. Ends the ownership, and does nothing else.
-    void disown() noexcept {
-        if (ownership_.fetch_sub(owned, std::memory_order_seq_cst) != owned) hand_over();
-    }
-    void hand_over() noexcept;
-    [[nodiscard]] bool somebody_waits() const noexcept {
-        return ownership_.load(std::memory_order_relaxed) >= one_waiter;
-    }
     // Flushes, ends the ownership, and runs what other threads submitted meanwhile.
     void give_up() noexcept;
     // As give_up(), if nothing was posted since the last flush.
@@ -92,16 +76,10 @@ class Context::Impl final : public PortHost {
     // Inside trigger(): runs what its callbacks handed over, and flushes.
     void run_handed_over() noexcept;
 
-    [[nodiscard]] Errc check(const Op& op) const noexcept;
     [[nodiscard]] Errc post_owned(Op& op) noexcept;
     void post_handed_over(Op& op) noexcept;
     void cancel_owned(Op& op) noexcept;
 
-    void enqueue(Work& work) noexcept;
-    void publish() noexcept;
-    void publish_alone() noexcept;
-    [[nodiscard]] Work* pop_completion() noexcept;
-    [[nodiscard]] Work* pop_completion_alone() noexcept;
     [[gnu::noinline]] void run_owned_outside(Work& work) noexcept;
     [[gnu::noinline]] void handed_over_first() noexcept;
 
@@ -115,7 +93,6 @@ class Context::Impl final : public PortHost {
     unsigned dispatch(Look look, TimeUs until) noexcept;
     [[nodiscard]] bool ready_to_sleep() noexcept;
     unsigned sleep(TimeUs until) noexcept;
-    void ring() noexcept;
     void ring_sleeper_if_needed() noexcept;
     [[nodiscard]] bool prepare_foreign_wait() noexcept;
 
@@ -125,6 +102,8 @@ class Context::Impl final : public PortHost {
     Receiver& receiver_;
     TimeSource& clock_;
     const bool virtual_clock_;
+    // What calling_user is set to inside trigger() and progress().
+    const CallingUser inside_{this, options_.threads == Threads::many ? this : nullptr};
     const std::uint32_t ordinal_;  // unique among the contexts that are open
     const std::uint64_t serial_;   // unique among all contexts that were ever opened
     std::vector<Transport*> transports_;
@@ -134,47 +113,22 @@ class Context::Impl final : public PortHost {
     TimeUs now_;
     std::uint32_t ops_posted_ = 0;
     bool closed_ = false;
-    // Completions are published at once: `one` context, or closed.
-    bool publishes_at_once_ = options_.threads == Threads::one;
     bool rung_ = false;  // wake() was called: progress() returns, even if it has done nothing
     IntrusiveQueue<Work, &Work::next_work> retries_;  // handed-over ops that a port answered `again`
     TimeUs kernel_looked_at_ = 0;                     // when epoll was last asked
     Microseconds spin_{options_.spin_max};            // how long progress() spins at present
 
-    // Other addresses by which peers were asked for, so that their shortcuts can be cleared when the peer is destroyed;
-    // the oldest entry is overwritten.
-    struct OtherName {
-        Addr addr;
-        Peer* peer = nullptr;
-    };
-    std::array<OtherName, 64> other_names_;
-    std::size_t other_name_next_ = 0;
+    PeerShortcuts peer_shortcuts_;
 
     UniqueFd epoll_;
-    UniqueFd ring_;   // an eventfd, edge-triggered and never read
     UniqueFd alarm_;  // a timerfd for foreign event loops; made when first needed
     TimeUs alarm_at_ = time_never;
 
-    WorkQueue fresh_;  // completions that are not yet published
-    std::uint32_t fresh_count_ = 0;
-
-    // Shared. Bit 0: a thread owns the context. The bits above: the number of threads that wait in own(); they get the
-    // context in the order of their tickets. While it is not 0, try_own() fails.
-    static constexpr std::uint32_t owned = 1;
-    static constexpr std::uint32_t one_waiter = 2;
-    std::atomic<std::uint32_t> ownership_{0};
-    std::atomic<std::uint64_t> tickets_{0};              // the number of tickets given out
-    std::uint64_t turn_ = 0;                             // the next ticket to get the context; the owner's
-    std::array<std::atomic<std::uint32_t>, 8> turns_{};  // for each residue of ticket numbers: how many had their turn
+    // Shared.
+    FairLock ownership_;  // `many` only
     SubmitQueue submitted_;
-    std::atomic_flag completions_lock_;  // `many` only
-    WorkQueue completions_;
-    std::atomic<std::uint32_t> completions_count_{0};
-    std::atomic<std::uint32_t> sleepers_{0};
-    std::atomic<TimeUs> sleep_until_{time_never};
-    std::atomic<bool> foreign_wait_{false};  // a foreign event loop waits on wait_fd()
-    std::atomic<std::uint64_t> sleeps_{0};
-    std::atomic<std::uint64_t> rings_{0};
+    CompletionQueue completions_;
+    Sleepers sleepers_;
 };
 
 }  // namespace cinnabar::na

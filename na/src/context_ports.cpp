@@ -5,7 +5,6 @@
 #include <cinnabar/base/assert.hpp>
 
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -57,6 +56,23 @@ std::uint64_t next_serial() noexcept {
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
+// The index of the transport that reaches the address, one within the host first; their number: none does.
+std::size_t find_route(const Addr& addr, std::span<Transport* const> transports) noexcept {
+    const AddrBody& body = addr.body();
+    std::size_t found = transports.size();
+    for (std::size_t i = 0; i < transports.size(); ++i) {
+        const Transport& transport = *transports[i];
+        const bool reached = body.endpoints.empty()
+                                 ? body.session_scheme.empty() || body.session_scheme == transport.scheme()
+                                 : std::any_of(body.endpoints.begin(), body.endpoints.end(),
+                                               [&](const std::string& e) { return transport.reaches(e); });
+        if (!reached || (found < i && !transport.caps().same_host_only)) continue;
+        found = i;
+        if (transport.caps().same_host_only) break;
+    }
+    return found;
+}
+
 }  // namespace
 
 Context::Impl::Impl(std::span<Transport* const> transports, const ContextOptions& options, Receiver& receiver,
@@ -69,15 +85,18 @@ Context::Impl::Impl(std::span<Transport* const> transports, const ContextOptions
       serial_(next_serial()),
       transports_(transports.begin(), transports.end()),
       wheel_(clock.now_us()),
-      now_(clock.now_us()) {}
+      now_(clock.now_us()),
+      peer_shortcuts_(ordinal_),
+      completions_(options.threads) {}
 
 void Context::Impl::close() noexcept {
     if (closed_) return;
     own();
-    closed_ = publishes_at_once_ = true;
+    closed_ = true;
+    completions_.publish_at_once();
     for (const auto& port : ports_) port->close();  // completes what is posted
     while (!retries_.empty() || !submitted_.empty()) (void)run_submitted();
-    if (options_.threads == Threads::many) disown();
+    if (options_.threads == Threads::many) ownership_.unlock();
 }
 
 Context::Impl::~Impl() {
@@ -97,19 +116,12 @@ bool PortHost::watch_again(int fd, std::uint32_t epoll_events, FdEvents& ready) 
 
 void PortHost::unwatch(int fd) noexcept { (void)::epoll_ctl(epoll_fd(), EPOLL_CTL_DEL, fd, nullptr); }
 
-Result<void> Context::Impl::open_descriptors() {
+Result<void> Context::Impl::open() {
     epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
-    ring_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    epoll_event event{};
-    event.events = EPOLLIN | EPOLLET;
-    if (!epoll_ || !ring_ || ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, ring_.get(), &event) != 0) {
+    if (!epoll_ || !sleepers_.open(epoll_.get())) {
         return Error(errc_from_errno(errno), "opening a context's descriptors: raise the limit of open files", {},
                      errno);
     }
-    return {};
-}
-
-Result<void> Context::Impl::open_ports() {
     for (Transport* transport : transports_) {
         auto port = transport->open_port(*this);
         if (!port) return std::move(port).error();
@@ -118,29 +130,10 @@ Result<void> Context::Impl::open_ports() {
     return {};
 }
 
-void Context::Impl::forget_shortcut(const Addr& addr, const Peer& peer) const noexcept {
-    if (ordinal_ >= AddrBody::shortcuts || addr.empty()) return;
-    Peer*& shortcut = addr.body().peers[ordinal_];
-    if (shortcut == &peer) shortcut = nullptr;
-}
-
-void Context::Impl::peer_gone(Peer& peer) noexcept {
-    forget_shortcut(peer.addr(), peer);
-    for (OtherName& name : other_names_) {
-        if (name.peer != &peer) continue;
-        forget_shortcut(name.addr, peer);
-        name = {};
-    }
-}
-
-void Context::Impl::know(const Addr& addr, Peer& peer) noexcept {
-    if (ordinal_ >= AddrBody::shortcuts) return;
-    if (peer.addr() != addr) {
-        OtherName& name = other_names_[other_name_next_++ % other_names_.size()];
-        if (name.peer) forget_shortcut(name.addr, *name.peer);
-        name = {addr, &peer};
-    }
-    addr.body().peers[ordinal_] = &peer;
+Transport& Context::Impl::transport_of(const Port& port) const noexcept {
+    std::size_t index = 0;
+    while (ports_[index].get() != &port) ++index;
+    return *transports_[index];
 }
 
 Context::Context(std::unique_ptr<Impl> impl) noexcept : impl_(std::move(impl)), ordinal_(impl_->ordinal_) {}
@@ -157,36 +150,20 @@ Result<std::unique_ptr<Context>> Context::open(std::span<Transport* const> trans
         }
     }
     auto impl = std::make_unique<Impl>(transports, options, receiver, clock ? *clock : steady_clock());
-    CINNABAR_TRY_VOID(impl->open_descriptors());
-    CINNABAR_TRY_VOID(impl->open_ports());
+    CINNABAR_TRY_VOID(impl->open());
     return std::unique_ptr<Context>(new Context(std::move(impl)));
 }
 
+// Transport::reaches may make system calls, so a route is found once per address, and cached there.
 Port* Context::route(const Addr& addr) const noexcept {
     if (addr.empty()) return nullptr;
-    if (ordinal_ >= AddrBody::shortcuts) return impl_->find_route(addr, nullptr);
-    std::atomic<std::uint64_t>& known = addr.body().routes[ordinal_];
-    const std::uint64_t route = known.load(std::memory_order_relaxed);
-    return route >> 8 == impl_->serial_ ? impl_->ports_[route & 0xff].get() : impl_->find_route(addr, &known);
-}
-
-// Transport::reaches may make system calls, so it is called once per address, and the result is cached.
-Port* Context::Impl::find_route(const Addr& addr, std::atomic<std::uint64_t>* known) const noexcept {
-    const AddrBody& body = addr.body();
-    std::size_t found = ports_.size();
-    for (std::size_t i = 0; i < ports_.size(); ++i) {
-        const Transport& transport = *transports_[i];
-        const bool reached = body.endpoints.empty()
-                                 ? body.session_scheme.empty() || body.session_scheme == transport.scheme()
-                                 : std::any_of(body.endpoints.begin(), body.endpoints.end(),
-                                               [&](const std::string& e) { return transport.reaches(e); });
-        if (!reached || (found < i && !transport.caps().same_host_only)) continue;
-        found = i;
-        if (transport.caps().same_host_only) break;
-    }
-    if (found == ports_.size()) return nullptr;
-    if (known && found <= 0xff) known->store(serial_ << 8 | found, std::memory_order_relaxed);
-    return ports_[found].get();
+    std::atomic<std::uint64_t>* const known = ordinal_ < AddrBody::shortcuts ? &addr.body().routes[ordinal_] : nullptr;
+    const std::uint64_t route = known ? known->load(std::memory_order_relaxed) : 0;
+    if (route >> 8 == impl_->serial_) return impl_->ports_[route & 0xff].get();
+    const std::size_t found = find_route(addr, impl_->transports_);
+    if (found == impl_->ports_.size()) return nullptr;
+    if (known && found <= 0xff) known->store(impl_->serial_ << 8 | found, std::memory_order_relaxed);
+    return impl_->ports_[found].get();
 }
 
 // May be called with addresses that peers sent; turns bad_alloc into an error, so that callers need no handler.
@@ -201,7 +178,7 @@ Result<Peer*> Context::peer(const Addr& addr) try {
         (*peer)->acquire();
         (*peer)->release();
     }
-    if (peer) impl_->know(addr, **peer);
+    if (peer) impl_->peer_shortcuts_.add(addr, **peer);
     return peer;
 } catch (const std::bad_alloc&) {
     return Error(Errc::out_of_memory);
@@ -209,23 +186,14 @@ Result<Peer*> Context::peer(const Addr& addr) try {
 
 std::span<const std::unique_ptr<Port>> Context::ports() const noexcept { return impl_->ports_; }
 
-Transport& Context::transport_of(const Port& port) const noexcept {
-    std::size_t index = 0;
-    while (impl_->ports_[index].get() != &port) ++index;
-    return *impl_->transports_[index];
-}
-
+Transport& Context::transport_of(const Port& port) const noexcept { return impl_->transport_of(port); }
 void Context::close() noexcept { impl_->close(); }
 unsigned Context::progress(Microseconds timeout) noexcept { return impl_->progress(timeout); }
-bool Context::has_completions() const noexcept {
-    return impl_->completions_count_.load(std::memory_order_acquire) != 0;
-}
-std::uint32_t Context::completions() const noexcept {
-    return impl_->completions_count_.load(std::memory_order_acquire);
-}
+bool Context::has_completions() const noexcept { return impl_->completions_.count() != 0; }
+std::uint32_t Context::completions() const noexcept { return impl_->completions_.count(); }
 int Context::wait_fd() const noexcept { return impl_->epoll_.get(); }
 bool Context::prepare_wait() noexcept { return impl_->prepare_foreign_wait(); }
-void Context::wake() noexcept { impl_->ring(); }  // also wakes a thread that is about to sleep
+void Context::wake() noexcept { impl_->sleepers_.ring(); }  // also wakes a thread that is about to sleep
 void Context::arm(Timer& timer, TimeUs when) noexcept { impl_->wheel_.arm(timer, when); }
 void Context::disarm(Timer& timer) noexcept { impl_->wheel_.disarm(timer); }
 TimeUs Context::now_us() const noexcept { return impl_->now_; }
@@ -238,11 +206,7 @@ TimeUs Context::next_timer_us() const noexcept { return impl_->wheel_.next(); }
 TimeSource& Context::clock() const noexcept { return impl_->clock_; }
 const ContextOptions& Context::options() const noexcept { return impl_->options_; }
 std::uint32_t Context::ops_posted() const noexcept { return impl_->ops_posted_; }
-std::uint32_t Context::waiting() const noexcept {
-    return impl_->ownership_.load(std::memory_order_acquire) / Impl::one_waiter;
-}
-Context::Wakeups Context::wakeups() const noexcept {
-    return {impl_->sleeps_.load(std::memory_order_relaxed), impl_->rings_.load(std::memory_order_relaxed)};
-}
+std::uint32_t Context::waiting() const noexcept { return impl_->ownership_.waiters(); }
+Context::Wakeups Context::wakeups() const noexcept { return {impl_->sleepers_.sleeps(), impl_->sleepers_.rings()}; }
 
 }  // namespace cinnabar::na

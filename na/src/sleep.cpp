@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // progress(): rounds of polling, a bounded spin, and sleep in the kernel without a lost wake-up.
 //
-// A thread that is about to sleep increments `sleepers_` while it still owns the context, gives it up, checks once more
-// what other threads may have pushed, and sleeps. A thread that owns the context afterwards sees the count, and wakes
-// the sleeper if it leaves something to do. A thread that only pushes (submit) sees the count as well, because push and
-// increment are sequentially consistent.
+// A thread that is about to sleep adds itself to `sleepers_` while it still owns the context, gives it up, checks once
+// more what other threads may have pushed, and sleeps. A thread that owns the context afterwards sees it there, and
+// wakes it if it leaves something to do. So does a thread that only pushes (submit), because push and count are
+// sequentially consistent.
 #include "context_impl.hpp"
 
 #include <sched.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/timerfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -45,27 +43,17 @@ timespec to_timespec(TimeUs us) {
 
 }  // namespace
 
-void Context::Impl::ring() noexcept {
-    const std::uint64_t one = 1;
-    rings_.fetch_add(1, std::memory_order_relaxed);
-    (void)!::write(ring_.get(), &one, sizeof one);
-}
-
-void Context::Impl::wake() noexcept {
-    if (sleepers_.load(std::memory_order_seq_cst) != 0 || foreign_wait_.load(std::memory_order_seq_cst)) ring();
-}
-
 void Context::Impl::submit(Work& work) noexcept {
     if (submitted_.push(work)) wake();  // otherwise the thread that pushed the first work wakes
 }
 
 // Owner, before giving up: wakes a sleeper if there is something to do that it does not know of.
 void Context::Impl::ring_sleeper_if_needed() noexcept {
-    if (sleepers_.load(std::memory_order_seq_cst) == 0 && !foreign_wait_.load(std::memory_order_relaxed)) return;
-    const bool earlier_timer = wheel_.next() < sleep_until_.load(std::memory_order_relaxed);
-    bool pending = earlier_timer || completions_count_.load(std::memory_order_relaxed) != 0 || !retries_.empty();
+    if (!sleepers_.any()) return;
+    const bool earlier_timer = wheel_.next() < sleepers_.until();
+    bool pending = earlier_timer || completions_.count() != 0 || !retries_.empty();
     for (const auto& port : ports_) pending = pending || !port->prepare_wait();
-    if (pending) ring();
+    if (pending) sleepers_.ring();
 }
 
 unsigned Context::Impl::dispatch(Look look, TimeUs until) noexcept {
@@ -80,11 +68,11 @@ unsigned Context::Impl::dispatch(Look look, TimeUs until) noexcept {
                                until == time_never ? nullptr : &timeout, nullptr);
         // Woken: own the context before touching anything.
         own();
-        sleepers_.fetch_sub(1, std::memory_order_relaxed);
+        sleepers_.remove();
         refresh_now();
     }
     kernel_looked_at_ = now_;
-    const InsidePort inside(calling_user_of());
+    const InsidePort inside(inside_);
     unsigned did = 0;
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = events[static_cast<std::size_t>(i)];
@@ -103,7 +91,7 @@ unsigned Context::Impl::round(bool about_to_sleep) noexcept {
     bool hot = false;
     for (const auto& port : ports_) {
         port->flush();
-        const InsidePort inside(calling_user_of());
+        const InsidePort inside(inside_);
         did += port->poll();
         hot |= port->hot();
     }
@@ -120,27 +108,24 @@ bool Context::Impl::ready_to_sleep() noexcept {
         port->flush();
         ready &= port->prepare_wait();
     }
-    publish();
-    return ready && retries_.empty() && completions_count_.load(std::memory_order_relaxed) == 0 && submitted_.empty();
+    completions_.publish();
+    return ready && retries_.empty() && completions_.count() == 0 && submitted_.empty();
 }
 
 // Owner. Gives the context up while asleep, and owns it again on return.
 unsigned Context::Impl::sleep(TimeUs until) noexcept {
     until = std::min(until, wheel_.next());
-    const bool alone = sleepers_.load(std::memory_order_relaxed) == 0;
-    sleep_until_.store(alone ? until : std::min(until, sleep_until_.load(std::memory_order_relaxed)),
-                       std::memory_order_relaxed);
-    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    sleepers_.add(until);
     // After the increment: a thread that makes something to poll from here on wakes this one.
     if (!ready_to_sleep()) {
-        sleepers_.fetch_sub(1, std::memory_order_relaxed);
+        sleepers_.remove();
         return run_submitted();
     }
-    if (options_.threads == Threads::many) disown();
-    sleeps_.fetch_add(1, std::memory_order_relaxed);
+    if (options_.threads == Threads::many) ownership_.unlock();
+    sleepers_.count_sleep();
     if (submitted_.empty()) return dispatch(Look::asleep, until);
     own();
-    sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    sleepers_.remove();
     refresh_now();
     return run_submitted();
 }
@@ -149,7 +134,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
     if (closed_ || owned_here()) return 0;
     if (!try_own()) {
         // Another thread is in progress() and does not own the context while it sleeps, so the wait is short.
-        if (completions_count_.load(std::memory_order_acquire) != 0) return 0;
+        if (completions_.count() != 0) return 0;
         if (timeout.count() == 0) {
             // With more such threads than cores, they would keep the owner from running.
             ::sched_yield();
@@ -158,7 +143,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
         own();
     }
     // In a `many` context another thread may still be in a foreign event loop, so the flag stays.
-    if (options_.threads == Threads::one) foreign_wait_.store(false, std::memory_order_relaxed);
+    if (options_.threads == Threads::one) sleepers_.end_foreign_wait();
     const TimeUs started = refresh_now();
     const TimeUs until = after(started, timeout);
     TimeUs spin_end = after(started, spin_);
@@ -166,8 +151,8 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
     unsigned did = 0;
     for (;; refresh_now()) {
         did += round(timeout.count() != 0 && now_ >= spin_end);
-        publish();
-        if (did != 0 || rung_ || completions_count_.load(std::memory_order_relaxed) != 0) break;
+        completions_.publish();
+        if (did != 0 || rung_ || completions_.count() != 0) break;
         if (virtual_clock_) {
             for (const auto& port : ports_) port->idle(std::min(until, wheel_.next()));
             break;
@@ -175,7 +160,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
         if (timeout.count() == 0 || now_ >= until) break;
         if (now_ < spin_end) {
             spun = true;
-            if (somebody_waits()) {  // do not make a waiting thread wait for a whole spin
+            if (ownership_.waiters() != 0) {  // do not make a waiting thread wait for a whole spin
                 let_go();
                 own();
             }
@@ -201,7 +186,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
         let_go();
     } else if (options_.threads == Threads::many) {
         give_up();
-    } else if (completions_count_.load(std::memory_order_relaxed) == 0) {
+    } else if (completions_.count() == 0) {
         flush();
     }
     return did;
@@ -209,7 +194,7 @@ unsigned Context::Impl::progress(Microseconds timeout) noexcept {
 
 bool Context::Impl::prepare_foreign_wait() noexcept {
     own();
-    foreign_wait_.store(true, std::memory_order_seq_cst);  // before it checks what there is to do
+    sleepers_.begin_foreign_wait();
     const TimeUs now = refresh_now();
     const TimeUs next = wheel_.next();
     bool ready = ready_to_sleep() && next > now;
@@ -225,9 +210,9 @@ bool Context::Impl::prepare_foreign_wait() noexcept {
         ready = ready && ::timerfd_settime(alarm_.get(), TFD_TIMER_ABSTIME, &alarm, nullptr) == 0;
         alarm_at_ = ready ? next : time_never;
     }
-    sleep_until_.store(next, std::memory_order_relaxed);
+    sleepers_.set_until(next);
     give_up();
-    return ready && completions_count_.load(std::memory_order_acquire) == 0;
+    return ready && completions_.count() == 0;
 }
 
 }  // namespace cinnabar::na

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The completed work of a context that waits for trigger(). The owner collects it and publishes it at the end of its
+// ownership; any thread may take what is published.
+#pragma once
+
+#include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/base/work.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+namespace cinnabar::na {
+
+class CompletionQueue {
+  public:
+    explicit CompletionQueue(Threads threads) noexcept : alone_(threads == Threads::one), publishes_at_once_(alone_) {}
+
+    // Owner.
+    void add(Work& work) noexcept {
+        fresh_.push_back(work);
+        ++fresh_count_;
+        if (publishes_at_once_) [[unlikely]]
+            publish();
+    }
+    void publish() noexcept {
+        if (fresh_count_ == 0) return;
+        if (alone_) return publish_locked();
+        const SpinGuard guard(lock_);
+        publish_locked();
+    }
+    // From here on, work is published when it is added.
+    void publish_at_once() noexcept { publishes_at_once_ = true; }
+
+    // Any thread. Null: nothing is published.
+    [[nodiscard]] Work* pop() noexcept {
+        if (count() == 0) return nullptr;
+        if (alone_) return pop_locked();
+        const SpinGuard guard(lock_);
+        return pop_locked();
+    }
+    // The number of published completions.
+    [[nodiscard]] std::uint32_t count() const noexcept { return count_.load(std::memory_order_acquire); }
+
+  private:
+    class SpinGuard {
+      public:
+        explicit SpinGuard(std::atomic_flag& flag) noexcept : flag_(flag) {
+            if (flag.test_and_set(std::memory_order_acquire)) [[unlikely]]
+                wait(flag);
+        }
+        ~SpinGuard() { flag_.clear(std::memory_order_release); }
+        SpinGuard(const SpinGuard&) = delete;
+        SpinGuard& operator=(const SpinGuard&) = delete;
+
+      private:
+        static void wait(std::atomic_flag& flag) noexcept;
+        std::atomic_flag& flag_;
+    };
+
+    void publish_locked() noexcept {
+        published_.splice_back(fresh_);
+        const std::uint32_t added = std::exchange(fresh_count_, 0);
+        count_.store(count_.load(std::memory_order_relaxed) + added, std::memory_order_release);
+    }
+    [[nodiscard]] Work* pop_locked() noexcept {
+        Work* const work = published_.pop_front();
+        if (work) count_.store(count_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+        return work;
+    }
+
+    // The owner's.
+    const bool alone_;
+    bool publishes_at_once_;  // always with Threads::one
+    WorkQueue fresh_;         // not yet published
+    std::uint32_t fresh_count_ = 0;
+
+    std::atomic_flag lock_;  // `many` only; guards published_
+    WorkQueue published_;
+    std::atomic<std::uint32_t> count_{0};
+};
+
+}  // namespace cinnabar::na
