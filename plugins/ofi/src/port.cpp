@@ -94,7 +94,7 @@ void OfiPort::end_connections() noexcept {
     peers_.each([this](na::SessionPeer& each) {
         auto& peer = static_cast<OfiPeer&>(each);
         if (peer.dial) peer.dial->purpose()->end_reserved();
-        drop_dial(peer);
+        drop_dial(dials_, peer.dial);
         peer.session = nullptr;
     });
     sessions_.for_each([](Session& session) { session.abandon(); });

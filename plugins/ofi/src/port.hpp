@@ -97,7 +97,6 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     void end_connections() noexcept override;
     void release_all() noexcept override;
 
-    void drop_dial(OfiPeer& peer) noexcept;
     void begin_session(OfiPeer& peer, Session& session, UniqueFd fd, const Greeting& theirs, bool dialled) noexcept;
     void keep_awake() noexcept;
     [[nodiscard]] bool wants_asking() const noexcept;

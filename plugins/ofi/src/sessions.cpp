@@ -85,17 +85,10 @@ void OfiPort::begin_dial(na::SessionPeer& peer) noexcept {
     dial->start(*this, own, session, own.targets.known, own.targets.names);
 }
 
-void OfiPort::drop_dial(OfiPeer& peer) noexcept {
-    Dial* dial = std::exchange(peer.dial, nullptr);
-    if (!dial) return;
-    dial->abandon();
-    dials_.release(*dial);
-}
-
 void OfiPort::dial_done(Dial& dial, Incoming answer) noexcept {
     OfiPeer& peer = dial.peer();
     Session& session = *dial.purpose();
-    drop_dial(peer);
+    drop_dial(dials_, peer.dial);
     if (const Errc why = misfit(answer.greeting.hello, peer); why != Errc::ok) {
         session.end_reserved();
         return end_session(peer, why);
@@ -107,7 +100,7 @@ void OfiPort::dial_done(Dial& dial, Incoming answer) noexcept {
 void OfiPort::dial_failed(Dial& dial, Errc why) noexcept {
     OfiPeer& peer = dial.peer();
     dial.purpose()->end_reserved();
-    drop_dial(peer);
+    drop_dial(dials_, peer.dial);
     end_session(peer, why);
 }
 
@@ -115,7 +108,7 @@ void OfiPort::end_connection(na::SessionPeer& ending, Errc why) noexcept {
     auto& peer = static_cast<OfiPeer&>(ending);
     if (Session* session = std::exchange(peer.session, nullptr)) session->end(why);
     if (peer.dial) peer.dial->purpose()->end_reserved();
-    drop_dial(peer);
+    drop_dial(dials_, peer.dial);
 }
 
 }  // namespace cinnabar::ofi

@@ -87,7 +87,6 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     void stop_events() noexcept override;
     void release_all() noexcept override { bell_.close(); }
 
-    void drop_dial(ShmPeer& peer) noexcept;
     void begin_session(ShmPeer& peer, Channel channel) noexcept;
     void write_out() noexcept;
     void forget_hot(Session& session) noexcept;

@@ -19,6 +19,15 @@ namespace {
 
 constexpr unsigned records_max = 64;  // from one session, before others have their turn
 
+// Wakes the peer as it wants to be woken: by the bell of its context, or by the socket.
+void ring_bell(const Channel& channel, std::uint64_t armed) noexcept {
+    const std::uint64_t one = 1;
+    const bool for_context = (armed & static_cast<std::uint64_t>(Session::Bell::context)) != 0;
+    if (!for_context || !channel.bell || ::write(channel.bell.get(), &one, sizeof one) != sizeof one) {
+        ring_socket(channel.socket.get());
+    }
+}
+
 }  // namespace
 
 bool Session::start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept {
@@ -99,15 +108,7 @@ void Session::announce() noexcept {
     const std::uint64_t armed = writer_.header().armed.load(std::memory_order_relaxed);
     if (armed == 0 || armed == rung_) return;
     rung_ = armed;
-    ring_bell(armed);
-}
-
-void Session::ring_bell(std::uint64_t armed) noexcept {
-    const std::uint64_t one = 1;
-    const bool for_context = (armed & static_cast<std::uint64_t>(Bell::context)) != 0;
-    if (!for_context || !channel_.bell || ::write(channel_.bell.get(), &one, sizeof one) != sizeof one) {
-        ring_socket(channel_.socket.get());
-    }
+    ring_bell(channel_, armed);
 }
 
 void Session::give_room_back() noexcept {

@@ -71,7 +71,6 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     std::uint32_t misses = 0;         // polls in a row that found nothing, while hot
 
   private:
-    void ring_bell(std::uint64_t armed) noexcept;
     void lost() noexcept;
     [[nodiscard, gnu::noinline]] bool deliver_any(na::Arrival& arrival, na::Receiver& receiver) noexcept;
     [[nodiscard]] unsigned deliver(const Record& record) noexcept;

@@ -112,16 +112,9 @@ void ShmPort::begin_dial(na::SessionPeer& peer) noexcept {
     dial->start(*this, own);
 }
 
-void ShmPort::drop_dial(ShmPeer& peer) noexcept {
-    Dial* dial = std::exchange(peer.dial, nullptr);
-    if (!dial) return;
-    dial->abandon();
-    dials_.release(*dial);
-}
-
 void ShmPort::dial_done(Dial& dial, Incoming answer, Segment ring) noexcept {
     ShmPeer& peer = dial.peer();
-    drop_dial(peer);
+    drop_dial(dials_, peer.dial);
     if (const Errc why = misfit(answer.greeting.hello, peer); why != Errc::ok) return end_session(peer, why);
     Channel channel;
     channel.own_ring = std::move(ring);
@@ -132,7 +125,7 @@ void ShmPort::dial_done(Dial& dial, Incoming answer, Segment ring) noexcept {
 
 void ShmPort::dial_failed(Dial& dial, Errc why) noexcept {
     ShmPeer& peer = dial.peer();
-    drop_dial(peer);
+    drop_dial(dials_, peer.dial);
     end_session(peer, why);
 }
 
@@ -143,7 +136,7 @@ void ShmPort::end_connection(na::SessionPeer& ending, Errc why) noexcept {
         sessions_.release(*session);
     }
     peer.set_of_own_user(false);
-    drop_dial(peer);
+    drop_dial(dials_, peer.dial);
 }
 
 }  // namespace cinnabar::shm

@@ -37,6 +37,9 @@ class BulkLane final : public Connection, public na::RemoteAccess {
     unsigned read_lane() noexcept override;  // bulk_receive.cpp
     void write_lane() noexcept override;     // bulk_send.cpp
 
+    // The bytes that it may move at a time: fewer while there are small messages.
+    [[nodiscard]] std::size_t slice() const noexcept;
+
     // In bulk_send.cpp.
     [[nodiscard]] bool refill() noexcept;
     [[nodiscard]] bool refill_data() noexcept;

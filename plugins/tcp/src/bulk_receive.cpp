@@ -68,7 +68,7 @@ void BulkLane::find_destination(std::uint64_t bytes_max, Destination& to) noexce
 
 unsigned BulkLane::read_lane() noexcept {
     unsigned did = 0;
-    for (std::size_t budget = port().bulk_slice(); budget > 0 && !peer().ending();) {
+    for (std::size_t budget = slice(); budget > 0 && !peer().ending();) {
         const Bytes staging = port().scratch().first(staging_bytes);
         std::size_t came = 0;
         std::size_t asked = 0;

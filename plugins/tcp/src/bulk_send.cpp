@@ -14,6 +14,10 @@
 namespace cinnabar::tcp {
 namespace {
 
+// Bytes moved at a time, while there are small messages and otherwise.
+constexpr std::size_t slice_small = 8 * 1024;
+constexpr std::size_t slice_large = 1024 * 1024;
+
 constexpr std::size_t written_pieces_max = 512;
 
 // Sent in place of data whose memory must not be read any more.
@@ -120,9 +124,13 @@ void BulkLane::begin_get_frame(na::PendingAnswer& get) noexcept {
     out_left_ = head.data_bytes;
 }
 
+std::size_t BulkLane::slice() const noexcept {
+    return port().small_traffic().recent(port().host().now_us()) ? slice_small : slice_large;
+}
+
 void BulkLane::write_lane() noexcept {
     if (peer().ending()) return;
-    for (std::size_t budget = port().bulk_slice(); refill();) {
+    for (std::size_t budget = slice(); refill();) {
         if (budget == 0) return port().output().add(*this);
         const bool piped = source_ == Source::put && pipe_;
         if (!(piped ? write_from_pipe(budget) : write_pieces(budget))) return port().output().block(*this);

@@ -35,7 +35,7 @@ void Connection::close() noexcept {
     CINNABAR_ASSERT(is_open());
     port_->output().remove(*this);
     port_->hot_connections().remove(*this);
-    if (TcpPort::Unread::linked(*this)) port_->unread().remove(*this);
+    port_->unread().remove(*this);
     port_->partial_input().remove(*this);
     port_->withdrawals().remove(*this);
     if (stream_.guard()) stream_.guard()->end();
@@ -69,7 +69,7 @@ void Connection::on_ready(std::uint32_t epoll_events) noexcept {
 void Connection::list_guarded() noexcept {
     if (peer_->ending()) return;
     na::StreamGuard& guard = *stream_.guard();
-    if (guard.unread() && !TcpPort::Unread::linked(*this)) port_->unread().push_back(*this);
+    if (guard.unread()) port_->unread().add(*this);
     if (guard.unsent() && !blocked) port_->output().block(*this);
     if (const std::uint64_t partial = guard.partial_record(); partial != partial_record_) note_partial_record(partial);
 }

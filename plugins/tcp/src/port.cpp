@@ -11,9 +11,6 @@ namespace {
 
 // Blocked connections that are retried per round. While the context sleeps, epoll watches all of them.
 constexpr unsigned blocked_tries_max = 8;
-// Bytes that a bulk lane moves at a time, while there are small messages and otherwise.
-constexpr std::size_t bulk_slice_small = 8 * 1024;
-constexpr std::size_t bulk_slice_large = 1024 * 1024;
 
 }  // namespace
 
@@ -66,27 +63,14 @@ void TcpPort::cancel_begun(na::SessionPeer& peer, na::PostedOp& posted) noexcept
     if (!na::is_message(posted.op->kind)) static_cast<TcpPeer&>(peer).bulk->cancel(posted);
 }
 
-std::size_t TcpPort::bulk_slice() noexcept {
-    return small_.recent(host().now_us()) ? bulk_slice_small : bulk_slice_large;
-}
-
 unsigned TcpPort::poll() noexcept {
     unsigned did = take_inbox();
     did += hot_connections_.receive();
     if (!unread_.empty()) [[unlikely]]
-        did += receive_unread();
+        did += unread_.receive();
     if (host().spins()) did += output_.transmit_blocked(blocked_tries_max);
     did += settle();
     peers_.forget_spares();
-    return did;
-}
-
-// Connections listed meanwhile are read in the next round.
-unsigned TcpPort::receive_unread() noexcept {
-    Unread now;
-    now.splice_back(unread_);
-    unsigned did = 0;
-    while (Connection* connection = now.pop_front()) did += connection->receive();
     return did;
 }
 

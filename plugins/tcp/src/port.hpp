@@ -10,6 +10,7 @@
 #include "partial_input.hpp"
 #include "peer.hpp"
 #include "transport.hpp"
+#include "unread_connections.hpp"
 #include "withdrawals.hpp"
 
 #include <cinnabar/na/session/message_pool.hpp>
@@ -50,14 +51,10 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     [[nodiscard]] BatchPool& batches() noexcept { return batches_; }
     [[nodiscard]] na::OutputLists<Connection>& output() noexcept { return output_; }
     [[nodiscard]] HotConnections& hot_connections() noexcept { return hot_connections_; }
-    using Unread = IntrusiveList<Connection, &Connection::unread_link>;
-    // Connections whose guard holds received bytes that epoll does not report.
-    [[nodiscard]] Unread& unread() noexcept { return unread_; }
+    [[nodiscard]] UnreadConnections& unread() noexcept { return unread_; }
     [[nodiscard]] PartialInput& partial_input() noexcept { return partial_input_; }
     [[nodiscard]] Withdrawals& withdrawals() noexcept { return withdrawals_; }
     [[nodiscard]] na::SmallTraffic& small_traffic() noexcept { return small_; }
-    // Bytes that a bulk lane may move at a time: fewer while there are small messages.
-    [[nodiscard]] std::size_t bulk_slice() noexcept;
 
     // Sessions (sessions.cpp).
     [[nodiscard]] Errc protect_accepted(na::Stream& stream) noexcept;
@@ -85,8 +82,6 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     void stop_events() noexcept override;
 
     void dial(TcpPeer& peer, Lane lane) noexcept;
-    void drop_dial(Dial*& dial) noexcept;
-    unsigned receive_unread() noexcept;
     void accept_session(Incoming incoming) noexcept;
     void accept_lane(Incoming incoming) noexcept;
     // Called when the handshake on the socket is done.
@@ -105,7 +100,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     na::AccessPools access_pools_;
 
     na::OutputLists<Connection> output_;
-    Unread unread_;
+    UnreadConnections unread_;
     PartialInput partial_input_;
     Withdrawals withdrawals_;
     HotConnections hot_connections_;

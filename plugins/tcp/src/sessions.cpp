@@ -145,21 +145,15 @@ Greeting TcpPort::dial_greeting(const Dial& dial) const noexcept {
     return greeting;
 }
 
-void TcpPort::drop_dial(Dial*& dial) noexcept {
-    if (!dial) return;
-    dial->abandon();
-    dials_.release(*std::exchange(dial, nullptr));
-}
-
 void TcpPort::dial_done(Dial& dial, Incoming answer) noexcept {
     TcpPeer& peer = dial.peer();
     const na::Hello& theirs = answer.greeting.hello;
     if (dial.purpose() == Lane::bulk) {
-        drop_dial(peer.bulk_dial);
+        drop_dial(dials_, peer.bulk_dial);
         if (theirs.kind != na::HelloKind::accept) return end_session(peer, Errc::peer_lost);
         return begin_bulk(peer, std::move(answer.stream));
     }
-    drop_dial(peer.dial);
+    drop_dial(dials_, peer.dial);
     if (const Errc why = misfit(theirs, peer); why != Errc::ok) {
         if (why == Errc::permission && !transport_.guards()) log_plain_rejected(answer.stream.fd());
         return end_session(peer, why);
@@ -172,7 +166,7 @@ void TcpPort::dial_done(Dial& dial, Incoming answer) noexcept {
 void TcpPort::dial_failed(Dial& dial, Errc why) noexcept {
     TcpPeer& peer = dial.peer();
     const bool bulk = dial.purpose() == Lane::bulk;
-    drop_dial(bulk ? peer.bulk_dial : peer.dial);
+    drop_dial(dials_, bulk ? peer.bulk_dial : peer.dial);
     end_session(peer, bulk ? Errc::peer_lost : why);
 }
 
@@ -188,8 +182,8 @@ void TcpPort::end_connection(na::SessionPeer& ending, Errc why) noexcept {
         lane->end();
         lanes_.release(*lane);
     }
-    drop_dial(peer.dial);
-    drop_dial(peer.bulk_dial);
+    drop_dial(dials_, peer.dial);
+    drop_dial(dials_, peer.bulk_dial);
 }
 
 }  // namespace cinnabar::tcp

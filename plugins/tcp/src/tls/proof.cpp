@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Authenticates the other side, and reports why that failed.
-#include "greeting.hpp"
 #include "tls/failure.hpp"
 #include "tls/guards.hpp"
 #include "tls/stream.hpp"
@@ -19,8 +18,6 @@ namespace cinnabar::tcp {
 namespace {
 
 constexpr std::string_view protocol_name = "cinnabar/1";
-constexpr unsigned char record_of_handshake = 22;
-constexpr unsigned char record_of_alert = 21;
 
 bool is_ip(const std::string& name) noexcept {
     std::array<unsigned char, sizeof(in6_addr)> bytes;
@@ -28,32 +25,7 @@ bool is_ip(const std::string& name) noexcept {
            ::inet_pton(AF_INET6, name.c_str(), bytes.data()) == 1;
 }
 
-// A rejection that a plain tcp peer understands.
-Greeting plain_rejection() noexcept {
-    Greeting rejection;
-    rejection.hello.kind = na::HelloKind::reject;
-    rejection.hello.reason = static_cast<std::uint8_t>(Errc::permission);
-    return rejection;
-}
-
-bool is_plain_hello(const char* begin, std::size_t bytes) noexcept {
-    static const auto own = plain_rejection().encode();  // starts with the magic of all Hellos
-    constexpr std::size_t mark_bytes = 4;
-    return bytes >= mark_bytes && std::memcmp(begin, own.data(), mark_bytes) == 0;
-}
-
 }  // namespace
-
-// Looks at the first bytes received. A peer that greets without TLS gets a rejection in plain text.
-bool TlsStream::is_tls(const char* begin, std::size_t bytes) noexcept {
-    const auto first = static_cast<unsigned char>(*begin);
-    if (first == record_of_handshake || (side_ == Side::dials && first == record_of_alert)) return true;
-    if (side_ == Side::accepts && is_plain_hello(begin, bytes)) {
-        const auto rejection = plain_rejection().encode();
-        (void)na::send_some(fd_, rejection.data(), rejection.size());
-    }
-    return false;
-}
 
 int TlsStream::use_own_key(SSL* connection, const EVP_MD*, const unsigned char** name, std::size_t* name_bytes,
                            SSL_SESSION** session) {
@@ -171,12 +143,13 @@ bool TlsStream::certificate_known_to(const TlsGuards& now) const noexcept {
 Errc TlsStream::failed(bool handshake) noexcept {
     const unsigned long error = ssl_.ERR_peek_last_error();
     ssl_.ERR_clear_error();
-    if (io_ == Errc::peer_lost || cut_) {
-        if (handshake && side_ == Side::dials && came_ == 0)
+    if (socket_.last_read() == Errc::peer_lost || socket_.is_cut()) {
+        if (handshake && side_ == Side::dials && !socket_.heard())
             return tell(Errc::peer_lost, "hangs up when TLS begins: perhaps it listens at tcp://", nullptr);
         return Errc::peer_lost;
     }
-    if (io_ == Errc::protocol) return tell(Errc::protocol, "does not speak TLS: reach it by tcp://", nullptr);
+    if (socket_.last_read() == Errc::protocol)
+        return tell(Errc::protocol, "does not speak TLS: reach it by tcp://", nullptr);
     // The other side has closed its direction. (After an alert, the error has the alert's number.)
     const bool closed = (ssl_.SSL_get_shutdown(connection_) & SSL_RECEIVED_SHUTDOWN) != 0;
     if (error == 0 || (closed && ERR_GET_REASON(error) < SSL_AD_REASON_OFFSET)) return Errc::peer_lost;

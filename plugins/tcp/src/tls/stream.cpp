@@ -5,7 +5,6 @@
 #include "tls/guards.hpp"
 
 #include <sys/epoll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -61,22 +60,7 @@ class Records {
     std::array<std::byte, record_bytes_max> copies_;
 };
 
-// Only BIO_CTRL_FLUSH is supported.
-long control_socket(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
-
 }  // namespace
-
-const BIO_METHOD* TlsStream::socket_method() noexcept {
-    static const BIO_METHOD* const method = [] {
-        BIO_METHOD* const made = openssl().BIO_meth_new(BIO_TYPE_SOURCE_SINK, "cinnabar socket");
-        if (!made) return made;
-        openssl().BIO_meth_set_read(made, &TlsStream::read_socket);
-        openssl().BIO_meth_set_write(made, &TlsStream::write_socket);
-        openssl().BIO_meth_set_ctrl(made, &control_socket);
-        return made;
-    }();
-    return method;
-}
 
 std::unique_ptr<TlsStream> TlsStream::make(std::shared_ptr<const TlsGuards> guards, int fd, Side side,
                                            std::vector<std::string> names) noexcept {
@@ -88,21 +72,18 @@ TlsStream::TlsStream(std::shared_ptr<const TlsGuards> guards, int fd, Side side,
                      std::vector<std::string> names) noexcept
     : guards_(std::move(guards)),
       ssl_(openssl()),
-      fd_(fd),
+      socket_(fd, side),
       remote_(na::SocketAddress::peer_of(fd)),
       side_(side),
       names_(std::move(names)) {}
 
 bool TlsStream::begin() noexcept {
-    const BIO_METHOD* const method = socket_method();
-    BIO* const bio = method ? ssl_.BIO_new(method) : nullptr;
+    BIO* const bio = socket_.make_bio();
     connection_ = bio ? guards_->new_connection() : nullptr;
     if (!connection_ || ssl_.SSL_set_ex_data(connection_, 0, this) != 1) {
         if (bio) ssl_.BIO_free(bio);
         return false;
     }
-    ssl_.BIO_set_data(bio, this);
-    ssl_.BIO_set_init(bio, 1);
     ssl_.SSL_set_bio(connection_, bio, bio);
     if (side_ == Side::accepts) {
         ssl_.SSL_set_accept_state(connection_);
@@ -117,87 +98,10 @@ TlsStream::~TlsStream() {
     if (connection_) ssl_.SSL_free(connection_);
 }
 
-// The socket BIO that OpenSSL reads and writes.
-
-int TlsStream::read_socket(BIO* bio, char* to, int bytes) {
-    const OpenSsl& ssl = openssl();
-    auto& self = *static_cast<TlsStream*>(ssl.BIO_get_data(bio));
-    ssl.BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
-    if (bytes <= 0) return 0;
-    const auto room = static_cast<std::size_t>(bytes);
-    const na::Moved moved = self.short_ ? na::Moved{0, Errc::again} : na::receive_some(self.fd_, to, room);
-    self.io_ = moved.why;
-    self.short_ = moved.bytes < room;
-    self.cuts_.came(to, moved.bytes);
-    if (moved.why == Errc::ok && !self.established_) {
-        const bool begins = self.came_ == 0;
-        self.came_ += moved.bytes;
-        if (self.came_ > handshake_bytes_max || (begins && !self.is_tls(to, moved.bytes))) self.io_ = Errc::protocol;
-    }
-    if (self.io_ == Errc::ok) return static_cast<int>(moved.bytes);
-    if (self.io_ == Errc::again) ssl.BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY);
-    return -1;
-}
-
-// Accepts all bytes: if some were left, OpenSSL would demand the same write again, but by then the layers above may
-// have something else to send.
-int TlsStream::write_socket(BIO* bio, const char* from, int bytes) {
-    const OpenSsl& ssl = openssl();
-    auto& self = *static_cast<TlsStream*>(ssl.BIO_get_data(bio));
-    ssl.BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
-    if (bytes <= 0 || self.cut_ || self.io_ == Errc::protocol) return bytes;
-    auto left = static_cast<std::size_t>(bytes);
-    if (!self.unsent()) {
-        const na::Moved moved = na::send_some(self.fd_, from, left);
-        if (moved.why == Errc::peer_lost) {
-            self.cut();
-            return bytes;
-        }
-        from += moved.bytes;
-        left -= moved.bytes;
-    }
-    if (left > 0 && !self.hold(from, left)) self.cut();
-    return bytes;
-}
-
-bool TlsStream::hold(const char* from, std::size_t bytes) noexcept {
-    if (held_.size() - held_begin_ + bytes > held_bytes_max) return false;
-    try {
-        held_.insert(held_.end(), from, from + bytes);
-    } catch (const std::bad_alloc&) {
-        return false;
-    }
-    return true;
-}
-
-void TlsStream::cut() noexcept {
-    cut_ = true;
-    held_ = {};
-    held_begin_ = 0;
-    (void)::shutdown(fd_, SHUT_RDWR);
-}
-
-bool TlsStream::flush() noexcept {
-    while (unsent()) {
-        const na::Moved moved = na::send_some(fd_, held_.data() + held_begin_, held_.size() - held_begin_);
-        if (moved.why == Errc::peer_lost) {
-            cut();
-            return true;
-        }
-        held_begin_ += moved.bytes;
-        if (moved.why != Errc::ok) return false;
-    }
-    if (held_begin_ > 0) {
-        held_ = {};
-        held_begin_ = 0;
-    }
-    return true;
-}
-
 // The handshake.
 
 Errc TlsStream::establish(std::uint32_t& epoll_events) noexcept {
-    short_ = false;
+    socket_.expect_input();
     epoll_events = EPOLLIN;
     (void)flush();
     for (unsigned steps = 0; !established_; ++steps) {
@@ -206,9 +110,10 @@ Errc TlsStream::establish(std::uint32_t& epoll_events) noexcept {
         if (done == 1) {
             if (const Errc why = proven(); why != Errc::ok) return why;
             established_ = true;
+            socket_.set_established();
         } else if (!waits()) {
             return failed(true);
-        } else if (io_ == Errc::again || steps == handshake_steps_max) {
+        } else if (socket_.last_read() == Errc::again || steps == handshake_steps_max) {
             break;
         }
     }
@@ -220,14 +125,15 @@ Errc TlsStream::establish(std::uint32_t& epoll_events) noexcept {
 // alert as well. If nothing is left to read, it has processed a TLS control message.
 bool TlsStream::waits() const noexcept {
     return ssl_.ERR_peek_last_error() == 0 && ssl_.SSL_want(connection_) == SSL_READING &&
-           (io_ == Errc::again || io_ == Errc::ok);
+           (socket_.last_read() == Errc::again || socket_.last_read() == Errc::ok);
 }
 
 // Data.
 
 na::Moved TlsStream::receive(const iovec* pieces, std::size_t count) noexcept {
     if (broken_ != Errc::ok) return {0, broken_};
-    short_ = drained_ = false;
+    socket_.expect_input();
+    drained_ = false;
     ssl_.ERR_clear_error();
     std::size_t total = 0;
     for (const iovec& piece : std::span(pieces, count)) {
@@ -239,7 +145,7 @@ na::Moved TlsStream::receive(const iovec* pieces, std::size_t count) noexcept {
                 total += came;
                 continue;
             }
-            drained_ = io_ == Errc::again;
+            drained_ = socket_.last_read() == Errc::again;
             if (!waits()) broken_ = failed(false);
             if (total > 0) return {total, Errc::ok};
             return {0, broken_ == Errc::ok ? Errc::again : broken_};
@@ -254,11 +160,11 @@ bool TlsStream::unread() const noexcept {
 
 // A TLS control message may span several records; its parts are held as well.
 std::uint64_t TlsStream::partial_record() const noexcept {
-    return cuts_.partial() || ssl_.SSL_in_init(connection_) == 1 ? cuts_.begun() : 0;
+    return socket_.cuts().partial() || ssl_.SSL_in_init(connection_) == 1 ? socket_.cuts().begun() : 0;
 }
 
 na::Moved TlsStream::send(const iovec* pieces, std::size_t count) noexcept {
-    if (cut_ || broken_ != Errc::ok) return {0, Errc::peer_lost};
+    if (socket_.is_cut() || broken_ != Errc::ok) return {0, Errc::peer_lost};
     if (!flush()) return {0, Errc::again};
     Records records(pieces, count);
     std::size_t total = 0;
@@ -269,7 +175,7 @@ na::Moved TlsStream::send(const iovec* pieces, std::size_t count) noexcept {
         if (ssl_.SSL_write_ex(connection_, record.data(), record.size(), &taken) != 1) {
             // Out of memory, or TLS has failed while reading. Half a record is useless.
             ssl_.ERR_clear_error();
-            cut();
+            socket_.cut();
             break;
         }
         total += taken;
@@ -287,7 +193,7 @@ void TlsStream::renew_key(std::size_t sent) noexcept {
 }
 
 void TlsStream::end() noexcept {
-    if (!established_ || cut_ || broken_ != Errc::ok || unsent()) return;
+    if (!established_ || socket_.is_cut() || broken_ != Errc::ok || unsent()) return;
     (void)ssl_.SSL_shutdown(connection_);
     ssl_.ERR_clear_error();
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A TLS connection on a socket. OpenSSL encrypts and decrypts, and reads and writes the socket directly. Output that
-// the kernel does not take is held here: at most one record of data and TLS control messages, 64 KiB together. Owner of
-// the context only.
+// A TLS connection on a socket. OpenSSL encrypts and decrypts, and reads and writes the socket directly (socket.hpp).
+// Owner of the context only.
 #pragma once
 
 #include "tls/openssl.hpp"
-#include "tls/record_cuts.hpp"
+#include "tls/socket.hpp"
 
 #include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/session/stream.hpp>
@@ -21,7 +20,7 @@ class TlsGuards;
 
 class TlsStream final : public na::StreamGuard {
   public:
-    enum class Side : std::uint8_t { accepts, dials };
+    using Side = TlsSocket::Side;
 
     // The peer's certificate must be for one of `names`; accepted connections allow any. Null: out of memory.
     [[nodiscard]] static std::unique_ptr<TlsStream> make(std::shared_ptr<const TlsGuards> guards, int fd, Side side,
@@ -34,8 +33,8 @@ class TlsStream final : public na::StreamGuard {
     [[nodiscard]] Errc establish(std::uint32_t& epoll_events) noexcept override;
     [[nodiscard]] na::Moved receive(const iovec* pieces, std::size_t count) noexcept override;
     [[nodiscard]] na::Moved send(const iovec* pieces, std::size_t count) noexcept override;
-    [[nodiscard]] bool flush() noexcept override;
-    [[nodiscard]] bool unsent() const noexcept override { return held_begin_ < held_.size(); }
+    [[nodiscard]] bool flush() noexcept override { return socket_.flush(); }
+    [[nodiscard]] bool unsent() const noexcept override { return socket_.unsent(); }
     [[nodiscard]] bool unread() const noexcept override;
     [[nodiscard]] std::uint64_t partial_record() const noexcept override;
     [[nodiscard]] const na::ProvenIdentity& identity() const noexcept override { return identity_; }
@@ -59,24 +58,13 @@ class TlsStream final : public na::StreamGuard {
     static int keep_ticket(SSL* connection, SSL_SESSION* session);
 
   private:
-    // The most that a peer may send before it is authenticated.
-    static constexpr std::size_t handshake_bytes_max = 64 * 1024;
-    static constexpr std::size_t held_bytes_max = 64 * 1024;
-
     TlsStream(std::shared_ptr<const TlsGuards> guards, int fd, Side side, std::vector<std::string> names) noexcept;
     [[nodiscard]] static TlsStream& of(SSL* connection) noexcept {
         return *static_cast<TlsStream*>(openssl().SSL_get_ex_data(connection, 0));
     }
     [[nodiscard]] bool begin() noexcept;
-    [[nodiscard]] static const BIO_METHOD* socket_method() noexcept;
-    static int read_socket(BIO* bio, char* to, int bytes);
-    static int write_socket(BIO* bio, const char* from, int bytes);
-    [[nodiscard]] bool is_tls(const char* begin, std::size_t bytes) noexcept;
-    [[nodiscard]] bool hold(const char* from, std::size_t bytes) noexcept;
     // Updates the sending key after many bytes.
     void renew_key(std::size_t sent) noexcept;
-    // Breaks the connection: the next read returns the error.
-    void cut() noexcept;
 
     [[nodiscard]] bool waits() const noexcept;
     [[nodiscard]] Errc proven() noexcept;
@@ -97,24 +85,17 @@ class TlsStream final : public na::StreamGuard {
 
     const std::shared_ptr<const TlsGuards> guards_;
     const OpenSsl& ssl_;
-    const int fd_;
+    TlsSocket socket_;
     const na::SocketAddress remote_;
     const Side side_;
     bool established_ = false;
-    bool cut_ = false;
     bool resumed_ = false;
     unsigned tickets_kept_ = 0;
     bool drained_ = false;  // the last receive() found nothing left to read
-    bool short_ = false;    // the last read took everything from the socket
     SSL* connection_ = nullptr;
-    Errc io_ = Errc::ok;      // of the last socket read: ok, again, peer_lost, or protocol (not TLS)
     Errc broken_ = Errc::ok;  // if not ok, receive() returns it
     long disbelieved_ = 0;    // X509_V_ERR of the other side's certificate
-    std::size_t came_ = 0;    // handshake bytes received
-    RecordCuts cuts_;         // of the bytes read
     std::uint64_t sent_by_key_ = 0;
-    std::vector<char> held_;  // output that the kernel has not taken
-    std::size_t held_begin_ = 0;
     na::ProvenIdentity identity_;
     std::vector<std::string> names_;
 };

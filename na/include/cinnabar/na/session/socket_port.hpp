@@ -5,6 +5,7 @@
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/na/session/dial_targets.hpp>
 #include <cinnabar/na/session/greeting.hpp>
 #include <cinnabar/na/session/inbox.hpp>
@@ -66,6 +67,13 @@ class SocketPort : public SessionPort {
 
     unsigned take_inbox() noexcept {
         return inbox_.take_each([this](Incoming incoming) { own().accept(std::move(incoming)); });
+    }
+    // Ends a dial, if there is one, and returns it to its pool.
+    template <typename Dial>
+    static void drop_dial(SlotPool<Dial>& dials, Dial*& dial) noexcept {
+        if (!dial) return;
+        dial->abandon();
+        dials.release(*std::exchange(dial, nullptr));
     }
     // Whether poll() has something to do.
     [[nodiscard]] bool has_deferred_work() const noexcept { return anything_deferred() || !inbox_.empty(); }
