@@ -181,11 +181,11 @@ Result<void> serve_arrivals(const std::shared_ptr<Core>& core) {
         if (const Errc failed = rpc::decode(ConstBytes(input), asked); failed != Errc::ok) return failed;
         return combine_arrived(arrivals->combine_of(asked.name), into, more);
     };
-    CINNABAR_TRY_VOID(core->add_served(std::move(arrive)));
-    CINNABAR_TRY_VOID(core->add_served(
+    CINNABAR_TRY_VOID(core->served.add(std::move(arrive)));
+    CINNABAR_TRY_VOID(core->served.add(
         detail::served_by(released_rpc, [arrivals](const std::string& name) { return arrivals->last(name); })));
     auto release = detail::served_by(release_rpc, [arrivals](const Release& told) { arrivals->release(told); });
-    return core->add_served(std::move(release));
+    return core->served.add(std::move(release));
 }
 
 namespace detail {

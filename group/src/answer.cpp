@@ -11,7 +11,7 @@ namespace {
 
 hl::Task<void> execute(std::shared_ptr<Core> core, std::shared_ptr<Execution> execution,
                        std::shared_ptr<const TreeRequest> request, std::vector<Rank> below, na::Addr source) {
-    const auto served = core->served(request->rpc);
+    const auto served = core->served.find(request->rpc);
     std::shared_ptr<PortionState> portion;
     if (request->terms.way != Way::none) {
         Asking asking{core->node, core->options.provider, request->terms, execution->sources};

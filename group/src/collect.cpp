@@ -236,7 +236,7 @@ hl::Task<detail::LocalOutcome> TreeRun::run_served(const detail::ServedRpc& serv
 }
 
 hl::Task<void> TreeRun::run_handler() {
-    const auto served = core_->served(request_->rpc);
+    const auto served = core_->served.find(request_->rpc);
     detail::LocalOutcome outcome;
     if (!served) {
         outcome.code = Errc::no_such_rpc;

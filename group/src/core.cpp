@@ -9,6 +9,7 @@
 #include <cinnabar/hl/call.hpp>
 
 #include <algorithm>
+#include <limits>
 
 namespace cinnabar::group {
 namespace {
@@ -17,6 +18,9 @@ GroupOptions with_seed(GroupOptions options) {
     if (options.seed == 0) options.seed = secret_u64();
     return options;
 }
+
+// Answers in flight to one source; further ones are dropped.
+constexpr std::size_t answers_max = 16;
 
 }  // namespace
 
@@ -29,8 +33,10 @@ Core::Core(hl::NodeRef of, GroupOptions with)
       passed_on(of, {options.retry, {}, options.seed + 3}),
       executions(options.calls_max),
       copies(options.variables, process),
+      followers(options.followers_max, std::max(options.followers_max / 2, 1u)),  // half of the room for one peer
       arrivals(std::make_shared<Arrivals>(of)),
-      offers(std::make_shared<Offers>()) {}
+      offers(std::make_shared<Offers>()),
+      answers_in_flight_(std::numeric_limits<std::size_t>::max(), answers_max) {}
 
 Core::~Core() = default;
 
@@ -120,18 +126,8 @@ void Core::add_post(Message&& message, Rank from, const na::Addr& source, std::v
     na::Addr to = answer ? source : na::Addr();
     if (to.empty() && table().at(message.to).profile) to = table().at(message.to).profile->address;
     if (to.empty()) return;
-    if (answer) {
-        unsigned& under_way = answers_[&to.body()];
-        if (under_way == answers_max) return;
-        ++under_way;
-    }
+    if (answer && !answers_in_flight_.enter(to)) return;
     posts.push_back({std::move(message), std::move(to), answer});
-}
-
-void Core::forget_answer(const na::Addr& to) noexcept {
-    const std::lock_guard lock(mutex_);
-    const auto at = answers_.find(&to.body());
-    if (--at->second == 0) answers_.erase(at);
 }
 
 // Called with the lock held, so that all readers see the changes in order.
@@ -151,7 +147,8 @@ void Core::send(Post& post) {
     post.message.time = clock.now().bits();
     auto sending = node.call(swim_message, post.to, post.message, call);
     if (!post.answer) return sending.then([](const Result<void>&) {});
-    sending.then([self = shared_from_this(), to = post.to](const Result<void>&) { self->forget_answer(to); });
+    sending.then(
+        [self = shared_from_this(), to = post.to](const Result<void>&) { self->answers_in_flight_.leave(to); });
 }
 
 void Core::hear_time(std::uint64_t time, Rank from) {
@@ -237,20 +234,6 @@ Rank Core::rank() const {
 std::uint32_t Core::incarnation() const {
     const std::lock_guard lock(mutex_);
     return swim_ ? swim_->self().incarnation : 0;
-}
-
-bool Core::enter_follower(const na::Addr& source) {
-    const std::lock_guard lock(mutex_);
-    const auto of_source = std::count(followers_.begin(), followers_.end(), source);
-    const std::uint32_t share = std::max(options.followers_max / 2, 1u);
-    if (closed_ || followers_.size() >= options.followers_max || of_source >= std::ptrdiff_t{share}) return false;
-    followers_.push_back(source);
-    return true;
-}
-
-void Core::leave_follower(const na::Addr& source) {
-    const std::lock_guard lock(mutex_);
-    followers_.erase(std::find(followers_.begin(), followers_.end(), source));
 }
 
 unsigned Core::health() const {

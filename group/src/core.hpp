@@ -6,6 +6,8 @@
 #include "copies.hpp"
 #include "event_queue.hpp"
 #include "executions.hpp"
+#include "peer_quota.hpp"
+#include "served_rpcs.hpp"
 #include "swim/swim.hpp"
 #include "wire.hpp"
 
@@ -56,10 +58,6 @@ class Core : public std::enable_shared_from_this<Core> {
     [[nodiscard]] View view();
     [[nodiscard]] Stamp stamp() const;
     [[nodiscard]] unsigned health() const;
-    // True if another process may follow from here; the caller must then call leave_follower(). One peer gets half of
-    // the room.
-    [[nodiscard]] bool enter_follower(const na::Addr& source);
-    void leave_follower(const na::Addr& source);
     [[nodiscard]] std::shared_ptr<EventQueue> subscribe();
     // A signal that is set at the next change of the view.
     [[nodiscard]] std::shared_ptr<Signal> next_change();
@@ -83,14 +81,14 @@ class Core : public std::enable_shared_from_this<Core> {
     [[nodiscard]] std::vector<Rank> unknown_of(const std::vector<Rank>& ranks) const;
     [[nodiscard]] std::vector<Claim> claims_of(const std::vector<Rank>& ranks) const;
     [[nodiscard]] CallId next_call();
-    Result<void> add_served(detail::ServedRpc served);
-    [[nodiscard]] std::shared_ptr<const detail::ServedRpc> served(rpc::RpcId id) const;
+    ServedRpcs served;
 
     HybridClock clock;
     const hl::Caller started;    // for calls of this process's own, with its quota
     const hl::Caller passed_on;  // for those of others, and of the group itself
     Executions executions;
     Copies copies;
+    PeerQuota followers;  // that wait here for the next change
     const std::shared_ptr<Arrivals> arrivals;
     const std::shared_ptr<Offers> offers;
 
@@ -100,12 +98,10 @@ class Core : public std::enable_shared_from_this<Core> {
     void hear_time(std::uint64_t time, Rank from);
 
   private:
-    // Answers in flight to one source; further ones are dropped.
-    static constexpr unsigned answers_max = 16;
     struct Post {
         Message message;
         na::Addr to;
-        bool answer = false;  // it is counted in answers_
+        bool answer = false;  // it is counted in answers_in_flight_
     };
 
     hl::Task<void> tick_loop(std::shared_ptr<Core> self);
@@ -115,7 +111,6 @@ class Core : public std::enable_shared_from_this<Core> {
     void add_post(Message&& message, Rank from, const na::Addr& source, std::vector<Post>& posts);
     void tell_readers(const std::vector<Change>& changes, const Stamp& stamp);
     void send(Post& post);
-    void forget_answer(const na::Addr& to) noexcept;
     void put_followed(const Claim& claim);
     [[nodiscard]] const Table& table() const noexcept { return swim_ ? swim_->table() : followed_; }
 
@@ -129,12 +124,9 @@ class Core : public std::enable_shared_from_this<Core> {
     std::shared_ptr<Signal> changed_ = std::make_shared<Signal>();
     std::shared_ptr<Signal> closing_ = std::make_shared<Signal>();
     std::unordered_map<Rank, std::stop_source> lost_;
-    std::unordered_map<rpc::RpcId, std::shared_ptr<const detail::ServedRpc>> served_;
     std::uint64_t calls_ = 0;
     std::set<Rank> drifted_;  // present members whose time was too far ahead when it was last heard
-    // in flight to each source; the messages hold its address
-    std::unordered_map<const na::AddrBody*, unsigned> answers_;
-    std::vector<na::Addr> followers_;
+    PeerQuota answers_in_flight_;
     bool closed_ = false;
     bool serving_ = false;
 };

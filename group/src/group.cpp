@@ -21,7 +21,7 @@ Events Group::events() const { return Events(core_->subscribe()); }
 unsigned Group::slowness() const { return core_->health(); }
 void Group::leave() const { core_->leave(); }
 HybridClock& Group::clock() const { return core_->clock; }
-Result<void> Group::add(detail::ServedRpc served) const { return core_->add_served(std::move(served)); }
+Result<void> Group::add(detail::ServedRpc served) const { return core_->served.add(std::move(served)); }
 
 namespace {
 

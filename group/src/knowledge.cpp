@@ -156,18 +156,4 @@ CallId Core::next_call() {
     return {process, ++calls_};
 }
 
-Result<void> Core::add_served(detail::ServedRpc served) {
-    const rpc::RpcId id = served.id;
-    const std::lock_guard lock(mutex_);
-    const bool added = served_.emplace(id, std::make_shared<detail::ServedRpc>(std::move(served))).second;
-    if (!added) return Error(Errc::exists, "the group serves this Rpc already");
-    return {};
-}
-
-std::shared_ptr<const detail::ServedRpc> Core::served(rpc::RpcId id) const {
-    const std::lock_guard lock(mutex_);
-    const auto at = served_.find(id);
-    return at == served_.end() ? nullptr : at->second;
-}
-
 }  // namespace cinnabar::group

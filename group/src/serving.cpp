@@ -50,10 +50,10 @@ hl::Task<Result<ViewPage>> answer_follower(std::shared_ptr<Core> core, hl::Reque
     const FollowRequest& request = *incoming;
     const na::Addr source = incoming.source();
     if (request.group != core->group()) co_return Error(Errc::not_found, "no member of that group runs here");
-    if (!core->enter_follower(source)) co_return Error(Errc::overloaded, "this member has too many followers");
+    if (!core->followers.enter(source)) co_return Error(Errc::overloaded, "this member has too many followers");
     auto waiting = wait_for_change(core, request);
     auto page = co_await waiting;
-    core->leave_follower(source);
+    core->followers.leave(source);
     co_return page;
 }
 

@@ -47,21 +47,21 @@ Result<Sent> answer_take(Core& core, const std::string& key) {
 Result<void> serve_variables(const std::shared_ptr<Core>& core) {
     // The group owns these handlers, so they must not own it.
     const std::weak_ptr<Core> of = core;
-    CINNABAR_TRY_VOID(core->add_served(
+    CINNABAR_TRY_VOID(core->served.add(
         detail::served_by(fetch_rpc, [of](const CallInfo& info, const Fetch& fetch) -> hl::Task<Result<Sent>> {
             return answer_fetch(of.lock(), fetch, info.source);
         })));
-    CINNABAR_TRY_VOID(core->add_served(
+    CINNABAR_TRY_VOID(core->served.add(
         detail::served_by(update_rpc, [of](const CallInfo& info, const Update& update) -> hl::Task<Result<Version>> {
             return update_here(of.lock(), update, info.source);
         })));
-    CINNABAR_TRY_VOID(core->add_served(detail::served_by(
+    CINNABAR_TRY_VOID(core->served.add(detail::served_by(
         tell_rpc, [of](const CallInfo& info, const Tell& tell) { return hear(*of.lock(), tell, info.source); })));
     detail::ServedRpc recall =
         detail::served_by(recall_rpc, [of](const Recall& asked) { return answer_recall(*of.lock(), asked); });
     recall.combine = newer_held;
-    CINNABAR_TRY_VOID(core->add_served(std::move(recall)));
-    return core->add_served(
+    CINNABAR_TRY_VOID(core->served.add(std::move(recall)));
+    return core->served.add(
         detail::served_by(take_rpc, [of](const std::string& key) { return answer_take(*of.lock(), key); }));
 }
 

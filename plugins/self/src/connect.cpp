@@ -115,7 +115,7 @@ void SelfPort::on_connect(SelfPeer& peer, std::unique_ptr<Letter> letter) noexce
 }
 
 void SelfPort::deliver(Letter& letter) noexcept {
-    SelfPeer* peer = sender_of(letter);
+    SelfPeer* peer = peers_.sender_of(letter);
     if (!peer) return mailbox_->give_back(letter);
     arrival_kept_ = false;
     const bool live = peer->state() == na::PeerState::connected && letter.connection >= peer->refuse_below_;

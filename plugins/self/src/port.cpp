@@ -25,51 +25,21 @@ SelfPort::SelfPort(SelfTransport& transport, na::PortHost& host, std::shared_ptr
       host_(host),
       mailbox_(std::move(mailbox)),
       messages_(host.threads(), transport.options().send_slots_max, transport.limits().message_bytes_max),
-      peers_(transport.options().contexts_max) {}
+      peers_(*this, transport) {}
 
 void SelfPort::close() noexcept {
     if (std::exchange(closed_, true)) return;
     transport_.close_port(mailbox_->context());
     mailbox_->close();
-    for_each_peer([this](SelfPeer& peer) {
+    peers_.for_each([this](SelfPeer& peer) {
         end_waiting(peer, Errc::canceled);
         say_farewell(peer);
         if (std::exchange(peer.mailbox_, nullptr)) peer.release();
         peer.state_ = na::PeerState::idle;
     });
     while (SelfOp* self_op = done_.pop_front()) host_.complete(*self_op->op, self_op->result);
-    while (Letter* letter = next_letter()) mailbox_->give_back(*letter);
-    for_each_peer([this](SelfPeer& peer) { host_.peer_gone(peer); });
-}
-
-SelfPeer* SelfPort::make_peer(na::ContextId context) noexcept {
-    if (context >= peers_.size()) return nullptr;
-    auto& peer = peers_[context];
-    peer = std::make_unique<SelfPeer>(*this, transport_.addr_of(context));
-    peer->message_bytes_max_ = static_cast<std::uint32_t>(transport_.limits().message_bytes_max);
-    return peer.get();
-}
-
-// The peer for a context of another transport, found by name, so that it stays the same if that transport is opened
-// again.
-SelfPeer& SelfPort::peer_at(const std::string& endpoint, na::ContextId context) {
-    const na::Addr addr = na::Addr::make({endpoint}, context, 0);
-    for (auto& peer : others_) {
-        if (peer->addr() == addr) return *peer;
-    }
-    auto& made = others_.emplace_back(std::make_unique<SelfPeer>(*this, addr));
-    made->message_bytes_max_ = static_cast<std::uint32_t>(transport_.limits().message_bytes_max);
-    return *made;
-}
-
-// Null: the letter belongs to a connection that has ended.
-SelfPeer* SelfPort::sender_of(const Letter& letter) noexcept {
-    if (letter.network == transport_.incarnation()) return peer_of(letter.source);
-    if (letter.kind == LetterKind::connect) return &peer_at(letter.from->network().endpoint, letter.source);
-    for (auto& peer : others_) {
-        if (peer->incarnation_ == letter.network && peer->context() == letter.source) return peer.get();
-    }
-    return nullptr;
+    while (Letter* letter = inbox_.next()) mailbox_->give_back(*letter);
+    peers_.for_each([this](SelfPeer& peer) { host_.peer_gone(peer); });
 }
 
 Result<na::Peer*> SelfPort::peer(const na::Addr& addr) {
@@ -77,9 +47,9 @@ Result<na::Peer*> SelfPort::peer(const na::Addr& addr) {
     for (const std::string& endpoint : body.endpoints) {
         if (transport_.is_own(endpoint)) {
             const bool is_it = body.incarnation == 0 || body.incarnation == transport_.incarnation();
-            if (SelfPeer* found = is_it ? peer_of(body.context) : nullptr) return static_cast<na::Peer*>(found);
+            if (SelfPeer* found = is_it ? peers_.of(body.context) : nullptr) return static_cast<na::Peer*>(found);
         } else if (transport_.reaches(endpoint)) {
-            return static_cast<na::Peer*>(&peer_at(endpoint, body.context));
+            return static_cast<na::Peer*>(&peers_.at(endpoint, body.context));
         }
     }
     return Error(Errc::unreachable, "no node of this process has that name", addr.to_string());
@@ -205,7 +175,7 @@ void SelfPort::send_unsent(SelfPeer& peer) noexcept {
 unsigned SelfPort::poll() noexcept {
     unsigned done = 0;
     if (events_ != 0) {
-        for_each_peer([&](SelfPeer& peer) {
+        peers_.for_each([&](SelfPeer& peer) {
             if (peer.lost_why_ == Errc::ok) return;
             tell_lost(peer);
             ++done;
@@ -248,25 +218,15 @@ unsigned SelfPort::poll_busy() noexcept {
 }
 
 unsigned SelfPort::poll_inbox() noexcept {
-    if (!mailbox_->empty()) {
-        WorkQueue taken = mailbox_->take_all();
-        inbox_.splice_back(taken);
-    }
+    inbox_.take_all(*mailbox_);
     unsigned done = 0;
     while (done < letters_per_poll) {
-        Letter* const letter = next_letter();
+        Letter* const letter = inbox_.next();
         if (!letter) break;
         deliver(*letter);
         ++done;
     }
     return done;
-}
-
-Letter* SelfPort::next_letter() noexcept {
-    Letter* letter = chain_;
-    if (!letter) letter = static_cast<Letter*>(inbox_.pop_front());
-    if (letter) chain_ = std::exchange(letter->rest, nullptr);
-    return letter;
 }
 
 unsigned SelfPort::poll_done() noexcept {
@@ -284,8 +244,7 @@ unsigned SelfPort::poll_done() noexcept {
 }
 
 bool SelfPort::prepare_wait() noexcept {
-    return events_ == 0 && busy_.empty() && unsent_.empty() && !chain_ && inbox_.empty() && done_.empty() &&
-           mailbox_->empty();
+    return events_ == 0 && busy_.empty() && unsent_.empty() && inbox_.empty() && done_.empty() && mailbox_->empty();
 }
 
 Errc SelfPort::keep(na::Arrival& arrival, na::Kept& out) noexcept {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A peer of a port on a `self` network, and the table of all of them. Owner of the context only.
+#pragma once
+
+#include "mailbox.hpp"
+#include "transport.hpp"
+
+#include <cinnabar/base/intrusive_queue.hpp>
+#include <cinnabar/na/transport.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace cinnabar::self_ {
+
+// Lives in Op::private_bytes while the op is posted.
+struct SelfOp {
+    ListLink<SelfOp> link;
+    na::Op* op = nullptr;
+    Errc result = Errc::ok;
+    bool waiting = false;  // in its peer's list of waiting ops; otherwise in the port's list of completed ops
+};
+using SelfOps = IntrusiveList<SelfOp, &SelfOp::link>;
+
+// Lives as long as its port. There are at most contexts_max peers of the port's own transport, and one for each used
+// name of another transport of this process.
+class SelfPeer final : public na::Peer {
+  public:
+    SelfPeer(na::Port& port, na::Addr addr) noexcept : Peer(port, std::move(addr)) {}
+    [[nodiscard]] na::ContextId context() const noexcept { return addr().body().context; }
+    [[nodiscard]] const std::string& endpoint() const noexcept { return addr().body().endpoints.front(); }
+
+  private:
+    friend class SelfPort;
+    friend class SelfPeers;
+    std::shared_ptr<Mailbox> mailbox_;  // null unless connected
+    std::unique_ptr<Letter> farewell_;  // the letter for the disconnect; null if the peer is this context itself
+    std::uint64_t connection_ = 0;      // the greater of both numbers if both sides dialled at once
+    std::uint64_t refuse_below_ = 0;    // connections with smaller numbers were ended by a disconnect
+    Letter* unsent_ = nullptr;          // the first letter of a chain
+    Letter* unsent_last_ = nullptr;
+    ListLink<SelfPeer> unsent_link_;  // in SelfPort::unsent_ while unsent_ is not null
+    SelfOps waiting_;
+    ListLink<SelfPeer> busy_link_;  // in SelfPort::busy_ while ops wait
+    Errc lost_why_ = Errc::ok;      // why a connection was lost, until poll() has reported it
+};
+
+// Peers live as long as the table.
+class SelfPeers {
+  public:
+    SelfPeers(na::Port& port, SelfTransport& transport);
+
+    // The peer of a context of the same transport; made if it is new. Null: no such context.
+    [[nodiscard]] SelfPeer* of(na::ContextId context) noexcept {
+        SelfPeer* const known = context < own_.size() ? own_[context].get() : nullptr;
+        return known ? known : make(context);
+    }
+    // The peer of a context of another transport of this process; made if it is new. It is found by name, so that it
+    // stays the same if that transport is opened again.
+    [[nodiscard]] SelfPeer& at(const std::string& endpoint, na::ContextId context);
+    // Null: the letter belongs to a connection that has ended.
+    [[nodiscard]] SelfPeer* sender_of(const Letter& letter) noexcept;
+    template <typename F>
+    void for_each(F&& f) {
+        for (auto& peer : own_) {
+            if (peer) f(*peer);
+        }
+        for (std::size_t i = 0; i < others_.size(); ++i) f(*others_[i]);  // f may add peers
+    }
+
+  private:
+    [[gnu::cold, gnu::noinline]] SelfPeer* make(na::ContextId context) noexcept;
+
+    na::Port& port_;
+    SelfTransport& transport_;
+    std::vector<std::unique_ptr<SelfPeer>> own_;     // of the same transport, by context id
+    std::vector<std::unique_ptr<SelfPeer>> others_;  // of other transports; their addresses have no incarnation
+};
+
+}  // namespace cinnabar::self_
