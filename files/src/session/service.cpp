@@ -23,6 +23,23 @@ hl::CallOptions fill_options(const Session& session) {
     return {.deadline = fill_deadline, .provider = session.provider};
 }
 
+// Without checksums, what is there already could not be compared.
+Resumable resumable(const ServerOptions& options, const OpenIn& in) {
+    const bool resumes = in.checked && in.bytes / options.window_bytes >= resumed_windows_min;
+    return {resumes ? static_cast<std::uint32_t>(options.window_bytes) : 0, in.sparse, options.journal_interval};
+}
+
+// Windows that wait for one that never comes would wait as long as their session.
+void end_files_with_gaps(Session& session, unsigned seconds_max) {
+    const Error why{Errc::timed_out, "a window of the file did not come"};
+    const auto look = [&](unsigned& gaps, auto& file) {
+        gaps = file.has_gap() ? gaps + 1 : 0;
+        if (gaps > seconds_max) file.close(why);
+    };
+    for (auto& [number, saving] : session.savings) look(saving->gaps, *saving->upload);
+    for (auto& [number, giving] : session.givings) look(giving->gaps, *giving->download);
+}
+
 }  // namespace
 
 Error no_file() { return to_remote(Error{Errc::not_found, "no such file is in progress"}); }
@@ -60,7 +77,7 @@ Service::Service(Root root, std::optional<Key> key, const ServerOptions& options
       buffers_(std::move(buffers)),
       options_(options),
       hooks_(std::move(hooks)),
-      policy_(options.policy),
+      access_(options.policy, hooks_),
       accounts_(Quota{options.client_bytes_max, options.client_files_max, options.client_bytes_per_second}),
       gate_(std::move(key), Gate::Limits{options.window_bytes, options.windows_max}) {}
 
@@ -98,11 +115,6 @@ Result<void> Service::serve_files_on(const hl::NodeRef& node) {
     return node.serve(abort_rpc, [this](hl::Request<AbortIn> request) { return abort(request); });
 }
 
-void Service::replace_policy(std::shared_ptr<const AccessPolicy> policy) {
-    const std::lock_guard lock(policy_mutex_);
-    policy_.swap(policy);
-}
-
 bool Service::drain(std::chrono::duration<double> span) {
     draining_.store(true, std::memory_order_relaxed);
     return under_way_.wait_for_none(span);
@@ -129,7 +141,7 @@ Result<LoginOut> Service::login(const hl::Request<LoginIn>& request) {
 
 Result<void> Service::give_account(const LoginOut& out, const na::Addr& client) {
     CINNABAR_TRY(const auto session, gate_.find(out.token, client));
-    const auto policy = this->policy();
+    const auto policy = access_.policy();
     Result<void> may = policy ? policy->may_log_in(client) : Result<void>();
     if (!may) gate_.end(*session);
     if (!may) return std::move(may).error();
@@ -180,23 +192,12 @@ void Service::end_late_sessions() {
     for (const auto& session : gate_.expire()) end_session(*session);
 }
 
-// Windows that wait for one that never comes would wait as long as their session.
-void Service::end_files_with_gaps(Session& session) const {
-    const Error why{Errc::timed_out, "a window of the file did not come"};
-    const auto look = [&](unsigned& gaps, auto& file) {
-        gaps = file.has_gap() ? gaps + 1 : 0;
-        if (gaps > options_.gap_seconds_max) file.close(why);
-    };
-    for (auto& [number, saving] : session.savings) look(saving->gaps, *saving->upload);
-    for (auto& [number, giving] : session.givings) look(giving->gaps, *giving->download);
-}
-
 hl::Task<void> Service::watch_sessions(hl::NodeRef node) {
     constexpr Microseconds interval = std::chrono::seconds(1);
     constexpr unsigned trim_every = 60;
     for (unsigned rounds = 1; co_await node.sleep_for(interval) == Errc::ok; ++rounds) {
         end_late_sessions();
-        gate_.for_each([this](Session& session) { end_files_with_gaps(session); });
+        gate_.for_each([this](Session& session) { end_files_with_gaps(session, options_.gap_seconds_max); });
         if (rounds % trim_every == 0) disk_.start([this] { (void)root_.trim_remains(); });
     }
 }
@@ -236,7 +237,7 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
     if (auto may = co_await may_begin(*session, request->bytes, request.node()); !may) co_return refuse(may.error());
     const AccessRequest access{AccessRequest::Kind::save, request->name, request->bytes, request->replace, {},
                                request.source()};
-    if (auto may = may_access(access); !may) co_return refuse(may.error());
+    if (auto may = access_.may(access); !may) co_return refuse(may.error());
     if (request->bytes > file_bytes_max)
         co_return refuse(Error{Errc::too_large, "no file can be of that size", printable(request->name)});
     if (claims_.taken(request->name))
@@ -248,7 +249,8 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
         {under_way_, (*session)->load, request->bytes}, {claims_, request->name}, {}, 0, *std::move(charge)});
     auto file = co_await disk_.run([this, &request] {
         const auto existing = request->replace ? Existing::replace : Existing::keep;
-        return root_.create(request->name, request->bytes, request->attributes.mode, existing, resumable(*request));
+        return root_.create(request->name, request->bytes, request->attributes.mode, existing,
+                            resumable(options_, *request));
     });
     if (!file) co_return refuse(file.error());
     if (request->exact) file->keep(request->attributes);
@@ -269,16 +271,10 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
 hl::Task<std::optional<SourceFile>> Service::basis_of(const OpenIn& in, const na::Addr& client) {
     if (!in.compares || !in.replace || !in.checked || in.bytes == 0) co_return std::nullopt;
     const AccessRequest access{AccessRequest::Kind::fetch, in.name, 0, false, {}, client};
-    if (!may_access(access)) co_return std::nullopt;
+    if (!access_.may(access)) co_return std::nullopt;
     auto basis = co_await disk_.run([this, &in] { return root_.open_source(in.name); });
     if (!basis) co_return std::nullopt;
     co_return *std::move(basis);
-}
-
-// Without checksums nobody could compare what is there.
-Resumable Service::resumable(const OpenIn& in) const {
-    const bool resumes = in.checked && in.bytes / options_.window_bytes >= resumed_windows_min;
-    return {resumes ? static_cast<std::uint32_t>(options_.window_bytes) : 0, in.sparse, options_.journal_interval};
 }
 
 // Its name is free again and its staged file goes when the handlers at work on it have ended; a client that is stopped
@@ -372,7 +368,7 @@ hl::Task<Result<AskOut>> Service::ask(hl::Request<AskIn> request) {
     };
     if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return refuse(may.error());
     const AccessRequest access{AccessRequest::Kind::fetch, request->name, 0, false, {}, request.source()};
-    if (auto may = may_access(access); !may) co_return refuse(may.error());
+    if (auto may = access_.may(access); !may) co_return refuse(may.error());
     const std::shared_ptr<Giving> giving(new Giving{{under_way_, (*session)->load, 0}, request->name, {}, 0});
     auto file = co_await disk_.run([this, &request] { return root_.open_source(request->name); });
     if (!file) co_return refuse(file.error());
@@ -423,7 +419,7 @@ hl::Task<Result<Verified>> Service::sum(hl::Request<SumIn> request) {
     if (!session) co_return to_remote(session.error());
     if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return to_remote(may.error());
     const AccessRequest access{AccessRequest::Kind::fetch, request->name, 0, false, {}, request.source()};
-    if (auto may = may_access(access); !may) co_return to_remote(may.error());
+    if (auto may = access_.may(access); !may) co_return to_remote(may.error());
     const std::shared_ptr<Giving> giving(new Giving{{under_way_, (*session)->load, 0}, request->name, {}, 0});
     auto file = co_await disk_.run([this, &request] { return root_.open_source(request->name); });
     if (!file) co_return to_remote(file.error());

@@ -5,6 +5,7 @@
 // Order of life: the server, then the node; the node goes first, and with it the last handler.
 #pragma once
 
+#include "session/access.hpp"
 #include "session/buffers.hpp"
 #include "session/disk.hpp"
 #include "session/download.hpp"
@@ -119,7 +120,7 @@ class Service {
     [[nodiscard]] Result<void> serve_on(const hl::NodeRef& node);
 
     // Server::replace_policy. Any thread.
-    void replace_policy(std::shared_ptr<const AccessPolicy> policy);
+    void replace_policy(std::shared_ptr<const AccessPolicy> policy) { access_.replace_policy(std::move(policy)); }
 
     // Takes no new file from now on and waits for those under way; false when some were left after `span`. Any thread
     // but the loop's.
@@ -153,20 +154,11 @@ class Service {
     }
     [[nodiscard]] hl::Task<Result<void>> may_begin(const std::shared_ptr<Session>& session, std::uint64_t bytes,
                                                    hl::NodeRef node) const;
-    [[nodiscard]] std::shared_ptr<const AccessPolicy> policy() const {
-        const std::lock_guard lock(policy_mutex_);
-        return policy_;
-    }
-    [[nodiscard]] Result<void> may_access(const AccessRequest& access) const {
-        if (const auto policy = this->policy()) CINNABAR_TRY_VOID(policy->may(access));
-        return hooks_.may_access ? hooks_.may_access(access) : Result<void>();
-    }
     // Attaches the session to the account of its client. overloaded: there are too many accounts.
     [[nodiscard]] Result<void> give_account(const LoginOut& out, const na::Addr& client);
     // Waits until the client's rate allows so many bytes more. overloaded: that would be too late for the call.
     [[nodiscard]] hl::Task<Result<void>> keep_rate(const std::shared_ptr<Session>& session, std::uint64_t bytes,
                                                    hl::NodeRef node) const;
-    [[nodiscard]] Resumable resumable(const OpenIn& in) const;
     // The file that has the name now, if the client may compare with it. Mostly runs on a disk thread.
     [[nodiscard]] hl::Task<std::optional<SourceFile>> basis_of(const OpenIn& in, const na::Addr& client);
     [[nodiscard]] Result<void> has_room(const Session& session, std::uint64_t bytes) const;
@@ -182,9 +174,6 @@ class Service {
     [[nodiscard]] hl::Task<Result<void>> push(hl::Request<PushIn> request);
     [[nodiscard]] hl::Task<Result<PackOut>> pack(hl::Request<PackIn> request);
     [[nodiscard]] Result<void> may_pack(const Session& session, const PackIn& in) const;
-    [[nodiscard]] hl::Task<Result<Buffer>> pull_pack(Share& share, const PackIn& in);
-    [[nodiscard]] NewFile::BeforeNaming before_naming_of(const PackIn& in, const PackedFile& file) const;
-    void tell_of_pack(const PackIn& in, const PackOut& out, const na::Addr& client) const;
     [[nodiscard]] hl::Task<Result<void>> commit(hl::Request<CommitIn> request);
     [[nodiscard]] hl::Task<Result<AskOut>> ask(hl::Request<AskIn> request);
     [[nodiscard]] hl::Task<Result<ReadOut>> read(hl::Request<ReadIn> request);
@@ -192,19 +181,14 @@ class Service {
     [[nodiscard]] hl::Task<Result<Verified>> sum(hl::Request<SumIn> request);
     [[nodiscard]] hl::Task<Result<FinishOut>> finish(hl::Request<FinishIn> request);
     [[nodiscard]] hl::Task<Result<void>> make(hl::Request<MakeIn> request);
-    [[nodiscard]] Result<void> may_make(const MakeIn& in, const na::Addr& client) const;
-    [[nodiscard]] Result<void> make_below_root(const MakeIn& in) const;
     [[nodiscard]] hl::Task<Result<Listing>> list(hl::Request<ListIn> request);
     [[nodiscard]] hl::Task<Result<LookOut>> look(hl::Request<LookIn> request);
-    [[nodiscard]] Result<LookOut> look_below_root(const LookIn& in) const;
     [[nodiscard]] hl::Task<Result<void>> remove(hl::Request<RemoveIn> request);
     [[nodiscard]] hl::Task<Result<RemainsOut>> remains(hl::Request<RemainsIn> request);
-    [[nodiscard]] RemainsOut remains_behind(std::string_view name) const;
     [[nodiscard]] Result<void> abort(const hl::Request<AbortIn>& request);
     void end_session(Session& session);
     void give_up(Session& session, std::uint64_t file, const Error& why);
     void end_late_sessions();
-    void end_files_with_gaps(Session& session) const;
     // Ends sessions that nobody came to hold, also when no other client comes by.
     [[nodiscard]] hl::Task<void> watch_sessions(hl::NodeRef node);
     // Tells the listener, and gives the error in the form in which it travels.
@@ -216,8 +200,7 @@ class Service {
     Buffers buffers_;
     ServerOptions options_;
     ServerHooks hooks_;
-    mutable std::mutex policy_mutex_;
-    std::shared_ptr<const AccessPolicy> policy_;
+    Access access_;
     Claims claims_;
     Accounts accounts_;
     UnderWay under_way_;

@@ -50,7 +50,7 @@ Result<void> Service::may_follow(const Session& session, Saving& saving, const h
     const auto address = owner.to_string();
     const AccessRequest access{
         AccessRequest::Kind::follow, saving.claim.name(), saving.upload->bytes(), false, address, session.source};
-    CINNABAR_TRY_VOID(may_access(access));
+    CINNABAR_TRY_VOID(access_.may(access));
     saving.owner = owner;
     return {};
 }

@@ -33,19 +33,9 @@ hl::Task<void> save_part(Disk& disk, Pack& pack, std::size_t part, std::size_t o
     });
 }
 
-}  // namespace
-
-Result<void> Service::may_pack(const Session& session, const PackIn& in) const {
-    CINNABAR_TRY_VOID(has_room(session, pack_bytes(in)));
-    if (session.load->files + in.files.size() > options_.session_files_max ||
-        under_way_.count() + in.files.size() > options_.files_max)
-        return Error{Errc::overloaded, "too many files of this client are under way"};
-    return {};
-}
-
-hl::Task<Result<Buffer>> Service::pull_pack(Share& share, const PackIn& in) {
-    if (in.window.size() > buffers_.buffer_bytes()) co_return Error{Errc::too_large, "the pack is over a window"};
-    Result<Buffer> buffer = co_await buffers_.take(share);
+hl::Task<Result<Buffer>> pull_pack(Buffers& buffers, Share& share, const PackIn& in) {
+    if (in.window.size() > buffers.buffer_bytes()) co_return Error{Errc::too_large, "the pack is over a window"};
+    Result<Buffer> buffer = co_await buffers.take(share);
     if (!buffer || in.window.size() == 0) co_return buffer;
     hl::TransferOptions options;
     options.deadline = window_time_max;
@@ -55,13 +45,37 @@ hl::Task<Result<Buffer>> Service::pull_pack(Share& share, const PackIn& in) {
     co_return buffer;
 }
 
-NewFile::BeforeNaming Service::before_naming_of(const PackIn& in, const PackedFile& file) const {
-    if (!hooks_.before_naming) return {};
-    return [this, &in, &file](int fd) {
+NewFile::BeforeNaming before_naming_of(const ServerHooks& hooks, const PackIn& in, const PackedFile& file) {
+    if (!hooks.before_naming) return {};
+    return [&hooks, &in, &file](int fd) {
         StagedFile staged{file.name, file.bytes, {}, fd};
         if (in.checked) staged.checksum = file.checksum;
-        return hooks_.before_naming(staged);
+        return hooks.before_naming(staged);
     };
+}
+
+void tell_of_pack(const ServerHooks& hooks, const PackIn& in, const PackOut& out, const na::Addr& client) {
+    if (!hooks.ended) return;
+    const auto from = client.to_string();
+    for (std::size_t i = 0; i < in.files.size(); ++i) {
+        const auto& outcome = out.outcomes[i];
+        ServerEvent event{ServerEvent::Kind::saved, in.files[i].name, from, in.files[i].bytes, {}, {}};
+        if (in.checked) event.checksum = in.files[i].checksum;
+        if (outcome.code != Errc::ok) {
+            event = {ServerEvent::Kind::failed, in.files[i].name, from, 0, {}, Error{outcome.code, {}, outcome.text}};
+        }
+        hooks.ended(event);
+    }
+}
+
+}  // namespace
+
+Result<void> Service::may_pack(const Session& session, const PackIn& in) const {
+    CINNABAR_TRY_VOID(has_room(session, pack_bytes(in)));
+    if (session.load->files + in.files.size() > options_.session_files_max ||
+        under_way_.count() + in.files.size() > options_.files_max)
+        return Error{Errc::overloaded, "too many files of this client are under way"};
+    return {};
 }
 
 hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
@@ -77,7 +91,7 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
         const auto& file = request->files[i];
         const AccessRequest access{AccessRequest::Kind::save, file.name, file.bytes,
                                    request->replace,          {},        request.source()};
-        if (auto may = may_access(access); !may) {
+        if (auto may = access_.may(access); !may) {
             out.outcomes[i] = to_outcome(may.error());
         } else if (claims_.taken(file.name)) {
             out.outcomes[i] = to_outcome({Errc::busy, "another client is saving that name right now"});
@@ -90,7 +104,7 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
     if (auto paced = co_await keep_rate(*session, pack_bytes(*request), request.node()); !paced)
         co_return to_remote(paced.error());
     Share share(buffers_, load->buffers);
-    Result<Buffer> buffer = co_await pull_pack(share, *request);
+    Result<Buffer> buffer = co_await pull_pack(buffers_, share, *request);
     if (!buffer) co_return to_remote(buffer.error());
     Pack pack(root_, *request);
     std::vector<std::size_t> numbers;
@@ -100,7 +114,7 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
         const ConstBytes content = buffer->bytes().subspan(at, file.bytes);
         at += file.bytes;
         if (!places[i]) continue;
-        pack.add({&file, content, before_naming_of(*request, file), {}, {}});
+        pack.add({&file, content, before_naming_of(hooks_, *request, file), {}, {}});
         numbers.push_back(i);
     }
     std::vector<hl::Task<void>> parts;
@@ -112,22 +126,8 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
         if (outcome) places[numbers[i]]->charge.keep();
         if (!outcome) out.outcomes[numbers[i]] = to_outcome(outcome.error());
     }
-    tell_of_pack(*request, out, request.source());
+    tell_of_pack(hooks_, *request, out, request.source());
     co_return out;
-}
-
-void Service::tell_of_pack(const PackIn& in, const PackOut& out, const na::Addr& client) const {
-    if (!hooks_.ended) return;
-    const auto from = client.to_string();
-    for (std::size_t i = 0; i < in.files.size(); ++i) {
-        const auto& outcome = out.outcomes[i];
-        ServerEvent event{ServerEvent::Kind::saved, in.files[i].name, from, in.files[i].bytes, {}, {}};
-        if (in.checked) event.checksum = in.files[i].checksum;
-        if (outcome.code != Errc::ok) {
-            event = {ServerEvent::Kind::failed, in.files[i].name, from, 0, {}, Error{outcome.code, {}, outcome.text}};
-        }
-        hooks_.ended(event);
-    }
 }
 
 }  // namespace cinnabar::files

@@ -9,116 +9,50 @@
 #include <utility>
 
 namespace cinnabar::files {
+namespace {
 
-hl::Task<Result<void>> Service::make(hl::Request<MakeIn> request) {
-    auto session = session_of(request);
-    if (!session) co_return to_remote(session.error());
-    const auto refuse = [&](const Error& error) {
-        return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
-    };
-    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return refuse(may.error());
-    if (auto may = may_make(*request, request.source()); !may) co_return refuse(may.error());
-    if (claims_.taken(request->name))
-        co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
-    const UnderWay::Entry entry(under_way_, (*session)->load, 0);
-    auto charge = Charge::make((*session)->account, 0, request->kind == MakeKind::finish_folder ? 0 : 1);
-    if (!charge) co_return refuse(charge.error());
-    bool was_there = false;
-    Result<void> made = co_await disk_.run([this, &request, &was_there] {
-        was_there = request->kind == MakeKind::folder && root_.look(request->name, {}).ok();
-        return make_below_root(*request);
-    });
-    if (!made) co_return refuse(made.error());
-    if (!was_there) charge->keep();
-    co_return made;
-}
-
-Result<void> Service::may_make(const MakeIn& in, const na::Addr& client) const {
+Result<void> may_make(const Access& access, const MakeIn& in, const na::Addr& client) {
     using Kind = AccessRequest::Kind;
     switch (in.kind) {
         case MakeKind::link:
-            return may_access({Kind::link, in.name, 0, in.replace, in.target, client});
+            return access.may({Kind::link, in.name, 0, in.replace, in.target, client});
         case MakeKind::hard_link:
-            CINNABAR_TRY_VOID(may_access({Kind::hard_link, in.name, 0, in.replace, in.target, client}));
+            CINNABAR_TRY_VOID(access.may({Kind::hard_link, in.name, 0, in.replace, in.target, client}));
             // Under its new name the file may be one that the client may fetch.
-            return may_access({Kind::fetch, in.target, 0, false, {}, client});
+            return access.may({Kind::fetch, in.target, 0, false, {}, client});
         case MakeKind::folder:
         case MakeKind::finish_folder:
             break;
     }
-    return may_access({Kind::make, in.name, 0, in.replace, {}, client});
+    return access.may({Kind::make, in.name, 0, in.replace, {}, client});
 }
 
-Result<void> Service::make_below_root(const MakeIn& in) const {
+Result<void> make_below_root(const Root& root, const MakeIn& in) {
     const auto existing = in.replace ? Existing::replace : Existing::keep;
     switch (in.kind) {
         case MakeKind::folder:
-            return root_.make_folder(in.name);
+            return root.make_folder(in.name);
         case MakeKind::finish_folder:
-            return root_.finish_folder(in.name, in.attributes);
+            return root.finish_folder(in.name, in.attributes);
         case MakeKind::link:
-            return root_.make_link(in.name, in.target, in.attributes, existing);
+            return root.make_link(in.name, in.target, in.attributes, existing);
         case MakeKind::hard_link:
-            return root_.make_hard_link(in.name, in.target, existing);
+            return root.make_hard_link(in.name, in.target, existing);
     }
     return Error{Errc::invalid_argument, "nothing of that kind is made", printable(in.name)};
 }
 
-hl::Task<Result<Listing>> Service::list(hl::Request<ListIn> request) {
-    auto session = session_of(request);
-    if (!session) co_return to_remote(session.error());
-    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return to_remote(may.error());
-    const AccessRequest access{AccessRequest::Kind::list, request->name, 0, false, {}, request.source()};
-    if (auto may = may_access(access); !may) co_return to_remote(may.error());
-    const UnderWay::Entry entry(under_way_, (*session)->load, 0);
-    auto listing =
-        co_await disk_.run([this, &request] { return root_.list(request->name, request->cursor, request->extended); });
-    if (!listing) co_return to_remote(listing.error());  // no event: clients ask what is a folder
-    co_return listing;
-}
-
-Result<LookOut> Service::look_below_root(const LookIn& in) const {
+Result<LookOut> look_below_root(const Root& root, const LookIn& in) {
     LookOut out;
-    CINNABAR_TRY(out.entry, root_.look(in.name, in.extended));
+    CINNABAR_TRY(out.entry, root.look(in.name, in.extended));
     if (out.entry.kind != EntryKind::file) return out;
-    if (const auto file = root_.open_source(in.name)) out.stored = file->stored_checksum();
+    if (const auto file = root.open_source(in.name)) out.stored = file->stored_checksum();
     return out;
 }
 
-hl::Task<Result<LookOut>> Service::look(hl::Request<LookIn> request) {
-    auto session = session_of(request);
-    if (!session) co_return to_remote(session.error());
-    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return to_remote(may.error());
-    const AccessRequest access{AccessRequest::Kind::look, request->name, 0, false, {}, request.source()};
-    if (auto may = may_access(access); !may) co_return to_remote(may.error());
-    const UnderWay::Entry entry(under_way_, (*session)->load, 0);
-    auto seen = co_await disk_.run([this, &request] { return look_below_root(*request); });
-    if (!seen) co_return to_remote(seen.error());
-    co_return seen;
-}
-
-hl::Task<Result<void>> Service::remove(hl::Request<RemoveIn> request) {
-    auto session = session_of(request);
-    if (!session) co_return to_remote(session.error());
-    const auto refuse = [&](const Error& error) {
-        return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
-    };
-    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return refuse(may.error());
-    const AccessRequest access{AccessRequest::Kind::remove, request->name, 0, false, {}, request.source()};
-    if (auto may = may_access(access); !may) co_return refuse(may.error());
-    if (claims_.taken(request->name))
-        co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
-    const UnderWay::Entry entry(under_way_, (*session)->load, 0);
-    Result<void> removed = co_await disk_.run([this, &request] { return root_.remove(request->name); });
-    if (!removed) co_return refuse(removed.error());
-    if (hooks_.ended)
-        hooks_.ended({ServerEvent::Kind::removed, request->name, request.source().to_string(), 0, {}, {}});
-    co_return removed;
-}
-
-// A part of them, by name.
-RemainsOut Service::remains_behind(std::string_view name) const {
-    auto all = root_.list_remains();
+// The remains whose names come behind `name`, as many as fit an answer.
+RemainsOut remains_behind(const Root& root, std::string_view name) {
+    auto all = root.list_remains();
     std::erase_if(all, [&](const Remains& remains) { return remains.name <= name; });
     std::ranges::sort(all, {}, &Remains::name);
     RemainsOut out;
@@ -132,6 +66,75 @@ RemainsOut Service::remains_behind(std::string_view name) const {
     return out;
 }
 
+}  // namespace
+
+hl::Task<Result<void>> Service::make(hl::Request<MakeIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto refuse = [&](const Error& error) {
+        return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
+    };
+    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return refuse(may.error());
+    if (auto may = may_make(access_, *request, request.source()); !may) co_return refuse(may.error());
+    if (claims_.taken(request->name))
+        co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
+    const UnderWay::Entry entry(under_way_, (*session)->load, 0);
+    auto charge = Charge::make((*session)->account, 0, request->kind == MakeKind::finish_folder ? 0 : 1);
+    if (!charge) co_return refuse(charge.error());
+    bool was_there = false;
+    Result<void> made = co_await disk_.run([this, &request, &was_there] {
+        was_there = request->kind == MakeKind::folder && root_.look(request->name, {}).ok();
+        return make_below_root(root_, *request);
+    });
+    if (!made) co_return refuse(made.error());
+    if (!was_there) charge->keep();
+    co_return made;
+}
+
+hl::Task<Result<Listing>> Service::list(hl::Request<ListIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return to_remote(may.error());
+    const AccessRequest access{AccessRequest::Kind::list, request->name, 0, false, {}, request.source()};
+    if (auto may = access_.may(access); !may) co_return to_remote(may.error());
+    const UnderWay::Entry entry(under_way_, (*session)->load, 0);
+    auto listing =
+        co_await disk_.run([this, &request] { return root_.list(request->name, request->cursor, request->extended); });
+    if (!listing) co_return to_remote(listing.error());  // no event: clients ask what is a folder
+    co_return listing;
+}
+
+hl::Task<Result<LookOut>> Service::look(hl::Request<LookIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return to_remote(may.error());
+    const AccessRequest access{AccessRequest::Kind::look, request->name, 0, false, {}, request.source()};
+    if (auto may = access_.may(access); !may) co_return to_remote(may.error());
+    const UnderWay::Entry entry(under_way_, (*session)->load, 0);
+    auto seen = co_await disk_.run([this, &request] { return look_below_root(root_, *request); });
+    if (!seen) co_return to_remote(seen.error());
+    co_return seen;
+}
+
+hl::Task<Result<void>> Service::remove(hl::Request<RemoveIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto refuse = [&](const Error& error) {
+        return failed(ServerEvent::Kind::failed, request.source(), request->name, error);
+    };
+    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return refuse(may.error());
+    const AccessRequest access{AccessRequest::Kind::remove, request->name, 0, false, {}, request.source()};
+    if (auto may = access_.may(access); !may) co_return refuse(may.error());
+    if (claims_.taken(request->name))
+        co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
+    const UnderWay::Entry entry(under_way_, (*session)->load, 0);
+    Result<void> removed = co_await disk_.run([this, &request] { return root_.remove(request->name); });
+    if (!removed) co_return refuse(removed.error());
+    if (hooks_.ended)
+        hooks_.ended({ServerEvent::Kind::removed, request->name, request.source().to_string(), 0, {}, {}});
+    co_return removed;
+}
+
 hl::Task<Result<RemainsOut>> Service::remains(hl::Request<RemainsIn> request) {
     auto session = session_of(request);
     if (!session) co_return to_remote(session.error());
@@ -140,10 +143,10 @@ hl::Task<Result<RemainsOut>> Service::remains(hl::Request<RemainsIn> request) {
     const auto kind = request->remove ? Kind::remove_remains : Kind::list_remains;
     const AccessRequest access{
         kind, request->remove ? request->name : std::string_view(), 0, false, {}, request.source()};
-    if (auto may = may_access(access); !may) co_return to_remote(may.error());
+    if (auto may = access_.may(access); !may) co_return to_remote(may.error());
     const UnderWay::Entry entry(under_way_, (*session)->load, 0);
     co_return co_await disk_.run([this, &request]() -> Result<RemainsOut> {
-        if (!request->remove) return remains_behind(request->name);
+        if (!request->remove) return remains_behind(root_, request->name);
         RemainsOut out;
         out.removed = root_.remove_remains(request->name);
         return out;
