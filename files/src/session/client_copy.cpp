@@ -54,6 +54,7 @@ struct ClientSession::Copying {
         bool written = false;
         std::uint64_t had_bytes = 0;
     };
+    ClientSession& client;  // of the server that has the file
     ClientSession& to;
     std::uint64_t from_file;
     std::uint64_t to_file;
@@ -79,6 +80,15 @@ struct ClientSession::Copying {
     [[nodiscard]] std::uint64_t window_at(std::uint64_t offset) const {
         return std::min(to.window_bytes_, bytes - offset);
     }
+
+    [[nodiscard]] hl::Task<Result<void>> copy_windows();
+    [[nodiscard]] hl::Task<void> copy_lane();
+    [[nodiscard]] hl::Task<Result<void>> copy_window(std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<void>> pass_hole(std::uint64_t offset);
+    // One server reports the checksum of what it read; the other compares it with what it has written.
+    [[nodiscard]] hl::Task<Result<std::uint64_t>> finish(Sync sync);
+    // Passes a window that one server lent on to the other.
+    [[nodiscard]] hl::Task<Result<void>> hand_on(const TakeIn& in);
 };
 
 hl::Task<Result<OpenOut>> ClientSession::open_copy(OpenIn open) {
@@ -114,18 +124,18 @@ hl::Task<Result<Moved>> ClientSession::copy(const std::string& name, ClientSessi
         if (copied) co_return copied;
         co_return std::move(opened).error();
     }
-    const std::shared_ptr<Copying> file(new Copying{to, asked->file, opened->file, asked->bytes, opened->resumed_bytes,
-                                                    compares ? opened->basis_bytes : 0, asked->sparse,
-                                                    std::move(progress)});
+    const std::shared_ptr<Copying> file(new Copying{*this, to, asked->file, opened->file, asked->bytes,
+                                                    opened->resumed_bytes, compares ? opened->basis_bytes : 0,
+                                                    asked->sparse, std::move(progress)});
     copying_.emplace(file->from_file, file);
-    Result<void> copied = co_await copy_windows(*file);
+    Result<void> copied = co_await file->copy_windows();
     copying_.erase(file->from_file);
     if (!copied) {
         co_await give_up(file->from_file);
         co_await to.give_up(file->to_file, may_resume_after(copied.code()));
         co_return std::move(copied).error();
     }
-    Result<std::uint64_t> checksum = co_await finish_copy(*file, mode.sync);
+    Result<std::uint64_t> checksum = co_await file->finish(mode.sync);
     if (!checksum) co_return std::move(checksum).error();
     co_return Moved{file->bytes, file->had_bytes, file->sent_bytes, *checksum};
 }
@@ -140,58 +150,57 @@ hl::Task<Result<Moved>> ClientSession::find_copied(const std::string& name, Clie
     co_return Moved{there->bytes, there->bytes, 0, there->checksum};
 }
 
-hl::Task<Result<void>> ClientSession::copy_windows(Copying& file) {
+hl::Task<Result<void>> ClientSession::Copying::copy_windows() {
     std::vector<hl::Task<void>> lanes;
-    const auto count = std::min<std::uint64_t>(windows_max_, file.to.lanes_for(file.bytes));
-    for (std::uint64_t i = 0; i < count; ++i) lanes.push_back(copy_lane(file));
+    const auto count = std::min<std::uint64_t>(client.windows_max_, to.lanes_for(bytes));
+    for (std::uint64_t i = 0; i < count; ++i) lanes.push_back(copy_lane());
     if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
-    if (file.failure) co_return *file.failure;
+    if (failure) co_return *failure;
     co_return Result<void>();
 }
 
-hl::Task<void> ClientSession::copy_lane(Copying& file) {
-    while (!file.failure && file.next < file.bytes) {
-        const std::uint64_t offset = file.next;
-        file.next += file.to.window_bytes_;
-        Result<void> copied = co_await copy_window(file, offset);
-        if (!copied) file.fail(std::move(copied).error());
-        if (copied && file.progress) file.progress(file.window_at(offset));
+hl::Task<void> ClientSession::Copying::copy_lane() {
+    while (!failure && next < bytes) {
+        const std::uint64_t offset = next;
+        next += to.window_bytes_;
+        Result<void> copied = co_await copy_window(offset);
+        if (!copied) fail(std::move(copied).error());
+        if (copied && progress) progress(window_at(offset));
     }
 }
 
-hl::Task<Result<void>> ClientSession::copy_window(Copying& file, std::uint64_t offset) {
+hl::Task<Result<void>> ClientSession::Copying::copy_window(std::uint64_t offset) {
     LendIn lend;
-    lend.file = file.from_file;
+    lend.file = from_file;
     lend.offset = offset;
-    lend.bytes = file.window_at(offset);
-    lend.offered = offset < file.resumed_bytes;
-    lend.compares = offset < file.basis_bytes;
-    if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
+    lend.bytes = window_at(offset);
+    lend.offered = offset < resumed_bytes;
+    lend.compares = offset < basis_bytes;
+    if (const Errc turn = co_await passing.reach(offset); turn != Errc::ok) co_return turn;
     const std::uint64_t moves = lend.offered ? 0 : lend.bytes;
-    if (const Errc paced = co_await file.to.keep_rate(moves, file.failure); paced != Errc::ok) co_return paced;
-    const Pace::Pass pass = co_await file.to.pace_.take();
-    file.passing.advance(offset + lend.bytes);
-    if (file.failure) co_return *file.failure;
-    file.lent.emplace(offset, Copying::Lent{});
-    seals_.stamp(lend);
-    Result<LendOut> lent = co_await node_.call(lend_rpc, server_, lend, window_deadline);
-    const Copying::Lent what = file.lent.extract(offset).mapped();
-    if (file.failure) co_return *file.failure;
-    if (!lent) co_return call_error(copied_from, std::move(lent).error(), server_);
-    if (lent->hole ? !file.sparse || what.taken : !what.written)
+    if (const Errc paced = co_await to.keep_rate(moves, failure); paced != Errc::ok) co_return paced;
+    const Pace::Pass pass = co_await to.pace_.take();
+    passing.advance(offset + lend.bytes);
+    if (failure) co_return *failure;
+    lent.emplace(offset, Lent{});
+    client.seals_.stamp(lend);
+    Result<LendOut> lending = co_await client.node_.call(lend_rpc, client.server_, lend, window_deadline);
+    const Lent what = lent.extract(offset).mapped();
+    if (failure) co_return *failure;
+    if (!lending) co_return call_error(copied_from, std::move(lending).error(), client.server_);
+    if (lending->hole ? !sparse || what.taken : !what.written)
         co_return Error{Errc::protocol, "the server's description of a window is impossible"};
     if (what.had_bytes > (lend.offered || lend.compares ? lend.bytes : 0))
         co_return Error{Errc::protocol, "the server has more of a window than it was offered"};
-    file.had_bytes += what.had_bytes;
-    if (!lent->hole) file.sent_bytes += lend.bytes - what.had_bytes;
-    if (!lent->hole) co_return Result<void>();
-    co_return co_await pass_copied_hole(file, offset);
+    had_bytes += what.had_bytes;
+    if (!lending->hole) sent_bytes += lend.bytes - what.had_bytes;
+    if (!lending->hole) co_return Result<void>();
+    co_return co_await pass_hole(offset);
 }
 
-hl::Task<Result<void>> ClientSession::pass_copied_hole(Copying& file, std::uint64_t offset) {
-    ClientSession& to = file.to;
+hl::Task<Result<void>> ClientSession::Copying::pass_hole(std::uint64_t offset) {
     WindowIn window;
-    window.file = file.to_file;
+    window.file = to_file;
     window.offset = offset;
     window.hole = true;
     to.seals_.stamp(window);
@@ -200,26 +209,48 @@ hl::Task<Result<void>> ClientSession::pass_copied_hole(Copying& file, std::uint6
     co_return Result<void>();
 }
 
-// One server reports the checksum of what it read; the other compares it with what it has written.
-hl::Task<Result<std::uint64_t>> ClientSession::finish_copy(Copying& file, Sync sync) {
-    ClientSession& to = file.to;
-    FinishIn finish;
-    finish.file = file.from_file;
-    seals_.stamp(finish);
-    Result<FinishOut> finished = co_await node_.call(finish_rpc, server_, finish, open_deadline);
+hl::Task<Result<std::uint64_t>> ClientSession::Copying::finish(Sync sync) {
+    FinishIn in;
+    in.file = from_file;
+    client.seals_.stamp(in);
+    Result<FinishOut> finished = co_await client.node_.call(finish_rpc, client.server_, in, open_deadline);
     if (!finished) {
-        Error error = call_error(copied_from, std::move(finished).error(), server_);
-        co_await to.give_up(file.to_file, may_resume_after(error.code));
+        Error error = call_error(copied_from, std::move(finished).error(), client.server_);
+        co_await to.give_up(to_file, may_resume_after(error.code));
         co_return error;
     }
     CommitIn commit;
-    commit.file = file.to_file;
+    commit.file = to_file;
     commit.checksum = finished->checksum;
     commit.synced = sync != Sync::none;
     to.seals_.stamp(commit);
     Result<void> committed = co_await to.node_.call(commit_rpc, to.server_, commit, commit_deadline);
     if (!committed) co_return call_error(copied_to, std::move(committed).error(), to.server_);
     co_return finished->checksum;
+}
+
+hl::Task<Result<void>> ClientSession::Copying::hand_on(const TakeIn& in) {
+    const auto asked = lent.find(in.offset);
+    if (asked == lent.end() || asked->second.taken || in.window.size() != window_at(in.offset))
+        co_return Error{Errc::protocol, "the server lent a window of the file that was not requested"};
+    asked->second.taken = true;
+    WindowIn window;
+    window.file = to_file;
+    window.offset = in.offset;
+    window.window = in.window;
+    if (in.offset < resumed_bytes) window.checksum = in.checksum;
+    if (in.offset < basis_bytes) window.blocks = in.blocks;
+    to.seals_.stamp(window);
+    const std::stop_token token = stop.get_token();
+    const hl::CallOptions options{.deadline = handed_on_deadline, .stop = &token};
+    Result<WindowOut> sent = co_await to.node_.call(window_rpc, to.server_, window, options);
+    if (!sent) co_return call_error(copied_to, std::move(sent).error(), to.server_);
+    // The lane that asked for it may have given up waiting.
+    if (const auto still = lent.find(in.offset); still != lent.end()) {
+        still->second.written = true;
+        still->second.had_bytes = sent->had_bytes;
+    }
+    co_return Result<void>();
 }
 
 hl::Task<Result<void>> ClientSession::take(hl::Request<TakeIn> request) {
@@ -229,36 +260,11 @@ hl::Task<Result<void>> ClientSession::take(hl::Request<TakeIn> request) {
     if (found == copying_.end()) co_return to_remote(Error{Errc::not_found, "no such file is being copied"});
     const auto file = found->second;
     const Inside::Entry there(file->to.inside_);
-    Result<void> handed = co_await hand_on(*file, *request);
+    Result<void> handed = co_await file->hand_on(*request);
     if (handed) co_return handed;
     // A canceled take call means that the server no longer needs it, or is lost: the lend call reports the reason.
     if (handed.code() != Errc::canceled) file->fail(handed.error());
     co_return to_remote(handed.error());
-}
-
-hl::Task<Result<void>> ClientSession::hand_on(Copying& file, const TakeIn& in) {
-    const auto asked = file.lent.find(in.offset);
-    if (asked == file.lent.end() || asked->second.taken || in.window.size() != file.window_at(in.offset))
-        co_return Error{Errc::protocol, "the server lent a window of the file that was not requested"};
-    asked->second.taken = true;
-    ClientSession& to = file.to;
-    WindowIn window;
-    window.file = file.to_file;
-    window.offset = in.offset;
-    window.window = in.window;
-    if (in.offset < file.resumed_bytes) window.checksum = in.checksum;
-    if (in.offset < file.basis_bytes) window.blocks = in.blocks;
-    to.seals_.stamp(window);
-    const std::stop_token stop = file.stop.get_token();
-    const hl::CallOptions options{.deadline = handed_on_deadline, .stop = &stop};
-    Result<WindowOut> sent = co_await to.node_.call(window_rpc, to.server_, window, options);
-    if (!sent) co_return call_error(copied_to, std::move(sent).error(), to.server_);
-    // The lane that asked for it may have given up waiting.
-    if (const auto still = file.lent.find(in.offset); still != file.lent.end()) {
-        still->second.written = true;
-        still->second.had_bytes = sent->had_bytes;
-    }
-    co_return Result<void>();
 }
 
 }  // namespace cinnabar::files

@@ -19,6 +19,7 @@ namespace cinnabar::files {
 
 // A file that is being received.
 struct ClientSession::Receiving {
+    ClientSession& client;
     NewFile target;
     std::uint64_t file;
     std::uint64_t bytes;
@@ -43,6 +44,15 @@ struct ClientSession::Receiving {
         share.close(failure->code);
         writing.close(failure->code);
     }
+
+    [[nodiscard]] hl::Task<Result<void>> receive_windows();
+    [[nodiscard]] hl::Task<void> receive_lane();
+    [[nodiscard]] hl::Task<Result<void>> receive_window(std::uint64_t offset);
+    // Offers what an interrupted attempt left, otherwise what an older version has there.
+    void offer(ReadIn& read, Bytes content) const;
+    // Writes the received bytes. Bytes that were here already are not written again, unless earlier remains turned out
+    // to belong to another file.
+    [[nodiscard]] Result<void> take_in(std::uint64_t offset, ConstBytes content, const ReadOut& arrived);
 };
 
 hl::Task<Result<AskOut>> ClientSession::ask_for(const std::string& name, ExtendedKinds extended) {
@@ -78,13 +88,18 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
         co_await give_up(asked->file);
         co_return std::move(target).error();
     }
-    Receiving file{*std::move(target), asked->file,         asked->bytes,
-                   asked->sparse,      std::move(progress), Share(*buffers_, part_)};
+    Receiving file{*this,
+                   *std::move(target),
+                   asked->file,
+                   asked->bytes,
+                   asked->sparse,
+                   std::move(progress),
+                   Share(*buffers_, part_)};
     if (compares_blocks(mode.existing, mode.whole, asked->bytes)) {
         auto basis = co_await disk_.run([&into, &mode] { return into.open_source(mode.as); });
         if (basis) file.basis.emplace(*std::move(basis));
     }
-    Result<void> received = co_await receive_windows(file);
+    Result<void> received = co_await file.receive_windows();
     if (!received) {
         if (may_resume_after(received.code())) {
             (void)co_await disk_.run([&file] {
@@ -107,87 +122,84 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
     co_return Moved{file.bytes, file.had_bytes, file.sent_bytes, finished->checksum};
 }
 
-hl::Task<Result<void>> ClientSession::receive_windows(Receiving& file) {
+hl::Task<Result<void>> ClientSession::Receiving::receive_windows() {
     std::vector<hl::Task<void>> lanes;
-    for (std::uint64_t i = 0; i < lanes_for(file.bytes); ++i) lanes.push_back(receive_lane(file));
+    for (std::uint64_t i = 0; i < client.lanes_for(bytes); ++i) lanes.push_back(receive_lane());
     if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
-    if (file.failure) co_return *file.failure;
-    if (file.writing.position() != file.bytes) co_return Error{Errc::protocol, "not all of the file was written"};
+    if (failure) co_return *failure;
+    if (writing.position() != bytes) co_return Error{Errc::protocol, "not all of the file was written"};
     co_return Result<void>();
 }
 
-hl::Task<void> ClientSession::receive_lane(Receiving& file) {
-    while (!file.failure && file.next < file.bytes) {
-        const std::uint64_t offset = file.next;
-        file.next += window_bytes_;
-        Result<void> received = co_await receive_window(file, offset);
-        if (!received) file.fail(std::move(received).error());
+hl::Task<void> ClientSession::Receiving::receive_lane() {
+    while (!failure && next < bytes) {
+        const std::uint64_t offset = next;
+        next += client.window_bytes_;
+        Result<void> received = co_await receive_window(offset);
+        if (!received) fail(std::move(received).error());
     }
 }
 
-hl::Task<Result<void>> ClientSession::receive_window(Receiving& file, std::uint64_t offset) {
-    const std::uint64_t bytes = std::min(window_bytes_, file.bytes - offset);
-    if (const Errc turn = co_await file.taking.reach(offset); turn != Errc::ok) co_return turn;
-    Result<Buffer> buffer = co_await buffers_->take(file.share);
+hl::Task<Result<void>> ClientSession::Receiving::receive_window(std::uint64_t offset) {
+    const std::uint64_t count = std::min(client.window_bytes_, bytes - offset);
+    if (const Errc turn = co_await taking.reach(offset); turn != Errc::ok) co_return turn;
+    Result<Buffer> buffer = co_await client.buffers_->take(share);
     if (!buffer) co_return std::move(buffer).error();
-    file.taking.advance(offset + bytes);
-    const Bytes content = buffer->bytes().first(bytes);
+    taking.advance(offset + count);
+    const Bytes content = buffer->bytes().first(count);
     ReadIn read;
-    read.file = file.file;
+    read.file = file;
     read.offset = offset;
-    read.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::write);
-    if (offset < file.target.resumed_bytes() || file.basis) {
-        (void)co_await disk_.run([&file, &read, content] {
-            offer(file, read, content);
+    read.window = hl::Bulk(buffer->region().slice(0, count), na::Access::write);
+    if (offset < target.resumed_bytes() || basis) {
+        (void)co_await client.disk_.run([this, &read, content] {
+            offer(read, content);
             return true;
         });
     }
     Result<ReadOut> arrived = ReadOut{};
     {
-        if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
-        const std::uint64_t moves = read.offered ? 0 : bytes;
-        if (const Errc paced = co_await keep_rate(moves, file.failure); paced != Errc::ok) co_return paced;
-        const Pace::Pass pass = co_await pace_.take();
-        file.passing.advance(offset + bytes);
-        if (file.failure) co_return *file.failure;
-        seals_.stamp(read);
-        arrived = co_await node_.call(read_rpc, server_, read, window_deadline);
+        if (const Errc turn = co_await passing.reach(offset); turn != Errc::ok) co_return turn;
+        const std::uint64_t moves = read.offered ? 0 : count;
+        if (const Errc paced = co_await client.keep_rate(moves, failure); paced != Errc::ok) co_return paced;
+        const Pace::Pass pass = co_await client.pace_.take();
+        passing.advance(offset + count);
+        if (failure) co_return *failure;
+        client.seals_.stamp(read);
+        arrived = co_await client.node_.call(read_rpc, client.server_, read, window_deadline);
     }
     if (!arrived) co_return in_the_middle(std::move(arrived).error());
-    const std::uint64_t offered = read.offered || !read.blocks.empty() ? bytes : 0;
-    if ((arrived->hole && !file.sparse) || arrived->had_bytes > (arrived->hole ? 0 : offered))
+    const std::uint64_t offered = read.offered || !read.blocks.empty() ? count : 0;
+    if ((arrived->hole && !sparse) || arrived->had_bytes > (arrived->hole ? 0 : offered))
         co_return Error{Errc::protocol, "the server's description of a window is impossible"};
-    if (const Errc turn = co_await file.writing.reach(offset); turn != Errc::ok) co_return turn;
-    Result<void> written = co_await disk_.run([&] { return take_in(file, offset, content, *arrived); });
+    if (const Errc turn = co_await writing.reach(offset); turn != Errc::ok) co_return turn;
+    Result<void> written = co_await client.disk_.run([&] { return take_in(offset, content, *arrived); });
     if (!written) co_return written;
-    if (auto journal = file.target.due_journal()) disk_.start([journal] { journal->checkpoint(); });
-    file.had_bytes += arrived->had_bytes;
-    if (!arrived->hole) file.sent_bytes += bytes - arrived->had_bytes;
-    file.writing.advance(offset + bytes);
-    if (file.progress) file.progress(bytes);
+    if (auto journal = target.due_journal()) client.disk_.start([journal] { journal->checkpoint(); });
+    had_bytes += arrived->had_bytes;
+    if (!arrived->hole) sent_bytes += count - arrived->had_bytes;
+    writing.advance(offset + count);
+    if (progress) progress(count);
     co_return written;
 }
 
-// Offers what an interrupted attempt left, otherwise what an older version has there.
-void ClientSession::offer(const Receiving& file, ReadIn& read, Bytes content) {
-    if (const auto had = file.target.read_block(read.offset, content)) {
+void ClientSession::Receiving::offer(ReadIn& read, Bytes content) const {
+    if (const auto had = target.read_block(read.offset, content)) {
         read.offered = true;
         read.checksum = *had;
-    } else if (file.basis) {
-        read.blocks = block_checksums(content.first(file.basis->read_some(read.offset, content)), content.size());
+    } else if (basis) {
+        read.blocks = block_checksums(content.first(basis->read_some(read.offset, content)), content.size());
     }
 }
 
-// Writes the received bytes. Bytes that were here already are not written again, unless earlier remains turned out to
-// belong to another file.
-Result<void> ClientSession::take_in(Receiving& file, std::uint64_t offset, ConstBytes content, const ReadOut& arrived) {
+Result<void> ClientSession::Receiving::take_in(std::uint64_t offset, ConstBytes content, const ReadOut& arrived) {
     if (arrived.hole) {
-        file.sum.update_zeros(content.size());
-        return file.target.leave_out(offset, content.size());
+        sum.update_zeros(content.size());
+        return target.leave_out(offset, content.size());
     }
-    file.sum.update(content);
-    if (arrived.had_bytes == content.size() && offset < file.target.resumed_bytes()) return {};
-    return file.target.write(offset, content);
+    sum.update(content);
+    if (arrived.had_bytes == content.size() && offset < target.resumed_bytes()) return {};
+    return target.write(offset, content);
 }
 
 }  // namespace cinnabar::files

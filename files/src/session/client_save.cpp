@@ -18,6 +18,7 @@ namespace cinnabar::files {
 
 // A file that is being sent. The lanes that send its windows share it; it lives in the task that started them.
 struct ClientSession::Sending {
+    ClientSession& client;
     SourceFile source;
     std::uint64_t file;
     SaveMode mode;
@@ -45,6 +46,16 @@ struct ClientSession::Sending {
         passing.close(why);
         share.close(why);
     }
+
+    [[nodiscard]] hl::Task<Result<void>> send_windows();
+    [[nodiscard]] hl::Task<void> send_lane();
+    [[nodiscard]] hl::Task<Result<void>> send_window(std::uint64_t offset);
+    // Whether the window is a hole; if so, tells the server.
+    [[nodiscard]] hl::Task<Result<bool>> pass_hole(std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<Buffer>> read_window(std::uint64_t offset);
+    [[nodiscard]] hl::Task<Result<void>> lend_window(std::uint64_t offset);
+    // Asks the server to pull the window by a fill call.
+    [[nodiscard]] hl::Task<Result<void>> push_window(std::uint64_t offset);
 };
 
 hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::string& name, SaveMode mode,
@@ -72,11 +83,11 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
         co_return error;
     }
 
-    const std::shared_ptr<Sending> file(new Sending{*std::move(source), opened->file, mode, std::move(progress),
+    const std::shared_ptr<Sending> file(new Sending{*this, *std::move(source), opened->file, mode, std::move(progress),
                                                     Share(*buffers_, part_), opened->resumed_bytes,
                                                     open.compares ? opened->basis_bytes : 0});
     if (mode.push) pushing_.emplace(file->file, file);
-    Result<void> sent = co_await send_windows(*file);
+    Result<void> sent = co_await file->send_windows();
     pushing_.erase(file->file);
     file->close(Errc::closed);
     if (!sent) {
@@ -140,135 +151,132 @@ hl::Task<Result<std::uint64_t>> ClientSession::sum_here(const SourceFile& source
     co_return sum.digest();
 }
 
-hl::Task<Result<void>> ClientSession::send_windows(Sending& file) {
+hl::Task<Result<void>> ClientSession::Sending::send_windows() {
     std::vector<hl::Task<void>> lanes;
-    for (std::uint64_t i = 0; i < lanes_for(file.source.bytes()); ++i) lanes.push_back(send_lane(file));
+    for (std::uint64_t i = 0; i < client.lanes_for(source.bytes()); ++i) lanes.push_back(send_lane());
     if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
-    if (file.failure) co_return *file.failure;
-    co_return co_await disk_.run([&file] { return file.source.settled(); });
+    if (failure) co_return *failure;
+    co_return co_await client.disk_.run([this] { return source.settled(); });
 }
 
-hl::Task<void> ClientSession::send_lane(Sending& file) {
-    while (!file.failure && file.next < file.source.bytes()) {
-        const std::uint64_t offset = file.next;
-        file.next += window_bytes_;
-        Result<void> sent = co_await send_window(file, offset);
-        if (!sent) file.fail(std::move(sent).error());
+hl::Task<void> ClientSession::Sending::send_lane() {
+    while (!failure && next < source.bytes()) {
+        const std::uint64_t offset = next;
+        next += client.window_bytes_;
+        Result<void> sent = co_await send_window(offset);
+        if (!sent) fail(std::move(sent).error());
     }
 }
 
-hl::Task<Result<void>> ClientSession::send_window(Sending& file, std::uint64_t offset) {
+hl::Task<Result<void>> ClientSession::Sending::send_window(std::uint64_t offset) {
     Result<void> sent;
-    Result<bool> hole = co_await pass_hole(file, offset);
+    Result<bool> hole = co_await pass_hole(offset);
     if (!hole) {
         sent = std::move(hole).error();
     } else if (*hole) {
         sent = Result<void>();
-    } else if (file.mode.push &&
-               !file.offers(offset)) {  // no conditional expression: gcc 12 destroys what it awaits there twice
-        sent = co_await push_window(file, offset);
+    } else if (mode.push && !offers(offset)) {  // no conditional expression: gcc 12 destroys what it awaits there twice
+        sent = co_await push_window(offset);
     } else {
-        sent = co_await lend_window(file, offset);
+        sent = co_await lend_window(offset);
     }
-    if (sent && file.progress) file.progress(std::min(window_bytes_, file.source.bytes() - offset));
+    if (sent && progress) progress(std::min(client.window_bytes_, source.bytes() - offset));
     co_return sent;
 }
 
-// Whether the window is a hole; if so, tells the server.
-hl::Task<Result<bool>> ClientSession::pass_hole(Sending& file, std::uint64_t offset) {
-    if (!file.source.sparse()) co_return false;
-    const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
-    if (const Errc turn = co_await file.reading.reach(offset); turn != Errc::ok) co_return turn;
-    const bool hole = co_await disk_.run([&file, offset, bytes] {
-        const bool found = file.source.is_hole(offset, bytes);
-        if (found && file.mode.checked) file.sum.update_zeros(bytes);
+hl::Task<Result<bool>> ClientSession::Sending::pass_hole(std::uint64_t offset) {
+    if (!source.sparse()) co_return false;
+    const std::uint64_t bytes = std::min(client.window_bytes_, source.bytes() - offset);
+    if (const Errc turn = co_await reading.reach(offset); turn != Errc::ok) co_return turn;
+    const bool hole = co_await client.disk_.run([this, offset, bytes] {
+        const bool found = source.is_hole(offset, bytes);
+        if (found && mode.checked) sum.update_zeros(bytes);
         return found;
     });
     // if it is no hole, the task that reads it takes the turn again
-    file.reading.advance(hole ? offset + bytes : offset);
+    reading.advance(hole ? offset + bytes : offset);
     if (!hole) co_return false;
     WindowIn window;
-    window.file = file.file;
+    window.file = file;
     window.offset = offset;
     window.hole = true;
-    if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
-    const Pace::Pass pass = co_await pace_.take();
-    file.passing.advance(offset + bytes);
-    if (file.failure) co_return *file.failure;
-    seals_.stamp(window);
-    Result<WindowOut> told = co_await node_.call(window_rpc, server_, window, window_deadline);
+    if (const Errc turn = co_await passing.reach(offset); turn != Errc::ok) co_return turn;
+    const Pace::Pass pass = co_await client.pace_.take();
+    passing.advance(offset + bytes);
+    if (failure) co_return *failure;
+    client.seals_.stamp(window);
+    Result<WindowOut> told = co_await client.node_.call(window_rpc, client.server_, window, window_deadline);
     if (!told) co_return in_the_middle(std::move(told).error());
     co_return true;
 }
 
-hl::Task<Result<Buffer>> ClientSession::read_window(Sending& file, std::uint64_t offset) {
-    const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
-    const Errc turn = co_await file.reading.reach(offset);
+hl::Task<Result<Buffer>> ClientSession::Sending::read_window(std::uint64_t offset) {
+    const std::uint64_t bytes = std::min(client.window_bytes_, source.bytes() - offset);
+    const Errc turn = co_await reading.reach(offset);
     if (turn == Errc::invalid_argument)
         co_return Error{Errc::protocol, "the server asked for a window of the file more than once"};
     if (turn != Errc::ok) co_return turn;
-    Result<Buffer> buffer = co_await buffers_->take(file.share);
+    Result<Buffer> buffer = co_await client.buffers_->take(share);
     if (!buffer) co_return buffer;
     const Bytes content = buffer->bytes().first(bytes);
-    Result<void> got = co_await disk_.run([&file, content, offset] {
-        auto outcome = file.source.read(offset, content);
-        if (outcome && file.mode.checked) file.sum.update(content);
+    Result<void> got = co_await client.disk_.run([this, content, offset] {
+        auto outcome = source.read(offset, content);
+        if (outcome && mode.checked) sum.update(content);
         return outcome;
     });
     if (!got) co_return std::move(got).error();
-    file.reading.advance(offset + bytes);
+    reading.advance(offset + bytes);
     co_return buffer;
 }
 
-hl::Task<Result<void>> ClientSession::lend_window(Sending& file, std::uint64_t offset) {
-    Result<Buffer> buffer = co_await read_window(file, offset);
+hl::Task<Result<void>> ClientSession::Sending::lend_window(std::uint64_t offset) {
+    Result<Buffer> buffer = co_await read_window(offset);
     if (!buffer) co_return std::move(buffer).error();
-    const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
+    const std::uint64_t bytes = std::min(client.window_bytes_, source.bytes() - offset);
     WindowIn window;
-    window.file = file.file;
+    window.file = file;
     window.offset = offset;
     window.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::read);
-    if (file.offers(offset)) {
+    if (offers(offset)) {
         const ConstBytes content = buffer->bytes().first(bytes);
-        (void)co_await disk_.run([&file, &window, offset, content] {
-            if (offset < file.resumed_bytes) window.checksum = block_checksum(content);
-            if (offset < file.basis_bytes) window.blocks = block_checksums(content, content.size());
+        (void)co_await client.disk_.run([this, &window, offset, content] {
+            if (offset < resumed_bytes) window.checksum = block_checksum(content);
+            if (offset < basis_bytes) window.blocks = block_checksums(content, content.size());
             return true;
         });
     }
-    if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
-    const std::uint64_t moves = offset < file.resumed_bytes ? 0 : bytes;
-    if (const Errc paced = co_await keep_rate(moves, file.failure); paced != Errc::ok) co_return paced;
-    const Pace::Pass pass = co_await pace_.take();
-    file.passing.advance(offset + bytes);
-    if (file.failure) co_return *file.failure;
-    seals_.stamp(window);
-    Result<WindowOut> sent = co_await node_.call(window_rpc, server_, window, window_deadline);
+    if (const Errc turn = co_await passing.reach(offset); turn != Errc::ok) co_return turn;
+    const std::uint64_t moves = offset < resumed_bytes ? 0 : bytes;
+    if (const Errc paced = co_await client.keep_rate(moves, failure); paced != Errc::ok) co_return paced;
+    const Pace::Pass pass = co_await client.pace_.take();
+    passing.advance(offset + bytes);
+    if (failure) co_return *failure;
+    client.seals_.stamp(window);
+    Result<WindowOut> sent = co_await client.node_.call(window_rpc, client.server_, window, window_deadline);
     if (!sent) co_return in_the_middle(std::move(sent).error());
-    if (sent->had_bytes > (file.offers(offset) ? bytes : 0))
+    if (sent->had_bytes > (offers(offset) ? bytes : 0))
         co_return Error{Errc::protocol, "the server has more of a window than it was offered"};
-    file.had_bytes += sent->had_bytes;
-    file.sent_bytes += bytes - sent->had_bytes;
+    had_bytes += sent->had_bytes;
+    sent_bytes += bytes - sent->had_bytes;
     co_return Result<void>();
 }
 
-// Asks the server to pull the window by a fill call.
-hl::Task<Result<void>> ClientSession::push_window(Sending& file, std::uint64_t offset) {
+hl::Task<Result<void>> ClientSession::Sending::push_window(std::uint64_t offset) {
     PushIn push;
-    push.file = file.file;
+    push.file = file;
     push.offset = offset;
-    if (const Errc turn = co_await file.passing.reach(offset); turn != Errc::ok) co_return turn;
-    const std::uint64_t bytes = std::min(window_bytes_, file.source.bytes() - offset);
-    if (const Errc paced = co_await keep_rate(bytes, file.failure); paced != Errc::ok) co_return paced;
-    const Pace::Pass pass = co_await pace_.take();
-    file.passing.advance(offset + bytes);
-    if (file.failure) co_return *file.failure;
-    seals_.stamp(push);
-    Result<void> pushed = co_await node_.call(push_rpc, server_, push, window_deadline);
-    if (!pushed) co_return file.failure ? *file.failure : in_the_middle(std::move(pushed).error());
-    if (file.reading.position() <= offset)
+    if (const Errc turn = co_await passing.reach(offset); turn != Errc::ok) co_return turn;
+    const std::uint64_t bytes = std::min(client.window_bytes_, source.bytes() - offset);
+    if (const Errc paced = co_await client.keep_rate(bytes, failure); paced != Errc::ok) co_return paced;
+    const Pace::Pass pass = co_await client.pace_.take();
+    passing.advance(offset + bytes);
+    if (failure) co_return *failure;
+    client.seals_.stamp(push);
+    Result<void> pushed = co_await client.node_.call(push_rpc, client.server_, push, window_deadline);
+    if (!pushed) co_return failure ? *failure : in_the_middle(std::move(pushed).error());
+    if (reading.position() <= offset)
         co_return Error{Errc::protocol, "the server took a window that it did not ask for"};
-    file.sent_bytes += std::min(window_bytes_, file.source.bytes() - offset);
+    sent_bytes += std::min(client.window_bytes_, source.bytes() - offset);
     co_return pushed;
 }
 
@@ -281,7 +289,7 @@ hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
     const std::uint64_t offset = request->offset;
     if (offset >= file->source.bytes() || offset % window_bytes_ != 0)
         co_return to_remote(Error{Errc::invalid_argument, "the file has no such window"});
-    Result<Buffer> buffer = co_await read_window(*file, offset);
+    Result<Buffer> buffer = co_await file->read_window(offset);
     Result<void> filled;
     if (buffer) {
         hl::TransferOptions options;

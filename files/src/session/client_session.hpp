@@ -89,21 +89,7 @@ class ClientSession {
                                                                          const std::string& name);
     [[nodiscard]] hl::Task<Result<Moved>> find_saved(const SourceFile& source, const std::string& name);
     [[nodiscard]] hl::Task<Result<std::uint64_t>> sum_here(const SourceFile& source);
-    [[nodiscard]] hl::Task<Result<void>> send_windows(Sending& file);
-    [[nodiscard]] hl::Task<void> send_lane(Sending& file);
-    [[nodiscard]] hl::Task<Result<void>> send_window(Sending& file, std::uint64_t offset);
-    [[nodiscard]] hl::Task<Result<bool>> pass_hole(Sending& file, std::uint64_t offset);
-    [[nodiscard]] hl::Task<Result<Buffer>> read_window(Sending& file, std::uint64_t offset);
-    [[nodiscard]] hl::Task<Result<void>> lend_window(Sending& file, std::uint64_t offset);
-    [[nodiscard]] hl::Task<Result<void>> push_window(Sending& file, std::uint64_t offset);
     [[nodiscard]] hl::Task<Result<void>> fill(hl::Request<FillIn> request);
-    [[nodiscard]] hl::Task<Result<void>> receive_windows(Receiving& file);
-    [[nodiscard]] hl::Task<void> receive_lane(Receiving& file);
-    [[nodiscard]] hl::Task<Result<void>> receive_window(Receiving& file, std::uint64_t offset);
-    // Puts what is here of a window into `content`, and offers it.
-    static void offer(const Receiving& file, ReadIn& read, Bytes content);
-    [[nodiscard]] static Result<void> take_in(Receiving& file, std::uint64_t offset, ConstBytes content,
-                                              const ReadOut& arrived);
     // Waits until the rate allows so many bytes more, or `failure` is set.
     [[nodiscard]] hl::Task<Errc> keep_rate(std::uint64_t bytes, const std::optional<Error>& failure);
     // Opens a file to be fetched. protocol: the server's description of it is impossible.
@@ -111,13 +97,7 @@ class ClientSession {
     [[nodiscard]] hl::Task<Result<OpenOut>> open_copy(OpenIn open);
     [[nodiscard]] hl::Task<Result<Moved>> find_copied(const std::string& name, ClientSession& to,
                                                       const std::string& as);
-    [[nodiscard]] hl::Task<Result<void>> copy_windows(Copying& file);
-    [[nodiscard]] hl::Task<void> copy_lane(Copying& file);
-    [[nodiscard]] hl::Task<Result<void>> copy_window(Copying& file, std::uint64_t offset);
-    [[nodiscard]] hl::Task<Result<void>> pass_copied_hole(Copying& file, std::uint64_t offset);
-    [[nodiscard]] hl::Task<Result<std::uint64_t>> finish_copy(Copying& file, Sync sync);
     [[nodiscard]] hl::Task<Result<void>> take(hl::Request<TakeIn> request);
-    [[nodiscard]] hl::Task<Result<void>> hand_on(Copying& file, const TakeIn& in);
     [[nodiscard]] hl::Task<void> give_up(std::uint64_t file, bool keep = false);
     [[nodiscard]] std::uint64_t lanes_for(std::uint64_t bytes) const noexcept;
 
