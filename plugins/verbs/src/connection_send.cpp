@@ -33,6 +33,12 @@ ibv_sge piece_of(const HeaderBytes& bytes) noexcept {
     return {reinterpret_cast<std::uintptr_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()), 0};
 }
 
+// Why a device refused to take a request. On iWARP it does so when the stream has broken; others take the request and
+// flush it.
+ibv_wc_status refusal_of(const Device& device) noexcept {
+    return device.traits().iwarp ? IBV_WC_RETRY_EXC_ERR : IBV_WC_GENERAL_ERR;
+}
+
 }  // namespace
 
 // Messages that one call posts.
@@ -70,9 +76,10 @@ ibv_send_wr& Connection::enter(ibv_send_wr& request, const Sent& sent) noexcept 
 bool Connection::post(ibv_send_wr* first) noexcept {
     ibv_send_wr* refused = nullptr;
     if (::ibv_post_send(id_->qp, first, &refused) == 0) return true;
-    sent_.refused(WorkId((refused ? refused : first)->wr_id).place(),
+    const ibv_wc_status why = refusal_of(port_->device());
+    sent_.refused(WorkId((refused ? refused : first)->wr_id).place(), why,
                   [this](const Sent& sent, ibv_wc_status status) { ended(sent, status); });
-    port_->lost(*this, Errc::io);
+    port_->lost(*this, session_error(why));
     return false;
 }
 
@@ -84,7 +91,8 @@ bool Connection::post(Batch& batch) noexcept {
     }
     const bool posted = post(batch.requests.data());
     for (std::uint32_t i = 0; i < batch.count; ++i) {
-        if (batch.copied[i]) port_->end(*batch.copied[i], posted ? Errc::ok : Errc::io);
+        if (batch.copied[i])
+            port_->end(*batch.copied[i], posted ? Errc::ok : session_error(refusal_of(port_->device())));
     }
     return posted;
 }

@@ -62,16 +62,16 @@ class SentWork {
         while (tail_ != head_ && at(tail_).done) ++tail_;
         return true;
     }
-    // The device refused that request and those after it. If it has taken a part of an operation, the operation ends
-    // when that part completes, because its memory is in use.
+    // The device refused that request and those after it; they end with `why`. If it has taken a part of an operation,
+    // the operation ends when that part completes, because its memory is in use.
     template <typename F>
-    void refused(std::uint32_t place, F&& ended) noexcept {
+    void refused(std::uint32_t place, ibv_wc_status why, F&& ended) noexcept {
         Posted* const begun = place == tail_ || at(place - 1).last ? nullptr : at(place - 1).posted;
         if (begun && begun == at(place).posted) at(place - 1).last = true;
         for (std::uint32_t each = place; each != head_; ++each) {
             Sent& sent = at(each);
             if (begun && sent.posted == begun) sent.last = false;
-            leave(sent, IBV_WC_GENERAL_ERR, ended);
+            leave(sent, why, ended);
         }
         head_ = place;
     }

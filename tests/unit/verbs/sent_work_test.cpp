@@ -127,7 +127,7 @@ std::uint32_t enter_put(SentWork& work, Posted& posted) {
 TEST_F(SentWorkTest, AnOperationThatIsRefusedEndsOnce) {
     work.enter({&first, true});
     const std::uint32_t write = enter_put(work, second);
-    work.refused(write, ends.take());
+    work.refused(write, IBV_WC_GENERAL_ERR, ends.take());
     EXPECT_EQ(ends.ends, (std::vector<Ends::End>{{&second, Errc::io}}));
     EXPECT_EQ(ends.left, 3u);
     EXPECT_EQ(work.reads_out(), 0u);
@@ -141,7 +141,7 @@ TEST_F(SentWorkTest, OfOneThatIsRefusedInPartTheMemoryIsInUseUntilTheRestIsDone)
         ends = {};
         second.result = Errc::ok;
         const std::uint32_t write = enter_put(work, second);
-        work.refused(write + taken, ends.take());
+        work.refused(write + taken, IBV_WC_GENERAL_ERR, ends.take());
         EXPECT_TRUE(ends.ends.empty()) << "the device has " << taken;
         EXPECT_EQ(ends.left, 3 - taken);
         work.flush(ends.take());
@@ -155,7 +155,7 @@ TEST_F(SentWorkTest, MessagesThatAreRefusedEndEach) {
     work.enter({&first, true});
     const std::uint32_t place = work.enter({&second, true});
     work.enter({&third, true});
-    work.refused(place, ends.take());
+    work.refused(place, IBV_WC_GENERAL_ERR, ends.take());
     EXPECT_EQ(ends.ends, (std::vector<Ends::End>{{&second, Errc::io}, {&third, Errc::io}}));
     complete(0);
     EXPECT_EQ(ends.ends.back(), (Ends::End{&first, Errc::ok}));
