@@ -75,7 +75,7 @@ bool Times::in_bounds(const Times& calm, const Bounds& bounds) const {
 
 const Bounds& PaceTest::bounds(bool lends) const {
     const bool is_real = network_.kind() != support::NetworkKind::cable && !network_.is_sim();
-    if (is_long_plan && is_real) return thorough;
+    if (is_long_plan && is_real && !(lends && network_.is_one_sided())) return thorough;
     if (network_.kind() == support::NetworkKind::tcps) return quick_tls;
     return lends ? quick_by_median : quick;
 }
@@ -178,7 +178,7 @@ void PaceTest::keep_pace(const MakeOthers& make_hostile, bool lends) {
     for (unsigned i = 0; i < crowd_members; ++i) places_.push_back({rude_transport(i), rude_context(i)});
     // Lent memory is read even if its owner is silent, so the honest peers of the baseline lend as well.
     const bool by_device = network_.kind() == support::NetworkKind::cable;
-    const bool lend_all = lends && (is_long_plan || by_device) && network_.is_one_sided();
+    const bool lend_all = lends && by_device && network_.is_one_sided();
     const hostile::Behaviour& honest = lend_all ? hostile::busy_and_lending() : hostile::busy_and_honest();
     bounds_ = bounds(lends);
     Pace calm;

@@ -18,8 +18,9 @@
 //   memory, of which a server reads many times as much, only medians count. So it is over `tcps`, where a handshake
 //   takes milliseconds, and there they may be three times the baseline.
 // - On devices and on virtual networks the long plan judges like the short one.
-// - Where memory is read without its owner, what is lent costs the server as much whoever lends it. There the busy
-//   peers lend as much as they are allowed, too; in the short plan over devices alone.
+// - Where memory is read without its owner, what is lent costs the server as much whoever lends it. Over devices the
+//   busy peers lend as much as they are allowed, too; over shared memory, where honest calls would then reach their
+//   deadlines on a busy host, the long plan judges lenders like the short one.
 // - Measurements of both kinds alternate, and one pair within the bounds is enough: noise only adds time.
 // - `self` is left out: code within the process can disturb it without any network.
 #pragma once
