@@ -383,9 +383,9 @@ Findings check_tree(const std::vector<Source>& tree) {
         const auto found = rule(tree);
         findings.insert(findings.end(), found.begin(), found.end());
     }
-    constexpr std::array<Findings (*)(const Source&), 10> rules{
-        check_sizes,     check_arrows, check_third_party,   check_banned_names, check_libfabric,
-        check_leftovers, check_merges, check_machine_paths, check_first_lines,  check_words};
+    constexpr std::array<Findings (*)(const Source&), 11> rules{
+        check_sizes,     check_classes, check_arrows,        check_third_party, check_banned_names, check_libfabric,
+        check_leftovers, check_merges,  check_machine_paths, check_first_lines, check_words};
     for (const Source& source : tree) {
         for (const auto rule : rules) {
             const auto found = rule(source);

@@ -20,9 +20,12 @@ using Findings = std::vector<Finding>;
 inline constexpr std::size_t file_lines_max = 800;
 inline constexpr std::size_t function_lines_max = 70;
 inline constexpr std::size_t line_columns_max = 120;
+inline constexpr std::size_t class_functions_max = 40;
 
 // A file too long, a function too long, a line too wide.
 [[nodiscard]] Findings check_sizes(const Source& source);
+// A class of the product with too many functions (classes.cpp).
+[[nodiscard]] Findings check_classes(const Source& source);
 // An include or a linked target against the arrows of the house; a plugin that sees another one.
 [[nodiscard]] Findings check_arrows(const Source& source);
 // A third-party header in a core library, or a third-party type in a public header.

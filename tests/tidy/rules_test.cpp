@@ -73,6 +73,20 @@ TEST(Sizes, WhatIsNoFunctionMayBeLong) {
     EXPECT_EQ(findings("#define A(x) \\\n    { \\\n    x\nvoid f() {\n}\n" + repeated(80, "int a;\n")), Lines{});
 }
 
+TEST(Sizes, ClassesByTheirFunctions) {
+    const std::string functions = repeated(39, "    [[nodiscard]] int f(int a = {}) const noexcept { return g(a); }\n");
+    const std::string rest =
+        "    A() : a_{1}, b_(2) {}\n    std::function<void(int)> call_;\n    int a_ = make(1);\n    int b_{3};\n"
+        "    static_assert(sizeof(int) == 4);\n    A(const A&) = delete;\n    friend void h(A& a);\n    enum class E { "
+        "x, y };\n";
+    const auto findings = [](const std::string& text) { return lines_of(check_classes(Source("na/src/a.hpp", text))); };
+    EXPECT_EQ(findings("\nclass A final : public B {\n" + functions + rest + "};\n"), Lines{});
+    EXPECT_EQ(findings("\nclass A final : public B {\n" + functions + rest + "    A& operator=(const A&);\n};\n"),
+              Lines{2});
+    EXPECT_EQ(findings("struct A {\n  struct B {\n" + functions + "    void f();\n    ~B();\n  };\n};\n"), Lines{2});
+    EXPECT_TRUE(check_classes(Source("tests/a.cpp", "class A {\n" + functions + functions + "};\n")).empty());
+}
+
 TEST(Arrows, IncludesGoOneWayOnly) {
     const auto allowed = [](std::string path, std::string_view header) {
         return check_arrows(Source(std::move(path), "#include <cinnabar/" + std::string(header) + ">\n")).empty();
