@@ -54,6 +54,14 @@ void Ops::finish_all(SimPeer& peer, Errc result) noexcept {
     while (SimOp* sim_op = peer.waiting.front()) finish(*sim_op, result);
 }
 
+void Ops::finish_canceled(SimPeer& peer) noexcept {
+    for (SimOp* sim_op = peer.flying.front(); sim_op;) {
+        SimOp* const next = decltype(peer.flying)::next(*sim_op);
+        if (sim_op->op->cancel_asked) finish(*sim_op, Errc::canceled);
+        sim_op = next;
+    }
+}
+
 void Ops::cancel(na::Op& op) noexcept {
     SimOp& sim_op = *std::launder(reinterpret_cast<SimOp*>(op.private_bytes));
     if (sim_op.state == SimOp::State::done) return;

@@ -38,6 +38,8 @@ class Ops {
     // Sets the result of an op; complete_some() completes it.
     void finish(SimOp& sim_op, Errc result) noexcept;
     void finish_all(SimPeer& peer, Errc result) noexcept;
+    // Ends the ops in flight that were to be canceled: nobody will acknowledge them.
+    void finish_canceled(SimPeer& peer) noexcept;
     void cancel(na::Op& op) noexcept;
     [[nodiscard]] bool none_done() const noexcept { return done_.empty(); }
     // Completes ops whose result is known, at most a bounded number; returns how many.

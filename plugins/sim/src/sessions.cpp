@@ -298,6 +298,7 @@ void Sessions::die() {
         if (!peer->link) continue;
         peer->link->reset_later(1 - peer->end);
         peer->link->ends[peer->end].up = false;
+        port_.ops().finish_canceled(*peer);
     }
 }
 

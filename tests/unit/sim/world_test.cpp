@@ -332,6 +332,35 @@ TEST_F(WorldTime, AStoppedProcessDoesNotBlockOthers) {
     EXPECT_EQ(world_->now_us(), start + 100);
 }
 
+// Whoever closes the context of a killed process would wait for it for ever.
+TEST_F(WorldTime, AnOpCanceledInFlightEndsWhenItsProcessIsKilled) {
+    WorldOptions options;
+    options.profile = Profile::rdma_strict;  // does not recall what is in flight
+    world_ = World::make(options);
+    Node& a = open("a");
+    Node& b = open("b");
+    na::Peer* const peer = a.context->peer(na::Addr::parse("sim://b").value()).value();
+    peer->acquire();
+    WalkOp sent;
+    sent.op.kind = na::OpKind::send_unexpected;
+    sent.op.peer = peer;
+    sent.op.message = peer->port().take_message();
+    sent.op.message_bytes = 8;
+    ASSERT_EQ(a.context->post_owned(sent.op), Errc::ok);
+    for (int i = 0; i < 10'000 && peer->state() != na::PeerState::connected; ++i) {
+        (void)a.context->progress(Microseconds(1));
+        (void)b.context->progress(Microseconds(1));
+    }
+    ASSERT_EQ(peer->state(), na::PeerState::connected);
+    a.context->cancel_owned(sent.op);
+    (void)a.context->progress(Microseconds(0));
+    ASSERT_EQ(sent.completions, 0u);
+    world_->kill("a");
+    (void)a.context->progress(Microseconds(0));
+    EXPECT_EQ(sent.completions, 1u);
+    peer->release();
+}
+
 TEST_F(WorldTime, NamesAreTakenWhileTheirProcessLives) {
     (void)open("a");
     EXPECT_EQ(world_->open("a", {}).code(), Errc::exists);
