@@ -13,7 +13,7 @@ std::atomic<std::uint64_t> count{0};
 std::atomic<std::int64_t> in_use{0};
 thread_local bool memory_is_out = false;
 thread_local std::uint64_t* allocations_spared = nullptr;
-// Its hash tables call exit() where they get no memory.
+// libfabric's hash tables call exit() when an allocation fails.
 bool is_libfabric(void* code) noexcept {
     Dl_info found{};
     return ::dladdr(code, &found) != 0 && found.dli_fname && std::strstr(found.dli_fname, "libfabric") != nullptr;

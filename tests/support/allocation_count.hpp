@@ -15,11 +15,11 @@ namespace cinnabar::support {
 // Blocks of all threads that were allocated and not freed; 0 under a sanitizer.
 [[nodiscard]] std::int64_t blocks_in_use() noexcept;
 
-// While it exists, every allocation of its thread fails, but for those of libfabric, which ends the process then.
+// While it exists, every allocation of its thread fails, except those of libfabric, which would end the process.
 class NoMemory {
   public:
     NoMemory() noexcept;
-    // The first `spared` allocations succeed, and are taken off it. It lives longer than this.
+    // The first `spared` allocations succeed and are subtracted from it. `spared` must outlive this object.
     explicit NoMemory(std::uint64_t& spared) noexcept;
     ~NoMemory();
     NoMemory(const NoMemory&) = delete;

@@ -20,7 +20,7 @@ struct CablePlaces {
     friend bool operator==(const CablePlaces&, const CablePlaces&) = default;
 };
 
-// From CINNABAR_TEST_CABLE="NEAR FAR"; none if that is not set.
+// From CINNABAR_TEST_CABLE="NEAR FAR"; nullopt if that is not set.
 [[nodiscard]] inline std::optional<CablePlaces> cable_places() {
     const char* const both = std::getenv("CINNABAR_TEST_CABLE");
     if (both == nullptr) return std::nullopt;

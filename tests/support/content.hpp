@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Folders of a test's own, and content to put there.
+// File contents for tests.
 #pragma once
 
 #include "support/folder.hpp"
@@ -9,7 +9,7 @@
 
 namespace cinnabar::support {
 
-// Bytes that differ along the way and from seed to seed.
+// Pseudo-random bytes; another seed gives other bytes.
 inline std::string pattern(std::size_t bytes, unsigned seed = 1) {
     std::string text(bytes, '\0');
     std::uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;

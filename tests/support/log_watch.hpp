@@ -31,7 +31,7 @@ class LogWatch {
         allowed_.push_back(std::move(part));
     }
 
-    // The number of lines that were allowed that way.
+    // The number of lines that allow() let pass.
     [[nodiscard]] unsigned allowed() {
         const std::lock_guard lock(mutex_);
         return allowed_lines_;

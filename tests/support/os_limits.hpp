@@ -13,7 +13,8 @@
 
 namespace cinnabar::support {
 
-// A tmpfs of `bytes`, and `files` inodes if not 0, over an existing directory; needs root. What is on it goes with it.
+// Mounts a tmpfs of `bytes`, with at most `files` inodes if that is not 0, over an existing directory. Its contents are
+// lost when it is unmounted. Needs root.
 class SmallDisk {
   public:
     SmallDisk(std::string at, std::size_t bytes, std::size_t files = 0) : at_(std::move(at)) {
@@ -53,7 +54,7 @@ class FileSizeLimit {
     void (*handler_)(int) = nullptr;
 };
 
-// Makes the process another user while it exists, since permission bits do not bind root.
+// While it exists, root's process has the effective user nobody, since permission bits do not restrict root.
 class AsNobody {
   public:
     AsNobody() {

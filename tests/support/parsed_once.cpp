@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Empty: the target for which the precompiled headers of the tests are built.
+// Intentionally empty: the precompiled headers of the tests are built for this target.

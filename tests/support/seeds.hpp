@@ -30,7 +30,7 @@ inline std::uint64_t number_from_environment(const char* name, std::uint64_t oth
     return text && *text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-// The command that replays this seed of the current test. It is also printed if the program aborts.
+// The command that replays this seed of the current test, which is also printed if the program aborts.
 class Replay {
   public:
     explicit Replay(std::uint64_t seed) {
