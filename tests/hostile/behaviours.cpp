@@ -12,12 +12,12 @@ namespace {
 constexpr std::uint64_t a_minute = 60'000'000;
 constexpr std::size_t lent_bytes = 4u << 20;
 
-// As if each reply had come and given its credit back.
+// Sends as if each reply had arrived and returned its credit.
 void floods_unread(RudePeer& peer, unsigned) {
     for (int i = 0; i < 32; ++i) (void)peer.request(rpc::rpc_id("nobody serves this"), {}, 0, a_minute);
 }
 
-// Only what it may, but asking for more all the time, without a deadline.
+// Keeps to its credits, but always asks for more, without a deadline.
 void asks_for_everything(RudePeer& peer, unsigned) {
     while (peer.credits() != 0 && peer.request(answered, {}, rpc::flag_hungry)) {
     }
@@ -33,7 +33,7 @@ void sends_no_frames(RudePeer& peer, unsigned step) {
     (void)peer.frame(bytes, step);
 }
 
-// A control message whose count of records is wrong.
+// A control message with a wrong count of records.
 void lies_in_control(RudePeer& peer, unsigned) {
     constexpr std::array<std::byte, 24> bytes{std::byte{3}, std::byte{1}, std::byte{7}};
     (void)peer.frame(bytes, 0);
@@ -50,7 +50,7 @@ void cancels_what_is_not_there(RudePeer& peer, unsigned step) {
     (void)peer.control(cancels, rpc::control_wants_ack);
 }
 
-// As fast as it may: one message, and the next one when it is acknowledged.
+// As fast as it may: the next message as soon as the last one is acknowledged.
 void cancels_without_end(RudePeer& peer, unsigned step) {
     if (!peer.awaits_ack()) cancels_what_is_not_there(peer, step);
 }
@@ -66,8 +66,8 @@ void fetches_no_results(RudePeer& peer, unsigned) {
     if (peer.credits() != 0) (void)peer.request(large_result, {}, rpc::flag_hungry);
 }
 
-// As many as it may, and then nothing. Its large arguments, and what a handler wants to pull, never come: it does not
-// serve its memory.
+// Sends as many requests as it may, then nothing. Neither its large arguments nor the memory that a handler wants to
+// pull ever arrive, since it does not serve its memory.
 void lends_and_is_silent(RudePeer& peer, unsigned step) {
     if (peer.credits() == 0) return;
     std::array<std::byte, 512> room;
@@ -81,8 +81,8 @@ void sends_one_way(RudePeer& peer, unsigned) {
     }
 }
 
-// Of memory that is lent to it, the whole of it again and again, and takes none of the answers. It reads until one
-// came, since some networks connect once more for it.
+// Reads all of the memory that is lent to it again and again, and takes no answers. It looks until one read has ended,
+// since some networks make another connection for the first read.
 void reads_and_takes_nothing(RudePeer& peer, unsigned) {
     peer.remember();
     if (peer.results().empty()) {
@@ -127,7 +127,7 @@ const Behaviour& busy_and_honest() noexcept {
     return behaviour;
 }
 
-// This one is hostile only in that it never looks.
+// The behaviour is hostile only if the peer never looks. This one looks.
 const Behaviour& busy_and_lending() noexcept {
     static constexpr Behaviour behaviour{"IsBusyAndLends", true, lends_and_is_silent, true};
     return behaviour;

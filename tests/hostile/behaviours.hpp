@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rude peer may do to a server, one thing each, a step at a time.
+// What a rude peer may do to a server: one behaviour each, executed step by step.
 #pragma once
 
 #include "rude_peer.hpp"
@@ -10,8 +10,8 @@
 
 namespace cinnabar::hostile {
 
-// What its servers serve for it: answered at once with nothing, held until the server likes, a large result, pulled
-// from the descriptor in its arguments.
+// The RPCs that its servers serve: answered at once with nothing; held until the server releases it; answered with a
+// large result; pulled from the descriptor in the arguments.
 inline constexpr rpc::RpcId answered = rpc::rpc_id("answered");
 inline constexpr rpc::RpcId held = rpc::rpc_id("held");
 inline constexpr rpc::RpcId large_result = rpc::rpc_id("large result");
@@ -29,9 +29,9 @@ inline std::ostream& operator<<(std::ostream& out, const Behaviour& behaviour) {
 [[nodiscard]] std::span<const Behaviour> behaviours() noexcept;
 // Null: there is none of that name.
 [[nodiscard]] const Behaviour* behaviour(std::string_view name) noexcept;
-// No hostile one: it asks for as much as the others, and reads every answer.
+// Not hostile: it asks for as much as the hostile ones, but reads every answer.
 [[nodiscard]] const Behaviour& busy_and_honest() noexcept;
-// The same, and lends as much as it is let.
+// The same, and it lends as much as is allowed.
 [[nodiscard]] const Behaviour& busy_and_lending() noexcept;
 
 }  // namespace cinnabar::hostile

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An honest client beside a hostile one: its calls, transfers and large arguments end well while the other does its
-// worst, and everything that the other held is free when it is gone.
+// An honest client beside a hostile one: its calls, transfers and large arguments succeed while the other does its
+// worst, and everything that the hostile one held is free when it has gone.
 #include "hostile_fixture.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class Hostile : public HostileTest {
         rude_.clear();
         HostileTest::TearDown();
     }
-    // One more of each kind of call.
+    // Makes one more call of each kind.
     void call_honestly() {
         call_echo(endings_.emplace_back());
         call_pulled(endings_.emplace_back());
@@ -44,10 +44,10 @@ class Hostile : public HostileTest {
     std::vector<std::unique_ptr<hostile::RudePeer>> rude_;
 };
 
-// The honest client's calls end well, all of them, while three such peers do their worst.
+// All calls of the honest client succeed while three such peers do their worst.
 void Hostile::survive(const char* name) {
     const hostile::Behaviour* const behaviour = hostile::behaviour(name);
-    log_.allow("");  // it says what strangers do
+    log_.allow("");  // the server logs what hostile peers do
     serve_all();
     call_honestly();
     ASSERT_TRUE(until([&] { return all_ended(); })) << "before anybody was rude";

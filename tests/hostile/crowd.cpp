@@ -17,7 +17,7 @@ Crowd::Crowd(std::vector<Place> places, na::Addr target, const Behaviour& behavi
 }
 
 void Crowd::come(Member& member) const {
-    member.peer.reset();  // before its context has a successor
+    member.peer.reset();  // before the context of the next peer is opened
     const auto sends = behaviour_.reads ? RudePeer::Sends::in_batches : RudePeer::Sends::at_once;
     member.peer = std::make_unique<RudePeer>(member.place.transport, member.place.context, sends);
     member.peer->meet(target_);
@@ -30,7 +30,7 @@ void Crowd::come(Member& member) const {
 void Crowd::step(Member& member) {
     if (!member.peer || member.frames >= life_frames || member.looks == looks_max) come(member);
     const bool connected = member.peer->connected();
-    if (!connected && member.steps > 0) return come(member);  // it was cut off
+    if (!connected && member.steps > 0) return come(member);  // its session was ended
     if (connected) {
         behaviour_.step(*member.peer, ++member.steps);
         if (!std::exchange(member.began, true)) began_.fetch_add(1, std::memory_order_relaxed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Some peers of one behaviour that never stop: one that has sent so much, has been silent for long, or was cut off,
-// goes and comes back as another.
+// Some peers of one behaviour that never stop: a peer that has sent enough, has been silent for long, or whose session
+// was ended, disappears and comes back as another one.
 #pragma once
 
 #include "behaviours.hpp"
@@ -15,16 +15,16 @@
 
 namespace cinnabar::hostile {
 
-// Who does something to the target, a step at a time.
+// Peers that do something to the target, step by step.
 class Others {
   public:
     Others() = default;
     virtual ~Others() = default;
     Others(const Others&) = delete;
     Others& operator=(const Others&) = delete;
-    // The next one of them does its worst once.
+    // Lets the next peer do one step.
     virtual void step() = 0;
-    // Each of them has met the target and done something.
+    // Each peer has connected to the target and has done something.
     [[nodiscard]] virtual bool began() const noexcept = 0;
 };
 
@@ -45,10 +45,10 @@ class Crowd final : public Others {
         Place place;
         std::unique_ptr<RudePeer> peer = nullptr;
         bool began = false;
-        // In this life.
-        unsigned steps = 0;  // of its behaviour
+        // Since the peer last came back.
+        unsigned steps = 0;  // steps of its behaviour
         std::uint64_t frames = 0;
-        unsigned looks = 0;  // in a row that it sent nothing, or had no connection
+        unsigned looks = 0;  // in a row, during which it sent nothing or had no connection
     };
     void step(Member& member);
     void come(Member& member) const;
@@ -59,7 +59,7 @@ class Crowd final : public Others {
     std::atomic<std::size_t> began_{0};
 };
 
-// Has them step, as fast as it can, in a thread of its own.
+// Executes the steps as fast as possible, on a thread of its own.
 class CrowdThread {
   public:
     explicit CrowdThread(Others& others)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server, and an honest client of it in the same thread, for tests that put hostile peers beside them.
+// A server and an honest client of it on the same thread, for tests that add hostile peers.
 #pragma once
 
 #include "../rpc/rpc_fixture.hpp"
@@ -20,7 +20,7 @@ inline constexpr std::size_t large_bytes = 200'000;
 class HostileTest : public RpcTest {
   protected:
     HostileTest() {
-        options_.context.initial_credits = 8;  // also for one that never reads of more
+        options_.context.initial_credits = 8;  // also for hostile peers that never read of more
         options_.requests_held_max = 256;
         options_.credits_per_peer_max = 64;
         options_.argument_bytes_max = 8u << 20;
@@ -70,7 +70,7 @@ class HostileTest : public RpcTest {
 
     static constexpr std::chrono::seconds honest_limit{15};
     static constexpr std::chrono::milliseconds patience{support::thread_sanitizer ? 3000 : 1000};
-    // A small message there and back; a large one lent, which the handler pulls; large arguments.
+    // A small message in each direction; a large lent one, which the handler pulls; large arguments.
     void call_echo(Ending& ending) { (void)send("echo", "hello", ending, honest_limit); }
     void call_pulled(Ending& ending) {
         Call* const call = make("pulled", honest_limit);
@@ -84,7 +84,7 @@ class HostileTest : public RpcTest {
         ASSERT_EQ(call->grow_input(large_bytes, room), Errc::ok);
         ASSERT_EQ(call->forward(large_bytes, &Ending::take, &ending), Errc::ok);
     }
-    // What a rude peer sends by: on a network of one process that of the target, else one of a process of its own.
+    // The transport of a rude peer: the target's own if the network is one process, otherwise that of another process.
     [[nodiscard]] std::shared_ptr<na::Transport> rude_transport(unsigned number) {
         if (network_.one_process()) return target_.transport;
         return network_.open("rude" + std::to_string(number), {.listen = false}).value();

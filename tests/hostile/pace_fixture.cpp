@@ -30,7 +30,7 @@ constexpr Bounds quick_by_median{30'000, {2, 100 * slow_down}, {2, not_judged}};
 constexpr Bounds quick_tls{30'000, {3, 100 * slow_down}, {3, not_judged}};
 constexpr Bounds thorough{200'000, {3, 20 * slow_down}, {2, 300 * slow_down}};
 constexpr std::size_t memory_noise = 128u << 10;
-constexpr std::size_t memory_noise_ofi = 2u << 20;  // providers keep pools of their own for each connection
+constexpr std::size_t memory_noise_ofi = 2u << 20;  // providers keep pools for each connection
 
 Times times_of(std::vector<double>& samples) {
     std::ranges::sort(samples);
@@ -43,7 +43,7 @@ std::size_t descriptors_open() {
     return static_cast<std::size_t>(std::distance(begin(folder), end(folder)));
 }
 
-// On the heap. Says nothing where a sanitizer has one of its own.
+// Used memory of the heap. Not meaningful under a sanitizer, which has a heap of its own.
 std::size_t memory_used() {
     const auto info = ::mallinfo2();
     return info.uordblks + info.hblkhd;
@@ -94,7 +94,8 @@ void PaceTest::give_others_their_turn(hostile::Others& others) {
     }
 }
 
-// On a virtual network the others step now and then: time stands still there while anybody does something.
+// On a virtual network the other peers take a step now and then, because time stands still there while any of them is
+// busy.
 bool PaceTest::drive(hostile::Others& others, const std::function<bool()>& done) {
     constexpr Microseconds interval{100};
     support::Pump pump = pump_of({&origin_, &target_});
@@ -112,7 +113,7 @@ bool PaceTest::drive(hostile::Others& others, const std::function<bool()>& done)
     return false;
 }
 
-// One call of the honest client, from its beginning to its end.
+// The time of one call of the honest client.
 double PaceTest::time(void (PaceTest::*call)(Ending&), hostile::Others& others) {
     Ending ending;
     const double begin = now_us();
@@ -141,7 +142,8 @@ Pace PaceTest::beside(hostile::Others& others, bool lends) {
     others_us_ = 0;
     began_us_ = now_us();
     EXPECT_TRUE(drive(others, [&] { return others.began(); })) << "no hostile peer connects";
-    // Where memory is read without its owner, nobody can keep it back, and the hostile ones are those who move most.
+    // If memory is read without its owner, no peer can hold it back, and the peers that transfer most are the hostile
+    // ones.
     if (lends && !network_.is_one_sided() && !network_.is_sim()) {
         const auto holds = [&] {
             const Context::Counts now = target_.context->counts();
@@ -152,7 +154,7 @@ Pace PaceTest::beside(hostile::Others& others, bool lends) {
     return window(others);
 }
 
-// Slots, credits, connections: those of the honest client are left.
+// Waits until only the slots, credits and connections of the honest client are left.
 void PaceTest::wait_until_all_is_gone() {
     const auto left = [&] {
         const Context::Counts now = target_.context->counts();
@@ -172,11 +174,11 @@ void PaceTest::keep_pace(const char* name) {
 
 void PaceTest::keep_pace(const MakeOthers& make_hostile, bool lends) {
     if (network_.one_process()) GTEST_SKIP() << "nobody is a stranger in a process";
-    log_.allow("");  // it says what strangers do
+    log_.allow("");  // the server logs what hostile peers do
     keep_freed_memory();
     serve_all();
     for (unsigned i = 0; i < crowd_members; ++i) places_.push_back({rude_transport(i), rude_context(i)});
-    // Lent memory is read even if its owner is silent, so the honest peers of the baseline lend as well.
+    // Lent memory is read even if its owner is silent, so the honest peers of the baseline lend memory, too.
     const bool by_device = network_.kind() == support::NetworkKind::cable;
     const bool lend_all = lends && by_device && network_.is_one_sided();
     const hostile::Behaviour& honest = lend_all ? hostile::busy_and_lending() : hostile::busy_and_honest();
@@ -194,9 +196,9 @@ void PaceTest::keep_pace(const MakeOthers& make_hostile, bool lends) {
         }
         hostile = beside(*make_hostile(), lends);
         wait_until_all_is_gone();
-        // ThreadSanitizer looks at each byte that is moved: it says nothing about the pace of those who move others.
+        // ThreadSanitizer checks each byte that is moved, so its times do not show how fast transfers for others are.
         in_bounds = in_bounds || support::thread_sanitizer || hostile.in_bounds(calm, bounds_);
-        // Pools fill once. What grows each time is lost; a provider of libfabric may keep what it has for 2 s.
+        // Pools grow once; what grows each time is leaked. A libfabric provider may keep its memory for 2 s.
         const std::size_t noise = network_.is_ofi() ? memory_noise_ofi : memory_noise;
         const auto is_back = [&] { return memory_used() <= memory + noise && descriptors_open() <= descriptors; };
         is_stable = pair != 0 && until(is_back, std::chrono::seconds(network_.is_ofi() ? 3 : 0));

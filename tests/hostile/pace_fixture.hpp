@@ -36,7 +36,7 @@
 
 namespace cinnabar::rpc {
 
-// How many times as long as the baseline a quantile may be where it is above its floor.
+// How many times the baseline a quantile may be if it is above the floor.
 struct Bound {
     double times_calm = 0;
     double floor_us = 0;
@@ -44,7 +44,7 @@ struct Bound {
 };
 
 struct Bounds {
-    double window_us = 0;  // how long is measured
+    double window_us = 0;  // how long a measurement takes
     Bound p50;
     Bound p99;
 };
@@ -55,7 +55,7 @@ struct Times {
     [[nodiscard]] bool in_bounds(const Times& calm, const Bounds& bounds) const;
 };
 
-// In microseconds, of each kind of call.
+// In microseconds, for each kind of call.
 struct Pace {
     Times echo;
     Times pulled;
@@ -72,13 +72,13 @@ std::ostream& operator<<(std::ostream& out, const Pace& pace);
 class PaceTest : public HostileTest {
   protected:
     using MakeOthers = std::function<std::unique_ptr<hostile::Others>()>;
-    // Beside peers of that behaviour.
+    // Measures beside peers of that behaviour.
     void keep_pace(const char* behaviour);
-    // Beside those that are made anew for each measurement.
+    // Measures beside peers that are made anew for each measurement.
     void keep_pace(const MakeOthers& make_hostile, bool lends = false);
 
   private:
-    // The honest client's and the server's own.
+    // The time of the honest client and the server only.
     [[nodiscard]] double now_us();
     void give_others_their_turn(hostile::Others& others);
     [[nodiscard]] bool drive(hostile::Others& others, const std::function<bool()>& done);
@@ -91,7 +91,7 @@ class PaceTest : public HostileTest {
     Bounds bounds_;
     std::vector<hostile::Crowd::Place> places_;
     double began_us_ = 0;
-    double others_us_ = 0;  // the processor time of the others since then
+    double others_us_ = 0;  // the processor time of the other peers since then
 };
 
 }  // namespace cinnabar::rpc

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Beside peers that follow the format and break the rules of use.
+// The pace beside peers that follow the format but break the rules of use.
 #include "pace_fixture.hpp"
 
 namespace cinnabar::rpc {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handler that pulls all of what its caller lent, and answers when that has ended.
+// A handler that pulls all of the memory that its caller lends, and answers when the transfer has ended.
 #pragma once
 
 #include <cinnabar/bulk/region.hpp>
@@ -13,7 +13,7 @@
 
 namespace cinnabar::rpc {
 
-// What the handler of `pulled` needs.
+// The state of a call of `pulled`.
 struct Pull {
     Request* request = nullptr;
     bulk::RemoteRegion remote;

@@ -21,7 +21,7 @@ constexpr std::size_t lanes_max = 16;
 constexpr std::uint32_t message_bytes = 12'000;
 constexpr na::Incarnation first_incarnation = 50'000;
 
-// False: the other side has closed.
+// False: the other side has closed the connection.
 bool say(const UniqueFd& socket, ConstBytes bytes) {
     const ssize_t sent = ::send(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     return sent >= 0 || errno == EAGAIN;
@@ -33,7 +33,7 @@ bool is_closed(const UniqueFd& socket) {
     return count == 0 || (count < 0 && errno != EAGAIN);
 }
 
-// As one that has crashed: no port stays taken for a while.
+// Resets the connection, as if the process had crashed, so that its port is free at once.
 void hang_up(UniqueFd& socket) {
     constexpr linger now{1, 0};
     if (socket) (void)::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
@@ -57,7 +57,7 @@ bool RawCrowd::began() const noexcept { return std::ranges::all_of(members_, &Me
 
 UniqueFd RawCrowd::dial() const {
     UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    constexpr int little = 4096;  // of what it does not take
+    constexpr int little = 4096;  // small, because the answers are not read
     (void)::setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -89,7 +89,7 @@ void RawCrowd::come(Member& member) {
     if (does_ == Does::half_greetings) member.began = true;
 }
 
-// Waits for the answer to its greeting.
+// Continues to wait for the answer to the greeting.
 void RawCrowd::meet(Member& member) {
     std::array<std::byte, tcp::Greeting::wire_bytes> bytes;
     const std::size_t missing = bytes.size() - member.greeted.size();
@@ -132,7 +132,7 @@ void RawCrowd::act(Member& member) {
     }
 }
 
-// The head at once, and then a byte at a time.
+// The first part at once, then one byte at a time.
 void RawCrowd::drip(Member& member, const UniqueFd& into) {
     const bool is_first = member.said++ == 0;
     constexpr std::array<std::byte, 1> next{};
@@ -159,7 +159,7 @@ void RawCrowd::dial_lane(Member& member, bool with_right_token) {
 
 void RawCrowd::ask(Member& member) {
     for (unsigned i = 0; i < 64; ++i) {
-        // A frame that is cut makes no sense, and ends the session.
+        // A frame that was sent in part is followed by another one, which is malformed and ends the session.
         if (!say(member.lanes.front(), frame(tcp::FrameKind::get, 0, ++member.said))) return come(member);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers made of the bytes of a connection, for what no transport of ours says: halves of greetings, messages and
-// transfers, lanes by wrong and by repeated tokens, accesses without a bound. Each stays until it has done so much, or
-// the target has closed its connection, and comes back as another.
+// Peers made of raw bytes, for what none of our transports does: partial greetings, messages and transfers, lanes with
+// wrong and repeated tokens, unlimited accesses. Each peer stays until it has done enough or the target has closed its
+// connection, and comes back as another one.
 #pragma once
 
 #include "crowd.hpp"
@@ -20,14 +20,14 @@ namespace cinnabar::hostile {
 class RawCrowd final : public Others {
   public:
     enum class Does : std::uint8_t {
-        half_greetings,   // and then nothing; on any network whose greetings go over tcp
-        half_messages,    // a byte now and then, but the last one
-        half_puts,        // the same, on the lane of transfers
-        wrong_tokens,     // dials lanes of sessions that are not there
+        half_greetings,   // then nothing; on any network whose greetings use tcp
+        half_messages,    // one byte now and then, but never the last one
+        half_puts,        // the same, on the bulk lane
+        wrong_tokens,     // dials lanes of sessions that do not exist
         repeated_tokens,  // dials the one lane of its session again and again
-        unread_gets,      // of memory that is not lent, and takes no answer
+        unread_gets,      // of memory that is not lent, and reads no answers
     };
-    // `target`: a uri whose host is 127.0.0.1.
+    // `target`: a URI with the host 127.0.0.1.
     RawCrowd(unsigned members, const std::string& target, Does does);
 
     void step() override;
@@ -36,12 +36,12 @@ class RawCrowd final : public Others {
   private:
     struct Member {
         UniqueFd session;
-        std::vector<std::byte> greeted;  // of the answer to its greeting, what came so far
+        std::vector<std::byte> greeted;  // the part of the answer to its greeting that has arrived
         std::optional<tcp::Greeting> accepted;
         std::deque<UniqueFd> lanes;
-        std::vector<std::byte> half;  // what it says of a frame
+        std::vector<std::byte> half;  // the part of a frame that it sends
         std::size_t said = 0;
-        unsigned steps = 0;  // in this life
+        unsigned steps = 0;  // since it last came back
         bool began = false;
     };
     void come(Member& member);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that send raw bytes. Which behaviour exists on which network:
+// Peers that send raw bytes, and on which networks each behaviour exists:
 //
-// - half greetings: tcp, and libfabric, whose greetings go over tcp. A greeting of shm is one packet.
-// - half messages, half transfers: tcp. A record of shm is only published when it is complete, and so is a message of a
-//   fabric; puts of libfabric whose chunks do not come are in tests/unit/ofi/silent_peers_test.cpp.
-// - lanes and their tokens: tcp only.
-// - none of these: verbs. Devices deliver complete messages and carry out accesses themselves, and a greeting comes
-//   whole with the request for a connection; tests/unit/verbs/hostile_test.cpp has what is possible there.
-// - accesses whose answers are never read: tcp here; all others in BesideHostile.ReadsAndTakesNothing, up to the number
-//   that our own transport allows in flight.
+// - half greetings: tcp, and libfabric, whose greetings use tcp. A greeting of shm is one packet.
+// - half messages, half transfers: tcp. A record of shm is published only when it is complete, and so is a message of a
+//   fabric; tests/unit/ofi/silent_peers_test.cpp has puts of libfabric whose chunks never come.
+// - lanes and their tokens: only tcp.
+// - none of these: verbs. Devices deliver complete messages and carry out accesses themselves, and a greeting is part
+//   of the request for a connection; tests/unit/verbs/hostile_test.cpp has what is possible there.
+// - accesses whose answers are never read: tcp here; all other networks in BesideHostile.ReadsAndTakesNothing, up to
+//   the number that our own transport allows in flight.
 #include "pace_fixture.hpp"
 #include "raw_crowd.hpp"
 
@@ -49,7 +49,7 @@ std::vector<NetworkKind> among_those_here(std::vector<NetworkKind> wanted) {
 }
 
 const auto name_of = [](const auto& each) { return to_string(each.param); };
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BesideBytes);  // between devices there are none
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BesideBytes);  // with devices there are none
 INSTANTIATE_TEST_SUITE_P(Over, BesideBytes, testing::ValuesIn(among_those_here({NetworkKind::tcp})), name_of);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BesideHalfGreetings);
 INSTANTIATE_TEST_SUITE_P(

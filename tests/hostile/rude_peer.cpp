@@ -58,7 +58,7 @@ void RudePeer::look() {
 void RudePeer::notice_connection() noexcept {
     if (was_connected_ == connected()) return;
     was_connected_ = connected();
-    credits_ = was_connected_ ? peer_->initial_credits() - 1 : 0;  // the first request, which dialled, has used one
+    credits_ = was_connected_ ? peer_->initial_credits() - 1 : 0;  // the request that dialled has used one
     control_unacked_ = owes_ack_ = false;
     results_.clear();
 }
@@ -83,7 +83,7 @@ void RudePeer::keep_in_mind(na::OpKind kind, na::Tag tag, ConstBytes bytes) {
     remembered_.push_back({kind, tag, {bytes.begin(), bytes.end()}});
 }
 
-// Where it keeps to the slots, each takes that of a request that it might send.
+// If the peer keeps to the slots, each replayed frame takes the slot of a request that it could send.
 bool RudePeer::replay(const Frame& frame) {
     if (frame.bytes.size() > peer_->message_bytes_max()) return false;
     if (keeps_to_slots_ && (!was_connected_ || credits_ == 0)) return false;
@@ -142,7 +142,7 @@ bool RudePeer::control(std::span<const rpc::ControlRecord> records, std::uint8_t
     return frame(bytes, 0);
 }
 
-// Without it the target has no way to tell of more credits.
+// Without an acknowledgement the target cannot grant more credits.
 bool RudePeer::acknowledge() {
     std::array<std::byte, rpc::control_header_bytes> bytes{};
     Writer writer(bytes);
@@ -151,7 +151,7 @@ bool RudePeer::acknowledge() {
 }
 
 void RudePeer::take(const na::Arrival& arrival) noexcept {
-    notice_connection();  // it may have come in the same moment
+    notice_connection();  // the connection may have been established at the same moment
     rpc::ReplyHeader header;
     ConstBytes payload;
     const std::uint8_t kind = rpc::frame_kind(arrival.bytes);

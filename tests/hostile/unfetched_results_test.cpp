@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that asks for large results, reads every reply, and fetches no result. It gets no more credits until it has
-// fetched them or they are given up, so no handler works for it, and no memory fills up.
+// A peer that asks for large results, reads every reply, but fetches no result. It gets no more credits until it has
+// fetched the results or they have been given up, so no handler works for it, and memory does not fill up.
 #include "hostile_fixture.hpp"
 #include "rude_peer.hpp"
 
@@ -41,7 +41,7 @@ class UnfetchedResults : public HostileTest {
             return done();
         });
     }
-    // Sends requests as long as it gets credits, next to an honest client.
+    // Sends requests as long as there are credits, beside an honest client.
     void ask_for_all() {
         unsigned idle = 0;
         for (unsigned rounds = 0; rounds < 2'000 && idle < 50; ++rounds) {
@@ -59,7 +59,7 @@ class UnfetchedResults : public HostileTest {
 
 TEST_P(UnfetchedResults, HoldBackCredits) {
     ask_for_all();
-    // Two before the server notices, those that the credits of these replies allow, and those for earlier credits.
+    // Two before the server notices, those that the credits in these replies allow, and those for earlier credits.
     EXPECT_LE(target_.context->counts().overflow_bytes, 8 * result_bytes);
     EXPECT_EQ(target_.context->counts().sessions_ended, 0u);
     const std::uint64_t replies = greedy_->replies();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that sends requests and does not read the replies, beside an honest client. It never makes progress while it
-// does not read, so that what comes for it stays in the network: in a socket, in a ring, with a provider.
+// A peer that sends requests and does not read the replies, beside an honest client. The peer makes no progress while
+// it does not read, so that everything sent to it stays in the network: in a socket, a ring, or a provider.
 //
-// All is small here: over libfabric a peer that does not look sends 128 messages and no more, since it does not see
-// that they have left. And a socket of the kernel takes more than those.
+// All sizes are small here: over libfabric a peer that does not look sends only 128 messages, since it does not see
+// that they have left, and a socket of the kernel could hold more than those.
 //
-// - `self` is left out: there is no network in which a reply could stay.
-// - `sim` is left out: its messages have left when they are in the receive slots of the peer, read or not.
-// - `verbs` is left out: who sends there needs word of the other side to go on, and word comes to who reads alone.
+// - `self` is left out: there is no network that could hold a reply.
+// - `sim` is left out: messages have left once they are in the receive slots of the peer, read or not.
+// - `verbs` is left out: a sender needs messages from the other side to go on, and gets them only if it reads.
 #include "../rpc/rpc_fixture.hpp"
 #include "rude_peer.hpp"
 
@@ -73,8 +73,8 @@ class UnreadReplies : public RpcTest {
         RpcTest::TearDown();
     }
 
-    // Of what is on its way between the rogue and the target. A receiver that takes less than it once offered would
-    // lose what comes, and have it again much later.
+    // Limits what can be in flight between the rogue and the target. A receive buffer must not become smaller than the
+    // announced window, or packets are lost and sent again much later.
     void let_kernel_take_little() {
         constexpr int sent = 4096;
         constexpr int received = 128 * 1024;
@@ -83,14 +83,14 @@ class UnreadReplies : public RpcTest {
             EXPECT_EQ(::setsockopt(socket, SOL_SOCKET, SO_RCVBUF, &received, sizeof received), 0);
         }
     }
-    // False: it has no free buffer.
+    // False: there is no free buffer.
     [[nodiscard]] bool send_big() {
         const bool sent = rogue_->request(rpc_id("big"), {}, flag_hungry, 60'000'000);
         sent_ += sent ? 1 : 0;
         return sent;
     }
     [[nodiscard]] bool all_answered() const { return rogue_->replies() == sent_; }
-    // False: the target has ended its session. It does not notice, since it does not look.
+    // False: the target has ended the session, which the rogue does not notice, since it does not look.
     [[nodiscard]] bool has_session() const { return target_.context->counts().connections == connections_; }
     [[nodiscard]] bool read_until(const std::function<bool()>& done) {
         return until([&] {
@@ -98,7 +98,7 @@ class UnreadReplies : public RpcTest {
             return done();
         });
     }
-    // As an honest peer that asks for more, until it gets no more.
+    // Behaves like an honest peer that asks for more credits, until it gets no more.
     void earn_credits() {
         std::uint32_t before = 0;
         while (std::exchange(before, rogue_->credits()) < rogue_->credits()) {
@@ -116,13 +116,13 @@ class UnreadReplies : public RpcTest {
     }
 
     std::optional<hostile::RudePeer> rogue_;
-    std::vector<int> sockets_;  // both ends
+    std::vector<int> sockets_;  // both ends of the connections
     std::uint64_t sent_ = 0;
     std::uint64_t served_ = 0;
     std::uint32_t connections_ = 0;
 };
 
-// It sends as if each reply had been read, far more than it has credits for.
+// The rogue sends as if each reply had been read, far more than it has credits for.
 TEST_P(UnreadReplies, HoldNoMoreThanTheShareOfOnePeer) {
     log_.allow("without credits");
     earn_credits();
@@ -141,7 +141,7 @@ TEST_P(UnreadReplies, HoldNoMoreThanTheShareOfOnePeer) {
     EXPECT_FALSE(has_session());
 }
 
-// It sends as long as it has credits, and reads on later: nothing is lost, and it gets credits again.
+// The rogue sends as long as it has credits, and reads later: nothing is lost, and it gets credits again.
 TEST_P(UnreadReplies, AreNoReasonToCloseAConnectionThatKeepsToItsCredits) {
     earn_credits();
     const std::uint32_t share = options_.credits_per_peer_max;
@@ -150,7 +150,7 @@ TEST_P(UnreadReplies, AreNoReasonToCloseAConnectionThatKeepsToItsCredits) {
         ASSERT_TRUE(send_big());
         pump();
     }
-    // What it still has, but for some that may not have come back.
+    // Spends the credits that it still has, except some that may not have come back.
     for (std::uint32_t i = 0; i + 4 < has; ++i) {
         ASSERT_TRUE(send_big());
         ASSERT_TRUE(until([&] { return served_ == sent_; })) << served_ << " of " << sent_ << " came";

@@ -65,7 +65,7 @@ class AwaitArguments : public testing::Test {
     Addr to_ = server_.self_addr();
 };
 
-// Named arguments, literals, and braces around types that own nothing work in the co_await, with every compiler.
+// Named arguments, literals, and braces around types that own nothing work inside the co_await with every compiler.
 TEST_F(AwaitArguments, that_may_be_awaited_at_once_are_right) {
     const auto calls = [this]() -> Task<int> {
         const Item item{text(), 3};
@@ -89,7 +89,7 @@ TEST_F(AwaitArguments, that_may_be_awaited_at_once_are_right) {
     for (int i = 0; i < 3; ++i) EXPECT_TRUE(sync_wait(calls()).ok());
 }
 
-// Temporaries of all kinds work if the call is named first, and in plain code.
+// Temporaries of all kinds work if the call gets a name before it is awaited, and in code that is not a coroutine.
 TEST_F(AwaitArguments, that_are_temporaries_are_right_in_a_named_call) {
     const auto calls = [this]() -> Task<int> {
         auto a = client_.call(put, to_, Item{text(), 3});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Simulated processes with movers on any network, all on one thread, and memory that they lend each other.
+// Simulated processes with movers on any network, all on one thread, and memory that they lend to each other.
 #pragma once
 
 #include "support/log_watch.hpp"
@@ -50,7 +50,7 @@ class BulkOn {
     ~BulkOn();
 
     using Wrap = std::function<std::shared_ptr<na::Transport>(std::shared_ptr<na::Transport>)>;
-    // `wrap` may wrap the network's transport; the wrapper must keep it alive.
+    // `wrap` may wrap the network's transport; the wrapper must keep the inner transport alive.
     Side& add(const std::string& name, const MoverOptions& options = {}, const Wrap& wrap = nullptr);
 
     LentRegion& lend(Side& owner, const Region& region, na::Access access = na::Access::read_write, bool bound = false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Transfers over real transports and both profiles of the simulator: between different segment lists, by a third party,
-// canceled, expired and fenced at any moment, and with a peer that dies.
+// canceled, expired or fenced at any moment, and with a peer that dies.
 #include "bulk_fixture.hpp"
 #include "support/fault_transport.hpp"
 #include "support/seeds.hpp"
@@ -83,7 +83,7 @@ TEST_P(BulkPipeline, AThirdPartyUsesABoundDescriptor) {
 
 TEST_P(BulkPipeline, NobodyListens) {
     BulkOn bulk(GetParam(), 1);
-    bulk.log.allow("");  // some transports log it
+    bulk.log.allow("");  // some transports log the failure
     Side& owner = bulk.add("owner");
     Side& mover = bulk.add("mover");
     Scattered there(1000);
@@ -179,7 +179,7 @@ TEST_P(BulkPipeline, AFaultyTransportEndsNothingTwice) {
         } else if (nth % 3 == 1) {
             EXPECT_EQ(outcome.result, Errc::io);
         } else {
-            // On the same host the bytes may have been copied before the loss is noticed.
+            // On one host the bytes may have been copied before the loss is noticed.
             const bool within = GetParam() == NetworkKind::self || GetParam() == NetworkKind::ofi_shm;
             const bool moved = outcome.result == Errc::ok && at_the_end == there.bytes();
             EXPECT_TRUE(outcome.result == Errc::peer_lost || (within && moved))
@@ -194,7 +194,7 @@ TEST_P(BulkPipeline, AFaultyTransportEndsNothingTwice) {
     }
 }
 
-// Random pulls and pushes, with cancels, deadlines and leases that are revoked meanwhile.
+// Random pulls and pushes, during which transfers are canceled or expire and leases are revoked.
 void fence_at_any_moment(NetworkKind kind, std::uint64_t seed) {
     Random random(seed);
     BulkOn bulk(kind, seed);

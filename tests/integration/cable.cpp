@@ -15,7 +15,7 @@
 namespace cinnabar::test {
 namespace {
 
-// A cable that tests/vm set up before the test; both its ends are in one network namespace.
+// A cable that tests/vm has set up beforehand; both its ends are in one network namespace.
 class LaidCable final : public Cable {
   public:
     explicit LaidCable(support::CablePlaces places) : places_(std::move(places)) {}

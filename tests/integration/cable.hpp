@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A network cable that can be unplugged at either end: a veth pair between two network namespaces of the test, or the
-// one of the virtual machine of tests/vm.
+// cable of the virtual machine of tests/vm.
 #pragma once
 
 #include <functional>
@@ -20,17 +20,18 @@ class Cable {
     Cable(const Cable&) = delete;
     Cable& operator=(const Cable&) = delete;
 
-    // Addresses to listen on, with port 0. This thread dials from `near_place`.
+    // Addresses to listen on, with port 0. The calling thread dials from `near_place`.
     [[nodiscard]] virtual std::string near_place() const = 0;
     [[nodiscard]] virtual std::string far_place() const = 0;
     // Runs `f` on this thread, at the far end.
     virtual void at_the_far_end(const std::function<void()>& f) const = 0;
-    // Packets sent at that end are lost. Both ends keep their addresses.
+    // Packets sent at an unplugged end are lost. Both ends keep their addresses.
     virtual void unplug(End end) = 0;
     virtual void plug_in(End end) = 0;
     // Whether unplugging an end also removes its route; otherwise its packets are lost silently.
     [[nodiscard]] virtual bool way_goes_with_plug() const = 0;
-    // Takes the interface down, as `ip link set down`, for the rest of the test. False if unplugging does the same.
+    // Takes the interface down, like `ip link set down`, for the rest of the test. False if unplugging already does the
+    // same.
     [[nodiscard]] virtual bool take_down(End end) = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The cable between two processes is unplugged, and neither end of a connection is notified. Calls end by their
-// deadline or by the keepalive, and work again when the cable is back. Tested for both ends: at the unplugged end the
-// interface and its routes are gone, at the other one packets are lost.
+// deadline or by the keepalive, and work again once the cable is back. Both ends are tested: at the unplugged end the
+// interface and its routes are gone, at the other end packets are lost.
 #include "cable.hpp"
 
 #include "pending_calls.hpp"
@@ -41,7 +41,7 @@ class CableTest : public testing::TestWithParam<Cable::End> {
         to_ = client_->lookup(server_->address()).value();
     }
     ServerLoad now_at_server() { return client_->call(load, to_, 30s).wait().value(); }
-    // Returns when the server has pulled all bytes once and continues.
+    // Returns once the server has pulled all bytes at least once, and goes on.
     void begin_transfer(Microseconds deadline) {
         memory_.resize(16u << 20);
         const Region region = client_->expose(std::span<const std::byte>(memory_)).value();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the time of a call goes: each part is right, and together they are the whole time.
+// Where the time of a call goes: each part is right, and the parts add up to the whole time.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/stats.hpp>
 #include <cinnabar/plugins/sim.hpp>
@@ -39,7 +39,7 @@ RpcCounts counts_of(const Node& node, const std::string& name) {
 }
 std::uint64_t timed(const RpcCounts& counts) { return counts.parts.front().total(); }
 
-// Both sides in a world where each message takes 100 us.
+// Both sides on a simulated network on which each message takes 100 us.
 class SimulatedParts : public testing::Test {
   protected:
     static constexpr TimeUs way_us = 100;
@@ -135,7 +135,7 @@ TEST_F(NoneIn, IsTimed) {
     EXPECT_EQ(timed(counts_of(*client_, "parts.quick")), 0u);
 }
 
-// Over sockets and shared memory: a handler on a pool, a result by bulk, an error, and a handler on arrival.
+// Over sockets and shared memory: a handler on a pool, a bulk result, an error, and a handler on arrival.
 TEST(CallPartsOverANetwork, AreToldOfEachKindOfAnswer) {
     const std::string shm = "shm://parts-" + std::to_string(::getpid());
     for (const std::string& place : {std::string("tcp://127.0.0.1:0"), shm}) {

@@ -32,7 +32,7 @@ constexpr Rpc<int(int)> get{"caller.get", idempotent};
 constexpr Rpc<int(int)> put{"caller.put"};
 constexpr Rpc<std::size_t(std::string)> measure{"caller.measure"};
 
-// Like Node::call: cannot be awaited if the argument is a temporary that g++ 12 would destroy twice.
+// Like Node::call: it cannot be awaited if its argument is a temporary that g++ 12 would destroy twice.
 using Measured = decltype(std::declval<Caller>().call(measure, Addr(), std::string()));
 static_assert(std::is_same_v<Measured, MustBeNamedRetried<std::size_t>> == detail::await_breaks_temporaries);
 
@@ -52,7 +52,7 @@ CallerOptions quick(std::uint32_t attempts = 4) {
 
 class CallerTest : public testing::Test {
   protected:
-    // A handler that fails that many times, for `get` and `put`.
+    // Serves `get` and `put` with a handler that fails `times` times.
     void serve_failing(int times, Errc code) {
         left_ = times;
         const auto handler = [this, code](int value) -> Result<int> {
@@ -168,8 +168,8 @@ TEST_F(CallerTest, AServerThatStartsLateIsReached) {
     EXPECT_EQ(call.get().value(), 2);
 }
 
-// The handler holds the loop of the server, which gives out no credits meanwhile: some calls have left when the
-// connection breaks, others still wait.
+// The handler blocks the server's loop, which grants no credits meanwhile: when the connection breaks, some calls have
+// been sent and others still wait.
 TEST_F(CallerTest, OnlyCallsThatNeverLeftAreRetriedAtOnce) {
     NodeOptions narrow;
     narrow.rpc.credits_per_peer_max = 1;
@@ -250,8 +250,8 @@ TEST_F(CallerTest, AnEmptyBudgetStopsRetriesUntilCallsSucceed) {
     EXPECT_TRUE(caller.call(get, to_, 1).wait().ok());
 }
 
-// Each is told to come again until it is its turn. That does not count as a failed attempt, and the RPC need not be
-// idempotent.
+// Each call is told to come again until it is its turn. That does not count as a failed attempt, and the RPC need not
+// be idempotent.
 TEST_F(CallerTest, ACallThatIsToldToComeAgainIsRetried) {
     const Admission admission({.running_max = 2});
     std::atomic<int> running{0};
@@ -408,7 +408,7 @@ TEST_F(CallerTest, BytesInProgressAreLimited) {
     for (auto& each : calls) EXPECT_TRUE(each.get().ok());
 }
 
-// Some fail, some are canceled wherever they are, and all end.
+// Some calls fail, some are canceled in any state, and all end.
 TEST_F(CallerTest, ManyThreadsShareACaller) {
     const auto handler = [this](int value) -> Result<int> {
         if (++runs_ % 5 == 0) return come_again(500us);
@@ -449,7 +449,7 @@ TEST_F(CallerTest, ManyThreadsShareACaller) {
 
 Addr connection() { return Addr::of_connection("tcp", 0, 0, 7, false); }
 
-// The place in the text of an answer.
+// The place, which is in the text of the answer.
 std::uint64_t place_of(const Result<Admitted>& told) { return std::stoull(told.error().subject); }
 
 TEST(AdmissionTest, ARequestThatComesAgainGoesBeforeLaterOnes) {
@@ -466,7 +466,7 @@ TEST(AdmissionTest, ARequestThatComesAgainGoesBeforeLaterOnes) {
     EXPECT_GT(place_of(later), place_of(told));
     runs.reset();
     EXPECT_EQ(admission.enter(connection(), 0, 3'000).code(), Errc::overloaded);       // a later request
-    EXPECT_EQ(admission.enter(one, place_of(later), 4'000).code(), Errc::overloaded);  // its turn is later
+    EXPECT_EQ(admission.enter(one, place_of(later), 4'000).code(), Errc::overloaded);  // its own turn comes later
     EXPECT_EQ(admission.enter(one, place_of(told), 5'000).code(), Errc::overloaded);   // a place of another peer
     EXPECT_EQ(admission.enter(two, place_of(told), 6'000).code(), Errc::ok);
     EXPECT_EQ(admission.enter(one, place_of(later), 7'000).code(), Errc::ok);

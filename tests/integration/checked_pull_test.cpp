@@ -48,7 +48,7 @@ class CheckedPull : public testing::TestWithParam<Way> {
         if (!ended) said_ = ended.error().message();
         co_return ended;
     }
-    // The lender's memory, which the network may have read before: no order that ThreadSanitizer can see.
+    // Changes the lender's memory, which the network may have read before; ThreadSanitizer cannot see that order.
     [[gnu::noinline, gnu::no_sanitize("thread")]] void flip() noexcept {
         reinterpret_cast<unsigned char*>(there_.data())[damaged] ^= damage;
     }
@@ -63,11 +63,11 @@ class CheckedPull : public testing::TestWithParam<Way> {
     std::vector<std::byte> there_ = std::vector<std::byte>(bytes);
     std::vector<std::byte> here_ = std::vector<std::byte>(bytes);
     std::vector<std::uint64_t> told_;
-    bool repair_ = false;  // once all other chunks were correct
+    bool repair_ = false;  // repairs the damage once all other chunks were correct
     std::uint32_t again_max_ = 16;
     std::uint64_t moved_ = 0;
     std::string said_;
-    Region file_;  // pulled into if set
+    Region file_;  // if set, the pull writes to it
     Node server_ = Node::listen(GetParam().listen).value();
     Node client_ = Node::open(GetParam().open).value();
     Addr to_ = client_.lookup(server_.address()).value();
@@ -121,7 +121,7 @@ TEST_P(CheckedPullTcp, into_a_file_is_refused) {
     EXPECT_EQ(call(sums()), Errc::unsupported);
 }
 
-// Sums that this library never sends.
+// Checksum lists that this library never sends.
 TEST_P(CheckedPullTcp, sums_that_do_not_fit_together_are_malformed) {
     const auto plausible = [](std::uint64_t chunk_bytes, std::uint64_t size, std::size_t count) {
         std::vector<std::byte> wire(1000);

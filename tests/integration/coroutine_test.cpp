@@ -61,7 +61,7 @@ Task<Result<int>> with_options_in_braces(NodeRef node, Addr to, std::stop_token 
     co_return sum;
 }
 
-// g++ 12 would destroy options with a destructor twice.
+// g++ 12 would destroy options that have a destructor twice.
 TEST_F(Coroutines, options_may_be_written_in_braces_in_a_co_await) {
     std::stop_source stop;
     EXPECT_EQ(sync_wait(with_options_in_braces(client_, to(), stop.get_token())).value(), 380);
@@ -88,7 +88,7 @@ TEST_F(Coroutines, one_thread_drives_two_nodes) {
     Node b = Node::open("tcp://", {.progress_thread = false}).value();
     ASSERT_TRUE(a.serve(twice, [](int value) { return value + value; }).ok());
     const auto both = [&]() -> Task<int> {
-        (void)co_await a.sleep_for(1us);  // from now on this thread drives it too
+        (void)co_await a.sleep_for(1us);  // from now on this thread drives node a, too
         co_return (co_await b.call(twice, a.self_addr(), 4)).value();
     };
     EXPECT_EQ(sync_wait(both()).value(), 8);

@@ -41,7 +41,7 @@ class ErrorPlace : public testing::Test {
     Connected client_ = Node::connect(server_.address()).value();
 };
 
-// The handler holds the loop of the server, which gives out no credits meanwhile.
+// The handler blocks the server's loop, which grants no credits meanwhile.
 TEST_F(ErrorPlace, OneThatWaitedForACreditSaysForHowLong) {
     ASSERT_TRUE(server_.serve(held, [this](std::string_view text) { return gate_.pass(), text.size(); }).ok());
     const std::string large(4'000, 'x');
@@ -89,7 +89,7 @@ TEST_F(ErrorPlace, OneWhosePeerIsLostSaysWhereItWas) {
     EXPECT_TRUE(tells(ended.error(), "over tcp: waiting for the answer, ended after "));
 }
 
-// The slot of a call that timed out is reused; the next call does not inherit its notes.
+// The slot of a call that timed out is reused: the next call does not inherit its notes.
 TEST_F(ErrorPlace, ALaterCallOfTheSameSlotHasItsOwn) {
     ASSERT_TRUE(server_
                     .serve(

@@ -51,7 +51,7 @@ int status_of_abort(const char* address) {
     return status;
 }
 
-// Of a child that finds no descriptor for another library. 77: this build has no such network.
+// The exit status of a child that has no free descriptor to load a library with. 77: this build has no such network.
 int status_without_library(const char* address) {
     const pid_t child = ::fork();
     if (child == 0) {

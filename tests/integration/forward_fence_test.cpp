@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forwarded memory whose call ends while the third party is in the middle of a transfer: once A's call has ended, C
-// neither reads nor writes that memory, although B has asked it to and C does not stop.
+// A forwards memory, and its call ends while the third party is in the middle of a transfer: once A's call has ended, C
+// neither reads nor writes that memory, although B has asked C to and C does not stop.
 #include "forward_parties.hpp"
 #include "patience.hpp"
 #include "ways.hpp"
@@ -21,12 +21,13 @@ namespace cinnabar::test {
 namespace {
 
 constexpr std::size_t bytes = 48 * mib;
-// Contents while the call runs; after it has ended; and what C pushes.
+// The contents of A's memory during the call and after it, and what C pushes.
 constexpr std::byte lent{0x11};
 constexpr std::byte own{0xee};
 constexpr std::byte pushed{0x77};
 
-// 32 MiB of a transfer are in flight at once: more than the buffers of a connection can hold, and not all of it.
+// 32 MiB of a transfer are in flight at once: more than the buffers of a connection can hold, but not the whole
+// transfer.
 NodeOptions with_much_in_flight() {
     NodeOptions options;
     options.rpc.bulk.chunk_bytes = 2 * mib;
@@ -34,8 +35,8 @@ NodeOptions with_much_in_flight() {
     return options;
 }
 
-// Transfers the memory in a task that ignores cancel and deadline. The thread that drives it blocks after the first
-// chunk until it may go on.
+// Transfers the memory in a task that ignores cancel and deadline. The driving thread blocks after the first chunk
+// until it is released.
 struct StubbornStore {
     Gate in_the_middle;
     Gate may_go_on;
@@ -76,7 +77,7 @@ struct StubbornStore {
     }
 };
 
-// Some providers of libfabric take seconds for that much memory.
+// Leaves out the libfabric providers that take seconds for that much memory.
 std::vector<Way> quick_ways() {
     std::vector<Way> some = ways();
     std::erase_if(some, [](const Way& way) {
@@ -88,9 +89,9 @@ std::vector<Way> quick_ways() {
 class ForwardFence : public testing::TestWithParam<Way> {
   protected:
     enum class End : std::uint8_t { cancel, deadline, middle_gone };
-    // False: A's deadline was over before C had begun.
+    // False: A's deadline expired before C had begun.
     [[nodiscard]] static bool end_in_the_middle(Access access, End end, Microseconds deadline);
-    // A slow machine gets more time.
+    // Tries longer deadlines on a slow machine.
     static void end_by_deadline(Access access) {
         for (Microseconds deadline = 200ms; deadline < 60s; deadline *= 4) {
             if (end_in_the_middle(access, End::deadline, deadline)) return;
@@ -116,7 +117,7 @@ bool ForwardFence::end_in_the_middle(Access access, End end, Microseconds deadli
     if (!c.in_the_middle.is_open()) return false;
     if (end == End::middle_gone) {
         b.reset();
-        EXPECT_FALSE(a.call(put, to, {"x", {}}, 60s).wait().ok());  // A has heard of it
+        EXPECT_FALSE(a.call(put, to, {"x", {}}, 60s).wait().ok());  // A has noticed the loss of B
     }
 
     // A fabric that cannot take back bytes for C reports that, and A does not reuse the memory.
@@ -143,7 +144,7 @@ TEST_P(ForwardFence, a_cancel_ends_a_pull) { EXPECT_TRUE(end_in_the_middle(Acces
 
 TEST_P(ForwardFence, a_cancel_ends_a_push) { EXPECT_TRUE(end_in_the_middle(Access::write, End::cancel, 60s)); }
 
-// B's end does not end the quarantine while C still reads.
+// The end of B does not end the quarantine while C still reads.
 TEST_P(ForwardFence, it_holds_where_the_middle_is_gone) {
     EXPECT_TRUE(end_in_the_middle(Access::read, End::middle_gone, 60s));
 }
@@ -157,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(Over, ForwardFence, testing::ValuesIn(quick_ways()),
 
 class ForwardKept : public testing::TestWithParam<Way> {};
 
-// C releases the memory in time, and uses a copy of the descriptor after A's call has ended.
+// C finishes with the memory in time, but uses a copy of the descriptor after A's call has ended.
 TEST_P(ForwardKept, a_descriptor_is_worth_nothing_after_the_call) {
     std::vector<std::byte> memory(8 * mib, lent);
     std::vector<std::byte> got(memory.size(), std::byte{0});
@@ -196,7 +197,7 @@ TEST_P(ForwardKept, a_descriptor_is_worth_nothing_after_the_call) {
 
 CINNABAR_ON_EACH_WAY(ForwardKept);
 
-// B's call ends when C is done with the memory, not when A's cancel reaches B.
+// B's call ends when C has finished with the memory, not when A's cancel reaches B.
 TEST(ForwardChain, the_call_in_the_middle_waits_until_the_third_party_lets_go) {
     static constexpr const char* uri = "tcp://127.0.0.1:0";
     static constexpr Rpc<int()> ping{"ping"};
@@ -224,7 +225,7 @@ TEST(ForwardChain, the_call_in_the_middle_waits_until_the_third_party_lets_go) {
     ASSERT_TRUE(in_the_middle.wait());
     call.cancel();
     EXPECT_EQ(call.get().code(), Errc::canceled);
-    // B has passed the cancel on before it answers a later request.
+    // B forwards the cancel before it answers later requests.
     for (int i = 0; i < 100; ++i) ASSERT_TRUE(a.call(ping, to).wait().ok());
     EXPECT_FALSE(b.store_ended);
     may_go_on.open();

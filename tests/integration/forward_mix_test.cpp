@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forwarded memory where A and B meet on one transport, B and C on another: C reaches A on the one that the memory was
-// lent on, or says that it cannot.
+// Forwarded memory, with A and B connected over one transport, B and C over another: C reaches A over the transport on
+// which the memory was lent, or reports that it cannot.
 #include "forward_parties.hpp"
 #include "ways.hpp"
 
@@ -16,14 +16,14 @@ namespace cinnabar::test {
 namespace {
 
 struct Mix {
-    Way first;  // of A and B
+    Way first;  // between A and B
     Way second;
     friend std::ostream& operator<<(std::ostream& out, const Mix& mix) {
         return out << mix.first << "_then_" << mix.second;
     }
 };
 
-// All pairs of tcp, shm, and the first of libfabric's that this machine has.
+// All pairs of tcp, shm, and the first libfabric provider that this machine has.
 std::vector<Mix> mixes() {
     std::vector<Way> all;
     bool has_fabric = false;
@@ -65,7 +65,7 @@ TEST_P(ForwardMix, the_third_party_meets_the_owner_on_the_transport_of_the_first
     EXPECT_EQ(back, bytes);
 }
 
-// Though the owner listens on what they have in common, its memory was not lent on that.
+// The owner listens on a transport that it shares with the third party, but the memory was not lent on that one.
 TEST_P(ForwardMix, a_third_party_without_that_transport_says_what_it_lacks) {
     Store c({second_});
     Gateway b({first_, second_}, c.node.address());

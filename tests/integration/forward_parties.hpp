@@ -33,12 +33,12 @@ inline std::vector<std::byte> pattern(std::size_t bytes) {
     return made;
 }
 
-// Pulls the memory that it is given and stores it.
+// Pulls the memory that is lent to it, and keeps the bytes.
 struct Store {
     Node node;
     bool follow = true;
     std::vector<std::byte> kept;
-    std::string said;  // of the last pull that failed
+    std::string said;  // the error of the last pull that failed
 
     Store(const std::vector<std::string>& uris, bool follow_owner = true)
         : node(Node::listen(uris).value()), follow(follow_owner) {
@@ -61,7 +61,7 @@ struct Store {
 struct Gateway {
     Node node;
     Addr next;
-    std::atomic<bool> store_ended = false;  // the call that `put` makes
+    std::atomic<bool> store_ended = false;  // set when the call that `put` makes has ended
 
     Gateway(const std::vector<std::string>& uris, const std::string& to, const NodeOptions& options = {})
         : node(Node::listen(uris, options).value()), next(node.lookup(to).value()) {

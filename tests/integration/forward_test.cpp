@@ -115,7 +115,8 @@ TEST_F(ForwardTcp, the_first_call_may_come_by_one_transport_and_the_second_by_an
     EXPECT_EQ(c.kept, bytes);
 }
 
-// A cancels while C pulls: the cancel reaches C through B, and once A's call has ended its memory is not accessed.
+// A cancels while C handles the call: the cancel reaches C through B, and once A's call has ended its memory is not
+// accessed.
 TEST_F(ForwardTcp, a_cancel_reaches_the_third_party) {
     std::promise<void> running;
     std::promise<Errc> ended;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A gate for handlers on a pool: they block at it until it is opened.
+// A gate at which handlers on a pool block until it is opened.
 #pragma once
 
 #include <condition_variable>
@@ -17,7 +17,7 @@ class Gate {
         changed_.notify_all();
         changed_.wait(lock, [this] { return open_; });
     }
-    // Blocks until that many handlers wait.
+    // Blocks until that many handlers wait at the gate.
     void await(int count) {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return inside_ >= count; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a node reports about itself, and to whom.
+// What a node reports about itself, and to which peers.
 #include "integration/gate.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -61,7 +61,7 @@ std::optional<look::CallReport> find_call(const Node& node, const std::string& r
     return {};
 }
 
-// Looks until the call is in that phase.
+// Asks until the call is in that phase.
 look::CallReport await_phase(const Node& node, const std::string& rpc, bool as_target, CallPhase phase) {
     const auto end = std::chrono::steady_clock::now() + 20s;
     std::optional<look::CallReport> found;
@@ -202,7 +202,7 @@ TEST(Introspection, ACallIsSeenAtBothSidesWhileItsHandlerRuns) {
     EXPECT_FALSE(find_call(server, "look.stuck", true)) << "it is over";
 }
 
-// The handler holds the loop of the server, which gives out no credits meanwhile. The client listens too: a node
+// The handler blocks the server's loop, which grants no credits meanwhile. The client listens, too, since a node
 // without an address cannot be asked.
 TEST(Introspection, ACallThatWaitsSaysForWhat) {
     test::Gate gate;

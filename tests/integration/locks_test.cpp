@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Races at the locks of a node, or at a loop that no other thread drives, in the order that once failed.
+// Races for the locks of a node, or on a loop that no other thread drives, in the order of events that once failed.
 #include "patience.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -45,7 +45,7 @@ class Joining final : public hl::Executor {
     std::thread asks_;
 };
 
-// Once posted, the joiner may destroy the scope, so neither the scope nor its lock may be touched afterwards.
+// Once it is posted, the joiner may destroy the scope, so neither the scope nor its lock may be touched afterwards.
 TEST(Locks, a_scope_posts_its_joiner_without_its_lock) {
     Node node = Node::open("tcp://", {.progress_thread = true}).value();
     Pool pool = node.make_pool().value();
@@ -65,7 +65,7 @@ TEST(Locks, a_scope_posts_its_joiner_without_its_lock) {
     EXPECT_TRUE(joining.all_ended);
 }
 
-// A node in a scope at which the thread that stops this scope waits for the thread that stops another scope.
+// A stop callback in a scope that makes the threads which stop the two scopes wait for each other.
 struct Rendezvous {
     hl::StopNode node;
     std::atomic<unsigned>& there;
@@ -80,9 +80,8 @@ struct Rendezvous {
     }
 };
 
-// Each scope has a sleep on one node and a call on the other. The thread that stopped a scope held its lock and owned
-// the other node's context, in which it ended the other scope's sleep, for which it needed the other scope's lock: a
-// deadlock.
+// Each scope has a sleep on one node and a call on the other. The thread that stopped a scope held the scope's lock and
+// owned the other node's context. Ending the other scope's sleep there needed the other scope's lock: a deadlock.
 TEST(Locks, two_scopes_over_two_contexts_are_stopped_at_once) {
     Node server = Node::listen("tcp://127.0.0.1:0").value();
     ASSERT_TRUE(server
@@ -103,7 +102,7 @@ TEST(Locks, two_scopes_over_two_contexts_are_stopped_at_once) {
     const auto calls = [](NodeRef on, Addr to) -> Task<void> {
         EXPECT_EQ((co_await on.call(hang, to)).code(), Errc::canceled);
     };
-    // A task waits once the pool's threads are idle again; no thread drives two of the nodes meanwhile.
+    // A task waits once the threads of the pool are idle again. No thread drives both nodes meanwhile.
     const auto settled = [&] {
         for (int i = 0; i < 2; ++i) {
             test::Gate through;
@@ -136,7 +135,7 @@ TEST(Locks, two_scopes_over_two_contexts_are_stopped_at_once) {
     std::thread drives_b([&] { EXPECT_EQ(b.run_for(10ms), Errc::ok); });
     drives_b.join();
     const auto both = [&]() -> Task<void> {
-        (void)co_await a.sleep_for(1us);  // from now on this thread drives them
+        (void)co_await a.sleep_for(1us);  // from now on this thread drives both nodes
         (void)co_await b.sleep_for(1us);
         co_await join(of_a);
         co_await join(of_b);
@@ -144,7 +143,7 @@ TEST(Locks, two_scopes_over_two_contexts_are_stopped_at_once) {
     EXPECT_TRUE(sync_wait(both()).ok());
 }
 
-// The last replies arrive on the loops that a thread with many loops polled least.
+// The last replies arrive on the loops that a thread with many loops polled least often.
 TEST(Locks, a_waiting_thread_drives_twenty_loops) {
     constexpr unsigned contexts = 20;
     Node server = Node::listen("tcp://127.0.0.1:0").value();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One of many clients. Arguments: the server's address, the number of calls, and the address to open. It lends memory
-// once and exits with 0 if all results are right. It stays until its standard input ends, so that all clients exist at
-// once.
+// once and exits with 0 if all results are right. It waits for the end of its standard input, so that all clients exist
+// at the same time.
 #include "two_process.hpp"
 
 #include <signal.h>

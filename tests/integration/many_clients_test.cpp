@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many client processes use one server at once; the server needs a bounded amount of memory for each.
+// Many client processes use one server at the same time; the server needs a bounded amount of memory for each.
 #include "two_process.hpp"
 #include "ways.hpp"
 
@@ -23,15 +23,16 @@ namespace cinnabar::test {
 namespace {
 
 constexpr std::size_t clients_default = 50;
-// Each client takes a second or more on providers that are meant for development.
+// With providers for development, each client takes a second or more.
 constexpr std::size_t clients_of_slow_ways = support::thread_sanitizer ? 8 : 20;
 constexpr const char* calls_each = "200";
 constexpr int limit_ms = 100'000;
-// Memory of the server per client: two shared-memory rings of 64 KiB with their pages, and the state of the higher
-// layers. tcp needs far less. The sanitizer needs more per byte.
+// The server's memory per client: two shared-memory rings of 64 KiB with their pages, and the state of the higher
+// layers. tcp needs far less. Sanitizers need more per byte.
 constexpr std::uint64_t bytes_per_client_max = (support::thread_sanitizer ? 1280 : 512) * 1024;
 
-// With RDMA all clients share receive slots, which are allocated for the first few: 1024 of 16 KiB, and spares.
+// With RDMA all clients share receive slots, which are allocated for the first few clients: 1024 slots of 16 KiB, and
+// spares.
 constexpr std::uint64_t bytes_of_receive_slots_max = 20u << 20;
 
 bool is_fabric(const std::string& way) { return way.starts_with("ofi_"); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two network namespaces of the test and a veth pair between them. The thread that creates it is in the near namespace
-// until the cable is destroyed; processes started at the far end stay there. Nothing is visible outside, and the kernel
-// removes everything with the last process in the namespaces.
+// Two network namespaces of the test and a veth pair between them. The thread that creates the cable is in the near
+// namespace until the cable is destroyed; processes started at the far end stay there. Nothing is visible outside, and
+// the kernel removes everything together with the last process in the namespaces.
 #pragma once
 
 #include "cable.hpp"
@@ -19,7 +19,7 @@ class NamespaceCable final : public Cable {
     [[nodiscard]] std::string near_place() const override { return "tcp://"; }
     [[nodiscard]] std::string far_place() const override { return far_uri; }
     void at_the_far_end(const std::function<void()>& f) const override;
-    // Takes the interface of that end down, so the other end loses its carrier.
+    // Takes the interface of that end down, so that the other end loses its carrier.
     void unplug(End end) override { set_up(end, false); }
     void plug_in(End end) override { set_up(end, true); }
     [[nodiscard]] bool way_goes_with_plug() const override { return true; }
@@ -36,7 +36,7 @@ class NamespaceCable final : public Cable {
     void set_up(End end, bool up) const;
     [[nodiscard]] bool set_address(End end) const;
 
-    UniqueFd home_;  // the namespaces
+    UniqueFd home_;  // the original, the near and the far namespace
     UniqueFd near_;
     UniqueFd far_;
     UniqueFd near_socket_;  // netlink sockets in the two namespaces

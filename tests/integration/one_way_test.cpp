@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One-way calls of a node that is destroyed right after them: each one reaches its handler in another process.
+// One-way calls of a node that is destroyed right after sending them: each one reaches its handler in another process.
 #include "server_process.hpp"
 #include "two_process.hpp"
 #include "ways.hpp"
@@ -17,7 +17,7 @@ constexpr int calls = 2000;
 
 class OneWayCalls : public testing::TestWithParam<Way> {
   protected:
-    // How often another node comes. libfabric's shm turns away those who come again and again.
+    // How many nodes come one after the other. libfabric's shm rejects peers that reconnect too often.
     [[nodiscard]] static int rounds() { return GetParam().name == "ofi_shm" ? 4 : 20; }
     [[nodiscard]] static Node open(bool threaded) {
         return Node::open(GetParam().open, {.progress_thread = threaded}).value();
@@ -32,7 +32,7 @@ class OneWayCalls : public testing::TestWithParam<Way> {
         const Errc called = node.call(load, to, 30s).wait().code();
         ASSERT_EQ(called, Errc::ok) << to_string(called);
     }
-    // Waits until the server has received them: `load` is sent on another connection and may overtake them.
+    // Waits until the server has received the notes: `load` uses another connection and may overtake them.
     void expect_notes(int count) {
         Node node = open(false);
         const na::Addr to = server_of(node);
@@ -77,7 +77,7 @@ TEST_P(OneWayCalls, have_arrived_when_they_were_awaited) {
     expect_notes(rounds());
 }
 
-// A target that does not receive them delays the origin no longer than the limit.
+// A target that does not receive the calls delays the origin no longer than the limit.
 TEST_P(OneWayCalls, wait_for_a_stopped_target_up_to_the_limit) {
     const auto took = [this](Microseconds leave_max) {
         NodeOptions options;

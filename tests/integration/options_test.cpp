@@ -155,7 +155,7 @@ TEST(Options, a_nested_call_ends_by_its_own_deadline_or_by_the_one_around_it) {
 
 class OnArrival : public testing::TestWithParam<std::string> {};
 
-// Both directions at once, so that handlers on arrival run on threads that others hand work to.
+// Calls in both directions at once, so that handlers on arrival run on threads to which others hand work.
 TEST_P(OnArrival, handlers_answer_many_threads_and_may_do_what_others_do) {
     static constexpr Rpc<int(int)> twice{"twice"};
     static constexpr Rpc<int(int)> picky{"picky"};
@@ -198,7 +198,7 @@ TEST_P(OnArrival, handlers_answer_many_threads_and_may_do_what_others_do) {
     while (notes < 4) std::this_thread::yield();
 }
 
-// What it calls is answered, though its own thread is the one that drives the node.
+// The calls that the handler starts are answered, although the handler's own thread drives the node.
 TEST_P(OnArrival, a_handler_starts_calls_that_end_later) {
     static constexpr Rpc<int(int)> inner{"inner"};
     static constexpr Rpc<void(int)> starts{"starts"};

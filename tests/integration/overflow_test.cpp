@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arguments and results that do not fit a message are transferred in bulk, transparently, up to a limit.
+// Arguments and results that do not fit in a message are transparently transferred in bulk, up to a limit.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/rpc/context.hpp>
 
@@ -43,7 +43,7 @@ TEST_P(Overflow, both_ways_around_the_size_of_a_message) {
         ASSERT_TRUE(back.ok()) << count << ": " << back.error().message();
         EXPECT_TRUE(std::equal(sent.rbegin(), sent.rend(), back->begin(), back->end())) << count;
     }
-    // The target keeps a large result until the origin reports that it was fetched.
+    // The target keeps a large result until the origin reports that it has fetched it.
     const auto held = [this] { return server_.rpc_context().counts().overflow_bytes; };
     for (int i = 0; i < 10'000 && held() != 0; ++i) {
         ASSERT_TRUE(caller().call(reversed, server_.self_addr(), numbers(1)).wait().ok());

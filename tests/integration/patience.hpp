@@ -8,7 +8,7 @@
 
 namespace cinnabar::test {
 
-// Opened once. Waiting threads give up after a minute, or after the time given.
+// Opened once. Waiting threads give up after a minute, or after the given limit.
 class Gate {
   public:
     explicit Gate(std::chrono::seconds limit = std::chrono::minutes(1)) : limit_(limit) {}

@@ -33,7 +33,7 @@ class PeerDeath : public testing::TestWithParam<Way> {
         }
     }
 
-    // Returns when all calls are held by handlers of the server.
+    // Returns once handlers of the server hold all calls.
     void hold_calls(Microseconds deadline) {
         calls_.make(client_, to_, calls_held, deadline);
         ASSERT_TRUE(drive_until(client_, [this] { return now_at_server().held == calls_held; }));
@@ -63,7 +63,7 @@ TEST_P(PeerDeath, a_killed_server_ends_the_calls_that_it_held) {
 }
 
 TEST_P(PeerDeath, a_stopped_server_ends_calls_by_their_deadline) {
-    constexpr auto deadline = 4s;  // long enough for all of them to arrive
+    constexpr auto deadline = 4s;  // long enough for all calls to arrive
     ASSERT_NO_FATAL_FAILURE(hold_calls(deadline));
     server_.stop();
     const Clock::time_point made = calls_.each().back().made;
@@ -81,7 +81,7 @@ TEST_P(PeerDeath, a_server_that_is_stopped_before_the_first_call_ends_it_by_its_
     goes_on_after_a_stop();
 }
 
-// At any point of a copy.
+// The server may be at any point of a copy.
 TEST_P(PeerDeath, a_server_that_is_killed_while_it_pulls_ends_the_call) {
     std::vector<std::byte> bytes(8u << 20);
     const Region region = client_.expose(std::span<const std::byte>(bytes)).value();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Resources that a node has for all peers together: a peer that takes all that it can leaves some to the others.
+// Resources that all peers of a node share: a peer that takes as much as it can leaves some for the others.
 #include "patience.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -100,7 +100,7 @@ std::size_t heap_bytes() {
 }
 
 TEST_P(PeerShare, of_the_memory_of_decoded_arguments_is_what_a_peer_leaves_free) {
-    using Maybes = std::vector<std::optional<std::string>>;  // a byte each on the wire, 40 in memory
+    using Maybes = std::vector<std::optional<std::string>>;  // one byte each on the wire, 40 in memory
     static constexpr Rpc<std::uint64_t(Maybes)> keep{"keep"};
     static constexpr Rpc<int()> ping{"ping"};
     constexpr std::size_t asked_for = 12;
@@ -114,7 +114,7 @@ TEST_P(PeerShare, of_the_memory_of_decoded_arguments_is_what_a_peer_leaves_free)
     ASSERT_TRUE(server_.serve(keep, block, on(pool)).ok());
     ASSERT_TRUE(server_.serve(ping, [] { return 1; }).ok());
     const Maybes maybes(4 * mib / sizeof(Maybes::value_type) - 1);
-    // Until it is refused, or a handler has it.
+    // Waits until the call is refused, or a handler has its argument.
     const auto send = [&](Node& peer) {
         const std::size_t before = kept;
         Future<std::uint64_t> sent = peer.call(keep, to_, maybes, 60s).future();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that are not answered. Records how and when each of them ended, and checks that it ended once.
+// Calls that are never answered. Records how and when each one ended, and checks that it ended once.
 #pragma once
 
 #include <cinnabar/cinnabar.hpp>
@@ -12,7 +12,7 @@
 namespace cinnabar::test {
 
 inline constexpr int calls_held = 1000;
-// The limit for things that should take milliseconds, on a busy machine.
+// The limit, on a busy machine, for things that should take milliseconds.
 inline constexpr std::chrono::seconds patience{5};
 
 // Drives `client` until `happened`; false after `limit`.

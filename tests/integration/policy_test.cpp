@@ -41,7 +41,7 @@ class NodePolicy : public testing::Test {
             node.serve(rpc, [](const Request<>& request) { return caller_name(request.source()); }).value();
         }
     }
-    // Once there are `count`: an answer may come before the audit of its call is told.
+    // Waits until there are `count` audit records: an answer may arrive before the call's record.
     std::vector<std::string> told(std::size_t count) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
         for (;; std::this_thread::yield()) {
@@ -89,7 +89,7 @@ TEST_F(NodePolicy, KeysAreToldApart) {
     EXPECT_EQ(bobs.call(who, peer_of_bob).wait().value(), "key:bob");
 }
 
-// However often it connects.
+// The quota applies to the identity, no matter how often it connects.
 TEST_F(NodePolicy, AQuotaIsOfWhoeverProvesTheKey) {
     log_.allow("as many requests in progress as the quota small");
     const std::string ann = key("ann", 'a');

@@ -23,8 +23,8 @@ namespace {
 
 constexpr Rpc<int(int)> twice{"twice"};
 
-// Replaces the name server. Names that begin with "slow" are answered when the gate opens, those with "bad" do not
-// exist, and all others are this host.
+// Replaces the name server. Names that begin with "slow" are answered once the gate is open, those with "bad" do not
+// exist, and all others mean this host.
 struct Names {
     std::mutex mutex;
     std::shared_ptr<test::Gate> gate;
@@ -64,7 +64,8 @@ class Resolving : public testing::TestWithParam<std::string> {
         gate_->open();
         na::set_host_lookup(nullptr);
     }
-    // A look-up of an earlier test may end, and be remembered, during this one: each test has names of its own.
+    // Each test has names of its own, since the answer to a lookup of an earlier test may arrive and be cached during
+    // this test.
     Addr named(std::string host) {
         if (host != "localhost") host += "." + std::to_string(number_);
         const std::string endpoint = server_->endpoints().front();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A server process is killed and restarted at the same address. Later calls reach the new process without any action of
-// the caller, who can tell that it is another process.
+// the caller, who can tell the two processes apart.
 #include "pending_calls.hpp"
 #include "server_process.hpp"
 #include "two_process.hpp"
@@ -79,13 +79,13 @@ class Restart : public testing::TestWithParam<Way> {
 
     [[nodiscard]] std::vector<std::string> at_port() const { return {place_.uri()}; }
     [[nodiscard]] Result<int> call() const { return client_.call(twice, to_, 21, 10s).wait(); }
-    // The incarnation of the process on the last connection.
+    // The incarnation of the process at the other end of the last connection.
     [[nodiscard]] na::Incarnation incarnation() const {
         na::Context& context = client_.rpc_context().na();
         const na::Context::Ownership own(context);
         return context.peer(to_).value()->incarnation();
     }
-    // Kills the server while handlers hold some calls and others wait here for credits.
+    // Kills the server while its handlers hold some calls and other calls are queued here for credits.
     void kill_with_calls_pending() {
         PendingCalls calls;
         calls.make(client_, to_, 300, no_deadline);

@@ -28,7 +28,7 @@ class SameHost : public testing::Test {
                    })
             .value();
     }
-    // Expects that a call that lends memory succeeds.
+    // Expects a call that lends memory to succeed.
     static void expect_calls(const Node& client, const na::Addr& to) {
         std::vector<std::uint64_t> numbers(10'000, 3);
         const auto region = client.expose(std::span(numbers)).value();
@@ -55,7 +55,7 @@ TEST_F(SameHost, EitherCanBeForced) {
     }
 }
 
-// An address of another host, user or boot.
+// An address as of another host, user or boot.
 TEST_F(SameHost, AnotherHostIsReachedOverTcp) {
     const auto client = Node::open({"shm://", "tcp://"}).value();
     std::string address = server_.address();

@@ -55,7 +55,7 @@ TEST_F(Shutdown, an_unsent_call_outlives_its_node) {
     server_.reset();
 }
 
-// Suspends a task; a separate thread posts it back once `go` is set.
+// Suspends a task. A separate thread posts it back once `go` is set.
 struct Elsewhere {
     std::atomic<bool>& waiting;
     std::atomic<bool>& go;
@@ -70,13 +70,13 @@ struct Elsewhere {
             waiting.store(true);
             waiting.notify_all();
             go.wait(false);
-            executor->post(job);  // this object may be destroyed before it returns
+            executor->post(job);  // this object may be destroyed before post() returns
         });
     }
     void await_resume() const noexcept {}
 };
 
-// For the thread sanitizer: the posted job is the last thing that the node waits for.
+// For the thread sanitizer: the job that is posted is the last thing that the node waits for.
 TEST_F(Shutdown, a_closing_node_waits_for_a_thread_that_posts) {
     constexpr Rpc<int(int)> away{"away"};
     for (int round = 0; round < 20; ++round) {

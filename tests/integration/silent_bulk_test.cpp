@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that live but do not respond, because nothing drives their contexts: pulls from them end, and others are not
-// blocked.
+// Peers that are alive but do not respond, because nothing drives their contexts: pulls from them end, and other peers
+// are not blocked.
 #include "bulk_fixture.hpp"
 
 #include <array>

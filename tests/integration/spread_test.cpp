@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node with several contexts spreads incoming connections over them, and finds each connection again.
+// A node with several contexts spreads incoming connections over them, and knows which context has which connection.
 #include "patience.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -34,7 +34,7 @@ class Spread : public testing::TestWithParam<std::string> {
     void SetUp() override {
         if (Node::listen(GetParam()).code() == Errc::unsupported) GTEST_SKIP() << "not on this host";
     }
-    // A server that records which loop serves which client, and the addresses of all clients.
+    // Records which loop serves which client, and the addresses of all clients.
     [[nodiscard]] Node listen(const std::string& at = GetParam()) {
         Node server = Node::listen(at, {.contexts = loops}).value();
         const auto serves = [this](Request<int> request) {
@@ -46,7 +46,7 @@ class Spread : public testing::TestWithParam<std::string> {
         server.serve(visit, serves).value();
         return server;
     }
-    // Clients that have called once each, one after the other, and stay connected.
+    // Makes clients that call once each, one after the other, and stay connected.
     void visit_all(const Addr& to, unsigned count = clients) {
         for (unsigned i = 0; i < count; ++i) {
             const int me = static_cast<int>(clients_.size());
@@ -67,7 +67,7 @@ class Spread : public testing::TestWithParam<std::string> {
         const std::lock_guard lock(mutex_);
         return visitors_;
     }
-    // In the order in which they came.
+    // In the order of the visits.
     [[nodiscard]] std::vector<Addr> sources() {
         const std::lock_guard lock(mutex_);
         return sources_;
@@ -88,7 +88,7 @@ TEST_P(Spread, eight_clients_are_shared_out_over_four_loops) {
     const Addr to = Addr::parse(server.address()).value();
     ASSERT_NO_FATAL_FAILURE(visit_all(to));
     EXPECT_EQ(crowds(), (std::multiset<std::size_t>{2, 2, 2, 2}));
-    // Each session stays where it is.
+    // Each session stays on its loop.
     const Visitors before = visitors();
     for (unsigned i = 0; i < clients; ++i) {
         EXPECT_TRUE(clients_[i].call(visit, to, static_cast<int>(i), 20s).wait().ok());
@@ -107,7 +107,7 @@ TEST_P(Spread, who_names_a_context_gets_that_one) {
         EXPECT_EQ(crowds(), (std::multiset<std::size_t>{3})) << "context " << context;
         EXPECT_EQ(sources().back().body().held_by, context);
     }
-    // Connections that name no context go to the context with the fewest.
+    // Connections that name no context go to the context with the fewest sessions.
     forget();
     ASSERT_NO_FATAL_FAILURE(visit_all(server.rpc_context(2).self_addr(), 2));
     forget();
@@ -118,7 +118,7 @@ TEST_P(Spread, who_names_a_context_gets_that_one) {
 TEST_P(Spread, a_saved_source_is_called_over_the_loop_that_has_its_connection) {
     Node server = listen();
     Pool pool = server.make_pool({.threads = 1}).value();
-    // Of a handler on another loop than most of the connections, and one on no loop.
+    // One handler is on another loop than most of the connections, the other is on no loop.
     server
         .serve(ask_all,
                [this, &server](Request<int> request) -> Task<Result<int>> {
@@ -153,7 +153,7 @@ TEST_P(Spread, a_saved_source_is_called_over_the_loop_that_has_its_connection) {
     EXPECT_EQ(why, Errc::unreachable);
 }
 
-// Over tcp bulk data have a connection of their own, which must be served by the same loop.
+// Over tcp, bulk data have a separate connection, which must be served by the same loop.
 TEST_P(Spread, memory_that_is_lent_is_reached_over_each_loop) {
     Node server = listen();
     server
@@ -192,7 +192,7 @@ TEST_P(Spread, clients_of_a_server_that_starts_again_are_shared_out_again) {
     forget();
     server = listen(there.body().endpoints.front().substr(0, there.body().endpoints.front().find('?')));
     for (unsigned i = 0; i < clients; ++i) {
-        // Messages that they send before they notice the loss are lost.
+        // Messages that a client sends before it notices the loss are lost.
         Result<int> answer = Errc::peer_lost;
         for (int tries = 0; tries < 1000 && !answer.ok(); ++tries) {
             answer = clients_[i].call(visit, there, static_cast<int>(i), 20s).wait();

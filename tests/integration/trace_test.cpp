@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traces over calls, handlers, pools and transfers; and the file that Perfetto opens.
+// Traces across calls, handlers, pools and transfers, and the file that Perfetto opens.
 #include "support/folder.hpp"
 
 #include <cinnabar/cinnabar.hpp>
@@ -73,7 +73,7 @@ class Recorder final : public hl::Tracer {
     std::vector<Kept> kept_;
 };
 
-// A node that serves and calls itself, and another that calls it over tcp.
+// A node that serves and also calls itself, and another node that calls it over tcp.
 class Trace : public testing::Test {
   protected:
     void open(std::shared_ptr<hl::Tracer> at_client, std::shared_ptr<hl::Tracer> at_server) {
@@ -110,7 +110,7 @@ class Trace : public testing::Test {
     int call(const Rpc<int(int)>& rpc, const TraceContext* trace = nullptr) {
         return client_->node.call(rpc, client_->peer, 7, CallOptions{.trace = trace}).wait().value();
     }
-    // The handler of a nested call may end after the outer call, so its span is waited for.
+    // Waits for the spans, since the handler of a nested call may end after the outer call.
     static void await_spans(Recorder& recorder, std::size_t count) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         while (recorder.spans().size() < count && std::chrono::steady_clock::now() < end) std::this_thread::yield();

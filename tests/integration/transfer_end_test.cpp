@@ -46,7 +46,7 @@ class TransferEnd : public testing::TestWithParam<Way> {
         const auto region = client_.expose(lent).value();
         return client_.call(move_it, to_, region, 60s).wait().code();
     }
-    // Each report is larger than the one before, and the last one is everything.
+    // Each report is larger than the previous one, and the last one is the total.
     void expect_progress(std::uint64_t all) const {
         ASSERT_FALSE(told_.empty());
         EXPECT_TRUE(std::adjacent_find(told_.begin(), told_.end(), std::greater_equal<>()) == told_.end());
@@ -71,7 +71,7 @@ TEST_P(TransferEnd, progress_is_told_chunk_by_chunk) {
     EXPECT_GE(told_.size(), 4u);
     EXPECT_EQ(here_, there_);
     told_.clear();
-    EXPECT_EQ(call(std::span(there_).first(100)), Errc::ok);  // travels in the call
+    EXPECT_EQ(call(std::span(there_).first(100)), Errc::ok);  // sent in the call itself
     expect_progress(100);
 }
 
@@ -110,7 +110,8 @@ TEST_P(TransferEnd, one_that_never_began_has_moved_nothing) {
 
 CINNABAR_ON_EACH_WAY(TransferEnd);
 
-// A client that lends memory and then does not drive its node. Over tcp: shared memory can be read without the client.
+// A client that lends memory and then does not drive its node. Only over tcp: shared memory can be read without the
+// client.
 class TransferStall : public testing::Test {
   protected:
     static NodeOptions undriven() {
@@ -136,7 +137,7 @@ TEST_F(TransferStall, a_limit_of_its_own_ends_it_and_says_how_far_it_came) {
     ASSERT_TRUE(server_.serve(move_it, pull).ok());
     auto call = client_.call(move_it, to_, client_.expose(std::span(there_)).value(), 60s).future();
     auto error = ended.get_future();
-    // Sends the call, and nothing after it.
+    // Drives the client only until the server has the call.
     while (server_.rpc_context().mover().transfers() == 0 && error.wait_for(0s) != std::future_status::ready)
         client_.poll();
     const Error told = error.get();
@@ -160,7 +161,7 @@ TEST_F(TransferStall, an_answer_that_arrived_counts_although_the_deadline_has_pa
     auto call = client_.call(move_it, to_, Bulk(), deadline).future();
     auto done = served.get_future();
     while (done.wait_for(0s) != std::future_status::ready) client_.poll();
-    // The answer arrives in the kernel, the deadline passes, and only then the client reads it.
+    // The answer arrives in the kernel, then the deadline passes, and only then the client reads the answer.
     std::promise<void> never;
     (void)never.get_future().wait_for(2 * deadline);
     while (!call.ready()) client_.poll();

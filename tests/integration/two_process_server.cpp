@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The server process of the two-process tests. It prints its address and serves until its standard input ends. Optional
-// arguments: the address to listen on, the number of calls of one peer that it holds at once, and the keepalive in
+// arguments: the address to listen on, the number of calls from one peer that it holds at once, and the keepalive in
 // milliseconds.
 #include "two_process.hpp"
 

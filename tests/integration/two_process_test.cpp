@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two processes over each transport between processes: calls and bulk work, and the survivor is notified if the other
-// process is killed.
+// Two processes over each transport that connects processes: calls and bulk work, and when one process is killed the
+// other one notices.
 #include "two_process.hpp"
 
 #include "server_process.hpp"
@@ -39,7 +39,7 @@ TEST_P(TwoProcesses, calls_and_bulk) {
 TEST_P(TwoProcesses, a_killed_process_ends_all_calls_with_peer_lost) {
     ASSERT_EQ(client_.call(twice, to_, 1).wait().value(), 2);
     std::vector<Future<void>> calls;
-    // Some are in flight or held by the server, the rest are queued here for lack of credits.
+    // Some calls are in flight or held by the server; the rest are queued here for lack of credits.
     for (int i = 0; i < 100; ++i) calls.push_back(client_.call(hang, to_, no_deadline).future());
     ASSERT_EQ(client_.call(twice, to_, 2, 30s).wait().code(), Errc::ok);
     while (calls.size() < 1000) calls.push_back(client_.call(hang, to_, no_deadline).future());

@@ -47,7 +47,7 @@ class Views : public testing::Test {
                    })
             .value();
     }
-    // The error that a handler of `server` gets for a view of the lent memory, from `offset` on.
+    // The error when a handler of `server` asks for a view of the lent memory, from `offset` on.
     static Errc why_not(const Node& server, const Node& client, const Bulk& lent, std::uint64_t offset,
                         std::optional<std::uint64_t> bytes) {
         constexpr Rpc<int(Bulk)> look{"view.look"};
@@ -62,7 +62,7 @@ class Views : public testing::Test {
         EXPECT_EQ(server.withdraw(look), Errc::ok);
         return static_cast<Errc>(why);
     }
-    // Fills the region with threes, lets the server add them up, and returns why that was not done in place.
+    // Fills the region with threes and lets the server add them up; returns why the server had no view.
     Errc call(const Node& client, const bulk::Region& region) {
         const Bytes bytes = region.contiguous();
         for (std::size_t at = 0; at + 8 <= bytes.size(); at += 8) {

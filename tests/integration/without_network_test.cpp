@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes of one process that reach each other over self or on a simulated network, in the simplest use.
+// Nodes of one process that reach each other over self or on a simulated network, in the simplest form.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/plugins/sim.hpp>
 
@@ -72,7 +72,7 @@ TEST(Self, a_name_is_found_again_after_a_restart) {
     server.emplace(Node::listen("self://store").value());
     serve(*server);
     Result<int> reached = client.call(twice, to, 4).wait();
-    if (!reached) reached = client.call(twice, to, 4).wait();  // the first may still have reached the old one
+    if (!reached) reached = client.call(twice, to, 4).wait();  // the first call may still have reached the old node
     EXPECT_EQ(reached.value(), 8);
     EXPECT_EQ(sum_at(client, to), 900'000u);
 }
@@ -80,7 +80,7 @@ TEST(Self, a_name_is_found_again_after_a_restart) {
 TEST(Self, nobody_is_there) {
     const Node client = Node::open("self://").value();
     EXPECT_EQ(client.lookup("self://nobody").code(), Errc::unreachable);
-    // A node's `self` endpoint cannot be used by other nodes.
+    // A node's own `self` endpoint cannot be used by other nodes.
     const Node other = Node::listen("tcp://127.0.0.1:0").value();
     for (const std::string& endpoint : other.endpoints()) {
         if (!endpoint.starts_with("self://")) continue;
@@ -163,7 +163,7 @@ TEST_F(Simulated, a_server_dies_and_comes_back) {
     EXPECT_EQ(client_.call(twice, to_, 4).wait().value(), 8);
 }
 
-// The network cannot take the memory from a peer that neither answers nor lets go.
+// The network cannot take the memory away from a peer that neither answers nor releases it.
 TEST(Quarantine, is_told_by_the_region_and_by_the_error) {
     auto world = sim::World::numbered(99, {.profile = sim::Profile::rdma_strict, .fence_failed_one_in = 1});
     std::optional<Node> server = Node::listen("sim://server?world=99").value();
@@ -190,7 +190,7 @@ TEST(Quarantine, is_told_by_the_region_and_by_the_error) {
     EXPECT_FALSE(region.quarantined());
 }
 
-// An operation that a task starts while it is stopped completes after the last task of the node has ended.
+// An operation that a task starts while it is being stopped completes after the last task of the node has ended.
 TEST_F(Simulated, a_node_is_destroyed_with_completions_that_nobody_has_run) {
     std::optional<Node> leaving = Node::open(at("leaving")).value();
     int told = 0;

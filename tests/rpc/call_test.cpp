@@ -39,7 +39,7 @@ TEST_P(CallTest, ManyInFlightAllEndOnceWithTheirOwnReply) {
     EXPECT_GT(target_.context->counts().credits_granted, 2u) << "a hungry peer is given more";
 }
 
-// Calls one after the other, each in the slot of a previous one that is completely over.
+// Calls one after the other, each in the slot of a previous call that is completely over.
 TEST_P(CallTest, ACallTakesTheSlotOfAnother) {
     serve_echo();
     serve("hold", [](Request& request) { request.release(); });  // answers `canceled`
@@ -73,7 +73,7 @@ TEST_P(CallTest, ACallTakesTheSlotOfAnother) {
     EXPECT_EQ(call->output().size(), 4u);
     std::sort(ids.begin(), ids.end());
     EXPECT_EQ(std::unique(ids.begin(), ids.end()), ids.end()) << "each is another call";
-    // If the transport still holds the message, the slot is free only when it is done.
+    // If the transport still holds the message, the slot becomes free only when the send has completed.
     EXPECT_TRUE(until([&] { return origin_.context->counts().calls == 1; }));
     next(na::Addr::make(to_.body().endpoints, 9, 0), "echo");  // another peer
     EXPECT_EQ(call->peer().body().context, 9u);
@@ -85,7 +85,7 @@ TEST_P(CallTest, ACallTakesTheSlotOfAnother) {
     EXPECT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
 }
 
-// Whoever keeps his answers does not keep out those to come.
+// An origin that keeps its replies does not block later replies.
 TEST_P(CallTest, AnswersThatNobodyReleasesHoldUpNoOthers) {
     serve_echo();
     constexpr std::size_t count = 3000;  // more than there are receive slots

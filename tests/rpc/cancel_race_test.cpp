@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cancels by another thread that meet a call at its beginning or at its end. Contexts for many threads.
+// Cancels by another thread that race with the beginning or the end of a call. Contexts for many threads.
 #include "support/at_yield.hpp"
 
 #include <cinnabar/na/registry.hpp>
@@ -75,7 +75,7 @@ class CancelRace : public ::testing::Test {
     std::unique_ptr<Context> origin_;
 };
 
-// The callback's call is handed over when the cancel runs.
+// The call that the callback makes is still being handed over when the cancel runs.
 TEST_F(CancelRace, BeforeTheCallIsSubmittedIsNotLost) {
     std::atomic<Request*> held{nullptr};
     serve(
@@ -112,7 +112,7 @@ TEST_F(CancelRace, BeforeTheCallIsSubmittedIsNotLost) {
 }
 
 #ifndef NDEBUG
-// Between the two steps of a release, and of a cancel by the call's id: the slot must not be freed twice.
+// The cancel by id and the release run between each other's steps: the slot must not be freed twice.
 TEST_F(CancelRace, ByIdBesideTheReleaseLeavesTheSlotToItsNextCall) {
     static std::atomic<bool> at_cancel;
     static std::atomic<bool> released;

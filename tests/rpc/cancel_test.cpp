@@ -56,7 +56,7 @@ TEST_P(CancelTest, ReachesTheHandlerAndEndsOnce) {
     EXPECT_EQ(ending.count, 1);
 }
 
-// Each lookup of a request adds those to the table that arrived since the last one.
+// Requests are added to the table at the first lookup after their arrival.
 TEST_P(CancelTest, FindsEachOfManyInAnyOrder) {
     serve_held();
     constexpr std::size_t calls = 12;
@@ -91,14 +91,14 @@ TEST_P(CancelTest, FindsEachOfManyInAnyOrder) {
     }
 }
 
-// The target made the connection both times: for it, that is one peer, where the address is the same again (sim, shm).
-// Its calls are numbered as those of the one before it were.
+// The target dials the origin both times. If the address is the same again (sim, shm), the target takes both origins
+// for one peer, and their calls have the same numbers.
 TEST_P(CancelTest, OfAnOriginThatWasStartedAnewIsNotForTheOneBefore) {
     if (network_.one_process()) GTEST_SKIP() << "both sides share their transport";
     serve_held();
     const auto start_anew = [this] {
         close(origin_);
-        // A cancel may come before the end of its connection.
+        // A cancel may arrive before the connection ends.
         ASSERT_TRUE(until([&] { return target_.context->counts().connections == 0; }));
         ASSERT_TRUE(held_.empty() || held_.front()->canceled());
         open(origin_, 1, true, "origin");
@@ -138,7 +138,7 @@ TEST_P(CancelTest, NobodyIsToldAfterTheLastRelease) {
     Call* call = send("hold", "", ending);
     ASSERT_TRUE(until([&] { return held_.size() == 1; }));
     call->cancel();
-    // The cancel has come in, and its callback is queued, when the handler lets go.
+    // When the handler releases the request, the cancel has arrived and its callback is queued.
     while (!held_.front()->canceled()) {
         for (Side* side : {&origin_, &target_}) (void)side->context->progress(Microseconds(0));
         if (!held_.front()->canceled() && network_.is_sim()) network_.world().run_to(network_.world().now_us() + 1);
@@ -184,7 +184,7 @@ TEST_P(CancelTest, ByIdLeavesLaterCallsOfTheSlotAlone) {
 }
 
 #ifndef NDEBUG
-// The slot has another call by the time the cancel does its work, and that one is canceled besides.
+// When the cancel takes effect, the slot belongs to another call. Afterwards that call can still be canceled.
 TEST_P(CancelTest, ByIdMeansThatCallHoweverLateItComes) {
     serve_echo();
     serve_held();
@@ -228,7 +228,7 @@ TEST_P(CancelTest, TheDeadlineEndsTheCallAndTellsTheHandler) {
     let_go();
 }
 
-// The ends come in the order of the deadlines, also of those before them whose calls were answered.
+// The calls end in the order of their deadlines, including earlier deadlines of calls that were answered.
 TEST_P(CancelTest, DeadlinesInAnyOrderEndTheirOwnCalls) {
     serve_held();
     serve_echo();
@@ -252,10 +252,10 @@ TEST_P(CancelTest, DeadlinesInAnyOrderEndTheirOwnCalls) {
     let_go();
 }
 
-// Who computes between two looks at its context lends the target no time by that.
+// The time that passes between two rounds of the origin is not added to the time left at the target.
 TEST_P(CancelTest, TheTargetIsToldWhatIsLeftNow) {
     serve_held();
-    // By rounds: a simulated clock stands while others are not driven.
+    // By a number of rounds, because a simulated clock stands still while other contexts are not driven.
     for (int rounds = 0; rounds < 10; ++rounds) (void)target_.context->progress(Microseconds(10'000));
     Ending ending;
     send("hold", "", ending, Microseconds(2'000'000));
@@ -265,7 +265,7 @@ TEST_P(CancelTest, TheTargetIsToldWhatIsLeftNow) {
     EXPECT_TRUE(until([&] { return ending.count == 1; }));
 }
 
-// The connection is made 300 ms after the call went out to dial.
+// The connection is accepted 300 ms after the call was forwarded.
 TEST_P(CancelTest, TheTargetIsToldWhatIsLeftOnceItIsReached) {
     if (network_.is_sim() || network_.one_process()) GTEST_SKIP() << "both sides share their clock";
     serve_held();

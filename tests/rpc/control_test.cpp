@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that sends control messages by hand, and has no manners.
+// A peer that makes its control messages by hand, and ignores all rules.
 #include "control_queue.hpp"
 #include "frame.hpp"
 #include "rpc_fixture.hpp"
@@ -19,7 +19,7 @@ constexpr std::uint16_t records_each = 500;
 
 class ControlTest : public RpcTest {
   protected:
-    // A process of its own; a context of the same one where there is but one.
+    // In a process of its own, or, if there is only one process, with a context of its own.
     struct Rogue {
         support::Node node;
         na::Peer* peer = nullptr;
@@ -40,7 +40,7 @@ class ControlTest : public RpcTest {
         rogue.node.context = na::Context::open({&transport, 1}, one, rogue.node.receiver).value();
         rogue.peer = rogue.node.context->peer(to_).value();
     }
-    // `records` of one kind, as many as the header says unless `claimed` lies.
+    // Sends `records` records of one kind. The header claims as many, or `claimed` if that is not negative.
     void send(Rogue& rogue, ControlType type, std::uint16_t records, std::uint64_t call, int claimed = -1) {
         na::Op& op = rogue.ops.emplace_back();
         op.kind = na::OpKind::send_unexpected;
@@ -61,7 +61,7 @@ class ControlTest : public RpcTest {
         };
         ASSERT_TRUE(until_posted(rogue, op));
     }
-    // The same, once all before it was acknowledged.
+    // The same, once all previous messages have been acknowledged.
     void send_next(Rogue& rogue, ControlType type, std::uint16_t records, std::uint64_t call) {
         ASSERT_TRUE(until(rogue, [&] { return acks(rogue) == rogue.ops.size(); }));
         send(rogue, type, records, call);
@@ -79,7 +79,7 @@ class ControlTest : public RpcTest {
         return with(rogue).until(done, std::chrono::seconds(20));
     }
     using RpcTest::until;
-    // Records in all that came, and the messages that had any.
+    // The number of records that have arrived, and of the messages that contained them.
     static std::pair<std::size_t, std::size_t> answers(const Rogue& rogue) {
         std::size_t records = 0;
         std::size_t messages = 0;
@@ -136,7 +136,8 @@ TEST_P(ControlTest, OneThatMakesNoSenseEndsTheSession) {
     log_.allow("makes no sense");
     for (int i = 0; i < 8; ++i) send(rogue, ControlType::ping, 3, 0, 5);
     ASSERT_TRUE(until(rogue, [&] { return rogue.node.receiver.count(na::PeerEvent::lost) != 0; }));
-    // What was under way makes no second line; where it comes on a connection of its own, that one ends as well.
+    // Messages that were in flight cause no second line in the log, except if they arrive on another connection, which
+    // ends as well.
     ASSERT_TRUE(until(rogue, [&] { return rogue.sent == 8; }));
     EXPECT_EQ(target_.context->counts().sessions_ended, log_.allowed());
     EXPECT_GE(log_.allowed(), 1u);
@@ -164,7 +165,7 @@ TEST_P(ControlTest, OneThatDoesNotWaitForAcknowledgementsIsCutOff) {
 }
 
 std::size_t resident_bytes() {
-    (void)::malloc_trim(0);  // what was freed is no matter of the allocator's habits
+    (void)::malloc_trim(0);  // returns freed memory to the system, so that it does not count
     std::ifstream file("/proc/self/statm");
     std::size_t all = 0;
     std::size_t resident = 0;
@@ -196,11 +197,11 @@ TEST_P(HangUpTest, AHundredLeaveNoMemory) {
     EXPECT_LE(resident_bytes(), before + (8u << 20));
 }
 
-// What is counted is this layer's own; what the transports keep is watched by tests/hostile/pace_test.cpp.
+// What is counted is memory of this layer; tests/hostile/pace_test.cpp watches that of the transports.
 INSTANTIATE_TEST_SUITE_P(Over, HangUpTest, testing::Values(support::NetworkKind::tcp),
                          [](const auto& i) { return std::string(support::to_string(i.param)); });
 
-// A target that answers nothing and acknowledges nothing: each call that ends leaves a cancel behind.
+// A target that neither answers nor acknowledges: each call that ends leaves a cancel behind.
 class CancelsTest : public ControlTest {
   protected:
     CancelsTest() { options_.calls_max = 8; }
@@ -227,7 +228,7 @@ TEST_P(CancelsTest, CancelsThatNobodyAcknowledgesEndTheSession) {
     Rogue silent;
     open_silent(silent);
     log_.allow("acknowledges no control messages");
-    // The first one leaves at once, and is not acknowledged; then as many wait as there may be.
+    // The first cancel is sent at once and not acknowledged; then as many as are allowed are queued.
     const std::uint32_t calls_max = 2 * options_.calls_max + 2;
     std::uint32_t calls = 0;
     while (origin_.context->counts().sessions_ended == 0) {
@@ -241,7 +242,7 @@ TEST_P(CancelsTest, CancelsThatNobodyAcknowledgesEndTheSession) {
         EXPECT_EQ(ending.result, Errc::canceled) << to_string(ending.result);
     }
     EXPECT_EQ(calls, calls_max);
-    EXPECT_LE(log_.allowed(), 1u);  // such lines are limited, and other tests have caused some
+    EXPECT_LE(log_.allowed(), 1u);  // such lines are rate-limited, and other tests have caused some
     EXPECT_TRUE(both(silent, [&] { return origin_.context->counts().connections == 0; }));
 }
 

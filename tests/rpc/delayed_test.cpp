@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests that wait here for room in the network, because the target does not read for a while.
+// Requests that wait at the origin for room in the network, because the target does not read for a while.
 #include "rpc_fixture.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 class DelayedTest : public RpcTest {
   protected:
     static constexpr std::size_t sent = 1000;
-    static constexpr std::size_t bytes_each = 12'000;  // in all more than a socket has room for
+    static constexpr std::size_t bytes_each = 12'000;  // all together more than a socket has room for
 
     DelayedTest() {
         options_.context.initial_credits = 2 * sent;
@@ -21,10 +21,10 @@ class DelayedTest : public RpcTest {
     }
 };
 
-// A deadline at the target is later than it should be by the time on the way alone, not by that of waiting here.
+// The deadline at the target is late only by the time in the network, not by the time of waiting at the origin.
 TEST_P(DelayedTest, ARequestThatWaitsForRoomIsToldWhatIsLeftWhenItLeaves) {
     constexpr TimeUs stopped_us = 300'000;
-    constexpr TimeUs round_us = 50'000;  // how old the time of a round is at most, on a busy machine
+    constexpr TimeUs round_us = 50'000;  // the maximal age of the time of a round, on a busy machine
     serve_echo();
     struct Came {
         std::size_t index;
@@ -59,7 +59,7 @@ TEST_P(DelayedTest, ARequestThatWaitsForRoomIsToldWhatIsLeftWhenItLeaves) {
     }
     std::vector<bool> waited;
     for (const Ending& ending : endings) waited.push_back(ending.count == 0);
-    // Of one a part may be on its way; libfabric has more.
+    // A part of one request may already have been sent; libfabric holds more of them.
     for (unsigned left = network_.is_ofi() ? 128 : 1; left > 0; --left) {
         const auto first = std::ranges::find(waited, true);
         ASSERT_NE(first, waited.end()) << "the network took them all";

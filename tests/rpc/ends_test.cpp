@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How things end: drain, close, loss, refusal. Every call has its one ending.
+// How calls end: drain, close, loss, refusal. Every call ends exactly once.
 #include "rpc_fixture.hpp"
 
 namespace cinnabar::rpc {
@@ -87,7 +87,7 @@ TEST_P(EndsTest, ClosingTheTargetEndsCallsWithPeerLost) {
     ASSERT_TRUE(until([&] { return origin_.context->counts().calls == 0; }));
     for (const Ending& ending : endings) {
         EXPECT_EQ(ending.count, 1);
-        // What never left may have met a closed door instead.
+        // A call that was never sent may have found the target closed instead.
         EXPECT_TRUE(ending.result == Errc::peer_lost || ending.result == Errc::refused ||
                     ending.result == Errc::canceled || ending.result == Errc::unreachable)
             << to_string(ending.result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// More peers than connections: those that are quiet make room, and come back unseen.
+// More peers than connections: idle peers are asked to disconnect, and reconnect unnoticed by their users.
 #include "rpc_fixture.hpp"
 #include "support/sanitizers.hpp"
 
@@ -9,7 +9,7 @@ namespace cinnabar::rpc {
 namespace {
 
 constexpr std::uint32_t connections_max = 16;
-constexpr std::uint32_t full = connections_max - connections_max / 8;  // beyond, the quiet are asked to leave
+constexpr std::uint32_t full = connections_max - connections_max / 8;  // above this, idle peers are asked to disconnect
 
 class EvictTest : public RpcTest {
   protected:
@@ -51,7 +51,7 @@ class EvictTest : public RpcTest {
         EXPECT_EQ(ending.result, Errc::ok) << i << ": " << to_string(ending.result);
         ASSERT_TRUE(has_room());
     }
-    // The quiet have left.
+    // The idle peers have disconnected.
     [[nodiscard]] bool has_room() {
         return all_until([&] { return target_.context->counts().connections <= full; });
     }
@@ -89,13 +89,13 @@ TEST_P(EvictTest, WhoHasACallUnderWayStays) {
     EXPECT_EQ(busy.result, Errc::ok) << to_string(busy.result);
 }
 
-// A call made while the peer is asked to leave waits for the answer, and is lost to neither.
+// A call that is made while its peer is asked to disconnect waits for the outcome, and is lost in neither case.
 TEST_P(EvictTest, ACallThatCrossesTheQuestionIsNotLost) {
     for (std::size_t i = 0; i < peers_; ++i) open_peer(i);
     std::vector<Ending> endings(4 * peers_);
     std::size_t next = 0;
     for (int rounds = 0; rounds < 4; ++rounds) {
-        // Few at a time: beyond the limit at once, peers are rejected.
+        // Only a few at a time: peers are rejected if too many connect at once.
         for (std::size_t begin = 0; begin < peers_; begin += 2) {
             const std::size_t first = next;
             for (std::size_t i = begin; i < begin + 2; ++i) call_from(i, "echo", endings[next++]);
@@ -115,7 +115,7 @@ TEST_P(EvictTest, WhoDoesNotAnswerIsCutOff) {
         open_peer(i);
         echo_from(i);
     }
-    // Elsewhere it is enough that nobody looks at what came for them.
+    // On other networks it is enough that these peers are not driven.
     for (std::size_t i = 0; network_.is_sim() && i < full; ++i) network_.world().stop("origin" + std::to_string(i));
     log_.allow("has not answered");
     open_peer(full);

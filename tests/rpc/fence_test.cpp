@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fences that take time, and what a context that closes meanwhile owes its calls. Both sides share one transport, whose
-// leases answer `again`.
+// Fences that take time, and what a context that is closed meanwhile owes its calls. Both sides share one transport,
+// which returns `again` when leases are revoked.
 #include "support/fault_transport.hpp"
 
 #include <cinnabar/na/registry.hpp>
@@ -54,7 +54,7 @@ class LateFence : public ::testing::Test {
         while (network_->poll_fences() != 0) {
         }
         engine_.reset();
-        // Whatever was lent holds its registration, and that the transport.
+        // Memory that is still lent holds its registration, which holds the transport.
         EXPECT_EQ(network_.use_count(), 1);
     }
 
@@ -74,7 +74,7 @@ class LateFence : public ::testing::Test {
             }
         }
     }
-    // A call that lends memory_, made but not sent.
+    // Makes, but does not send, a call that lends memory_.
     [[nodiscard]] Call* lend(std::size_t& bytes) {
         Errc why = Errc::ok;
         Call* call = origin_->make_call(target_->self_addr(), why);
@@ -94,7 +94,7 @@ class LateFence : public ::testing::Test {
         return !held_.empty();
     }
 
-    // The call is answered; what it lent is still being taken back.
+    // The call is answered, but the lease on its memory is still being revoked.
     void answer_with_a_late_fence(Outcome& outcome) {
         ASSERT_TRUE(send(outcome));
         network_->faults().late_fences = 100;
@@ -123,7 +123,8 @@ TEST_F(LateFence, HoldsTheCompletionBack) {
     EXPECT_TRUE(outcome.fenced);
 }
 
-// The transport tells the context that looks first; the call is the other's, which another thread may drive.
+// The transport reports the end of the fence to the context that polls first, but the call belongs to the other
+// context, which another thread may drive.
 TEST_F(LateFence, EndsInItsOwnContextWhicheverLooks) {
     Outcome outcome;
     ASSERT_NO_FATAL_FAILURE(answer_with_a_late_fence(outcome));
@@ -169,7 +170,7 @@ TEST_F(LateFence, ThatOutlastsTheGraceIsToldAsFailed) {
     EXPECT_EQ(outcome.count, 1);
     EXPECT_EQ(outcome.result, Errc::canceled);
     EXPECT_FALSE(outcome.fenced) << "the target may still write";
-    // The fence comes after all, in the end of the test, and needs nothing that is gone.
+    // The fence ends only at the end of the test, and must not touch anything that has been destroyed.
 }
 
 TEST_F(LateFence, OfALargeResultKeepsItUntilItIsMade) {
@@ -180,7 +181,7 @@ TEST_F(LateFence, OfALargeResultKeepsItUntilItIsMade) {
     network_->faults().late_fences = 300;
     held_.front()->respond(room.size());
     for (int i = 0; i < 1000 && network_->fences() == 0; ++i) pump(1);
-    origin_.reset();  // the peer goes while the fence is under way
+    origin_.reset();  // the peer disappears during the fence
     pump(1000);
     EXPECT_EQ(outcome.count, 1);
     EXPECT_EQ(network_->fences(), 0u);

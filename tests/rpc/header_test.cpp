@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a request's header carries beside its arguments.
+// What the header of a request carries besides the arguments.
 #include "rpc_fixture.hpp"
 
 namespace cinnabar::rpc {
@@ -13,7 +13,7 @@ TEST_P(HeaderTest, ATraceContextReachesTheHandler) {
     std::string input;
     serve("traced", [&](Request& request) {
         seen.push_back(request.trace());
-        request.detach();  // the arguments may move, and end before the trace context in either place
+        request.detach();  // the arguments may move; in either place they must end before the trace context
         input = as_text(request.input());
         request.respond(0);
         request.release();

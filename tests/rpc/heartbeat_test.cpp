@@ -14,7 +14,7 @@ class HeartbeatTest : public RpcTest {
     }
 };
 
-// The target's process is stopped: its connection stays, and nothing more comes.
+// The target's process is suspended: its connection stays, but nothing more arrives.
 TEST_P(HeartbeatTest, ASilentPeerIsLost) {
     serve_echo();
     Ending first;
@@ -43,7 +43,7 @@ TEST_P(HeartbeatTest, ASlowAnswerIsNoSilence) {
     EXPECT_EQ(ending.result, Errc::ok);
 }
 
-// After a loss the next call dials again, and is watched again.
+// After a loss the next call dials again, and heartbeats are sent again.
 TEST_P(HeartbeatTest, ThePeerMayComeBack) {
     if (network_.one_process()) GTEST_SKIP() << "one process cannot lose itself and come back";
     serve_echo();

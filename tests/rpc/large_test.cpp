@@ -31,7 +31,7 @@ class LargeTest : public RpcTest {
             request.release();
         });
     }
-    // An origin that is another peer to the target.
+    // An origin that is another peer for the target.
     void open_another(Side& side) { open(side, network_.one_process() ? 2 : 0, false, "other"); }
     void send_large(const std::string& text, Ending& ending) {
         Call* call = make("echo");
@@ -110,7 +110,8 @@ TEST_P(LargeTest, CancelDuringThePullReleasesBothSides) {
     }
 }
 
-// Both sides number their calls alike: an ending of the one must not be taken for that of the other.
+// Both sides number their calls in the same way: the end of a call in one direction must not be taken for the end of
+// one in the other.
 TEST_P(LargeTest, ACanceledCallTheOtherWayDoesNotReleaseTheResult) {
     na::Addr back;
     serve("big", [&back](Request& request) {
@@ -153,7 +154,7 @@ TEST_P(LargeTest, ACanceledCallTheOtherWayDoesNotReleaseTheResult) {
     }
 }
 
-// Its answers hold half of the slots, and there is no memory for copies.
+// The replies that the origin keeps hold half of its slots, and there is no memory for copies.
 TEST_P(LargeTest, AnOriginWithoutRoomForTheReplyGivesTheResultBack) {
     serve("big", [](Request& request) {
         Bytes room;
@@ -208,7 +209,8 @@ TEST_P(LargeTest, ClosingTheTargetTakesBackAResultThatNobodyFetched) {
     EXPECT_NE(ending.result, Errc::ok);
 }
 
-// Half of the budget: arguments of 3 MiB and results of 3 MiB, and then nothing for this one, but for another.
+// Arguments of 3 MiB and results of 3 MiB are half of the budget: then there is nothing left for this peer, but for
+// another one.
 TEST_P(LargeTest, OnePeerTakesHalfOfTheBudgetForArgumentsAndResults) {
     std::vector<Request*> held;
     serve("echo", [&held](Request& request) { held.push_back(&request); });
@@ -283,7 +285,8 @@ TEST_P(LargeTest, OnePeerTakesHalfOfTheMemoryForDecodedArguments) {
     close(other);
 }
 
-// The target answers and then sends nothing: what it claims is not all that there is.
+// The target answers and then sends nothing: the memory that the origin reserves for its results leaves some for
+// results of other peers.
 TEST_P(LargeTest, ResultsThatOnePeerClaimsLeaveRoomForThoseOfAnother) {
     if (network_.is_one_sided()) GTEST_SKIP() << "the origin fetches them alone";
     constexpr std::size_t bytes = 2u << 20;
@@ -344,7 +347,7 @@ class KeptResultTest : public LargeTest {
     }
 };
 
-// The call has no deadline, and its origin reads nothing any more.
+// The call has no deadline, and its origin does not read any more.
 TEST_P(KeptResultTest, IsGivenUpWhenNobodyFetchesIt) {
     bool answered = false;
     serve("big", [&answered](Request& request) {
@@ -366,7 +369,7 @@ TEST_P(KeptResultTest, IsGivenUpWhenNobodyFetchesIt) {
 
 CINNABAR_OVER_ALL(KeptResultTest);
 
-// Arguments and results of which something comes all the time, and never much.
+// Arguments and results of which a little arrives all the time.
 class SlowTest : public LargeTest {
   protected:
     SlowTest() {
@@ -408,7 +411,7 @@ TEST_P(SlowTest, TheyAreGivenUpBelowTheLeastRate) {
     EXPECT_EQ(result.result, Errc::timed_out) << to_string(result.result);
 }
 
-// No other network is slow for sure.
+// Only the simulated networks are reliably slow.
 INSTANTIATE_TEST_SUITE_P(Over, SlowTest,
                          testing::Values(support::NetworkKind::sim_friendly, support::NetworkKind::sim_strict),
                          [](const auto& i) { return std::string(support::to_string(i.param)); });
@@ -418,7 +421,7 @@ class StalledTest : public LargeTest {
     StalledTest() { options_.stall_max = Microseconds{50'000}; }
 };
 
-// Its call has no deadline, so nothing else would ever end this.
+// The call has no deadline, so nothing else would ever end it.
 TEST_P(StalledTest, ArgumentsThatDoNotComeTimeOut) {
     bool served = false;
     serve("echo", [&served](Request& request) {
@@ -434,7 +437,7 @@ TEST_P(StalledTest, ArgumentsThatDoNotComeTimeOut) {
         return pump_of({&target_}).until(done, std::chrono::seconds(20));
     };
     if (network_.is_one_sided()) {
-        // Here the target fetches them alone, so there is nothing to wait for.
+        // On these networks the target fetches the arguments without the origin, so it has nothing to wait for.
         ASSERT_TRUE(target_alone([&] { return served; }));
         ASSERT_TRUE(until([&] { return ending.count == 1; }));
         EXPECT_EQ(ending.result, Errc::ok) << to_string(ending.result);
@@ -443,7 +446,7 @@ TEST_P(StalledTest, ArgumentsThatDoNotComeTimeOut) {
     ASSERT_TRUE(target_alone([&] { return target_.context->counts().overflow_bytes == 0; }));
     if (network_.is_sim()) network_.world().heal("origin", "target");
     ASSERT_TRUE(until([&] { return ending.count == 1; }));
-    // A fabric gives its peer up before that.
+    // A fabric declares the peer lost before that.
     const bool given_up = network_.kind() == support::NetworkKind::sim_strict;
     EXPECT_EQ(ending.result, given_up ? Errc::peer_lost : Errc::timed_out) << to_string(ending.result);
     EXPECT_FALSE(served);

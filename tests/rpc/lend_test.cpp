@@ -10,7 +10,7 @@ namespace {
 
 class LendTest : public RpcTest {
   protected:
-    // A handler that pulls (or pushes) all of what it was lent and answers with the outcome.
+    // The state of a handler that pulls or pushes all of the lent memory and then answers with the result.
     struct Mover {
         Request* request = nullptr;
         bulk::RemoteRegion remote;
@@ -133,7 +133,7 @@ TEST_P(LendTest, AfterTheEndOfTheCallNothingIsLent) {
     EXPECT_EQ(ending.result, Errc::canceled);
     EXPECT_TRUE(ending.fenced);
 
-    // A target that does not heed the cancel: its own mover, outside the request.
+    // A target that ignores the cancel uses its own mover, outside the request.
     struct Outcome {
         bool over = false;
         Errc result = Errc::ok;
@@ -156,7 +156,7 @@ TEST_P(LendTest, AfterTheEndOfTheCallNothingIsLent) {
     ASSERT_NE(transfer, nullptr) << to_string(why);
     ASSERT_TRUE(until([&] { return outcome.over; }));
     target_.context->mover().release(*transfer);
-    // Some networks drop the connection of whoever tries.
+    // Some networks end the connection of a peer that tries.
     EXPECT_TRUE(outcome.result == Errc::permission || outcome.result == Errc::peer_lost) << to_string(outcome.result);
     EXPECT_TRUE(std::all_of(memory.begin(), memory.end(), [](std::byte b) { return b == std::byte{0}; }));
     mover.request->respond(0);
@@ -197,7 +197,7 @@ TEST_P(LendTest, ATargetThatNeverLetsGoIsFencedByForce) {
     const TimeUs begun = origin_.context->now_us();
     lend(memory, na::Access::read, ending, Microseconds(50'000));
     ASSERT_TRUE(until([&] { return mover.request != nullptr; }));
-    // The target stands still: only the origin makes progress.
+    // The target is suspended: only the origin makes progress.
     ASSERT_TRUE(pump_of({&origin_}).until([&] { return ending.count == 1; }));
     EXPECT_EQ(ending.result, Errc::timed_out);
     EXPECT_TRUE(ending.fenced);
@@ -206,7 +206,7 @@ TEST_P(LendTest, ATargetThatNeverLetsGoIsFencedByForce) {
     mover.request->release();
 }
 
-// What goes along goes whole, however much of it may.
+// Memory that is sent in the call itself is sent whole, however much is allowed.
 class EagerTest : public LendTest {
   protected:
     EagerTest() { options_.eager_bytes_max = 8192; }

@@ -97,7 +97,7 @@ class Look : public ::testing::Test {
         ASSERT_EQ(call->forward(bytes, end, this), Errc::ok);
         ++made_;
     }
-    // A call that connects both sides and reaches its handler.
+    // Makes a call, which connects both sides, and waits until its handler runs.
     void call_until_held() {
         call(hold_id);
         ASSERT_TRUE(until([&] { return held_.size() == 1; }));
@@ -117,7 +117,7 @@ class Look : public ::testing::Test {
         for (const Side& side : more_) pump.add(side.context->na());
         return pump.until(done, std::chrono::seconds(20));
     }
-    // Progresses one side only: its transports and timers; no handler runs.
+    // Drives only one side: its transport and timers. No handler runs.
     void progress(Side& side, Microseconds passes = Microseconds{0}) {
         world_->run_to(after(world_->now_us(), passes));
         (void)side.context->progress(Microseconds{0});
@@ -133,7 +133,7 @@ class Look : public ::testing::Test {
         }
         return all;
     }
-    // Whether that side has such a call in that phase.
+    // Whether `side` has such a call in that phase.
     static testing::AssertionResult shows(const Side& side, bool as_target, RpcId rpc, CallPhase phase) {
         std::string others;
         for (const CallSnapshot& call : look(side)) {
@@ -150,7 +150,7 @@ class Look : public ::testing::Test {
     Options options_;
     Side origin_;
     Side target_;
-    std::deque<Side> more_;  // targets as well
+    std::deque<Side> more_;  // further targets
     std::vector<Request*> held_;
     unsigned made_ = 0;
     unsigned ended_ = 0;
@@ -253,7 +253,7 @@ TEST_F(Look, AnsweredWhatHasNotLeft) {
     EXPECT_TRUE(shows(target_, true, hold_id, CallPhase::answered));
 }
 
-// To a hundred peers, each with one call, in pages of a few: each call appears once.
+// Calls to a hundred peers, one each, listed in pages of a few: each call appears once.
 TEST_F(Look, SentToManyPeersIsOneWalk) {
     constexpr std::size_t peers = 100;
     open_both();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer makes this side allocate while memory is out: its call fails or its session ends, and the process goes on. A
-// program of its own, because its malloc is replaced.
+// A peer makes this side allocate while memory is out: its call fails or its session ends, but the process goes on.
+// This is a program of its own, because its malloc is replaced.
 #include "rpc_fixture.hpp"
 #include "support/allocation_count.hpp"
 
@@ -17,7 +17,7 @@ class NoMemoryTest : public RpcTest {
         if (!support::NoMemory::works()) GTEST_SKIP() << "a sanitizer owns malloc";
         RpcTest::SetUp();
     }
-    // What this side does while memory is out. What comes meanwhile was sent before.
+    // Drives one side while memory is out. Whatever arrives meanwhile was sent before.
     void drive_without_memory(Side& side) {
         const support::NoMemory out;
         for (int i = 0; i < 1'000; ++i) {

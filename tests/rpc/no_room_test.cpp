@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A target that has no slot for requests: nobody waits for an answer that will never come, and no credit is lost.
+// A target without slots for requests: no origin waits for an answer that never comes, and no credit is lost.
 #include "support/fault_transport.hpp"
 #include "support/log_watch.hpp"
 #include "support/pump.hpp"
@@ -64,12 +64,12 @@ class NoRoom : public ::testing::Test {
         };
         ASSERT_EQ(call->forward(0, ended, &results), Errc::ok);
     }
-    // As many as there are credits. The target does not look at them yet.
+    // Makes as many calls as there are credits. The target does not read them yet.
     void call_many(Side& from, TimeUs deadline, Results& results) {
         for (unsigned i = 0; i < many; ++i) call(from, deadline, results);
         sent_ += many;
     }
-    // The target looks at all that was sent, and no reply leaves.
+    // The target reads everything that was sent, but no reply is sent.
     void fill_the_target() {
         network_->faults().again_one_in = 1;
         const std::uint64_t all = network_->faults().arrivals + std::exchange(sent_, 0);
@@ -115,7 +115,7 @@ TEST_F(NoRoom, ARefusedRequestEndsAtOnce) {
     }
 }
 
-// All credits of `other_` are with requests for which there is no slot.
+// All credits of `other_` were spent on requests for which there is no slot.
 TEST_F(NoRoom, ARefusedRequestsCreditComesBack) {
     Results first;
     Results refused;
@@ -134,7 +134,7 @@ TEST_F(NoRoom, ARefusedRequestsCreditComesBack) {
     EXPECT_EQ(refused[Errc::overloaded], many);
 }
 
-// Replies to `origin_` hold all slots and do not leave; those of `other_` are the requests that find none.
+// Unsent replies to `origin_` hold all slots, so the requests of `other_` find none.
 TEST_F(NoRoom, WhoDoesNotTakeItsRepliesPays) {
     log_.allow("does not read its replies");
     Results debtor;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A push that notifies: the value comes once, behind all bytes, to whoever expects it from that peer.
+// A push that notifies: the value arrives once, after all bytes, at the notice that expects it from that peer.
 #include "rpc_fixture.hpp"
 
 #include <cinnabar/rpc/notice.hpp>
@@ -13,7 +13,7 @@ constexpr std::size_t bytes = 3'000'001;  // several chunks
 
 class NoticeTest : public RpcTest {
   protected:
-    // At the target: pushes all of its memory to where the call says, and answers.
+    // Makes the target serve a call by pushing all of its memory to the given region, and then answer.
     void serve_push() {
         serve("push", [this](Request& request) {
             Reader reader(request.input());
@@ -52,7 +52,7 @@ class NoticeTest : public RpcTest {
         ASSERT_EQ(call->lend(*region, na::Access::write, writer), Errc::ok);
         ASSERT_EQ(call->forward(writer.size(), &Ending::take, &ending), Errc::ok);
     }
-    // The target as its calls' source.
+    // The target's address, as the source of a call that it makes.
     na::Addr target_as_seen() {
         serve(origin_, "who", [this](Request& request) {
             seen_ = request.source();
@@ -115,7 +115,7 @@ TEST_P(NoticeTest, ComesOnceBehindAllBytes) {
     EXPECT_TRUE(heard.complete);
     EXPECT_EQ(ending.result, Errc::ok) << to_string(ending.result);
     notice.close(Errc::canceled);
-    // The value is not good again: nobody is told.
+    // The value cannot be used again: nothing is notified.
     Ending again;
     call_push(notice.value(), again);
     ASSERT_TRUE(until([&] { return again.count == 1; }));
@@ -129,7 +129,7 @@ TEST_P(NoticeTest, AnotherValueDoesNotCount) {
     Notice notice;
     ASSERT_EQ(notice.expect(*origin_.context, target_as_seen(), &Heard::take, &heard), Errc::ok);
     Ending ending;
-    call_push(notice.value() + (1u << 16), ending);  // as this place is called after its next use
+    call_push(notice.value() + (1u << 16), ending);  // as the value will be when the notice's place is used again
     ASSERT_TRUE(until([&] { return ending.count == 1; }));
     EXPECT_EQ(heard.count, 0);
     notice.close(Errc::timed_out);

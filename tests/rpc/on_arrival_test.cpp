@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handlers that run where their request was read: they answer without being a request of the context, and whatever else
-// they do makes it one.
+// Handlers that run on arrival. If they answer at once, their request never becomes one of the context; anything else
+// that they do makes it one.
 #include "rpc_fixture.hpp"
 
 namespace cinnabar::rpc {
@@ -16,7 +16,7 @@ class OnArrivalTest : public RpcTest {
         handler.run = [](Request& request, void* target) noexcept { (*static_cast<Function*>(target))(request); };
         ASSERT_TRUE(target_.engine->serve(rpc_id(name), 0, std::move(handler)).ok());
     }
-    // One that runs on arrival is not among them.
+    // Does not include requests that run on arrival.
     [[nodiscard]] std::uint32_t requests_here() { return target_.context->counts().requests; }
     static void answer_with_input(Request& request) {
         const ConstBytes input = request.input();
@@ -145,7 +145,7 @@ TEST_P(OnArrivalTest, ResultsOfAnySize) {
     EXPECT_EQ(ending.output, std::string(300'000, 'x'));
 }
 
-// More than the transport has room for at once: those that cannot leave wait, as others do.
+// More replies than the transport has room for at once: the rest wait, as other replies do.
 TEST_P(OnArrivalTest, RepliesThatCannotLeaveAtOnceLeaveLater) {
     constexpr int calls = 400;
     serve_on_arrival("page", [](Request& request) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One-way requests whose origin goes before their handlers have run.
+// One-way requests whose origin disappears before their handlers have run.
 #include "rpc_fixture.hpp"
 
 #include <atomic>
@@ -15,7 +15,7 @@ class OneWayTest : public RpcTest {
         call->args.one_way = true;
         ASSERT_EQ(call->forward(0, &Ending::take, &ending), Errc::ok);
     }
-    // Everything comes in at the target, and no handler runs.
+    // Everything arrives at the target, but no handler runs.
     void take_in(const std::function<bool()>& done) {
         for (int i = 0; i < 1'000'000 && !done(); ++i) {
             (void)target_.context->progress(Microseconds(0));
@@ -42,7 +42,7 @@ TEST_P(OneWayTest, ThoseThatCameAreHandledWhateverBecomesOfTheirOrigin) {
     options_.leave_max = Microseconds{0};
     close(origin_);
     open(origin_, 1, false);
-    constexpr int count = 2;  // the first credits of a connection
+    constexpr int count = 2;  // the initial credits of a connection
     std::vector<Ending> endings(count);
     for (Ending& ending : endings) note(ending);
     ASSERT_NO_FATAL_FAILURE(take_in([&] { return target_.context->counts().requests == count; }));
@@ -61,7 +61,7 @@ TEST_P(OneWayTest, ThoseThatCameAreHandledWhateverBecomesOfTheirOrigin) {
     EXPECT_EQ(target_.context->counts().requests, 0u);
 }
 
-// More than there are credits for, on a connection that is not made yet.
+// More calls than there are credits, on a connection that is not established yet.
 TEST_P(OneWayTest, AClosingContextLetsThemLeave) {
     if (network_.is_sim() || network_.one_process()) GTEST_SKIP() << "both sides share their clock";
     std::atomic<int> handled{0};

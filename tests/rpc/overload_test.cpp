@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A target that is offered more than it takes.
+// A target that is offered more than it can take.
 #include "frame.hpp"
 #include "rpc_fixture.hpp"
 
@@ -18,7 +18,7 @@ class OverloadTest : public RpcTest {
         options_.context.initial_credits = 1;
         options_.credits_per_peer_max = 1;
     }
-    // Keeps its requests, and with the first of them the only credit.
+    // The handler keeps its requests, and with the first one the only credit.
     void serve_hold() {
         serve("hold", [this](Request& request) {
             order_ += as_text(request.input());
@@ -80,7 +80,7 @@ TEST_P(OverloadTest, InTimeTheOldestGoesFirst) {
 
 CINNABAR_OVER_ALL(OverloadTest);
 
-// Not one of ours: it sends what it likes.
+// A foreign peer, which may send anything.
 TEST_P(OverloadTest, APeerThatSendsBeyondItsCreditsIsCutOff) {
     if (network_.one_process()) GTEST_SKIP() << "both sides share their transport";
     serve_hold();
@@ -122,7 +122,7 @@ class FewHeldTest : public RpcTest {
     }
 };
 
-// Two are as many as they leave free. Turned away, the origin comes back with less at a time.
+// Two requests are as many as leave as much free for others. After a refusal, the origin sends fewer at a time.
 TEST_P(FewHeldTest, ARefusedRequestTakesItsCreditAlong) {
     std::vector<Request*> held;
     serve("hold", [&held](Request& request) {
@@ -163,7 +163,7 @@ class CrowdedTest : public RpcTest {
     std::array<Side, 3> others_;
 };
 
-// However many peers have slow handlers: each has as many as they leave free, and whoever comes next finds room.
+// However many peers have slow handlers, each holds as much as all of them leave free, and the next peer finds room.
 TEST_P(CrowdedTest, EachPeerHoldsWhatAllLeaveFree) {
     for (std::size_t i = 0; i < others_.size(); ++i) {
         open(others_[i], static_cast<std::uint16_t>(2 + i), false, ("other" + std::to_string(i)).c_str());
@@ -214,7 +214,7 @@ class FewSlotsTest : public RpcTest {
     FewSlotsTest() { transport_options_.send_slots_max = 256; }
 };
 
-// Two that call each other with all they have would wait for each other's answers.
+// Two peers that spent all slots on calls to each other would wait for each other's answers for ever.
 TEST_P(FewSlotsTest, CallsLeaveSomeForAnswers) {
     serve_echo();
     std::vector<Call*> calls;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules of a policy: what they decide, and which texts are not rules.
+// The rules of a policy: what they decide, and which texts are not rules.
 #include "support/folder.hpp"
 
 #include <cinnabar/rpc/policy.hpp>

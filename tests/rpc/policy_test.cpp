@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A context with a policy neither runs handlers nor fetches arguments for callers that are refused.
+// A context with a policy neither runs handlers nor fetches arguments for refused callers.
 #include "rpc_fixture.hpp"
 
 #include <cinnabar/rpc/policy.hpp>
@@ -14,7 +14,7 @@ class PolicyTest : public RpcTest {
     void SetUp() override {
         options_.policy = policy("some allow anyone open.*\nclosed deny anyone shut.*\n");
         options_.leave_max = Microseconds{0};
-        options_.context.initial_credits = 16;  // so that no call waits for one
+        options_.context.initial_credits = 16;  // so that no call waits for a credit
         RpcTest::SetUp();
     }
     [[nodiscard]] std::shared_ptr<const Policy> policy(std::string_view text) {
@@ -146,7 +146,7 @@ TEST_P(PolicyTest, TheAuditHearsOfTheFirstCallAndOfEachThatIsRefused) {
     }
 }
 
-// A peer that keeps making calls that are refused fills neither the log nor the audit.
+// A peer that keeps making refused calls fills neither the log nor the audit.
 TEST_P(PolicyTest, TheAuditOfAFloodIsCounted) {
     log_.allow("may not call");
     serve_counted("shut.one");
@@ -159,7 +159,7 @@ TEST_P(PolicyTest, TheAuditOfAFloodIsCounted) {
     EXPECT_LT(events_.size(), 300u) << "a hundred at once, and then ten a second";
 }
 
-// More handlers than the cache of a connection holds.
+// More handlers than a connection can cache.
 TEST_P(PolicyTest, ManyHandlersAreToldApart) {
     log_.allow("may not call");
     std::vector<std::string> names;
@@ -173,7 +173,7 @@ TEST_P(PolicyTest, ManyHandlersAreToldApart) {
     }
 }
 
-// Includes handlers that otherwise run on arrival, and requests that nobody waits for any more.
+// Also tests handlers that would run on arrival, and requests whose origin no longer waits.
 TEST_P(PolicyTest, AQuotaBoundsWhatIsWithHandlers) {
     log_.allow("has as many requests in progress as the quota few allows");
     target_.context->set_policy(policy("all allow anyone *\nfew quota anyone 2\n"));
@@ -220,7 +220,7 @@ TEST_P(PolicyTest, AQuotaBoundsWhatIsWithHandlers) {
     ASSERT_TRUE(until([&] { return within[0].count + within[1].count == 2; }));
 }
 
-// All but self: a process may call itself (PolicyRules.AProcessMayCallItself).
+// All but self, since a process may always call itself (PolicyRules.AProcessMayCallItself).
 std::vector<support::NetworkKind> networks_of_others() {
     std::vector<support::NetworkKind> networks = support::networks_for_calls();
     std::erase(networks, support::NetworkKind::self);

@@ -11,7 +11,7 @@ class RecallTest : public RpcTest {
         close(other_);
         RpcTest::TearDown();
     }
-    // Far more calls than there are credits, so that the peer asks for more and more.
+    // Far more calls than there are credits, so that the peer keeps asking for more.
     void flood(Side& from) { flood(from, pump_of({&origin_, &other_, &target_})); }
     void flood(Side& from, support::Pump pump) {
         constexpr int calls = support::thread_sanitizer ? 1000 : 4000;
@@ -29,8 +29,8 @@ class RecallTest : public RpcTest {
     Side other_;
 };
 
-// 1024 receive slots allow 384 credits for requests, and a peer at most 256: two peers that are busy one after the
-// other can both have that many only if the first one's go to the second.
+// 1024 receive slots allow 384 credits for requests, of which a peer gets at most 256. Two peers that are busy one
+// after the other can both get 256 only if the first one's credits go to the second.
 TEST_P(RecallTest, IdleCreditsGoToWhoAsks) {
     open(other_, 2, false, "other");
     serve_echo();
@@ -42,11 +42,11 @@ TEST_P(RecallTest, IdleCreditsGoToWhoAsks) {
     EXPECT_LE(target_.context->counts().credits_granted,
               options_.credits_per_peer_max + 2 * options_.context.initial_credits)
         << "the idle peer keeps what it does not use";
-    flood(origin_);  // it still has its first credits, and gets more again
+    flood(origin_);  // the first peer still has its initial credits, and gets more again
 }
 
-// Its answer to the recall waits until a cancel is acknowledged. Until then it spends what it keeps on calls whose
-// credits come back without a message: the target has to grant them by itself.
+// The origin's answer to the recall waits until a cancel is acknowledged. Meanwhile the origin spends the credits that
+// it keeps on calls whose credits come back without a message, so the target has to grant them on its own.
 TEST_P(RecallTest, WhatIsSpentBesideAnAnswerComesBack) {
     open(other_, 2, false, "other");
     serve_echo();
@@ -86,7 +86,7 @@ class SilentRecallTest : public RecallTest {
     SilentRecallTest() { options_.recall_answer_max = Microseconds{1'000'000}; }
 };
 
-// It has all credits that one peer may have, and never looks at its messages again.
+// The silent peer has all credits that one peer may have, and never reads its messages again.
 TEST_P(SilentRecallTest, WhoDoesNotAnswerLosesItsConnection) {
     log_.allow("keeps credits that it does not use");
     open(other_, 2, false, "other");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An origin and a target in one thread, over each transport, driven until something is so.
+// An origin and a target on one thread, over each transport, driven until a condition holds.
 #pragma once
 
 #include "support/log_watch.hpp"
@@ -18,7 +18,7 @@
 
 namespace cinnabar::rpc {
 
-// What a finished call left behind.
+// The outcome of a call.
 struct Ending {
     int count = 0;
     Errc result = Errc::again;
@@ -42,7 +42,7 @@ struct Ending {
 class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
   protected:
     RpcTest() : network_(GetParam()) {
-        options_.handler_time_max = Microseconds{0};  // a busy machine may stop any handler for that long
+        options_.handler_time_max = Microseconds{0};  // on a busy machine any handler may be stopped for longer than the default
     }
     struct Side {
         std::shared_ptr<na::Transport> transport;
@@ -90,7 +90,7 @@ class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
         ASSERT_TRUE(context.ok()) << context.error().message();
         side.context = *std::move(context);
     }
-    // Closes it. Its process is gone, where it has one of its own.
+    // Closes the side, including its process if it has one of its own.
     void close(Side& side) {
         side.context.reset();
         side.engine.reset();
@@ -139,7 +139,7 @@ class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
         call->args.deadline = origin_.context->deadline_in(time);
         return call;
     }
-    // Sends `text` and returns the call, which `ending` releases.
+    // Sends a call with `text` and returns it; `ending` releases it.
     Call* send(const char* name, std::string_view text, Ending& ending, Microseconds time = Microseconds::max()) {
         Call* call = make(name, time);
         const ConstBytes bytes = as_bytes(text);
@@ -150,7 +150,7 @@ class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
 
     support::LogWatch log_;
     support::Network network_;
-    // No watchdog: a busy machine would set it off.
+    // Without a watchdog, which would fire on a busy machine.
     Options options_ = [] {
         Options options;
         options.handler_time_max = Microseconds(0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What layers above build their own endings on: when a reply has left, how much fits in a message, how many callbacks
-// wait.
+// What higher layers build on: when a reply has been sent, how much fits in a message, and how many callbacks are
+// queued.
 #include "rpc_fixture.hpp"
 
 namespace cinnabar::rpc {
@@ -72,7 +72,7 @@ TEST_P(SentTest, TellsThatAReplyWillNeverLeave) {
     held->respond(0, 0, &Sent::take, &sent_);
     held->release();
     ASSERT_TRUE(until([&] { return sent_.count == 1; }));
-    // A small reply may be taken before the end of the connection, which goes another way, is read.
+    // A small reply may be sent before the end of the connection, which is reported separately, is read.
     EXPECT_TRUE(sent_.result == Errc::peer_lost ||
                 ((network_.tells_ends_apart() || network_.is_sim()) && sent_.result == Errc::ok))
         << to_string(sent_.result);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contexts for many threads: eight threads call, two trigger, cancels come from elsewhere. Run under tsan as well.
+// Contexts for many threads: eight threads call, two trigger, and others cancel. Also meant for the thread sanitizer.
 #include "support/at_yield.hpp"
 #include "support/log_watch.hpp"
 
@@ -30,7 +30,7 @@ class ThreadsTest : public ::testing::TestWithParam<std::string> {
         transport_ = *registry_.open(uri, network);
         server_engine_ = *Engine::open({transport_});
         Options options;
-        options.handler_time_max = Microseconds{0};  // a busy machine may stop any handler for that long
+        options.handler_time_max = Microseconds{0};  // on a busy machine any handler may be stopped for longer than the default
         options.context.id = 0;
         server_ = *server_engine_->open_context(options);
         if (GetParam() != "self") transport_ = *registry_.open(uri, {});
@@ -185,7 +185,7 @@ TEST_P(ThreadsTest, RequestsAreAnsweredFromAnyThread) {
 }
 
 #ifndef NDEBUG
-// A handler on another thread that releases its request while the cancel of it comes in.
+// A handler on another thread releases its request while the cancel of that request arrives.
 class LastReleaseTest : public ThreadsTest {
   protected:
     void SetUp() override {
@@ -283,7 +283,7 @@ TEST_P(LastReleaseTest, IsFinalAtAnyMoment) {
             client_->cancel(id);
             ASSERT_TRUE(soon([&] { return ended.load() == i + 1; })) << "round " << i;
         }
-        // The cancel may arrive after the handler, and the handler may run after the end of the call.
+        // The cancel may arrive after the handler has run, and the handler may run after the call has ended.
         EXPECT_TRUE(soon([&] { return server_->counts().requests == 0; })) << server_->counts().requests;
         over.store(true);
         worker.join();

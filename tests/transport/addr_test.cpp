@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses: several names of one peer, addresses that cannot be reached, and addresses of processes that do not
-// listen.
+// Addresses: several names of one peer, unreachable addresses, and addresses of processes that do not listen.
 #include "contract.hpp"
 
 namespace cinnabar::contract {
@@ -109,7 +108,7 @@ TEST_P(AddrContract, WithoutAListenerIsRefusedAtOnce) {
     ASSERT_TRUE(run_until_done(op));
     EXPECT_EQ(op.result, Errc::refused) << to_string(op.result);
     EXPECT_LT(std::chrono::steady_clock::now() - started, std::chrono::seconds(5));
-    // The layer above may hold back calls for that peer, so it gets the event, too.
+    // The event is reported, too, since the layer above may hold back calls for that peer.
     ASSERT_TRUE(run_until([&] { return !a.receiver.events.empty(); }));
     EXPECT_EQ(a.receiver.events.size(), 1u);
     EXPECT_EQ(a.receiver.events.front().event, na::PeerEvent::lost);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that a transport allocates: it is transferred like any other and, if peers can map it, read in place.
+// Memory that a transport allocates is transferred like any other memory. If peers can map it, they read it in place.
 #include "contract.hpp"
 
 #include <cstring>
@@ -67,7 +67,7 @@ TEST_P(AllocatedContract, PutAndGetReachEveryByte) {
     free(b, remote, there);
 }
 
-// Freed memory returns its descriptor, which other memory may get.
+// When memory is freed, its descriptor is closed, and other memory may get the same number.
 TEST_P(AllocatedContract, ReusedMemoryIsNotMistakenForTheOldOne) {
     Node& a = make_node("a");
     Node& b = make_node("b");

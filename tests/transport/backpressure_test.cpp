@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Back-pressure: a receiver that does not read loses no message within its slots; `again` means that nothing was taken;
-// buffers and slots run out and come back.
+// Back-pressure: no message is lost while a receiver does not read, as long as it has slots; `again` means that nothing
+// was posted; exhausted buffers and slots become available again.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ TEST_P(BackPressure, AgainMeansThatNothingWasTaken) {
     na::Peer* back = nullptr;
     connect(a, b, there, back);
     pump_.remove(*b.context);
-    // Until it is full. Some networks queue without limit, so not for ever.
+    // Until the network is full. The loop is bounded, because some networks queue without limit.
     std::vector<TestOp*> taken;
     for (na::Tag tag = 0; tag < 2000; ++tag) {
         TestOp& op = make_message(*there, tag, 1000);

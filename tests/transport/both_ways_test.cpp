@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two peers that transfer much from and to each other at the same time: each has to serve the other while it waits.
+// Two peers have large transfers in both directions at the same time: each must serve the other while it waits.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ class BothWays : public ContractTest {
   protected:
     static constexpr std::size_t ops_each = 6;
 
-    // All ops are posted before either side has seen any of the other's.
+    // All ops are posted before either side has seen an op of the other.
     void move(na::OpKind kind) {
         Node& a = make_node("a");
         Node& b = make_node("b");
@@ -22,7 +22,7 @@ class BothWays : public ContractTest {
         struct Side {
             Node& node;
             na::Peer& peer;
-            GuardedBuffer own;  // the other reads or writes it
+            GuardedBuffer own;  // read or written by the other side
             std::vector<GuardedBuffer> here;
             std::unique_ptr<na::Memory> local;
             Lent* lent;
@@ -73,7 +73,7 @@ TEST_P(BothWays, LargeGetsDoNotWaitForEachOther) { move(na::OpKind::get); }
 
 TEST_P(BothWays, LargePutsDoNotWaitForEachOther) { move(na::OpKind::put); }
 
-// A peer whose memory is read all the time can still send messages.
+// A peer can still send messages while its memory is read constantly.
 TEST_P(BothWays, AMessageIsNotBlockedByConstantReads) {
     constexpr std::size_t at_once = 8;
     constexpr std::size_t gets_max = 64;  // until the message has come

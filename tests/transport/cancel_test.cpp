@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cancel is a request: exactly one completion comes, with `canceled` or with another result.
+// A cancel is a request: the op completes exactly once, with `canceled` or with another result.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ TEST_P(Cancel, CompletesOnceAndNotInsideTheCall) {
         ASSERT_TRUE(run_until_done(op));
         EXPECT_TRUE(ended_well(op)) << to_string(op.result);
     }
-    // A canceled message may arrive all the same, but only once.
+    // A canceled message may still arrive, but at most once.
     TestOp& last = send(a, peer, 1000, 1);
     ASSERT_TRUE(run_until([&] { return last.done() && b.receiver.count_tag(1000) == 1; }));
     for (na::Tag tag = 0; tag < 50; ++tag) EXPECT_LE(b.receiver.count_tag(tag), 1u);
@@ -97,7 +97,7 @@ TEST_P(Cancel, OfATransferEndsAllAccessAtItsCompletion) {
     EXPECT_TRUE(here.holds(2));
 }
 
-// If chunks go through staging, the fabric does not use the memory of an op.
+// If chunks are staged, the fabric does not use the op's memory, so the op completes although the peer has stopped.
 TEST_P(Cancel, OfAStagedTransferToAStoppedPeerCompletes) {
     CINNABAR_NEEDS("staged transfers", network_.kind() == NetworkKind::ofi_udp_rxd);
     Node& a = make_node("a");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A table of what each transport can do. The other contract tests skip capabilities that a transport does not declare,
-// so they would not notice one that was lost.
+// A table of the capabilities of each transport. The other contract tests skip capabilities that a transport does not
+// declare, so they would not notice a lost one.
 #include "contract.hpp"
 
 #include <map>
@@ -42,7 +42,7 @@ const std::map<NetworkKind, na::Caps>& table() {
     return caps;
 }
 
-// Over a cable with a device at each end, or whatever else stands for one.
+// For the transport of cable_places(): verbs, tcp or tcps.
 na::Caps over_cable(const na::Transport& transport) {
     na::Caps caps = stream;
     if (support::cable_places()->is_of("tcps")) return table().at(NetworkKind::tcps);

@@ -47,7 +47,7 @@ struct TestOp {
         };
     }
     [[nodiscard]] bool done() const noexcept { return completions > 0; }
-    bool gives_back = true;  // the message, at the completion
+    bool gives_back = true;  // the message is given back at the completion
 };
 
 // Registered memory with a lease on it.
@@ -73,7 +73,7 @@ class ContractTest : public testing::TestWithParam<NetworkKind> {
     // Another context of the same process.
     Node& make_sibling(Node& node, na::ContextId id, na::ContextOptions context = one_thread());
     void close(Node& node);
-    // The process dies: its connections break.
+    // Breaks the connections of the node, as if its process had died.
     void kill(Node& node);
 
     [[nodiscard]] static na::TransportOptions listening() {
@@ -87,12 +87,12 @@ class ContractTest : public testing::TestWithParam<NetworkKind> {
         return options;
     }
 
-    // Holds a reference until the end of the test.
+    // The references to these peers are held until the end of the test.
     [[nodiscard]] na::Peer& peer_of(Node& from, Node& to, bool with_incarnation = false);
     [[nodiscard]] na::Peer& peer_at(Node& from, const na::Addr& addr);
-    // A message of `bytes` of pattern `tag`, not posted.
+    // Makes, but does not post, a message of `bytes` bytes of pattern `tag`.
     TestOp& make_message(na::Peer& peer, na::Tag tag, std::size_t bytes, na::OpKind kind = na::OpKind::send_unexpected);
-    // The same, posted. `again` is retried while the pump runs.
+    // Makes and posts a message. `again` is retried while the pump runs.
     TestOp& send(Node& from, na::Peer& peer, na::Tag tag, std::size_t bytes,
                  na::OpKind kind = na::OpKind::send_unexpected);
     TestOp& make_rma(na::OpKind kind, na::Peer& peer, na::Memory& local, const Lent& remote, std::uint64_t bytes,
@@ -102,7 +102,7 @@ class ContractTest : public testing::TestWithParam<NetworkKind> {
 
     [[nodiscard]] std::unique_ptr<na::Memory> register_memory(Node& node, std::vector<na::Segment> segments,
                                                               na::Access access = na::Access::read_write);
-    // Leases all of it by default.
+    // The lease covers all of the memory.
     Lent& lend(Node& owner, std::vector<na::Segment> segments, na::Access access = na::Access::read_write);
     Lent& lend_part(Node& owner, std::vector<na::Segment> segments, na::Access access, std::uint64_t offset,
                     std::uint64_t bytes);
@@ -113,9 +113,9 @@ class ContractTest : public testing::TestWithParam<NetworkKind> {
     [[nodiscard]] testing::AssertionResult run_until_done(const TestOp& op) {
         return run_until([&op] { return op.done(); });
     }
-    // Connects both: one message has arrived in each direction.
+    // Connects both nodes: when it returns, one message has arrived in each direction.
     void connect(Node& from, Node& to, na::Peer*& there, na::Peer*& back);
-    // The size of a large RMA on this network.
+    // The size of a large put or get on this network.
     [[nodiscard]] std::size_t large_rma() {
         return std::min<std::size_t>(nodes_.front()->transport->limits().rma_bytes_max, 1024 * 1024);
     }
@@ -135,7 +135,7 @@ class ContractTest : public testing::TestWithParam<NetworkKind> {
     INSTANTIATE_TEST_SUITE_P(On, suite, testing::ValuesIn(::cinnabar::support::networks()), \
                              [](const auto& i) { return std::string(::cinnabar::support::to_string(i.param)); })
 
-// Skips a test of a capability that the transport does not have.
+// Skips the test if the transport does not have a capability.
 #define CINNABAR_NEEDS(what, ...)                                                       \
     do {                                                                                \
         if (!(__VA_ARGS__)) GTEST_SKIP() << "this transport does not have: " << (what); \

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that had to wait are shown to the sender's Receiver before they are sent (on_delayed), which may still
-// change them.
+// The sender's Receiver sees messages that had to wait before they are sent (on_delayed), and may change them.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -15,7 +14,7 @@ constexpr std::byte changed{0xc1};
 
 class Delayed : public ContractTest {
   protected:
-    // Changes the first byte of each message that it is shown.
+    // Changes the first byte of each delayed message.
     static void change_what_is_late(Node& node) {
         node.receiver.on_late = [](na::Tag, Bytes message) { message.front() = changed; };
     }
@@ -33,7 +32,7 @@ TEST_P(Delayed, MessagesThatWaitForTheConnectionAreShown) {
     for (const auto& got : b.receiver.messages) EXPECT_EQ(got.bytes.front(), changed) << got.tag;
 }
 
-// The first messages are unchanged; from one on, all are changed.
+// The first messages are sent unchanged. After the first changed message, all are changed.
 TEST_P(Delayed, MessagesThatWaitForRoomAreShown) {
     constexpr na::Tag messages_max = 20'000;
     constexpr std::size_t bytes = 1'000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Expected messages: delivered as such, with the tag that matches them.
+// Expected messages are delivered as expected, with the right tag.
 #include "contract.hpp"
 
 namespace cinnabar::contract {

@@ -24,13 +24,13 @@ TEST_P(IdentityContract, ADialledPeerNeverUsesAnIncomingConnection) {
     na::Peer* back = nullptr;
     connect(a, b, there, back);
     ASSERT_NO_FATAL_FAILURE(lose(a, b, *there));
-    // The same process with the same claims. Any process could make them.
+    // The same process connects with the same claims. Any process could make them.
     (void)send(b, peer_of(b, a), 70, 8);
     ASSERT_TRUE(run_until([&] { return a.receiver.count_tag(70) == 1; }));
     EXPECT_NE(a.receiver.messages.back().source, there);
     EXPECT_EQ(there->state(), na::PeerState::idle);
     EXPECT_EQ(there->epoch(), 1u);
-    // Nor by the address with the incarnation that the incoming connection claims.
+    // Nor is the incoming connection found by the address with the incarnation that it claims.
     na::Peer& exact = peer_of(a, b, true);
     EXPECT_NE(&exact, a.receiver.messages.back().source);
     TestOp& op = send(a, *there, 71, 8);
@@ -54,7 +54,7 @@ TEST_P(IdentityContract, EachIncomingConnectionHasAnAddressOfItsOwn) {
     const na::Addr second = b.receiver.messages.back().source->addr();
     EXPECT_TRUE(second.is_connection());
     EXPECT_FALSE(first == second) << "the same process has connected again: another connection";
-    // The old address reaches nobody, and not the new process.
+    // The old address reaches nothing, not even the new connection.
     TestOp& late = send(b, *back, 71, 8);
     ASSERT_TRUE(run_until_done(late));
     EXPECT_EQ(late.result, Errc::unreachable) << to_string(late.result);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leases: once a revocation is complete, nobody reads or writes through them, even if transfers were running.
+// Leases: once a revocation is complete, memory is no longer read or written through the lease, even if transfers were
+// running.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -61,7 +62,7 @@ TEST_P(LeaseContract, NoByteIsWrittenAfterARevocationInMidTransfer) {
     GuardedBuffer here(bytes, 1);
     GuardedBuffer there(bytes);
     auto local = register_memory(a, {here.segment()});
-    // Revoked after more and more rounds, so that it happens before, during and after the transfer.
+    // The number of rounds before the revocation grows, so that it happens before, during and after the transfer.
     for (unsigned rounds = 0; rounds < 24; ++rounds) {
         there.fill(2);
         Lent& remote = lend(b, {there.segment()});
@@ -74,7 +75,7 @@ TEST_P(LeaseContract, NoByteIsWrittenAfterARevocationInMidTransfer) {
             if (network_.is_sim()) (void)network_.world().advance();
         }
         revoke(remote);
-        // The memory is the owner's again: a late write would be noticed.
+        // The owner may use the memory again, so a late write would destroy this pattern.
         there.fill(7);
         ASSERT_TRUE(run_until_done(op)) << rounds;
         if (network_.is_sim()) pump_.run_for(Microseconds(20'000));
@@ -123,7 +124,7 @@ TEST_P(LeaseContract, ALeaseIsRevokedWhileTheOriginDoesNotRead) {
     pump_.remove(*a.context);  // stopped
     for (int i = 0; i < 100; ++i) (void)pump_.round();
     revoke(remote);
-    // After a failed fence the lender keeps the memory as it is until the origin makes progress.
+    // After a failed fence the lender leaves the memory unchanged until the origin makes progress.
     const bool ours = !remote.lease.fence_failed;
     if (ours) std::fill(there.begin(), there.end(), secret);
     pump_.add(*a.context);

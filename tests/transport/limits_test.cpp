@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What na checks for all transports: state, capabilities, limits. An op that fails these is not taken and has no
-// completion.
+// Checks that na makes for all transports: state, capabilities, limits. An op that fails a check is not posted and
+// never completes.
 #include "contract.hpp"
 
 #include <sys/mman.h>
@@ -103,7 +103,7 @@ TEST_P(LimitsContract, AnRmaTooLarge) {
     Node& b = make_node("b");
     const std::size_t bytes = a.transport->limits().rma_bytes_max + 1;
     CINNABAR_NEEDS("an RMA limit below a terabyte", bytes < std::size_t{1} << 40);
-    // Memory that is touched only by devices that pin registered memory.
+    // Only devices that pin registered memory touch these pages.
     void* room = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     ASSERT_NE(room, MAP_FAILED);
     const na::Segment segment{static_cast<std::byte*>(room), bytes};
@@ -250,7 +250,7 @@ TEST_P(LimitsContract, ConnectionsBeyondTheLimitAreRefused) {
         Node& spoke = make_node("spoke" + std::to_string(i));
         sent.push_back(&send(spoke, peer_of(spoke, hub), static_cast<na::Tag>(i), 8));
         ASSERT_TRUE(run_until_done(*sent.back()));
-        // The message was sent; whether it was accepted shows in what arrived.
+        // The send completes in any case. Whether the connection was accepted shows in what arrives.
         if (i < 2) {
             ASSERT_TRUE(run_until([&] { return hub.receiver.messages.size() == static_cast<std::size_t>(i + 1); }));
         }
@@ -260,7 +260,7 @@ TEST_P(LimitsContract, ConnectionsBeyondTheLimitAreRefused) {
     log_.allow("connections_max");
 }
 
-// Some networks free them slowly.
+// Some networks free ended connections slowly.
 TEST_P(LimitsContract, EndedConnectionsDoNotCountForTheLimit) {
     CINNABAR_NEEDS("several processes", !network_.one_process());
     na::TransportOptions few = listening();

@@ -14,8 +14,8 @@ namespace {
 
 enum class Pages : std::uint8_t { common, huge };
 
-// A mapping with reserved huge pages (vm.nr_hugepages), as in the machine of tests/vm; else with transparent huge
-// pages.
+// A mapping with reserved huge pages (vm.nr_hugepages, as in the machine of tests/vm), or with transparent huge pages
+// if none are reserved.
 class Mapping {
   public:
     Mapping(std::size_t bytes, Pages pages) : bytes_(bytes), room_(map(pages == Pages::huge ? MAP_HUGETLB : 0)) {
@@ -97,7 +97,7 @@ TEST_P(MappedMemory, InHugePages) {
     memory_.reset();
 }
 
-// This process reads what the network writes, whichever process first wrote to the page after the fork.
+// This process reads what the network has written, no matter which process writes to the page first after the fork.
 TEST_P(MappedMemory, IsNotLostToAForkedChild) {
     const Mapping local(256 * 1024, Pages::common);
     const Mapping remote(256 * 1024, Pages::common);

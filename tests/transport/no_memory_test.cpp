@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An incoming connection or a dial while no memory is left: only that connection or dial fails. A program of its own,
-// because its malloc is replaced.
+// Memory runs out during an incoming connection or a dial: only that connection or dial fails. This is a program of its
+// own, because its malloc is replaced.
 #include "contract.hpp"
 #include "support/allocation_count.hpp"
 
@@ -19,7 +19,7 @@ constexpr std::uint64_t plenty = 1'000'000;
 // How many allocations are left.
 struct Left {
     std::uint64_t here = plenty;
-    std::uint64_t resolver = plenty;  // from one look-up of a name to the next
+    std::uint64_t resolver = plenty;  // from one name lookup to the next
 };
 Left left;
 
@@ -40,7 +40,7 @@ class NoMemoryContract : public ContractTest {
         log_.allow("transfers nothing to");  // its bytes wait for memory
         ContractTest::SetUp();
     }
-    // Some things need memory to be reported, and come later.
+    // Some ends can be reported only with memory available, and then wait for this timeout.
     static na::TransportOptions impatient() {
         na::TransportOptions options = listening();
         options.connect_timeout = Microseconds{1'000'000};
@@ -49,7 +49,7 @@ class NoMemoryContract : public ContractTest {
     static std::ptrdiff_t descriptors() {
         return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
     }
-    // The target's process makes progress with so many allocations left, all others without a limit.
+    // The target's process makes progress with `spared` allocations left, all other processes without a limit.
     void round_short(std::uint64_t& spared) {
         for (Node* node : process_) pump_.remove(*node->context);
         {
@@ -59,7 +59,7 @@ class NoMemoryContract : public ContractTest {
         (void)pump_.round();
         for (Node* node : process_) pump_.add(*node->context);
     }
-    // `handed_over`: another context of its process accepts connections.
+    // `handed_over`: another context of the process accepts connections and hands them over.
     [[nodiscard]] Node& make_target(bool handed_over) {
         process_ = {&make_node("target", impatient())};
         if (handed_over) process_.push_back(&make_sibling(*process_.front(), 1));
@@ -70,7 +70,7 @@ class NoMemoryContract : public ContractTest {
         came_ = 0;
         return target;
     }
-    // A process dials while the target has so many allocations left, and closes. Whether it was accepted.
+    // A process dials while the target has `spared` allocations left, then closes. Returns whether it was accepted.
     [[nodiscard]] bool comes_in(Node& target, std::uint64_t& spared) {
         Node& stranger = make_node("stranger", impatient());
         const TestOp& op = send(stranger, peer_of(stranger, target), 1, 8);
@@ -82,13 +82,13 @@ class NoMemoryContract : public ContractTest {
         const bool in = is_in();
         close(stranger);
         for (unsigned i = 0; i < 100; ++i) round_short(spared);
-        // Reading the end of a connection may wait for memory.
+        // The target may need memory to read the end of a connection.
         EXPECT_TRUE(run_until([&] {
             return target.receiver.count(na::PeerEvent::lost) >= target.receiver.count(na::PeerEvent::connected);
         }));
         return in;
     }
-    // For each allocation of an incoming connection: that one and all after it fail.
+    // For each allocation of an incoming connection: it and all later ones fail.
     void fail_each(bool handed_over) {
         for (std::uint64_t kept = 0;; ++kept) {
             SCOPED_TRACE(kept);
@@ -108,7 +108,7 @@ class NoMemoryContract : public ContractTest {
         }
     }
 
-    // Nothing is left of rejected connections.
+    // Rejected connections leak nothing.
     void fail_each_and_look_for_leaks(bool handed_over) {
         fail_each(handed_over);
         const auto open = descriptors();
@@ -118,7 +118,7 @@ class NoMemoryContract : public ContractTest {
         EXPECT_EQ(support::blocks_in_use(), blocks);
     }
 
-    // The dialling process. Each dial is the first of its node, and looks its name up again.
+    // The dialling process. Each dial is the first of its node and looks the name up again.
     [[nodiscard]] Node& make_dialler() {
         Node& dialler = make_node("dialler", impatient());
         dialler.receiver.events.reserve(1000);
@@ -126,7 +126,7 @@ class NoMemoryContract : public ContractTest {
         na::set_host_lookup(&look_up);
         return dialler;
     }
-    // The result of a message, including making the address, while memory is short.
+    // Makes the peer of an address and sends a message to it while memory is short; returns the first error.
     [[nodiscard]] Errc sends(Node& from, const na::Addr& to) {
         na::Peer* peer = nullptr;
         {
@@ -149,8 +149,8 @@ class NoMemoryContract : public ContractTest {
         EXPECT_TRUE(op.done()) << "the dial has no end";
         return op.result;
     }
-    // For each allocation of a dial, here or in the resolver's thread: that one and all after it fail. Afterwards the
-    // same address is reached.
+    // For each allocation of a dial, on this thread or on the resolver's: it and all later ones fail. Afterwards the
+    // same address can be reached.
     void fail_each_dial(bool by_name, std::uint64_t Left::*where) {
         Node& target = make_node("target", listening());
         target.receiver.record = false;
@@ -163,7 +163,7 @@ class NoMemoryContract : public ContractTest {
             left.*where = kept;
             const Errc why = sends(dialler, addr);
             const bool expected = why == Errc::ok || why == Errc::out_of_memory || why == Errc::overloaded;
-            // Without memory it is not known whether an endpoint of shared memory is on this host.
+            // Without memory the transport cannot tell whether an endpoint of shared memory is on this host.
             EXPECT_TRUE(expected || (is_shm() && why == Errc::unreachable)) << to_string(why);
             const bool enough = why == Errc::ok && left.*where > 0;
             left = {};
@@ -183,7 +183,7 @@ class NoMemoryContract : public ContractTest {
         return na::Addr::make({endpoint}, target.context->options().id, 0);
     }
 
-    std::vector<Node*> process_;  // the one that is short of memory; the other side is last
+    std::vector<Node*> process_;  // the process that is short of memory; its last context is the one that is tested
     int came_ = 0;
 };
 
@@ -203,8 +203,8 @@ TEST_P(NoMemoryContract, ADialFailsAloneWhenItsNameCannotBeLookedUp) {
     fail_each_dial(true, &Left::resolver);
 }
 
-// Not libfabric's `net`, which leaks memory at each connection; nor tcps, since OpenSSL allocates very often in a
-// handshake.
+// Leaves out libfabric's `net`, which leaks memory with each connection, and tcps, since OpenSSL allocates very often
+// in a handshake.
 bool is_tried(NetworkKind kind) {
     return kind >= NetworkKind::tcp && kind <= NetworkKind::ofi_tcp_rxm && kind != NetworkKind::tcps;
 }

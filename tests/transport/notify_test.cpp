@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// put_notify: the value comes once, and never before its bytes.
+// put_notify: the value arrives once, and never before the bytes.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -94,7 +94,7 @@ TEST_P(Notify, ARefusedPutDoesNotNotify) {
     post(a, op);
     ASSERT_TRUE(run_until_done(op));
     EXPECT_NE(op.result, Errc::ok);
-    // Anything that the refused put has sent arrives before this.
+    // Anything that the refused put has sent arrives before this message.
     TestOp& marker = send(a, peer, 1, 1);
     ASSERT_TRUE(run_until([&] { return marker.done() && !b.receiver.messages.empty(); }));
     EXPECT_TRUE(b.receiver.notified.empty());

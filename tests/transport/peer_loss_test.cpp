@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loss of a peer is reported once and ends everything that waits for the peer.
+// The loss of a peer is reported once and ends all ops that wait for the peer.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ TEST_P(PeerLoss, DisconnectWhileConnecting) {
     EXPECT_EQ(op.completions, 0u) << "a completion from inside the call";
     ASSERT_TRUE(run_until_done(op));
     EXPECT_EQ(op.result, Errc::peer_lost) << to_string(op.result);
-    // And again after the event.
+    // The peer can be reached again after the event.
     TestOp& second = send(a, peer, 2, 8);
     ASSERT_TRUE(run_until([&] { return second.done() && b.receiver.count_tag(2) == 1; }));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Put and get: the right bytes at the right place and nowhere else; which accesses are refused, and how.
+// Put and get: the bytes arrive at the right place and nowhere else; which accesses are refused, and with which error.
 #include "contract.hpp"
 
 #include <cinnabar/na/lease_table.hpp>
@@ -212,7 +212,7 @@ TEST_P(Rma, AWrongKeyIsRefusedAndWritesNothing) {
     GuardedBuffer there(64, 2);
     auto local = register_memory(a, {here.segment()});
     Lent& remote = lend(b, {there.segment()});
-    // Each byte of the key in turn. Bytes that describe segments may be refused at the post.
+    // Changes each byte of the key in turn. If the byte describes a segment, the post itself may be refused.
     for (std::size_t i = 0; i < remote.key.size(); ++i) {
         std::vector<std::byte> key = remote.key;
         key[i] ^= std::byte{0x41};
@@ -222,7 +222,7 @@ TEST_P(Rma, AWrongKeyIsRefusedAndWritesNothing) {
             const Errc taken = post_now(a, op);
             if (taken != Errc::ok) continue;
             ASSERT_TRUE(run_until_done(op)) << i;
-            // A forged length of a segment is harmless: the owner uses its own.
+            // A forged segment length is harmless: the owner uses its own.
             if (op.result == Errc::ok) {
                 EXPECT_GE(i, na::LeaseKey::wire_bytes) << "byte " << i << " of the key does not matter";
                 there.fill(2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// send_now(): a message is sent without an op, after all earlier messages, or not taken at all.
+// send_now() sends a message without an op, after all earlier messages, or takes nothing.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -7,12 +7,12 @@
 namespace cinnabar::contract {
 namespace {
 
-// Sizes that transports may treat differently. Some do not take the largest.
+// Sizes that transports may treat differently. Some transports do not take the largest.
 constexpr std::array<std::size_t, 5> sizes{0, 8, 61, 1000, 3000};
 
 std::vector<std::byte> message_of(na::Tag tag) {
     std::vector<std::byte> bytes;
-    bytes.reserve(1);  // not null without bytes, either
+    bytes.reserve(1);  // data() is not null even if the message is empty
     bytes.resize(sizes[tag % sizes.size()]);
     support::fill_pattern(bytes, tag);
     return bytes;
@@ -22,7 +22,7 @@ std::vector<std::byte> message_of(na::Tag tag) {
 
 class SendNow : public ContractTest {
   protected:
-    // Named, so that a transport that has lost the capability is noticed.
+    // Lists the transports by name, so that the test fails if one loses the capability.
     [[nodiscard]] static bool has_short_way(const Node& node) {
         const std::string_view scheme = node.transport->scheme();
         return scheme == "self" || scheme == "tcp" || scheme == "tcps" || scheme == "shm" ||
@@ -80,7 +80,7 @@ TEST_P(SendNow, MessagesThatAreNotTakenArePostedAndArriveInOrder) {
 TEST_P(SendNow, ExpectedMessagesAreMatchedByTag) {
     Node& a = make_node("a");
     Node& b = make_node("b");
-    // A provider of libfabric may refuse the first.
+    // A libfabric provider may refuse the first message.
     CINNABAR_NEEDS("a short way that takes each message",
                    has_short_way(a) && !a.transport->scheme().starts_with("ofi"));
     na::Peer* there = nullptr;
@@ -93,7 +93,7 @@ TEST_P(SendNow, ExpectedMessagesAreMatchedByTag) {
     EXPECT_EQ(b.receiver.messages.front().bytes, message_of(7));
 }
 
-// Bytes that wait here for the next flush are dropped with the connection; the others have reached the peer.
+// Messages that wait for the next flush are dropped with the connection; the others have reached the peer.
 TEST_P(SendNow, WhatHasNotLeftIsDroppedWithThePeer) {
     Node& a = make_node("a");
     Node& b = make_node("b");

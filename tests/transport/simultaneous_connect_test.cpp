@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both sides dial at the same time: each side's messages use its own dial, every message arrives once, and nobody sees
-// a loss. A later loss is reported once.
+// Both sides dial at the same time: each side sends on the session that it dialled, every message arrives once, and
+// neither side sees a loss. A later loss is reported once.
 #include "contract.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class SimultaneousConnect : public ContractTest {
             Node& b = make_node("b" + std::to_string(round));
             na::Peer& to_b = peer_of(a, b, with_incarnation);
             na::Peer& to_a = peer_of(b, a, with_incarnation);
-            // Both dial before either can know of the other's dial; the second a little later each time.
+            // Both dial before either can have seen the other's dial; the delay of the second dial varies.
             std::vector<TestOp*> sent;
             for (na::Tag tag = 0; tag < each; ++tag) sent.push_back(&send(a, to_b, tag, 100));
             for (int i = 0; i < round % 4; ++i) (void)a.context->progress(Microseconds(0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Closing at any moment: all posted ops end with `canceled`, and nothing leaks or is accessed afterwards.
+// Closing at any moment: all posted ops complete with `canceled`, and nothing leaks or is accessed afterwards.
 #include "contract.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contexts for many threads: any of them may post, progress and trigger.
+// Contexts for many threads: any thread may post, progress and trigger.
 #include "contract.hpp"
 
 #include <atomic>
@@ -52,7 +52,7 @@ struct ManyNode {
     }
     void join() {
         stop = true;
-        // Each ring wakes one sleeper, and all of them have to wake.
+        // Each wake() wakes one sleeping thread, and all threads have to wake up.
         for (std::thread& loop : loops) {
             std::atomic<bool> joined{false};
             std::thread ringer([&] {
@@ -69,7 +69,7 @@ struct ManyNode {
     }
 };
 
-// A message that its thread posts and that completes on its context's completion queue.
+// A message that a thread posts, and whose completion goes through the completion queue of its context.
 struct QueuedSend {
     na::Op op;
     Work node;

@@ -27,7 +27,7 @@ TEST_P(Unexpected, ArrivesWithItsBytesTagAndSource) {
     EXPECT_EQ(got.source->addr().body().context, a.context->options().id);
 }
 
-// A program may pause for long: the time of a dial counts from its beginning.
+// A program may pause for longer than connect_timeout before it dials: the timeout counts from the start of the dial.
 TEST_P(Unexpected, AfterAPauseLongerThanTheConnectTimeout) {
     constexpr TimeUs allowed_us = 700'000;
     na::TransportOptions hasty = listening();
@@ -121,7 +121,7 @@ TEST_P(Unexpected, ToOneself) {
     EXPECT_EQ(op.result, Errc::ok);
     ASSERT_EQ(a.receiver.messages.size(), 1u);
     EXPECT_TRUE(support::holds_pattern(a.receiver.messages.front().bytes, 5));
-    // And back to its source, which is this context.
+    // The source of the message is this context itself.
     TestOp& reply = send(a, *a.receiver.messages.front().source, 6, 50, na::OpKind::send_expected);
     ASSERT_TRUE(run_until([&] { return reply.done() && a.receiver.messages.size() == 2; }));
     EXPECT_TRUE(a.receiver.messages.back().expected);

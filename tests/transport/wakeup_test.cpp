@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sleep: a context with nothing to do sleeps in the kernel, and no wake-up is lost.
+// A context with nothing to do sleeps in the kernel, and no wake-up is lost.
 #include "contract.hpp"
 
 #include <poll.h>
@@ -38,7 +38,7 @@ struct Side {
         };
         receiver.record = false;
     }
-    // Owner.
+    // Owner of the context only.
     void send(na::Peer& peer, na::Tag tag) {
         op.kind = na::OpKind::send_unexpected;
         op.peer = &peer;
@@ -48,7 +48,7 @@ struct Side {
         in_flight = true;
         while (context->post_owned(op) == Errc::again) (void)context->progress(Microseconds(0));
     }
-    // Answers one message at a time. The next may come before the last answer has completed.
+    // Answers one message at a time. The next message may arrive before the last answer has completed.
     void expect_questions() {
         receiver.on_arrival = [this](na::Arrival& arrival) {
             EXPECT_EQ(asked_by, nullptr);

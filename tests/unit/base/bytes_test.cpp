@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bounded reader and writer: what was put comes back, every overrun is told, and nothing outside is touched.
+// The bounded reader and writer: what was written is read back, every overrun is reported, and no byte outside the
+// buffer is touched.
 #include <cinnabar/base/bytes.hpp>
 #include <cinnabar/base/random.hpp>
 
@@ -158,8 +159,8 @@ TEST(Writer, ReservedRoomIsPartOfWhatWasWritten) {
     EXPECT_FALSE(writer.ok());
 }
 
-// A stream of random widths through a buffer of every size: the writer takes a prefix, the reader gives back exactly
-// that prefix, and both stop at the same step.
+// A stream of random widths through a buffer of each size: the writer takes a prefix, the reader returns exactly that
+// prefix, and both stop at the same step.
 TEST(Bytes, RandomStreamsMatchAtEveryBufferSize) {
     for (std::size_t size = 0; size < 64; ++size) {
         SCOPED_TRACE(size);

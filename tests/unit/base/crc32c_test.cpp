@@ -25,7 +25,7 @@ TEST(Crc32c, PartsAddUp) {
     }
 }
 
-// Long inputs are summed in three lanes, of 8 KiB and of 1 KiB; their short parts are not.
+// Long inputs are summed in three lanes, of 8 KiB and of 1 KiB; the short parts that they are compared with are not.
 TEST(Crc32c, LongOnesAreTheSumsOfTheirParts) {
     std::vector<std::byte> all(70'000);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::byte>(i * i * 31 >> 4);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The error tables: the numbers are wire format, every code can be told apart by its name, and errno maps as
-// documented.
+// The error tables: the numbers are wire format, every code has a unique name, and errno is mapped as documented.
 #include <cinnabar/base/error.hpp>
 
 #include <gtest/gtest.h>
@@ -15,7 +14,7 @@ namespace {
 
 Errc code_of(int value) { return static_cast<Errc>(value); }
 
-// A copy by hand on purpose: a renumbered enumerator breaks every peer that was built before.
+// Deliberately copied by hand: renumbering an enumerator breaks compatibility with every peer that is already built.
 TEST(Errc, NumbersAreThoseOfTheWireFormat) {
     constexpr Errc free{};
     constexpr std::array<Errc, errc_count> in_order{Errc::ok,

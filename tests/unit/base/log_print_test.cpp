@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the sink of stderr formats a line.
+// How the stderr sink formats a line.
 #include "log_print.hpp"
 
 #include <gtest/gtest.h>

@@ -106,7 +106,7 @@ TEST_F(Log, WithoutASinkLinesGoToStderr) {
     EXPECT_TRUE(lines_.all.empty());
 }
 
-// A pipe in the place of stderr, which is read only by read().
+// A pipe in place of stderr, from which only read() reads.
 class UnreadStderr {
   public:
     UnreadStderr() {
@@ -181,7 +181,7 @@ TEST_F(Log, LinesOfAnEndingProcessAndOfAForkedOneAreWritten) {
     EXPECT_EQ(status, 0);
     const std::string expected = "cinnabar: warning: app: the parent's\ncinnabar: warning: app: the child's\n";
     std::string written = unread.read();
-    // The leak checker adds that it could not stop the thread that writes.
+    // The leak checker adds that it could not stop the writing thread.
     if (support::address_sanitizer) written.resize(std::min(written.size(), expected.size()));
     EXPECT_EQ(written, expected);
 }

@@ -9,7 +9,7 @@
 namespace cinnabar {
 namespace {
 
-// The published first outputs of splitmix64 for seed 1234567: a seed must mean the same run on every machine.
+// The published first outputs of splitmix64 for seed 1234567: a seed must give the same run on every machine.
 TEST(Random, IsSplitmix64) {
     Random random(1234567);
     EXPECT_EQ(random.next(), 6457827717110365317u);
@@ -23,7 +23,7 @@ TEST(Random, BelowStaysBelowAndReachesAll) {
     for (int i = 0; i < 100; ++i) EXPECT_EQ(random.below(1), 0u);
     std::array<int, 6> rolls{};
     for (int i = 0; i < 60'000; ++i) ++rolls.at(random.below(rolls.size()));
-    // The standard deviation of each count is 91; ten of them is beyond any doubt, and the seed is fixed.
+    // The standard deviation of each count is 91, so ten of them leave no doubt, and the seed is fixed.
     for (const int count : rolls) EXPECT_NEAR(count, 10'000, 910);
     std::set<std::uint64_t> large;
     for (int i = 0; i < 100; ++i) large.insert(random.below(~std::uint64_t{0}));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Test vectors of the paper and its reference code: key 00..0f; inputs are the first bytes of 00, 01, 02...
+// Test vectors of the paper and its reference code: the key is 00..0f, the inputs are the first bytes of 00, 01, 02...
 #include <cinnabar/base/siphash.hpp>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The slot pool: slots never move, indices find them, the limit holds, and under threads no slot has two holders.
+// The slot pool: slots never move, an index finds its slot, the limit holds, and no slot has two holders under threads.
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/base/spare_slot.hpp>
 
@@ -16,7 +16,7 @@ namespace {
 
 struct Slot : PoolSlot {
     std::atomic<int> holders{0};
-    int uses = 0;  // plain on purpose: only the holder may touch it, and the thread sanitizer watches
+    int uses = 0;  // deliberately not atomic: only the holder may touch it, and the thread sanitizer watches
 };
 using Pool = SlotPool<Slot>;
 
@@ -133,7 +133,7 @@ TEST_P(SlotPoolOfBothKinds, ASlotThatIsOutWhenThePoolGoesIsABug) {
         "bug: taken\\(\\) == 0");
 }
 
-// Fewer slots than the threads ask for, so that they meet on the free list and at the limit.
+// Fewer slots than the threads ask for, so that the threads contend for the free list and reach the limit.
 TEST(SlotPoolThreads, NoSlotHasTwoHolders) {
     constexpr int threads = 4;
     constexpr int rounds = 4000;
@@ -181,7 +181,7 @@ TEST(SlotPoolThreads, NoSlotHasTwoHolders) {
     for (Slot* slot : left) pool.release(*slot);
 }
 
-// Growth under threads: every slot that comes out is found under its own index by the others.
+// Growth under threads: the other threads find every new slot under its index.
 TEST(SlotPoolThreads, GrowsUnderThreads) {
     constexpr int threads = 4;
     constexpr std::uint32_t slots_max = 1024;

@@ -12,7 +12,7 @@
 namespace cinnabar {
 namespace {
 
-// Stores what it gets; blocks its caller while `shut`.
+// Stores the lines that it gets; blocks its caller while `shut`.
 class Kept : public spdlog::sinks::sink {
   public:
     void log(const spdlog::details::log_msg& message) override {

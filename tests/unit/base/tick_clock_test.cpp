@@ -14,17 +14,17 @@
 namespace cinnabar {
 namespace {
 
-// A machine whose counter, clock and delays a test decides.
+// A simulated machine whose counter, clock and delays a test sets.
 struct Machine {
     double real_ns = 5e12;
     double ticks_per_ns = 2.9;
-    double clock_speed = 1;  // of the clock against the counter, as it is corrected
+    double clock_speed = 1;  // of the clock relative to the counter, as when it is corrected
     double clock_ns = 5e12;
-    double read_ns = 12;  // what a reading takes
+    double read_ns = 12;  // the time that a reading takes
     std::uint64_t tick_offset = 0;
     std::uint64_t clock_reads = 0;
     bool usable = true;
-    std::uint64_t held_up_one_in = 0;  // of the readings: the thread loses its processor, before it and behind it
+    std::uint64_t held_up_one_in = 0;  // of the readings: the thread loses its processor before and after it
     Random random{7};
 
     void maybe_hold_up() noexcept {
@@ -61,7 +61,7 @@ struct MadeTicks {
 class TickClockTest : public ::testing::Test {
   protected:
     TickClockTest() { machine = Machine{}; }
-    // Reads it until `ns` have passed, every `each_ns`. It does not go back, and is never farther off than `off_us`.
+    // Reads the clock every `each_ns` until `ns` have passed. It must never go back, nor be off by more than `off_us`.
     void read_for(double ns, double each_ns, TimeUs off_us) {
         const double end = machine.real_ns + ns;
         while (machine.real_ns < end) {
@@ -97,7 +97,7 @@ TEST_F(TickClockTest, ReadsTheClockEachTimeWhereTheCounterIsNotGood) {
 TEST_F(TickClockTest, FollowsAClockThatIsCorrected) {
     for (const double speed : {1.0, 1.0005, 0.9995, 1.00002, 1.0}) {
         machine.clock_speed = speed;
-        read_for(40 * ms, 1000, 11);  // until it has seen it
+        read_for(40 * ms, 1000, 11);  // until the new speed is noticed
         read_for(100 * ms, 1000, 1);
     }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The timer wheel against a naive model: a multimap from expiry to timer. Both are driven by the same random choices.
+// The timer wheel against a naive model, a multimap from expiry to timer. The same random choices drive both.
 #include "support/seeds.hpp"
 
 #include <cinnabar/base/random.hpp>
@@ -109,7 +109,7 @@ TEST(TimerWheel, FiresInTheOrderOfExpiry) {
                                [](const Recorder* a, const Recorder* b) { return a->expires < b->expires; }));
 }
 
-// A border is where many digits turn over at once; a simulated clock may start just before one.
+// At a border many digits of the time turn over at once. A simulated clock may start just before one.
 TEST(TimerWheel, CrossesBordersWithoutFiringEarly) {
     const TimeUs border = TimeUs{1} << 48;
     for (const TimeUs expires : {border - 1, border, border + 1, border + 2000, 3 * border + 5}) {
@@ -219,7 +219,7 @@ TEST(TimerWheel, ATimerArmedInThePastByAnotherMayBeDisarmedByAThird) {
     EXPECT_EQ(wheel.advance(300), 0u);
 }
 
-// The model: what is armed, and until when. Timers choose at random to arm and disarm others while they fire.
+// The model: which timers are armed, and until when. Timers randomly arm and disarm others while they fire.
 class Model {
   public:
     explicit Model(std::uint64_t seed)
@@ -259,7 +259,7 @@ class Model {
         std::size_t index = 0;
     };
 
-    // Near zero, anywhere, or just before a border where many digits turn over at once.
+    // Near zero, anywhere, or just before a border at which many digits turn over at once.
     TimeUs start_time() {
         switch (random_.below(3)) {
             case 0:
@@ -270,7 +270,7 @@ class Model {
                 return (TimeUs{1} << (6 + random_.below(50))) - 1 - random_.below(50);
         }
     }
-    // Every distance from a microsecond to centuries, the short ones often.
+    // Distances from a microsecond to centuries; short ones are frequent.
     TimeUs distance() { return random_.next() >> (10 + random_.below(54)); }
 
     void arm_or_disarm(Modelled& timer, TimeUs from) {
@@ -307,7 +307,7 @@ class Model {
         EXPECT_NE(expected_[timer.index], time_never) << "fired although not armed";
         EXPECT_EQ(expected_[timer.index], timer.expires);
         EXPECT_LE(timer.expires, target_) << "fired early";
-        // Those that were already late when armed come when they can; the others in order.
+        // Timers that were already late when they were armed fire as soon as possible, the others in order.
         const TimeUs due = std::max(timer.expires, now_);
         EXPECT_GE(due, last_fired_) << "out of order";
         last_fired_ = due;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The submission queue under threads: nothing lost, nothing twice, and each producer's pieces in its own order.
+// The submission queue under threads: no piece is lost or run twice, and each producer's pieces keep their order.
 #include <cinnabar/base/work.hpp>
 
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@
 namespace cinnabar::bench {
 namespace {
 
-// A machine whose speed swings between 1 and 2 as slices go by; nothing really runs.
+// A simulated machine whose speed swings between 1 and 2 from slice to slice; nothing really runs.
 struct Machine {
     double slices = 0;
     std::string order;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mercury's own programs as a peer, played by scripts.
+// Mercury's own programs as a peer; scripts stand in for them.
 #include "bench/peers/mercury.hpp"
 
 #include <gtest/gtest.h>

@@ -39,7 +39,7 @@ TEST(Partner, WorksOnlyInItsSlices) {
     }
 }
 
-// What it holds is given back, not left to a kill.
+// What the partner holds is destroyed, instead of being lost when the partner is killed.
 TEST(Partner, OneThatWaitsForASliceReturns) {
     int ends[2];
     ASSERT_EQ(pipe(ends), 0);

@@ -53,7 +53,7 @@ TEST(Bootstrap, NarrowsWithMoreSamples) {
     EXPECT_LT(many.relative_width(), few.relative_width() / 2);
 }
 
-// The promise of a 95 % interval: of 400 experiments, about 380 hold the truth.
+// What a 95 % interval promises: in about 380 of 400 experiments it contains the true value.
 TEST(Bootstrap, HoldsTheTruthAboutNineteenTimesInTwenty) {
     int held = 0;
     for (std::uint64_t seed = 1; seed <= 400; ++seed) {

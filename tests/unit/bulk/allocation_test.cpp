@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In steady state a transfer allocates nothing: slots, chunks, plans and books are reused.
+// In steady state a transfer allocates nothing: slots, chunks, plans and bookkeeping are reused.
 #include "mover_fixture.hpp"
 #include "support/allocation_count.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 class Allocations : public MoverFixture {
   protected:
-    // Moves the whole of `here` so often, several at once, and returns the allocations that this took.
+    // Moves the whole of `here` `rounds` times, several transfers at once; returns how many allocations that took.
     std::uint64_t count(const TransferArgs& args, int rounds) {
         port().complete_per_poll = 4;
         struct Ended {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of blocks: their meaning, their encoding, and what is refused; regions of them.
+// Lists of blocks: their meaning, their encoding, invalid lists, and regions made of blocks.
 #include "fake_transport.hpp"
 #include "support/seeds.hpp"
 
@@ -68,7 +68,7 @@ TEST(Blocks, AStridedListIsAFewBytes) {
     EXPECT_EQ(offsets[14'999], 64u + 14'999u * 65'536);
 }
 
-// In a memory of 4 GiB, in pages.
+// Pages in a memory of 4 GiB.
 TEST(Blocks, RandomBlocksAreUnderFourBytesEach) {
     Random random(1);
     Numbers numbers(15'000);
@@ -159,7 +159,7 @@ TEST(Blocks, MalformedListsAreRefused) {
         << "an end that wraps";
 }
 
-// Otherwise a long hostile list would take a run in memory for each of its bytes.
+// Otherwise each byte of a long hostile list would take memory for a run.
 TEST(Blocks, RunsThatFollowEachOtherAreOneInMemory) {
     Encoded bytes;
     for (const unsigned b : {1u, 0u, 1u, 1u, 3u, 0u, 0u, 0u, 0u, 0u, 0u}) bytes.push_back(static_cast<std::byte>(b));
@@ -266,7 +266,7 @@ TEST(Select, KeepsItsMemoryAndIsInQuarantineWithIt) {
     lend.forget();
     EXPECT_FALSE(again.quarantined() || region.quarantined());
     region = {};
-    again.copy_in(0, std::vector<std::byte>(10));  // the memory still exists
+    again.copy_in(0, std::vector<std::byte>(10));  // the memory has not been freed
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffer pools: as many buffers as asked for, never one in two hands, and buffers that outlive the pool.
+// Buffer pools: they have as many buffers as asked for, never give one to two holders, and buffers may outlive the
+// pool.
 #include "fake_transport.hpp"
 
 #include <cinnabar/bulk/buffer_pool.hpp>
@@ -116,7 +117,7 @@ TEST(BufferPool, GoesBeforeABufferInQuarantine) {
         ASSERT_EQ(lend.revoke(), Errc::again);
         transport->fence_done(true);
     }
-    bytes[0] = std::byte{1};  // what the peer may still do
+    bytes[0] = std::byte{1};  // as the peer may still do
     lend.forget();
 }
 

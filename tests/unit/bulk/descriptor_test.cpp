@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptors: what is described comes back, to the byte of docs/wire-format-bulk.md, and nothing hostile is taken.
+// Descriptors: they are decoded to what was encoded, match docs/wire-format-bulk.md byte by byte, and hostile ones are
+// refused.
 #include "fake_transport.hpp"
 #include "mover_fixture.hpp"
 #include "support/seeds.hpp"
@@ -112,7 +113,7 @@ TEST_F(DescriptorTest, SmallMemoryIsPartOfTheDescriptor) {
     EXPECT_EQ(alone.remote.access(), na::Access::read);
 }
 
-// Hands the descriptor on as it was written, and reads what comes of it.
+// Forwards a descriptor and decodes the forwarded bytes.
 Errc hand_on(const Description& description, RemoteRegion& out, Encoded& kept) {
     Encoded bytes(described_bytes(description));
     Writer writer(bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transport for the tests of bulk: RMA between regions of one process, completed by hand or by itself, with limits,
-// refusals and a clock that the test chooses. Its peers are names; messages it has none.
+// A transport for the tests of bulk: RMA between regions of one process, completed by hand or automatically, with
+// limits, refusals and a clock that the test sets. Peers are only names, and there are no messages.
 #pragma once
 
 #include <cinnabar/base/random.hpp>
@@ -40,21 +40,21 @@ class FakePort final : public na::Port {
     FakePort(FakeTransport& transport, na::PortHost& host) : transport_(transport), host_(host) {}
     void close() noexcept override;
 
-    // For the tests. What is posted, in order; what was asked to be cancelled, in order.
+    // For the tests: what was posted and what was asked to be cancelled, each in order.
     std::vector<na::Op*> posted;
     std::vector<na::Op*> cancel_asked;
-    std::uint64_t posts = 0;     // taken
-    std::uint64_t refusals = 0;  // answered with something else
-    // What the next posts answer; then `ok`.
+    std::uint64_t posts = 0;     // accepted with ok
+    std::uint64_t refusals = 0;  // answered with another code
+    // The results of the next posts; once it is empty, `ok`.
     std::deque<Errc> answers;
-    // By itself: at each poll completes up to this many, chosen by `random`; a post answers `again` once in
-    // again_one_in.
+    // Automatic mode: each poll completes up to this many ops, chosen by `random`; one in again_one_in posts returns
+    // `again`.
     unsigned complete_per_poll = 0;
     std::uint64_t again_one_in = 0;
     bool revocable = true;  // a cancel ends the op with `canceled` at the next poll
     Random random{1};
 
-    // Ends a posted op at the next poll; `ok` moves its bytes just before.
+    // Ends a posted op at the next poll; with `ok` its bytes are moved just before.
     void end(na::Op& op, Errc result = Errc::ok) { ends_.emplace_back(&op, result); }
     void end_all(Errc result = Errc::ok) {
         for (na::Op* op : posted) end(*op, result);
@@ -104,11 +104,11 @@ class FakeTransport final : public na::Transport {
     Errc registration_answer = Errc::ok;
     std::atomic<int> registrations{0};  // alive
     std::atomic<int> registered{0};     // ever
-    bool fences_late = false;           // revoke answers `again`
+    bool fences_late = false;           // revoke returns `again`
     na::Lease* fencing = nullptr;
     bool provides_memory = false;
     int memory_provided = 0;   // allocated and not freed
-    FakePort* port = nullptr;  // the last one opened
+    FakePort* port = nullptr;  // the one that was opened last
     na::LeaseTable leases{65'536};
     [[nodiscard]] na::Addr addr(const std::string& name) const {
         return na::Addr::make({scheme_ + "://" + name}, 0, 0);
@@ -164,7 +164,7 @@ class FakeTransport final : public na::Transport {
         return na::LeaseKey::wire_bytes;
     }
 
-    // Moves the bytes of an op, as the owner of the lease would; fails the test where na's rules are broken.
+    // Moves the bytes of an op, as the owner of the lease would. Fails the test if a rule of na is broken.
     [[nodiscard]] Errc move(na::Op& op) noexcept {
         Reader reader(op.remote.key);
         const auto key = na::LeaseKey::decode(reader);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a transfer ends before it has moved all: errors, cancels, deadlines, losses, a close; and how it outlasts a
-// transport that has no room.
+// How a transfer ends early: errors, cancels, deadlines, losses, a close; and how it survives a transport that has no
+// room.
 #include "mover_fixture.hpp"
 
 namespace cinnabar::bulk {
@@ -239,7 +239,7 @@ TEST_F(MoverTest, ALostPeerEndsAllThatWaitOnIt) {
         TransferArgs args = args_of(lent, here.region, Direction::push);
         Outcome outcomes[3];
         start(args, outcomes[0]);
-        start(args, outcomes[1]);  // waits for the peer's budget
+        start(args, outcomes[1]);  // waits for the budget of the peer
         args.peer = transport->addr("other");
         start(args, outcomes[2]);
         ASSERT_EQ(port().posted.size(), 2u);
@@ -280,7 +280,7 @@ TEST_F(MoverTest, ALossMayBeReportedFromOutside) {
     Outcome outcomes[2];
     start(args, outcomes[0]);
     args.peer = transport->addr("other");
-    start(args, outcomes[1]);  // nothing in flight: waits for the context's budget
+    start(args, outcomes[1]);  // nothing in flight: waits for the budget of the context
     na::Peer* other = context->peer(args.peer).value();
     na::Peer* stranger = context->peer(transport->addr("stranger")).value();
     mover->peer_lost(*stranger, Errc::peer_lost);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One context over fake transports, its mover, and lent memory to move bytes from and to.
+// One context on fake transports, its mover, and lent memory as the remote end of transfers.
 #pragma once
 
 #include "fake_transport.hpp"
@@ -56,14 +56,14 @@ class Lent {
     std::vector<std::byte> encoded_;
 };
 
-// What became of one transfer.
+// The outcome of one transfer.
 struct Outcome {
     int completions = 0;
     Errc result = Errc::again;
     std::vector<std::uint64_t> progress;
     Transfer* transfer = nullptr;
     Mover* mover = nullptr;
-    bool release = true;  // in the completion
+    bool release = true;  // release the transfer in the completion
 
     static void done(Transfer& transfer, void* user) noexcept {
         auto& outcome = *static_cast<Outcome*>(user);
@@ -81,7 +81,7 @@ struct MoverFixture : ::testing::Test {
         transport = std::make_shared<FakeTransport>();
         transport->clock_ = &clock;
     }
-    // Every test ends with nothing held.
+    // At the end of every test nothing is held any more.
     void TearDown() override {
         if (!context) return;
         if (mover) {
@@ -127,7 +127,7 @@ struct MoverFixture : ::testing::Test {
         if (!outcome.transfer) outcome.result = why;
         return outcome.transfer;
     }
-    // Until nothing happens any more; time stands still.
+    // Runs until nothing happens any more; time does not advance.
     void run() {
         while (context->progress(Microseconds{0}) + context->trigger(64) > 0 || context->has_completions()) {
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many transfers at once, from one seed: any segments, limits, orders, refusals, cancels, deadlines and errors. Every
-// transfer ends once, only the bytes that it may touch change, and nothing is touched after its end.
+// Many concurrent transfers from one seed, with random segments, limits, orders, refusals, cancels, deadlines and
+// errors. Every transfer ends once, changes only bytes in its window, and touches nothing after its end.
 #include "mover_fixture.hpp"
 #include "support/seeds.hpp"
 
@@ -34,7 +34,8 @@ struct Move {
         here_before = here.bytes();
     }
 
-    // After the completion: the target holds what it should, and a failure changed nothing outside the window.
+    // Call it after the completion: the destination has the right bytes, and a failure changed nothing outside the
+    // window.
     void check() {
         const bool pull = args.direction == Direction::pull;
         std::vector<std::byte> wanted = pull ? here_before : there_before;
@@ -144,8 +145,8 @@ TEST(MoverRandomly, EveryTransferEndsOnceAndTouchesOnlyItsWindow) {
     });
 }
 
-// A `many` context whose transfers are started, cancelled and released by threads that know nothing of each other,
-// while others make progress and trigger.
+// A context for many threads: independent threads start, cancel and release transfers, while others make progress and
+// trigger.
 struct MoverThreads : MoverFixture {
     static constexpr int rounds = 300;
     struct Mine {
@@ -210,7 +211,7 @@ struct MoverThreads : MoverFixture {
 };
 
 TEST_F(MoverThreads, AnyThreadStartsCancelsAndReleases) {
-    transport->clock_ = nullptr;  // the machine's own
+    transport->clock_ = nullptr;  // use the machine's clock
     open({.chunk_bytes = 64, .window = 4, .inflight_bytes_max = 4096, .peer_inflight_bytes_max = 1024});
     port().complete_per_poll = 8;
     port().again_one_in = 10;

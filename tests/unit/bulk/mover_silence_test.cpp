@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that do not answer: what they hold stops nobody else, and their transfers end.
+// Silent peers do not hold up the transfers of other peers, and their own transfers end.
 #include "mover_fixture.hpp"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using std::chrono::seconds;
 
 class MoverSilence : public MoverFixture {
   protected:
-    // Of 200 bytes, from a peer of that name.
+    // Arguments for a transfer of 200 bytes from the peer of that name.
     TransferArgs from(const std::string& peer) {
         TransferArgs args = args_of(*lent_, here_->region);
         args.peer = transport->addr(peer);
@@ -32,14 +32,14 @@ class MoverSilence : public MoverFixture {
                      [&](const na::Op* op) { return op->peer->addr() == transport->addr(peer); });
         return ops;
     }
-    // Completes what that peer is asked for until nothing is left.
+    // Completes the ops that are posted to the peer until there are none left.
     void serve(const std::string& peer) {
         for (auto ops = posted_to(peer); !ops.empty(); ops = posted_to(peer)) {
             port().end(*ops.front());
             run();
         }
     }
-    // Advances step by step, like a process that is not held up.
+    // Advances step by step, as in a process that is not held up.
     void pass_steadily(std::chrono::milliseconds time) {
         constexpr std::chrono::milliseconds step{100};
         for (; time.count() > 0; time -= step) pass(step);
@@ -84,7 +84,7 @@ TEST_F(MoverSilence, TwoThatHoldTheChunksDoNotStopAThird) {
     EXPECT_EQ(outcomes[2].result, Errc::ok);
 }
 
-// Silent peers that could post more wait in front of those that come later.
+// Silent peers that could post more are queued before the peers that come later.
 TEST_F(MoverSilence, APeerThatWaitsForTheBudgetDoesNotBlockOthers) {
     open_and_lend({.chunk_bytes = 10, .window = 8, .inflight_bytes_max = 60});
     outcomes.resize(4);
@@ -98,7 +98,7 @@ TEST_F(MoverSilence, APeerThatWaitsForTheBudgetDoesNotBlockOthers) {
     serve("third");
     EXPECT_EQ(outcomes[2].result, Errc::ok);
     EXPECT_EQ(outcomes[3].result, Errc::ok);
-    // What the first lets go is the second's as well.
+    // What the first transfer releases goes to the second as well.
     port().end(*posted_to("silent").front());
     run();
     EXPECT_LE(mover->bytes_inflight(), 70u);
@@ -119,7 +119,7 @@ TEST_F(MoverSilence, ASilentPeerTimesOut) {
     EXPECT_EQ(outcome.result, Errc::timed_out);
 }
 
-// Its peers may have sent a lot in the meantime that is still unread.
+// The peers may meanwhile have sent much that has not been read yet.
 TEST_F(MoverSilence, AProcessThatWasHeldUpDoesNotBlameItsPeers) {
     open_and_lend({.chunk_bytes = 10, .window = 4, .stall_max = seconds(8)});
     Outcome& outcome = outcomes.emplace_back();
@@ -196,7 +196,7 @@ TEST_F(MoverSilence, ATransferMayHaveALimitOfItsOwn) {
     start(args, outcomes[1]);
     args.stall_max = seconds(0);
     start(args, outcomes[2]);
-    // One chunk of each transfer arrives, and then no more.
+    // One chunk of each transfer arrives, then no more.
     for (std::size_t i = 0; i < 3; ++i) port().end(*port().posted[4 * i]);
     run();
     for (int i = 0; i < 6; ++i) pass(seconds(1));

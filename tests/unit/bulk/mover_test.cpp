@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a transfer, step by step: operations are completed by hand. Its early ends are in
-// mover_endings_test.cpp.
+// The life of a transfer, step by step; ops are completed by hand. mover_endings_test.cpp tests early ends.
 #include "mover_fixture.hpp"
 
 namespace cinnabar::bulk {
@@ -237,7 +236,7 @@ TEST_F(MoverTest, TransfersAndPeersTakeTurns) {
         args.peer = transport->addr(peer);
         return args;
     };
-    // Three transfers to one peer, one to another: the peers get the same.
+    // Three transfers to one peer, one to another: both peers get the same share.
     Outcome outcomes[4];
     for (int i = 0; i < 3; ++i) start(args_for("busy"), outcomes[i]);
     start(args_for("lone"), outcomes[3]);
@@ -373,7 +372,8 @@ TEST_F(MoverTest, TheRouteIsOneThatTheMemoryWasLentOn) {
     run();
     EXPECT_EQ(outcome.result, Errc::ok);
 
-    args.peer = transport->addr("peer");  // the first alone reaches it, and it was not lent there
+    // Only the first transport reaches this peer, but the memory was not lent on it.
+    args.peer = transport->addr("peer");
     start(args, outcome);
     run();
     EXPECT_EQ(outcome.result, Errc::unreachable);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The planner: every byte once and in order, no chunk over a limit, as few chunks as the limits allow.
+// The planner: every byte once and in order, no chunk over a limit, and as few chunks as the limits allow.
 #include "plan.hpp"
 
 #include "support/seeds.hpp"
@@ -152,7 +152,7 @@ TEST(Plan, AnySidesAndLimits) {
                 ASSERT_EQ(segments_touched(remote, chunk.remote_offset, chunk.bytes), 1u);
             }
             done += chunk.bytes;
-            // As large as the limits allow: another byte would break one of them.
+            // The chunk is as large as the limits allow: another byte would exceed one of them.
             if (done == bytes || chunk.staged || chunk.bytes == cut.chunk_bytes) continue;
             const bool more_local =
                 segments_touched(local, chunk.local_offset, chunk.bytes + 1) > cut.local_segments_max;

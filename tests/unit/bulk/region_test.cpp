@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Regions: windows over segments, copies across them, registration at the first use, and who keeps what alive.
+// Regions: windows over segments, copies across segments, registration at first use, and which object keeps which
+// alive.
 #include "fake_transport.hpp"
 #include "support/patterns.hpp"
 #include "support/seeds.hpp"
@@ -105,7 +106,7 @@ TEST(Region, CopiesGoAcrossSegments) {
 }
 
 TEST(Region, AllocatedMemoryIsZeroedAlignedAndKeptFromChildren) {
-    // What is large begins where a huge page may.
+    // A large region starts where a huge page may start.
     const Region large = Region::allocate(5'000'000, na::Access::read_write).value();
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(large.contiguous().data()) % (2u << 20), 0u);
     EXPECT_EQ(large.contiguous()[4'999'999], std::byte{0});
@@ -119,7 +120,7 @@ TEST(Region, AllocatedMemoryIsZeroedAlignedAndKeptFromChildren) {
     ASSERT_EQ(::pipe(ends), 0);
     const pid_t child = ::fork();
     if (child == 0) {
-        // Not mapped here: the kernel says so without a fault.
+        // Not mapped in the child: write() then fails without a fault.
         ::_exit(::write(ends[1], bytes.data(), 1) == 1 ? 1 : 0);
     }
     int status = 0;

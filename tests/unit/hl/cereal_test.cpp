@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Types that know cereal travel as they are, and hostile bytes find the same limits there.
+// Types with cereal functions can be sent unchanged, and hostile bytes meet the same limits as for other types.
 #include "unit/rpc/proc_checks.hpp"
 
 #include <cinnabar/hl/cereal.hpp>
@@ -30,7 +30,7 @@ class Person {
     int age_ = 0;
 };
 
-// An aggregate, and yet its serialize decides, wherever it is used.
+// An aggregate, but its serialize() takes precedence everywhere.
 struct Cached {
     int value = 0;
     int cache = 0;
@@ -158,7 +158,7 @@ TEST(Cereal, SharedAndPolymorphicPointers) {
     ASSERT_EQ(back.shapes.size(), 2u);
     EXPECT_EQ(back.shapes[0], back.shapes[1]);
     EXPECT_EQ(back.shapes[0]->corners(), 4);
-    // cereal's own types become arguments too.
+    // cereal's own types can be arguments, too.
     std::shared_ptr<Square> lone;
     ASSERT_EQ(rpc::decode(encoded(square), lone), Errc::ok);
     EXPECT_EQ(lone->side, 3);
@@ -175,7 +175,7 @@ TEST(Cereal, AbsurdCountsAreRefusedBeforeMemoryIsTaken) {
     const auto absurd = bytes_of({255, 255, 255, 255, 255, 255, 255, 127, 1, 2, 3});
     EXPECT_EQ(decode_error<Split>(absurd), Errc::protocol);
     EXPECT_EQ(decode_error<Person>(absurd), Errc::protocol);
-    // As many elements as there are bytes, again and again: each claim is charged.
+    // Many nested claims of as many elements as there are bytes: each claim is charged.
     Person at;
     std::vector<std::byte> nested;
     for (int level = 0; level < 60; ++level) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The structs that the macros make are arguments like others.
+// Structs made by the macros can be arguments like any others.
 #include <cinnabar/hl/macros.hpp>
 
 #include <boost/preprocessor/cat.hpp>
@@ -18,7 +18,7 @@ CINNABAR_PROC_STRUCT(Fifty, BOOST_PP_REPEAT(50, FIELD, ~));
 #undef FIELD
 
 struct Existing {
-    Existing() {}  // so it is no aggregate
+    Existing() {}  // so that it is not an aggregate
     int kept = 1;
     int cache = 2;
     std::string name;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that says `using namespace cinnabar` keeps the names that programs have themselves.
+// In a program with `using namespace cinnabar`, common names remain usable for the program's own types.
 #include <cinnabar/cinnabar.hpp>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks, stop scopes and frames by themselves: no node.
+// Tasks, stop scopes and frames by themselves, without a node.
 #include <cinnabar/hl/sync_wait.hpp>
 #include <cinnabar/hl/when_all.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
@@ -86,7 +86,7 @@ TEST(Task, inherits_the_context_of_its_awaiter) {
     EXPECT_LE(tightest, steady_clock().now_us() + 3'600'000'000u);
 }
 
-// Resumes its task from a thread of its own.
+// Resumes its task on the task's executor from a thread of its own.
 struct Hop {
     std::thread& thread;
     Job job;

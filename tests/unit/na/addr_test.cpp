@@ -71,7 +71,7 @@ TEST(Addr, TheFirstContextIsAnotherAddressThanNone) {
         EXPECT_EQ(bytes[1], std::byte(addr == any ? 0xff : 0));
         EXPECT_EQ(bytes[2], std::byte(addr == any ? 0xff : 0));
     }
-    // Who does not listen is not dialled.
+    // A peer that does not listen is never dialled, so its address needs no context.
     EXPECT_EQ(Addr::make({}, 0, 5), Addr::make({}, 0, 5).with_context(0));
     auto nowhere = encoded(Addr::make({}, 0, 5));
     nowhere[1] = nowhere[2] = std::byte{0xff};

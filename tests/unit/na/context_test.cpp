@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a context does by itself, over `self`: the queue, timers, submitted work, ops handed over, the order of things.
+// What a context does by itself, over `self`: the queue, timers, submitted work, handed-over ops, and their order.
 #include "support/fault_transport.hpp"
 #include "support/network.hpp"
 
@@ -217,7 +217,7 @@ TEST_F(ContextTest, AThreadWithMoreToPostLeavesTheFlushToTheDriver) {
     EXPECT_EQ(order, "a");
     context_->run_owned(second);
     more = 0;
-    context_->run_owned(last);  // takes along what nobody has run yet
+    context_->run_owned(last);  // also runs the work that has not been run yet
     Context::gather_while(nullptr);
     EXPECT_EQ(order.size(), 3u);
 }
@@ -251,7 +251,7 @@ TEST_F(ContextTest, AnOpHoldsItsPeer) {
     send.give_back();
 }
 
-// A post by another thread while the context is owned is handed over: the port's result comes as the completion.
+// While the context is owned, a post by another thread is handed over: the completion brings the port's result.
 TEST_F(ContextTest, HandedOverOpsAreRetriedNotReportedWhenThePortHasNoRoom) {
     open(Threads::many);
     Send warm;
@@ -346,7 +346,7 @@ TEST_F(ContextTest, RoutesByEndpoint) {
     EXPECT_EQ(context_->route(Addr::parse("tcp://host:1").value()), nullptr);
     EXPECT_EQ(context_->route(Addr()), nullptr);
     EXPECT_EQ(&context_->transport_of(*context_->ports().front()), &faulty_);
-    // The same peer by the shortcut and by the port.
+    // The shortcut and the port find the same peer.
     EXPECT_EQ(context_->peer(peer_->addr()).value(), peer_);
     EXPECT_EQ(context_->peer(peer_->addr()).value(), peer_);
 }
@@ -388,7 +388,7 @@ TEST_F(ContextTest, AFailedPostLeavesNoTrace) {
     send.give_back();
 }
 
-// The wrapper itself: what the fault tests of the layers above count on.
+// The fault transport itself, on which the fault tests of the higher layers rely.
 TEST_F(ContextTest, FaultsHappenWhenTheyAreAskedFor) {
     open(Threads::one);
     Send send;
@@ -442,10 +442,10 @@ TEST_F(ContextTest, TheSpinBudgetFollowsTheLengthOfItsSleeps) {
         return context_->wakeups().sleeps - before;
     };
     EXPECT_EQ(sleeps_in(Microseconds{1'000}), 0u) << "at first it may spin for all of that";
-    // A sleep that would have been too long to spin through halves the budget; each lets the next one sleep sooner.
+    // A sleep that would have been too long to spin through halves the budget, so that the next sleep begins sooner.
     for (int i = 0; i < 4; ++i) EXPECT_GE(sleeps_in(Microseconds{420'000}), 1u);
     EXPECT_GE(sleeps_in(Microseconds{150'000}), 1u) << "the budget is an eighth at most";
-    // Sleeps that could have been spun through let it grow to its limit again, and not beyond.
+    // Sleeps that could have been spun through let the budget grow to its limit again, but not beyond.
     bool spins_through = false;
     for (int i = 0; i < 60 && !spins_through; ++i) spins_through = sleeps_in(Microseconds{150'000}) == 0;
     EXPECT_TRUE(spins_through);
@@ -453,7 +453,7 @@ TEST_F(ContextTest, TheSpinBudgetFollowsTheLengthOfItsSleeps) {
     context_.reset();
 }
 
-// Seven threads that each take the context once a phase. The phase begins while the test's thread owns it.
+// Threads that each own the context once per phase. A phase begins while the test's thread owns the context.
 class Queue {
   public:
     static constexpr unsigned threads = 20;
@@ -464,13 +464,13 @@ class Queue {
         phase_ = end;
         for (std::thread& thread : threads_) thread.join();
     }
-    // Returns once all of them wait. Requires: the caller owns the context.
+    // Returns once all threads wait. Requires: the caller owns the context.
     void fill() {
         turns = 0;
         ++phase_;
         while (context_.waiting() != threads) ::sched_yield();
     }
-    unsigned turns = 0;  // taken in this phase; the owner's
+    unsigned turns = 0;  // taken in this phase; changed by the owner of the context only
 
   private:
     static constexpr unsigned end = ~0u;
@@ -535,12 +535,12 @@ TEST_F(ContextTest, ASpinDoesNotKeepOthersOut) {
     for (unsigned turn = 0; turn < 20 || !spins; ++turn) {
         const Context::Ownership own(*context_);
     }
-    EXPECT_LE(returns, 1u);  // the step may end one spin, ownership ends none
+    EXPECT_LE(returns, 1u);  // the step may end one spin; an owner ends none
     stop = true;
     Step last([] {});
     context_->submit(last);
     spinner.join();
-    (void)context_->progress(Microseconds{0});  // the last step, if the spinner has gone without it
+    (void)context_->progress(Microseconds{0});  // the last step, if the spinning thread has left without running it
     context_.reset();
 }
 

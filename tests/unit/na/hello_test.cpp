@@ -71,7 +71,7 @@ TEST(Hello, UnknownKindsAreRefused) {
     }
 }
 
-// The sender can be answered with the reason.
+// The decoded Hello is still good enough to answer its sender with the reason.
 TEST(Hello, UnknownFieldsThatMustNotBeIgnoredAreUnsupported) {
     const auto spoilt = [](std::size_t at, std::uint8_t value) {
         std::array<std::byte, hello_bytes> bytes;
@@ -121,7 +121,7 @@ TEST(Hello, NobodyAndNoRoomAreRefused) {
     no_room.message_bytes_max = message_bytes_min - 1;
     no_room.encode(bytes);
     EXPECT_EQ(Hello::decode(bytes, hello), Errc::protocol);
-    // A reject needs neither: it may be sent before anything is known.
+    // A reject needs neither: it may be sent before either is known.
     nobody.kind = HelloKind::reject;
     nobody.message_bytes_max = 0;
     nobody.encode(bytes);

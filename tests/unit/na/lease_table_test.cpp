@@ -135,7 +135,7 @@ TEST_F(LeaseTableTest, KeyOnTheWire) {
 // revoked memory.
 TEST_F(LeaseTableTest, RevokeWaitsForPinsAndIsAbsolute) {
     std::atomic<bool> stop{false};
-    std::array<std::atomic<std::uint64_t>, 3> published{};  // slot, generation, key; torn reads are forgeries
+    std::array<std::atomic<std::uint64_t>, 3> published{};  // slot, generation, key; a torn read gives a forged key
     std::atomic<std::uint64_t> wrote{0};
     std::vector<std::thread> writers;
     std::array<std::atomic<unsigned char>, 64> shared{};
@@ -145,7 +145,7 @@ TEST_F(LeaseTableTest, RevokeWaitsForPinsAndIsAbsolute) {
                 const LeaseKey key{static_cast<std::uint32_t>(published[0].load()),
                                    static_cast<std::uint32_t>(published[1].load()), published[2].load()};
                 const auto pin = table_.pin(key, 0, 64, Access::write);
-                if (!pin.ok()) {  // with few cores, the thread that grants needs this one
+                if (!pin.ok()) {  // with few cores, the granting thread needs this one
                     std::this_thread::yield();
                     continue;
                 }
@@ -155,7 +155,7 @@ TEST_F(LeaseTableTest, RevokeWaitsForPinsAndIsAbsolute) {
         });
     }
     unsigned violations = 0;
-    // On few cores the writers may not have had theirs yet.
+    // On few cores the writers may not have run yet.
     for (int round = 0; round < 300 || (wrote.load() == 0 && round < 1'000'000); ++round) {
         Lease lease = lease_of(0, 64, Access::write);
         ASSERT_EQ(table_.grant(lease), Errc::ok);

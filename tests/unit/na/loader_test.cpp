@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plugins loaded at run time: the same source that is linked in elsewhere, and what is refused.
+// Plugins loaded at run time: one whose source is linked in elsewhere, and files that are refused.
 #include <cinnabar/na/context.hpp>
 #include <cinnabar/na/registry.hpp>
 

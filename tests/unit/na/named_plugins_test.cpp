@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plugins that the environment names beside those that are compiled in.
+// Plugins that the environment names, in addition to the built-in ones.
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/plugins/builtin.hpp>
 #include <cinnabar/plugins/self.hpp>
@@ -23,7 +23,7 @@ class NamedPlugins : public testing::Test {
         set_log_sink(nullptr, nullptr);
         ::unsetenv("CINNABAR_PLUGINS");
     }
-    // Of the plugin that `self://` means, where the variable has that value.
+    // The open function of the plugin for `self://` if the variable is set to `named`.
     auto opener(const char* named) {
         ::setenv("CINNABAR_PLUGINS", named, 1);
         Registry registry;

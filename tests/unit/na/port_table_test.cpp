@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which context gets a connection that names none.
+// Which context gets a connection that does not name one.
 #include <cinnabar/na/session/port_table.hpp>
 
 #include <gtest/gtest.h>

@@ -72,7 +72,7 @@ TEST(ReceiveBlocks, OneMessageGetsABlockThatFits) {
     for (const std::size_t bytes : {std::size_t{1}, std::size_t{256}, std::size_t{257}, std::size_t{5000}, frame_max}) {
         ReceiveBlock* block = blocks.take(bytes);
         ASSERT_NE(block, nullptr);
-        std::fill_n(block->bytes(), bytes, std::byte{1});  // a sanitizer sees one that is too small
+        std::fill_n(block->bytes(), bytes, std::byte{1});  // a sanitizer notices a block that is too small
         EXPECT_FALSE(blocks.shared(*block));
         blocks.unreference(*block);
     }

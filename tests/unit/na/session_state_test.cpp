@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of a session's life, driven by events alone.
+// The state table of a session, driven by events alone.
 #include <cinnabar/na/session/session_state.hpp>
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(SessionState, AnAcceptedSessionOpensAndEnds) {
     EXPECT_EQ(walk({accept, opened, lost, unwound}), (std::vector{idle, opening, open, closing, idle}));
 }
 
-// Only a failure counts for the back-off.
+// Only failed dials count for the back-off.
 TEST(SessionState, ADialThatFailsIsNotOneThatIsDropped) {
     using enum SessionEvent;
     EXPECT_EQ(walk({dial, lost, unwound}), (std::vector{idle, dialling, dial_failed, idle}));
@@ -38,7 +38,7 @@ TEST(SessionState, ADialThatFailsIsNotOneThatIsDropped) {
     EXPECT_EQ(walk({dial, disconnect, unwound}), (std::vector{idle, dialling, dial_dropped, idle}));
 }
 
-// The first reason is reported; only the unwinding of the stack ends this state.
+// The first reason is the one reported. Only `unwound` ends these states.
 TEST(SessionState, AnEndingSessionIgnoresEverythingButTheEnd) {
     for (const SessionState ending : {dial_failed, dial_dropped, closing}) {
         EXPECT_TRUE(is_ending(ending));

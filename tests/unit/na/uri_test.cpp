@@ -79,7 +79,7 @@ TEST(Uri, EqualMeansEqualInAllParts) {
     EXPECT_NE(Uri::parse("tcp://a").value(), Uri::parse("tcp://a:0").value());
 }
 
-// Whatever parses comes back equal from its own text.
+// Text that parses gives an equal URI when it is formatted and parsed again.
 TEST(Uri, TextRoundTripOfRandomText) {
     constexpr std::string_view characters = "ab:/?&=[].%;+-1";
     Random random(42);

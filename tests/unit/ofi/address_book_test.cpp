@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An address book on a table that returns one handle for all addresses, as a provider that runs out of handles may.
+// An address book on an address vector that returns one handle for all addresses, as a provider without free handles
+// may.
 #include "address_book.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The provider's connection breaks while the socket of the handshake stays open: the session ends on both sides.
+// The provider's connection breaks while the handshake socket stays open: the session ends on both sides.
 #include "support/missing_here.hpp"
 #include "support/network.hpp"
 #include "support/pump.hpp"
@@ -41,8 +41,8 @@ class BrokenFabric : public testing::TestWithParam<NetworkKind> {
         }
     }
 
-    // Shuts down all connections of this process that are not sockets of a handshake; returns how many. A provider that
-    // only writes then gets an error; one that reads gives back its sends.
+    // Shuts down all connections of this process except handshake sockets; returns how many. A provider that only
+    // writes then gets an error; one that reads returns its sends.
     unsigned shut_down_what_the_provider_has() {
         unsigned count = 0;
         for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -98,7 +98,7 @@ TEST_P(BrokenFabric, EndsTheSessionDuringATransfer) {
     ASSERT_EQ(a_.context->post_owned(op), Errc::ok);
     EXPECT_TRUE(pump_.until([&] { return a_.receiver.count(na::PeerEvent::connected) == 1; }));
     EXPECT_FALSE(done);
-    // The reader makes no progress, so the provider has what the owner has sent.
+    // The reader makes no progress, so the provider still holds what the owner has sent.
     pump_.remove(*a_.context);
     for (int i = 0; i < 100; ++i) (void)pump_.round();
     EXPECT_GE(shut_down_what_the_provider_has(), 2u);

@@ -71,7 +71,7 @@ TEST_P(WordsTest, AMessageTooLongForItsReceiveFailsWithTheProvidersText) {
 class AddressesTest : public EndpointTest {};
 INSTANTIATE_TEST_SUITE_P(Of, AddressesTest, testing::Values("tcp;ofi_rxm", "net", "sockets", "udp;ofi_rxd"), name_of);
 
-// A session that ends after the next one with the same peer has begun.
+// A session may end after the next session with the same peer has begun.
 TEST_P(AddressesTest, AnAddressStaysUntilItsLastUserRemovesIt) {
     fi_addr_t before = FI_ADDR_UNSPEC;
     fi_addr_t there = FI_ADDR_UNSPEC;
@@ -88,7 +88,7 @@ TEST_P(AddressesTest, InvalidAddressesAreRefused) {
     EXPECT_EQ(from_->endpoint->insert(to_->endpoint->address().subspan(1), there), Errc::protocol);
 }
 
-// The addresses of libfabric's shm contain the numbers of the process and the endpoint.
+// The addresses of libfabric's shm contain the numbers of the process and of the endpoint.
 TEST(ShmAddresses, ALongerOneIsTaken) {
     apply_settings();
     const auto uri = na::Uri::parse("ofi+shm://127.0.0.1:0").value();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leases that are revoked while the fabric sends from their memory, for which pins stand in.
+// Revoking leases while the fabric sends from their memory; pins stand in for such sends.
 #include "fences.hpp"
 
 #include "support/allocation_count.hpp"
@@ -28,7 +28,7 @@ class FencesTest : public testing::Test {
         key_ = {lease_.slot, lease_.generation, lease_.key};
     }
     na::LeaseTable::Pin pin() { return table_.pin(key_, 0, bytes_.size(), na::Access::read); }
-    // Whether the fence ended.
+    // Returns whether the fence ended.
     bool check(TimeUs now) {
         const unsigned ended = fences_->check(now, [&](Work& fenced) { EXPECT_EQ(&fenced, &lease_.fenced); });
         EXPECT_LE(ended, 1u);
@@ -85,7 +85,7 @@ TEST_F(FencesTest, NeedsNoMemory) {
     auto held = std::make_unique<na::LeaseTable::Pin>(pin());
     {
         std::optional<support::NoMemory> out;
-        if (support::NoMemory::works()) out.emplace();  // else a sanitizer owns malloc
+        if (support::NoMemory::works()) out.emplace();  // otherwise a sanitizer owns malloc
         EXPECT_EQ(fences_->revoke(lease_, begun), Errc::again);
     }
     held.reset();

@@ -79,7 +79,7 @@ TEST(OfiFrame, MalformedFramesAreRefused) {
     EXPECT_TRUE(refused(Frame{FrameKind::unexpected, 0, Errc::refused}));
     EXPECT_TRUE(refused(Frame{FrameKind::unexpected, 0, Errc::ok, message_bytes_max + 1}));
     EXPECT_TRUE(refused(Frame{FrameKind::put_done, 0, Errc::ok, 8}));
-    // More chunks than a tag can number; a tag that is not that of chunk 0, or too long; empty chunks.
+    // More chunks than a tag can number; a tag that is not that of chunk 0, or is too long; chunks that are too small.
     EXPECT_TRUE(refused(Frame{FrameKind::get}, large(std::uint64_t{chunks_max} * 256 * 1024 + 1)));
     TransferBody body = large(1 << 20);
     body.tag |= 1;
@@ -89,7 +89,7 @@ TEST(OfiFrame, MalformedFramesAreRefused) {
     body = large(1 << 20);
     body.chunk = 1;
     EXPECT_TRUE(refused(Frame{FrameKind::get}, body));
-    // Small ones: too large for a frame, or not of the announced size.
+    // Small transfers that are too large for a frame, or not of the announced size.
     body = {};
     body.bytes = small_bytes_max + 1;
     EXPECT_TRUE(refused(Frame{FrameKind::get}, body));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections at the handshake socket of a fabric, and peers whose fabric does not work.
+// Connections to the handshake socket of a fabric, and peers whose fabric does not work.
 #include "greeting.hpp"
 #include "stranger.hpp"
 #include "support/network.hpp"
@@ -59,7 +59,7 @@ class Handshake : public testing::Test {
         greeting.set_provider("tcp;ofi_rxm");
         return greeting;
     }
-    // again: no answer yet; peer_lost: it has hung up.
+    // again: no answer within the limit; peer_lost: the other side has closed the connection.
     Errc listen(na::Stream& stream, Greeting& out) {
         na::GreetingReader reader;
         reader.expect(Greeting::wire_bytes);
@@ -153,7 +153,7 @@ TEST_F(Handshake, APeerThatNeverUsesTheFabricIsDropped) {
     EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 0u);
 }
 
-// An incarnation is no secret: every dialler learns it.
+// The incarnation is not a secret: every process that dials learns it.
 TEST_F(Handshake, AClaimToBeALostServerGetsNoneOfItsMessages) {
     na::TransportOptions options;
     options.listen = true;
@@ -228,19 +228,19 @@ TEST_F(Handshake, NothingIsSentBeforeAPeersProbe) {
     EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 0u);
     EXPECT_GT(lines.count, 0u);
     EXPECT_LT(lines.count, probes / 2) << "a stranger writes as much as it likes";
-    // The peer that really has the address is connected.
+    // The peer that really has this address can connect.
     (void)liar.connect(pump_);
     EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 1u);
 }
 
-// The index of a session does not suffice: each bit of the check is wrong in turn.
+// The index of a session is not enough: each bit of the check is flipped in turn.
 TEST_F(Handshake, AMessageWithAWrongSessionNameIsDropped) {
     Stranger honest(transport_->endpoints().front());
     const std::size_t session = honest.connect(pump_);
     const auto arrives_as = [&](const SessionName& name, na::Tag tag) {
         const na::Tag last = 1000 + tag;
         honest.say_as(name, session, FrameKind::unexpected, tag);
-        honest.say(session, FrameKind::unexpected, last);  // behind it
+        honest.say(session, FrameKind::unexpected, last);  // sent after the message under test
         EXPECT_TRUE(pump_.until([&] { return honest.poll(), receiver_.count_tag(last) == 1; }));
         return receiver_.count_tag(tag) == 1;
     };
@@ -269,7 +269,7 @@ TEST_F(Handshake, BytesAfterTheGreetingEndTheSession) {
 class ShmHandshake : public Handshake {
   protected:
     ShmHandshake() : Handshake(NetworkKind::ofi_shm) {}
-    // The answer to it has the server's fabric address.
+    // Sends a greeting with this address; the answer contains the server's fabric address.
     na::Stream greet(std::string_view address, Greeting& answer) {
         na::Stream stream = call();
         Greeting greeting = stranger();
@@ -286,7 +286,7 @@ class ShmHandshake : public Handshake {
         (void)greet("", answer);
         return std::string(as_text({answer.address.data(), answer.address_bytes}));
     }
-    // An address that is as long as the server's, and that no endpoint has.
+    // An address of the same length as the server's that no endpoint has.
     std::string nobody(unsigned number) {
         const std::string own = server();
         const std::string tail = ":" + std::to_string(number);
@@ -298,7 +298,7 @@ class ShmHandshake : public Handshake {
         Greeting none;
         EXPECT_EQ(listen(stream, none), Errc::peer_lost);
     }
-    // The server accepts a valid address: its own.
+    // The server still accepts a valid address: its own.
     void expect_alive() {
         Greeting answer;
         na::Stream stream = greet(server(), answer);
@@ -331,7 +331,7 @@ TEST_F(ShmHandshake, ManyUnknownNamesEndOnlyTheirSessions) {
     expect_alive();
 }
 
-// libfabric maps and trusts the memory of an endpoint before anything came from it.
+// libfabric maps and trusts the memory of an endpoint before anything has arrived from it.
 class ForeignMemory : public ShmHandshake {
   protected:
     ~ForeignMemory() override {

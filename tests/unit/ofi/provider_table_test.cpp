@@ -62,11 +62,11 @@ TEST(ProviderTable, RowsDoNotContradictEachOther) {
     }
 }
 
-// Asks libfabric itself: other tests skip a provider that does not open, even if it should.
+// Asks libfabric directly, since other tests skip a provider that does not open even if it should.
 TEST(ProviderTable, EveryTestedProviderThatLibfabricHasOpens) {
     unsigned here = 0;
     for (const Provider& provider : providers()) {
-        if (provider.standing != Standing::tested || provider.on_request) continue;  // those: tests/vm
+        if (provider.standing != Standing::tested || provider.on_request) continue;  // on request only: tests/vm
         fi_info* hints = ::fi_allocinfo();
         hints->ep_attr->type = FI_EP_RDM;
         hints->fabric_attr->prov_name = ::strdup(provider.name);
@@ -90,7 +90,7 @@ TEST(ProviderTable, DisabledProvidersNeedAnOption) {
         ++off;
         const std::string uri = std::string(provider.scheme) + "://";
         EXPECT_NE(message_of(uri).find("?untested=yes"), std::string::npos) << message_of(uri);
-        // If it is asked for, the error is that libfabric does not have it.
+        // If the provider is asked for, the error is only that libfabric does not have it.
         const std::string asked = message_of(uri + "?untested=yes");
         EXPECT_EQ(asked.find("is off"), std::string::npos) << asked;
     }
@@ -182,7 +182,8 @@ TEST(ProviderTable, BusyPollingNeedsNoDescriptor) {
     EXPECT_NE((*polls)->diagnosis().find("busy"), std::string::npos) << (*polls)->diagnosis();
 }
 
-// A killed process leaves shared memory named after its process id, which this process may have now.
+// A killed process leaves shared memory behind that is named after its process id, which this process may have been
+// given.
 TEST(ProviderTable, LeftoversOfAnEarlierProcessAreSkipped) {
     namespace fs = std::filesystem;
     constexpr int taken = 3;
@@ -226,7 +227,7 @@ TEST(ProviderTable, AShortSchemeMeansTheProviderWithItsLayer) {
     EXPECT_TRUE((*opened)->reaches("ofi+tcp://10.0.0.1:5"));
     EXPECT_FALSE((*opened)->reaches("ofi+net://10.0.0.1:5"));
     EXPECT_FALSE((*opened)->reaches("tcp://10.0.0.1:5"));
-    // What was chosen, and from what.
+    // The diagnosis names the choice and the alternatives.
     EXPECT_NE((*opened)->diagnosis().find("domain lo"), std::string::npos) << (*opened)->diagnosis();
 }
 

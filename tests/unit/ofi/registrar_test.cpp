@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways in which providers want local memory to be registered. Those that bind memory to an endpoint need hardware:
-// a hand-made domain stands in for them and records its calls.
+// The ways in which providers require local memory to be registered. Providers that bind memory to an endpoint need
+// hardware: a fake domain that records its calls stands in for them.
 #include "registrar.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that send requests and read no answers: when a shared pool is used up, the sessions that hold the most of it
-// end.
+// Peers that send requests but do not read the answers: when a shared pool is exhausted, the sessions that hold most of
+// it end.
 #include "pools.hpp"
 #include "session.hpp"
 #include "stranger.hpp"
@@ -30,7 +30,7 @@ namespace {
 
 using support::NetworkKind;
 
-// A context of the library.
+// One side: a transport and a context of the library.
 struct Side {
     void open(support::Network& network, support::Pump& pump, const char* name, bool listen) {
         na::TransportOptions options;
@@ -56,9 +56,8 @@ std::uint16_t fabric_port(ConstBytes address) {
     return port_of(name);
 }
 
-// Bounds the socket buffers between the ports `from` and `to`, so that they fill with less data. A receive buffer must
-// not become smaller than the window that was announced: the kernel would drop packets, and the acknowledgements in
-// them.
+// Bounds the socket buffers between the ports `from` and `to`, so that less data fills them. A receive buffer must not
+// become smaller than the announced window, or the kernel drops packets and the acknowledgements in them.
 void bound_sockets(std::uint16_t from, std::uint16_t to) {
     constexpr int sent_bytes = 4096;
     constexpr int received_bytes = 64 * 1024;
@@ -147,7 +146,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         EXPECT_TRUE(get.op.result != Errc::ok || std::equal(get.here.begin(), get.here.end(), lent_.begin()));
         return get.op.result;
     }
-    // Lends memory of that size; returns the body of a transfer of all of it.
+    // Lends memory of `bytes` bytes; returns the body of a transfer of all of it.
     [[nodiscard]] TransferBody lend_large(std::size_t bytes, na::Access access) {
         large_.resize(bytes);
         const na::Segment segment{large_.data(), bytes};
@@ -166,7 +165,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         (void)server_.transport->revoke(large_lease_);
         EXPECT_TRUE(pump_.until([&] { return !large_lease_.granted(); }));
     }
-    // The result of a put into all of it.
+    // The result of a put into all of the lent memory.
     Errc put_large(Side& side) {
         const std::size_t bytes = large_.size();
         std::vector<std::byte> from(bytes, std::byte{5});
@@ -188,7 +187,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         EXPECT_TRUE(pump_.until([&] { return done; }));
         return op.result;
     }
-    // That many strangers with a session each; `little`: with small socket buffers.
+    // Connects `count` strangers, each with one session. `little`: their sockets get small buffers.
     void invite(std::size_t count, bool little = true) {
         for (std::size_t i = 0; i < count; ++i) {
             Stranger& stranger = strangers_.emplace_back(target());
@@ -197,7 +196,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
             bound_sockets(fabric_port(stranger.theirs(0)), fabric_port(stranger.endpoint().address()));
         }
     }
-    // Each sends so many frames, a few at a time so that the server reads them; fewer if its session ends.
+    // Each stranger sends `frames` frames, a few at a time so that the server reads them; fewer if its session ends.
     void flood(FrameKind kind, std::size_t frames) {
         constexpr std::size_t at_once = 8;
         TransferBody body;
@@ -213,7 +212,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
             ++next_id_;
         }
     }
-    // They send more requests than they read answers.
+    // Runs until so many sessions have ended, while the strangers send more requests than they read answers.
     bool until_paid(std::size_t sessions, FrameKind kind) {
         return pump_.until([&] {
             flood(kind, 100);
@@ -223,7 +222,7 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
                    }) >= static_cast<std::ptrdiff_t>(sessions);
         });
     }
-    // A peer from before and a new one are served.
+    // A peer that was connected before and a new one are both served.
     void others_are_served() {
         EXPECT_EQ(get(friend_), Errc::ok);
         EXPECT_EQ(friend_.receiver.count(na::PeerEvent::lost), 0u);
@@ -242,13 +241,13 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
     na::Lease large_lease_;
     std::deque<Stranger> strangers_;
     std::uint64_t next_id_ = 0;
-    std::deque<Get> gets_;  // with their memory, which has to outlive contexts
+    std::deque<Get> gets_;  // their memory must outlive the contexts
     Side server_;
     Side friend_;
     Side latecomer_;
 };
 
-// Together they could hold all control frames of the server, and all the room of its provider.
+// Together the strangers could hold all control frames of the server, and all room of its provider.
 TEST_P(SilentPeers, APeerThatReadsNoAnswersIsEnded) {
     friend_.open(network_, pump_, "friend", false);
     ASSERT_EQ(get(friend_), Errc::ok);
@@ -258,7 +257,7 @@ TEST_P(SilentPeers, APeerThatReadsNoAnswersIsEnded) {
     others_are_served();
 }
 
-// So many that none has as many notes as end a session by themselves before all notes are used up.
+// With so many sessions, all notes are used up before any session has as many as would end it by itself.
 TEST_P(SilentPeers, SessionsThatEndForOthersFillNoLog) {
     if (GetParam() == NetworkKind::ofi_tcp_rxm) GTEST_SKIP() << "they fill its room before they have used all notes";
     constexpr std::size_t lines_max = LogLimit::burst_default;
@@ -272,7 +271,7 @@ TEST_P(SilentPeers, SessionsThatEndForOthersFillNoLog) {
     EXPECT_LE(lines.count(), lines_max + static_cast<std::size_t>(periods) + 1);
 }
 
-// Some providers queue answers without limit, which is memory, too: these peers are ended as well.
+// Some providers queue answers without limit, which also takes memory: these peers' sessions end as well.
 TEST_P(SilentPeers, APeerThatReadsNoSmallAnswersIsEnded) {
     friend_.open(network_, pump_, "friend", false);
     ASSERT_EQ(get(friend_), Errc::ok);
@@ -282,7 +281,8 @@ TEST_P(SilentPeers, APeerThatReadsNoSmallAnswersIsEnded) {
     others_are_served();
 }
 
-// After a stop the peer has to say how many chunks of the get it sent. This one reads everything and does not answer.
+// After a stop the peer has to say how many chunks of the get it has sent. This peer reads everything but does not
+// answer.
 TEST_P(SilentPeers, APeerThatAnswersNoStopsIsEnded) {
     constexpr std::size_t large = 2 * small_bytes_max;
     ASSERT_NO_FATAL_FAILURE(invite(1, false));
@@ -315,7 +315,7 @@ TEST_P(SilentPeers, APeerThatAnswersNoStopsIsEnded) {
     EXPECT_EQ(server_.receiver.events.back().why, Errc::timed_out);
 }
 
-// Large gets of lent memory, without receives for their chunks.
+// Large gets of lent memory, without receives posted for their chunks.
 TEST_P(SilentPeers, APeerThatRequestsMoreThanItReadsIsEnded) {
     ASSERT_NO_FATAL_FAILURE(invite(1, false));
     TransferBody body = lend_large(1024 * 1024, na::Access::read);
@@ -332,11 +332,11 @@ TEST_P(SilentPeers, APeerThatRequestsMoreThanItReadsIsEnded) {
         return lost();
     }));
     EXPECT_EQ(server_.receiver.events.back().why, Errc::overloaded);
-    strangers_.clear();  // else the provider keeps its sends
+    strangers_.clear();  // otherwise the provider keeps its sends
     take_large_back();
 }
 
-// Large puts whose chunks never come, until the server or its provider has no more room.
+// Large puts whose chunks never arrive, until the server or its provider has no more room.
 TEST_P(SilentPeers, APeerThatSendsNoChunksIsEndedForOthers) {
     constexpr std::uint32_t chunk = 2 * small_bytes_max;
     TransferBody body = lend_large(std::size_t{2} * Owner::served_max * chunk, na::Access::write);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A hand-made peer: it sends its own greetings, and sends and receives every frame itself. One endpoint may have
+// A hand-made peer: it makes its own greetings, and sends and receives every frame itself. One endpoint may have
 // several sessions with the library. It receives only while it is polled.
 #pragma once
 
@@ -33,7 +33,7 @@ class Stranger {
   public:
     static constexpr std::uint32_t message_bytes_max = 4096;
 
-    // To connect to the transport that listens at that address.
+    // For connections to the transport that listens at `target`.
     explicit Stranger(std::string target, std::size_t receives = 16)
         : target_(std::move(target)), end_(chosen(target_)), ears_(receives) {
         for (Ear& ear : ears_) {
@@ -46,7 +46,7 @@ class Stranger {
         }
     }
 
-    // A greeting for a new session. Each has another identity.
+    // A greeting for a new session, each time with another identity.
     Greeting greeting() {
         Greeting greeting;
         greeting.hello.incarnation = 77 + sessions_made_;
@@ -61,7 +61,7 @@ class Stranger {
         greeting.address_bytes = static_cast<std::uint16_t>(address.size());
         std::copy(address.begin(), address.end(), greeting.address.begin());
     }
-    // The index of the new session. Fails the test when the greeting is refused.
+    // Returns the index of the new session. Fails the test if the greeting is refused.
     std::size_t meet(support::Pump& pump, const Greeting& greeting) {
         Joined& joined = joined_.emplace_back();
         const auto uri = na::Uri::parse(target_).value();
@@ -93,7 +93,7 @@ class Stranger {
         return session;
     }
     [[nodiscard]] std::size_t sessions() const noexcept { return joined_.size(); }
-    // Whether the library has ended that session.
+    // Whether the library has ended the session.
     bool ended(std::size_t session) const {
         std::byte nothing{};
         return na::receive_some(joined_[session].stream.fd(), &nothing, 1).why != Errc::again;
@@ -102,11 +102,11 @@ class Stranger {
     // The library's address on the fabric.
     [[nodiscard]] ConstBytes theirs(std::size_t session) const { return joined_[session].address; }
 
-    // Queued until the provider takes it.
+    // Sends a frame; it is queued until the provider takes it.
     void say(std::size_t session, FrameKind kind, std::uint64_t id = 0, const TransferBody& body = {}) {
         say_as(name(session), session, kind, id, body);
     }
-    // The same over that session's address, with any session name.
+    // The same to that session's address, but with any session name.
     void say_as(const SessionName& name, std::size_t session, FrameKind kind, std::uint64_t id = 0,
                 const TransferBody& body = {}) {
         Word& word = words_.emplace_back();
@@ -114,9 +114,9 @@ class Stranger {
         word.bytes.resize(head_bytes(kind));
         encode({kind, 0, Errc::ok, 0, name, id}, body, word.bytes);
     }
-    // The library's name of that session.
+    // The library's name for the session.
     [[nodiscard]] const SessionName& name(std::size_t session) const { return joined_[session].session; }
-    // At once, and without reading anything. False when the provider has no room.
+    // Sends at once, without reading anything. False: the provider has no room.
     bool shout(std::size_t session, FrameKind kind, std::uint64_t id, const TransferBody& body) {
         std::array<std::byte, frame_header_bytes + transfer_body_bytes> bytes;
         encode({kind, 0, Errc::ok, 0, joined_[session].session, id}, body, bytes);

@@ -120,7 +120,7 @@ TEST(Credits, SendingEndsTheTimeOfTheFirstQuestion) {
     EXPECT_EQ(account.look(2, 2'009, answer_max), Recall::no);
 }
 
-// The debug assertions inside are what is tested, and the sum from outside.
+// Tests the debug assertions inside, and the sum from outside.
 TEST(Credits, AddUpWhateverHappens) {
     std::mt19937 random(5);
     Credits account;

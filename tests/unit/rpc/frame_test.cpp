@@ -51,7 +51,7 @@ Errc decoded_reply(ConstBytes bytes) {
     return decode_reply(bytes, header, payload);
 }
 
-// What the short way takes for plain is a frame like any other, with the same fields.
+// A frame that the fast path takes for plain decodes like any other, to the same fields.
 void expect_plain_request(ConstBytes bytes) {
     RequestHeader header;
     ConstBytes payload;
@@ -173,7 +173,7 @@ TEST(Frame, TimesOfTheTargetStandBehindThePayload) {
     EXPECT_EQ(decoded_reply(ConstBytes(bytes).first(bytes.size() - times_bytes)), Errc::protocol);
 }
 
-// Without the flag the word of the sum is zero, and anything else there is refused, too.
+// Without the flag the checksum word is zero, and any other value there is refused, too.
 TEST(Frame, AWrongChecksumIsRefused) {
     for (const std::uint16_t flags : {std::uint16_t{0}, flag_checksum}) {
         auto request = request_of(flags);

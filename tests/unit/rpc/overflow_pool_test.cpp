@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of large arguments and results is reused, bounded, and never reused while a peer may still access it.
+// Memory for large arguments and results is pooled, bounded, and never reused while a peer may still access it.
 #include "overflow_pool.hpp"
 
 #include "../bulk/fake_transport.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Encoding allocates nothing, and decoding nothing but what the value itself holds.
+// Encoding allocates nothing; decoding allocates only what the value itself holds.
 #include "proc_checks.hpp"
 #include "support/allocation_count.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the proc tests ask of every type: the size is right, the round trip gives the same value, and no truncation of
-// its bytes is taken for a value, unless it ends where a field of the outermost record begins.
+// Checks for every type: the size is right, a round trip gives the same value, and truncated bytes are refused, unless
+// they end where a field of the outermost record begins.
 #pragma once
 
 #include <cinnabar/rpc/proc.hpp>
@@ -16,7 +16,7 @@
 // The functions are not inlined: hundreds of them in one test body take minutes to build under a sanitizer.
 namespace cinnabar::rpc::test {
 
-// A copy on the heap of exactly so many bytes, so that a sanitizer sees a read behind them. Aligned like a payload.
+// A heap copy of exactly these bytes, so that a sanitizer notices a read past their end. Aligned like a payload.
 class Payload {
   public:
     explicit Payload(ConstBytes bytes) : bytes_(new std::byte[bytes.size()]), size_(bytes.size()) {
@@ -51,7 +51,7 @@ template <class T>
     return decode(payload.bytes(), value);
 }
 
-// Where the fields of an outermost record begin, and the end: the lengths at which a payload is complete.
+// The lengths at which a payload is complete: where the fields of an outermost record begin, and the end.
 template <class T>
 [[gnu::noinline]] std::set<std::size_t> complete_lengths(const T& value) {
     std::set<std::size_t> lengths;
@@ -76,12 +76,12 @@ template <class T>
     }
 }
 
-// Not inlined: gcc would see the size and, at -O3, warn of writes that are never reached.
+// Not inlined: otherwise gcc sees the size and, at -O3, warns of writes that never happen.
 [[gnu::noinline]] inline std::unique_ptr<std::byte[]> room_of(std::size_t bytes) {
     return std::make_unique<std::byte[]>(bytes);
 }
 
-// A buffer that is too small by any number of bytes is refused and nothing is written behind it.
+// A buffer that is too small by any number of bytes is refused, and nothing is written past its end.
 template <class T>
 [[gnu::noinline]] void check_small_buffers(const T& value) {
     const std::size_t size = proc_size(value);
@@ -93,7 +93,7 @@ template <class T>
     }
 }
 
-// `same(a, b)` compares; the payload is alive while it is called, so views may be compared too.
+// `same(a, b)` compares. The payload is alive during the call, so that views may be compared, too.
 template <class T, class Same>
 [[gnu::noinline]] void check_round_trip(const T& value, Same same) {
     static_assert(Procable<T>);
@@ -103,7 +103,7 @@ template <class T, class Same>
     ASSERT_EQ(decode(payload.bytes(), back), Errc::ok);
     EXPECT_TRUE(same(value, back));
     EXPECT_EQ(encoded(back), bytes);
-    // What was in the object before does not show.
+    // Decoding replaces whatever the object held before.
     ASSERT_EQ(decode(payload.bytes(), back), Errc::ok);
     EXPECT_TRUE(same(value, back));
     check_truncations(value);

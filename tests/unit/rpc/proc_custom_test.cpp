@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Types that say themselves how they travel: proc and proc_fields, as friends, members and free functions.
+// Types with their own encoding: proc and proc_fields as friends, members and free functions.
 #include "proc_checks.hpp"
 
 #include <stdexcept>
 
-namespace elsewhere {  // found by ADL, not by a name that proc knows
+namespace elsewhere {  // found by ADL; proc knows no such namespace
 
 class Account {
   public:
@@ -21,7 +21,7 @@ class Account {
 struct Base {
     int base = 0;
 };
-struct Derived : Base {  // no plain aggregate
+struct Derived : Base {  // not a plain aggregate
     int more = 0;
     bool operator==(const Derived& other) const { return base == other.base && more == other.more; }
 };
@@ -95,7 +95,7 @@ TEST(ProcCustom, AClassListsItsFields) {
     check_round_trip(Derived{{1}, 2});
     static_assert(shape_of<Account>() == shape_of<std::pair<int, std::string>>());
     Account back{9, "stale"};
-    ASSERT_EQ(decode(encoded(7), back), Errc::ok);  // it grows like an aggregate
+    ASSERT_EQ(decode(encoded(7), back), Errc::ok);  // it can get more fields, like an aggregate
     EXPECT_EQ(back, (Account{7, "nobody"}));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Types that grow: old and new programs understand each other, others are told apart by the shape.
+// Types that get more fields: old and new programs understand each other, and other types have another shape.
 #include "proc_checks.hpp"
 
 #include <array>
@@ -168,7 +168,7 @@ struct OtherLoop {
 };
 enum class Level : std::uint16_t { low };
 
-// Part of the wire format: a change here makes programs of different versions answer bad_signature to each other.
+// Part of the wire format: if these change, programs of different versions answer each other with bad_signature.
 TEST(ProcShape, IsPinned) {
     EXPECT_EQ(shape_of<Empty>(), shape_any);
     EXPECT_EQ(shape_of<int>(), 0xF21Eu);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes from anybody: what makes no sense is refused, and refusing is cheap.
+// Untrusted bytes: malformed ones are refused, and refusing is cheap.
 #include "proc_checks.hpp"
 #include "support/seeds.hpp"
 
@@ -10,7 +10,7 @@
 namespace cinnabar::rpc::test {
 namespace {
 
-// Adds up what the containers of a test take from the heap.
+// The bytes that the containers of a test take from the heap.
 std::size_t allocated_bytes = 0;
 template <class T>
 struct CountingAllocator {
@@ -119,7 +119,7 @@ TEST(ProcHostile, SmallElementsThatAreLargeInMemoryAreLimited) {
         std::optional<std::array<std::uint64_t, 4096>> block;
     };
     using Blocks = CountedVector<Large>;
-    const auto bytes = encoded(Blocks(1000));  // a byte each on the wire, 32 KiB each in memory
+    const auto bytes = encoded(Blocks(1000));  // one byte each on the wire, 32 KiB each in memory
     allocated_bytes = 0;
     EXPECT_EQ(decode_error<Blocks>(bytes), Errc::too_large);
     EXPECT_EQ(allocated_bytes, 0u);
@@ -134,11 +134,11 @@ TEST(ProcHostile, TheLimitsOfMemoryAreExact) {
     const std::size_t needed = 10 * (sizeof(std::uint64_t) + detail::node_overhead_bytes);
     EXPECT_EQ(decode(bytes, back, nullptr, DecodeLimits{needed, 0}), Errc::ok);
     EXPECT_EQ(decode(bytes, back, nullptr, DecodeLimits{needed - 1, 0}), Errc::too_large);
-    // A sum that does not fit in a size_t is no limit rather than a small one.
+    // If the sum does not fit in a size_t, it means no limit, not a small one.
     EXPECT_EQ(decode(bytes, back, nullptr, DecodeLimits{~std::size_t{0}, 64}), Errc::ok);
 }
 
-// What the payer of a message was asked for, and what it says from `charges_max` on.
+// Records what is charged to the payer of a message; refuses from the `charges_max`-th charge on.
 struct Payer {
     std::size_t charges_max = ~std::size_t{0};
     std::size_t charges = 0;
@@ -168,7 +168,7 @@ TEST(ProcHostile, MemoryBeyondThatOfAMessageIsCharged) {
     EXPECT_EQ(payer.charges, 1u);
     EXPECT_EQ(payer.bytes, many * sizeof(Maybes::value_type) - decode_free_bytes);
 
-    // Element by element, in steps, and no further than it is paid for.
+    // Charged element by element, in steps, and decoded only as far as is paid for.
     payer = {};
     std::list<std::uint8_t> list;
     EXPECT_EQ(decode(encoded(std::list<std::uint8_t>(many)), list, nullptr, payer.limits()), Errc::ok);
@@ -189,7 +189,7 @@ TEST(ProcHostile, ContainersOfSmallElementsFitInTheDefaultLimits) {
     EXPECT_EQ(decode_error<std::vector<std::string>>(encoded(std::vector<std::string>(200'000))), Errc::ok);
     using Maybe = std::variant<std::monostate, std::string>;
     EXPECT_EQ(decode_error<std::vector<Maybe>>(encoded(std::vector<Maybe>(200'000))), Errc::ok);
-    using Pair = std::variant<std::monostate, std::pair<std::string, std::string>>;  // 1 byte there, 72 here
+    using Pair = std::variant<std::monostate, std::pair<std::string, std::string>>;  // 1 byte on the wire, 72 in memory
     EXPECT_EQ(decode_error<std::vector<Pair>>(encoded(std::vector<Pair>(200'000))), Errc::too_large);
 }
 
@@ -200,7 +200,7 @@ TEST(ProcHostile, AViewOfWideElementsNeedsAnAlignedPayload) {
     std::memcpy(room + 1, bytes.data(), bytes.size());
     std::span<const std::uint32_t> view;
     EXPECT_EQ(decode(ConstBytes(room + 1, bytes.size()), view), Errc::invalid_argument);
-    std::vector<std::uint32_t> copy;  // what is copied does not care
+    std::vector<std::uint32_t> copy;  // a copy needs no alignment
     EXPECT_EQ(decode(ConstBytes(room + 1, bytes.size()), copy), Errc::ok);
     EXPECT_EQ(copy, (std::vector<std::uint32_t>{1, 2}));
     std::span<const std::byte> narrow;
@@ -239,7 +239,7 @@ struct Everything {
     std::span<const std::uint16_t> words;
 };
 
-// What is decoded from any bytes at all is a value like another: it can be sent, and arrives as the same bytes.
+// A value decoded from arbitrary bytes is like any other: it can be encoded, and a round trip gives the same bytes.
 template <class T>
 [[nodiscard]] bool accept_and_repeat(ConstBytes bytes) {
     const Payload payload(bytes);
@@ -259,7 +259,7 @@ TEST(ProcHostile, RandomBytes) {
         Random random(seed);
         for (int i = 0; i < 100; ++i) {
             std::vector<std::byte> bytes(random.below(80));
-            // Mostly small numbers, or no count would ever be believed.
+            // Mostly small numbers, since otherwise no count would ever be plausible.
             for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.below(random.chance(8) ? 256 : 3));
             accepted += accept_and_repeat<Everything>(bytes) ? 1 : 0;
         }

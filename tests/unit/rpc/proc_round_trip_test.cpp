@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every type that needs no macro goes there and back, and the bytes are those of docs/proc-encoding.md.
+// Round trips of every type that needs no macro; the bytes are those of docs/proc-encoding.md.
 #include "proc_checks.hpp"
 
 #include <array>
@@ -81,7 +81,7 @@ TEST(ProcRoundTrip, EnumsAndErrorCodes) {
     check_round_trip(std::byte{0x5A});
     EXPECT_EQ(encoded(Errc::peer_lost), bytes_of({7}));
     Color color{};
-    ASSERT_EQ(decode(bytes_of({77}), color), Errc::ok);  // a value without a name is the receiver's to judge
+    ASSERT_EQ(decode(bytes_of({77}), color), Errc::ok);  // the receiver decides about a value without a name
     EXPECT_EQ(static_cast<int>(color), 77);
 }
 
@@ -136,7 +136,7 @@ TEST(ProcRoundTrip, Spans) {
     check_round_trip(std::span<const Pair>(pairs), same);
     check_round_trip(std::span<const std::byte>(bytes), same);
     check_round_trip(std::span<const double>(), same);
-    // After one byte: count at 1, elements at 8.
+    // After one byte, the count is at 1 and the elements are at 8.
     using Odd = std::tuple<char, std::span<const std::uint64_t>>;
     const Odd odd{'x', wide};
     EXPECT_EQ(proc_size(odd), 8u + 16u);
@@ -155,7 +155,7 @@ TEST(ProcRoundTrip, ASpanAndItsContainersHaveTheSameBytes) {
     EXPECT_EQ(encoded(std::tuple<char, std::deque<double>>{'x', {1, 2, 3}}), bytes);
     EXPECT_EQ(encoded(std::tuple<char, std::set<double>>{'x', {1, 2, 3}}), bytes);
     EXPECT_EQ(encoded(std::tuple<char, std::span<const double>>{'x', values}), bytes);
-    // Also where the elements themselves come through another path: memory whole, or field by field.
+    // Also if the elements are encoded in another way: as whole memory, or field by field.
     EXPECT_EQ(encoded(std::tuple<char, std::vector<Pair>>{'x', {{1, 2}, {3, 4}}}),
               encoded(std::tuple<char, std::map<int, int>>{'x', {{1, 2}, {3, 4}}}));
 }

@@ -55,7 +55,7 @@ TEST(RequestTable, PeersWhoseIdsAreAlikeDoNotShareAChain) {
     for (std::size_t i = 0; i < 4'096; ++i) table.remove(requests[i]);
 }
 
-// Which a peer can do; its own chain is long then.
+// A peer may use one id for all its requests; only its own chain becomes long then.
 TEST(RequestTable, ThoseOfOneIdAreRemovedInAnyOrder) {
     PeerBook book;
     const auto requests = std::make_unique<Request[]>(many);

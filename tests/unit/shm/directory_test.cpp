@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names: taken once, found, given up, and taken over from dead processes.
+// Names: taken once, found, released, and taken over from dead processes.
 #include "directory.hpp"
 
 #include "local_socket.hpp"
@@ -30,7 +30,7 @@ class Names : public testing::Test {
     [[nodiscard]] static Directory directory(const std::string& uri = "shm://") {
         return Directory(Audience::of(na::Uri::parse(uri).value()).value());
     }
-    // A process that takes a name and dies with it.
+    // A process takes the name and dies while it holds it.
     static void die_with(const std::string& name) {
         const pid_t child = ::fork();
         if (child == 0) {
@@ -110,7 +110,7 @@ TEST_F(Names, in_a_folder_open_to_others_are_refused) {
     EXPECT_EQ(directory().listen("one").code(), Errc::permission);
 }
 
-// Any user can make the folder first. The error names that user and says what to do.
+// Any user can create the folder first. The error names that user and says what to do.
 TEST_F(Names, in_a_folder_that_another_user_made_are_refused) {
     ASSERT_EQ(::mkdir(directory().path().c_str(), 0700), 0);
     if (::chown(directory().path().c_str(), 65534, 65534) != 0) GTEST_SKIP() << "needs root, to give a folder away";
@@ -128,7 +128,7 @@ TEST_F(Names, behind_a_link_are_refused) {
     EXPECT_EQ(directory().listen("one").code(), Errc::permission);
 }
 
-// Any member of the group can hold the folder's lock.
+// Any member of the group can hold the lock of the folder.
 TEST_F(Names, in_a_locked_folder_are_not_waited_for_for_long) {
     Directory place = directory();
     auto held = std::make_unique<NameHolder>(place.listen("one").value());
@@ -149,7 +149,7 @@ TEST_F(Names, in_a_locked_folder_are_not_waited_for_for_long) {
     ASSERT_EQ(::flock(folder.get(), LOCK_UN), 0);
     waits.join();
     EXPECT_EQ(code.get(), Errc::busy);
-    // Its files are those of a dead process: the next listener removes them.
+    // Its files are like those of a dead process: the next listener removes them.
     const NameHolder next = place.listen("two").value();
     EXPECT_EQ(place.swept(), 1u);
     EXPECT_NE(::access(place.socket_path("one").c_str(), F_OK), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leases that a peer has pinned while they are revoked: it unpins them, it does not, it dies.
+// Revoking leases that a peer has pinned: the peer unpins them, keeps them, or dies.
 #include "raw_peer.hpp"
 #include "support/allocation_count.hpp"
 
@@ -77,7 +77,7 @@ TEST_F(Fence, of_a_lease_that_stays_pinned_fails) {
     EXPECT_FALSE(lease_.granted());
 }
 
-// What the board and the ring say, a process that is stopped within its system call says as well.
+// The board and the ring would say the same if a process were stopped inside its system call.
 TEST_F(Fence, that_has_failed_is_an_access_until_the_holder_lets_go) {
     RawPeer peer;
     ASSERT_NO_FATAL_FAILURE(pin(peer));
@@ -86,7 +86,7 @@ TEST_F(Fence, that_has_failed_is_an_access_until_the_holder_lets_go) {
     ASSERT_TRUE(until([this] { return fenced_ == 1; }));
     ASSERT_TRUE(lease_.fence_failed);
     EXPECT_TRUE(transport_->is_accessed(lease_));
-    // Whoever holds it need not be the one that it was lent to: the end of a session says nothing.
+    // The holder need not be the peer to which it was lent, so the end of a session proves nothing.
     na::Peer& known = *receiver_.events.front().peer;
     context_->ports().front()->disconnect(known);
     ASSERT_TRUE(until([this] { return lost() == 1; }));
@@ -111,7 +111,7 @@ TEST_F(Fence, needs_no_memory) {
     ASSERT_NO_FATAL_FAILURE(pin(peer));
     {
         std::optional<support::NoMemory> out;
-        if (support::NoMemory::works()) out.emplace();  // else a sanitizer owns malloc
+        if (support::NoMemory::works()) out.emplace();  // otherwise a sanitizer owns malloc
         EXPECT_EQ(transport_->revoke(lease_), Errc::again);
     }
     unpin(peer);
@@ -127,7 +127,7 @@ TEST_F(Fence, of_a_lease_pinned_by_a_dead_process_is_done_at_once) {
     EXPECT_EQ(transport_->revoke(lease_), Errc::ok);
 }
 
-// The session is over, but the process lives and may be in a system call.
+// The session is over, but the process is alive and may be inside a system call.
 TEST_F(Fence, of_a_lease_pinned_beyond_its_session_waits) {
     RawPeer peer;
     ASSERT_NO_FATAL_FAILURE(pin(peer));
@@ -140,7 +140,7 @@ TEST_F(Fence, of_a_lease_pinned_beyond_its_session_waits) {
     EXPECT_FALSE(lease_.fence_failed);
 }
 
-// Rings in which a peer says that it holds a lease are kept until it does not, up to a limit for each process.
+// A ring in which a peer says that it holds a lease is kept until the peer says otherwise, up to a limit per process.
 TEST_F(Fence, of_many_sessions_that_end_with_a_pin_keeps_few_rings) {
     constexpr std::size_t kept_max = 64;
     log_.allow("malformed record");

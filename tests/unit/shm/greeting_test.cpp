@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Greetings are decoded completely or not at all.
+// A greeting is decoded completely or not at all.
 #include "greeting.hpp"
 
 #include "ring.hpp"

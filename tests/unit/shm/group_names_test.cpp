@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looking a group up may take the system half a minute: that may happen when a transport is opened, but never on a
+// Looking up a group may take the system half a minute: it may be done when a transport is opened, but never on a
 // thread that drives a context.
 #include "raw_peer.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 std::atomic<unsigned> asked{0};
 }
 
-// Called in place of the C library's function, which it calls.
+// Called instead of the C library's function, which it calls in turn.
 extern "C" __attribute__((visibility("default"))) int getgrnam_r(const char* name, struct group* record, char* room,
                                                                  size_t bytes, struct group** found) {
     static const auto original = reinterpret_cast<decltype(&::getgrnam_r)>(::dlsym(RTLD_NEXT, "getgrnam_r"));
@@ -26,7 +26,7 @@ namespace {
 
 class GroupNames : public ShmTest {
   protected:
-    // The codes of finding the peer and of a message to it.
+    // Finds the peer and sends it a message; returns the first error.
     Errc send_to(const std::string& address) {
         const auto found = context_->peer(na::Addr::parse(address).value());
         if (!found) return found.code();

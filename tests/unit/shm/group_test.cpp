@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers of other users: members of the group of "?group=" get no more than they need, and a name that another user has
-// taken is not connected to.
+// Peers of other users: members of the group of "?group=" get access to no more than they need, and a name that another
+// user has taken is not connected to.
 #include "raw_peer.hpp"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 namespace cinnabar::shm {
 namespace {
 
-constexpr uid_t other = 65534;  // user and group
+constexpr uid_t other = 65534;  // user id and group id
 constexpr int no_root = 99;
 
 bool become_the_other() {
@@ -56,7 +56,7 @@ class Group : public ShmTest {
         EXPECT_EQ(transport_->grant(lease_), Errc::ok);
     }
     ~Group() override { EXPECT_EQ(transport_->revoke(lease_), Errc::ok); }
-    // The exit status of a child that runs `body` as another user of the group.
+    // Runs `body` in a child as another user who is a member of the group; returns the exit status.
     [[nodiscard]] int as_member(const std::function<int()>& body) {
         const pid_t child = ::fork();
         if (child == 0) ::_exit(become_the_other() ? body() : no_root);
@@ -70,7 +70,7 @@ class Group : public ShmTest {
     na::Lease lease_;
 };
 
-// So a service can decide by the caller's user.
+// Lets a service decide by the caller's user.
 TEST_F(Group, a_member_is_identified_by_its_user) {
     std::array<int, 2> until_seen{};
     ASSERT_EQ(::pipe2(until_seen.data(), O_CLOEXEC), 0);
@@ -152,7 +152,7 @@ TEST_F(Group, a_member_that_is_another_user_transfers_with_the_keys_it_was_given
     EXPECT_EQ(moved, 0);
 }
 
-// It says that it holds a lease, but does not have the lease board.
+// It says in its ring that it holds a lease, but it does not have the lease board.
 TEST_F(Group, a_member_that_is_another_user_leaves_no_ring_behind) {
     constexpr unsigned sessions = 100;
     log_.allow("malformed record");
@@ -191,7 +191,7 @@ class Impostor : public ShmTest {
     Impostor() { log_.allow("the dial fails"); }
 };
 
-// Its socket is in this user's folder.
+// The socket of the other user is in this user's folder.
 TEST_F(Impostor, another_user_that_listens_under_a_name_is_not_connected_to) {
     const std::string where = path().substr(0, path().rfind('/')) + "/elsewhere.sock";
     UniqueFd socket = listen_at(where, 0600);

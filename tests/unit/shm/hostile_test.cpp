@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a correct peer never does: it ends the sender's session, and nobody else is affected.
+// What a correct peer never does ends the sender's session, and no other session is affected.
 #include "raw_peer.hpp"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 namespace cinnabar::shm {
 namespace {
 
-constexpr std::uint32_t get_bytes = 32;  // of the body of a request
+constexpr std::uint32_t get_bytes = 32;  // size of the body of a request
 
 class Hostile : public ShmTest {
   protected:

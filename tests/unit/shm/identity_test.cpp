@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Incoming connections that claim to be another peer, made by hand.
+// Hand-made incoming connections that claim to be another peer.
 #include "raw_peer.hpp"
 
 namespace cinnabar::shm {
@@ -7,7 +7,7 @@ namespace {
 
 class IdentityTest : public ShmTest {
   protected:
-    // A process that listens, beside the one of the fixture.
+    // A listening process besides that of the fixture.
     struct Process {
         std::unique_ptr<na::Transport> transport;
         support::RecordingReceiver receiver;
@@ -29,7 +29,7 @@ class IdentityTest : public ShmTest {
         op.complete = [](na::Op& self) noexcept { self.message->port->give_message(*self.message); };
         ASSERT_EQ(context_->post_owned(op), Errc::ok);
     }
-    // Dials the fixture's process with that incarnation.
+    // Dials the process of the fixture with that incarnation.
     void claim(RawPeer& raw, na::Incarnation incarnation) {
         raw.hello.incarnation = incarnation;
         ASSERT_NO_FATAL_FAILURE(raw.dial(path()));
@@ -63,7 +63,7 @@ TEST_F(IdentityTest, AClaimToBeALostServerGetsNoneOfItsMessages) {
     server.context.reset();
 }
 
-// The kernel gives the process; the incarnation distinguishes the transports of that process.
+// The kernel tells the process; the incarnation distinguishes the transports of one process.
 TEST_F(IdentityTest, TwoWithTheSameClaimAreTwoPeers) {
     RawPeer first;
     RawPeer second;

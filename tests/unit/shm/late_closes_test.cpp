@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A slow close delays other closes of the same user only.
+// A slow close delays only other closes of the same user.
 #include "late_closes.hpp"
 
 #include "slow_close.hpp"
@@ -20,7 +20,7 @@ namespace {
 constexpr uid_t slow_user = 70'001;
 constexpr uid_t other_user = 70'002;
 
-// Becomes readable when its other end is closed.
+// A descriptor that shows when it is closed: the other end becomes readable.
 class Closed {
   public:
     Closed() {
@@ -52,7 +52,7 @@ class LateClosesTest : public testing::Test {
         closes_.add(std::move(slow_.fd), slow_user);
     }
     ~LateClosesTest() override {
-        slow_.reader.reset();  // no close blocks any more
+        slow_.reader.reset();  // from here on no close blocks
         EXPECT_TRUE(soon([this] { return !closes_.crowded_by(slow_user) && !closes_.crowded(); }));
         EXPECT_TRUE(last_.within(std::chrono::seconds(20)));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lease board: the owner sees the pins, and a closed slot takes no more.
+// The lease board: the owner sees the pins, and a closed slot cannot be pinned any more.
 #include "lease_board.hpp"
 
 #include "support/network.hpp"

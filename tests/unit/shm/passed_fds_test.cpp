@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptors that a member of the group passes. If closing them blocks, no context waits for that.
+// Descriptors that a member of the group passes. No context waits for a close that blocks.
 #include "late_closes.hpp"
 #include "raw_peer.hpp"
 #include "slow_close.hpp"
@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr uid_t of_the_other = 65534;  // user and group
+constexpr uid_t of_the_other = 65534;  // user id and group id
 constexpr std::size_t many = 253;      // the most that one message can carry
 constexpr char fine = 'f';
 constexpr char told_no_root = 'r';
@@ -51,7 +51,7 @@ bool greet_with(const RawPeer& peer, const std::vector<int>& fds) {
     return pass(peer.socket.get(), {reinterpret_cast<const char*>(bytes.data()), length}, fds);
 }
 
-// again: none came for some seconds.
+// again: no answer within five seconds.
 Errc wait_for_answer(RawPeer& peer) {
     pollfd look{peer.socket.get(), POLLIN, 0};
     (void)::poll(&look, 1, 5000);
@@ -71,7 +71,7 @@ char wait_for_end(int socket) {
     return fine;
 }
 
-// The parent's listener closes with its last descriptor.
+// The parent's listeners are closed only with their last descriptors, so the child closes its copies.
 void close_listeners() {
     for (int fd = 3; fd < 1024; ++fd) {
         int listens = 0;
@@ -95,17 +95,18 @@ class PassedFds : public ShmTest {
     }
     ~PassedFds() override { stop(); }
 
-    // The member's result: `fine`, or where it stopped.
+    // The result that the member reports: `fine`, or the step at which it failed.
     char begin_session(RawPeer& peer) {
         if (connect_to(path(), peer.socket) != Errc::ok) return 'c';
         peer.greet();
         return wait_for_answer(peer) == Errc::ok ? fine : 'a';
     }
-    // Runs in a process of another user of the group, which lives until stop(). The close of `slow` blocks until then.
+    // Runs `body` in a child, as another user who is a member of the group. The child lives until stop(); until then,
+    // closing `slow` blocks.
     void as_member(const std::function<char(SlowClose& slow)>& body) {
         member_ = ::fork();
         if (member_ != 0) return tell_.reset();
-        (void)::alarm(120);  // it waits for ever, and sends nothing more
+        (void)::alarm(120);  // it waits for ever and sends nothing more
         stop_.reset();
         close_listeners();
         const bool is_other = ::setgroups(0, nullptr) == 0 &&
@@ -123,18 +124,18 @@ class PassedFds : public ShmTest {
         if (member_ > 0) (void)::waitpid(std::exchange(member_, -1), nullptr, 0);
     }
 
-    // The next byte from the member, 0 if it has died. No context is driven meanwhile.
+    // The next byte from the member; 0 if it has died. The context is not driven meanwhile.
     [[nodiscard]] char told() {
         char what = 0;
         EXPECT_EQ(::read(told_.get(), &what, 1), 1);
         return what;
     }
-    // The same, while the context is driven.
+    // The same, but the context is driven meanwhile.
     [[nodiscard]] char told_meanwhile() {
         EXPECT_EQ(::fcntl(told_.get(), F_SETFL, O_NONBLOCK), 0);
         char what = 0;
         while (::read(told_.get(), &what, 1) < 0) round();
-        for (unsigned i = 0; i < 200; ++i) round();  // until the context has seen it all
+        for (unsigned i = 0; i < 200; ++i) round();  // until the context has seen everything
         EXPECT_EQ(::fcntl(told_.get(), F_SETFL, 0), 0);
         return what;
     }
@@ -145,7 +146,7 @@ class PassedFds : public ShmTest {
     }
     void expect_no_wait() const { EXPECT_LT(longest_, std::chrono::seconds(SlowClose::seconds / 2)); }
 
-    // Begins a session with the peer of that address, by a message that is lost.
+    // Starts a session with the peer at that address by sending a message, which is lost.
     [[nodiscard]] na::Peer& dial(const std::string& address) {
         na::Peer* there = nullptr;
         {
@@ -297,9 +298,10 @@ class ManyPassedFds : public PassedFds {
         if (files.rlim_max < 2 * LateCloses::waiting_max) GTEST_SKIP() << "needs more open files";
         log_.allow("wait to be closed");
     }
-    // Passes a descriptor whose close blocks, then more, until an answer is `end` or none comes for a while.
+    // Passes a descriptor whose close blocks, then more descriptors, until an answer is `end` or there is no answer for
+    // some seconds.
     char leave_until(SlowClose& slow, Errc end) {
-        const linger longer{1, 300};  // longer than this takes on a slow machine
+        const linger longer{1, 300};  // longer than the test takes on a slow machine
         (void)::setsockopt(slow.fd.get(), SOL_SOCKET, SO_LINGER, &longer, sizeof longer);
         UniqueFd socket;
         if (connect_to(path(), socket) != Errc::ok || !pass(socket.get(), "GET /", {slow.fd.get()})) return 's';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A bounded number of a peer's files stays mapped, whatever the peer names. The peer is this process itself.
+// The number of mapped files per peer is bounded, whatever the peer names. Here the peer is this process itself.
 #include "peer_files.hpp"
 
 #include <gtest/gtest.h>

@@ -92,7 +92,7 @@ testing::AssertionResult ShmTest::until(const std::function<bool()>& done) {
     return testing::AssertionFailure() << "nothing more happens";
 }
 
-// ok: accepted; else the reason of the reject, or peer_lost without an answer.
+// ok: accepted. Otherwise the reason of the reject, or peer_lost if there was no answer.
 Errc ShmTest::answer_to(RawPeer& peer) {
     Errc came = Errc::again;
     EXPECT_TRUE(until([&] { return (came = receive_greeting(peer.socket.get(), peer.answer)) != Errc::again; }));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A hand-made peer, which sends and writes what a correct peer never does, and a process for it to connect to.
+// A hand-made peer, which sends and writes what a correct peer never does, and a process to which it connects.
 #pragma once
 
 #include "lease_board.hpp"
@@ -25,7 +25,7 @@ namespace cinnabar::shm {
 
 class RawPeer {
   public:
-    // Ready to send its greeting, which may be changed before.
+    // The greeting is ready to be sent, and may be changed before.
     RawPeer();
 
     na::Hello hello;
@@ -36,7 +36,7 @@ class RawPeer {
     UniqueFd board_fd;
     Segment own_ring;
     Segment board;
-    Greeting answer;  // the answer
+    Greeting answer;  // received by take_answer() or answer_to()
     Segment peer_ring;
     RingWriter writer;
     RingReader reader;
@@ -44,15 +44,15 @@ class RawPeer {
 
     void dial(const std::string& path);
     void greet();
-    // Maps the memory that came with the answer.
+    // Maps the memory whose descriptors came with the answer.
     void take_answer();
     void write(const Record& record, ConstBytes payload = {});
     void ring_bell() { ring_socket(socket.get()); }
-    // Ends the session by a malformed record, while it says that it holds a lease.
+    // Ends the session with a malformed record, while the ring says that this peer holds a lease.
     void end_while_holding();
 };
 
-// Rings that are mapped here, from either end.
+// The number of rings that are mapped in this process, by either end.
 [[nodiscard]] std::size_t rings_mapped();
 
 class ShmTest : public testing::Test {
@@ -63,7 +63,7 @@ class ShmTest : public testing::Test {
     // Completes the handshake, so that records may be written.
     void connect(RawPeer& peer);
     [[nodiscard]] Errc answer_to(RawPeer& peer);
-    [[nodiscard]] std::string path() const;  // of its socket
+    [[nodiscard]] std::string path() const;  // of the fixture's socket
     [[nodiscard]] testing::AssertionResult until(const std::function<bool()>& done);
     [[nodiscard]] unsigned lost() const { return static_cast<unsigned>(receiver_.count(na::PeerEvent::lost)); }
 

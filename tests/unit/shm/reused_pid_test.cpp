@@ -18,7 +18,7 @@ namespace {
 class ReusedPid : public ShmTest {
   protected:
     // A copy of this process with that process id, which waits to be killed; -1 if the system does not allow choosing
-    // it.
+    // the id.
     [[nodiscard]] static pid_t fork_as(pid_t number) {
         clone_args args{};
         args.exit_signal = SIGCHLD;
@@ -33,7 +33,7 @@ class ReusedPid : public ShmTest {
         ASSERT_EQ(::waitpid(child, nullptr, 0), child);
     }
     void expect_untouched(na::OpKind kind);
-    // The value of this test's variable in that process.
+    // The value of `variable` in that process.
     template <typename T>
     [[nodiscard]] static T read_of(pid_t process, const T& variable) {
         T found{};
@@ -61,7 +61,7 @@ void ReusedPid::expect_untouched(na::OpKind kind) {
     ASSERT_EQ(::pipe(ready.data()), 0);
     const pid_t first = ::fork();
     if (first == 0) {
-        // The session is that of this process; its parent keeps the socket open after it.
+        // This process opens the session; its parent keeps the socket open after this process has died.
         const char told = connect_to(path(), peer.socket) == Errc::ok ? 1 : 0;
         (void)!::write(ready[1], &told, 1);
         for (;;) ::pause();

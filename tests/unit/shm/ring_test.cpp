@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ring: records come out as they went in, also across the end and when the ring is full; a partial record is never
-// read; malformed records are detected.
+// The ring: records are read as they were written, also across the end and when the ring is full; a partial record is
+// never read; malformed records are detected.
 #include "ring.hpp"
 
 #include "support/patterns.hpp"
@@ -83,7 +83,7 @@ TEST_F(Ring, fills_up_and_takes_more_when_there_is_room) {
 }
 
 TEST_F(Ring, a_writer_gets_room_from_a_reader_that_has_read_everything) {
-    // For any records that fill the ring, and any steps in which they are read.
+    // For any sizes of records that fill the ring, and any steps in which they are read.
     test::for_each_seed([this](std::uint64_t seed) {
         Random random(seed);
         std::deque<std::pair<std::uint32_t, std::uint64_t>> unread;
@@ -134,7 +134,7 @@ TEST_F(Ring, a_length_over_the_limit_is_malformed) {
 }
 
 TEST_F(Ring, a_record_beyond_the_ring_is_malformed) {
-    // Up to 32 bytes before the end.
+    // Up to 32 bytes before the end of the ring.
     std::uint64_t at = 0;
     for (; at + record_size(4080) + 32 <= ring_bytes_min; at += record_size(4080)) ASSERT_TRUE(write(4080, 0));
     for (std::uint64_t i = 0; i < at; i += record_size(4080)) expect_record(4080, 0);

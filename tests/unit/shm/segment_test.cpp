@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Segments: shared after their descriptor is passed, refused if accessing them could kill the process.
+// Segments: shared once their descriptor is passed, refused if accessing them could kill the process.
 #include "segment.hpp"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How sessions copy, which peers are accepted, and what the diagnosis says.
+// How the data of a session are copied, which peers are accepted, and what the diagnosis says.
 #include "raw_peer.hpp"
 
 #include <sys/stat.h>
@@ -43,11 +43,11 @@ TEST_F(SessionTest, sends_a_word_to_be_probed) {
     RawPeer peer;
     ASSERT_NO_FATAL_FAILURE(connect(peer));
     const auto* word = reinterpret_cast<const std::uint64_t*>(peer.answer.terms.probe_address);
-    EXPECT_EQ(*word, peer.answer.terms.probe_value);  // it is this process
+    EXPECT_EQ(*word, peer.answer.terms.probe_value);  // the other side is this process, too
     EXPECT_EQ(peer.answer.terms.name.view(), "server");
 }
 
-// While a ring is busy, epoll is asked seldom; otherwise in every round.
+// Only while a ring is busy is epoll asked less often than once per round.
 TEST_F(SessionTest, a_context_that_seldom_makes_progress_accepts_at_once) {
     RawPeer first;
     ASSERT_NO_FATAL_FAILURE(connect(first));
@@ -60,7 +60,7 @@ TEST_F(SessionTest, a_context_that_seldom_makes_progress_accepts_at_once) {
     EXPECT_EQ(receive_greeting(second.socket.get(), second.answer), Errc::ok);
 }
 
-// Runs `body` in a child of another user; skips if this process lacks the permission.
+// Runs `body` in a child as another user; skips the test if this process may not change its user.
 int as_another_user(const std::function<int()>& body) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -83,7 +83,7 @@ TEST_F(SessionTest, another_user_cannot_reach_the_socket) {
 }
 
 TEST_F(SessionTest, another_user_with_a_socket_is_rejected) {
-    // The other user cannot enter the folder, so this test opens it.
+    // The other user cannot enter the folder, so the test opens it.
     const std::string where = path();
     const std::string folder = where.substr(0, where.rfind('/'));
     ASSERT_EQ(::chmod(root_.path().c_str(), 0755), 0);

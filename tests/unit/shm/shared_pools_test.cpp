@@ -9,7 +9,7 @@ namespace {
 
 class SharedPools : public ShmTest {
   protected:
-    // A hand-made session with so many pending gets, none of which can be completed, and that reads nothing.
+    // A hand-made session that has `gets` pending gets, none of which can complete, and reads nothing.
     void owe(unsigned gets) {
         RawPeer& debtor = *debtors_.emplace_back(std::make_unique<RawPeer>());
         debtor.hello.incarnation = debtors_.size();
@@ -27,7 +27,7 @@ class SharedPools : public ShmTest {
         return static_cast<std::size_t>(std::count_if(receiver_.events.begin(), receiver_.events.end(),
                                                       [](const auto& event) { return event.why == Errc::overloaded; }));
     }
-    // Every operation succeeds, carried out by the owner.
+    // Every kind of operation, carried out by the owner, succeeds.
     void expect_served() {
         auto transport = plugin_info.open(na::Uri::parse("shm://?copy=buffers").value(), {}).value();
         na::Transport* raw = transport.get();
@@ -81,11 +81,11 @@ TEST_F(SharedPools, a_peer_that_reads_no_answers_does_not_block_others) {
     ASSERT_EQ(transport_->grant(lease), Errc::ok);
     Writer writer(key_);
     transport_->describe(lease, writer);
-    // Each takes as much as one session may.
+    // Each session takes as much as it may.
     for (int i = 0; i < 64; ++i) ASSERT_NO_FATAL_FAILURE(owe(1024));
     EXPECT_EQ(lost(), 0u);
     ASSERT_NO_FATAL_FAILURE(expect_served());
-    // All of the pool beyond each session's share of 64.
+    // Uses up the pool beyond the 64 that are each session's own share.
     for (int i = 0; i < 4; ++i) ASSERT_NO_FATAL_FAILURE(owe(1024));
     ASSERT_NO_FATAL_FAILURE(owe(64 + 64 * 1024 - 68 * (1024 - 64)));
     EXPECT_EQ(lost_overloaded(), 0u);

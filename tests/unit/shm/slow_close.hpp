@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A descriptor whose last close blocks: a TCP socket that lingers, with bytes that nobody reads.
+// A descriptor whose last close blocks: a TCP socket that lingers, with bytes that the other side does not read.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -13,11 +13,11 @@
 namespace cinnabar::shm {
 
 struct SlowClose {
-    static constexpr int seconds = 20;  // its close blocks while `reader` is open
+    static constexpr int seconds = 20;  // closing `fd` blocks so long while `reader` is open
     UniqueFd fd;
     UniqueFd reader;
 
-    // Empty when there is no loopback.
+    // Empty if there is no loopback interface.
     static SlowClose make() {
         SlowClose out;
         sockaddr_in address{};

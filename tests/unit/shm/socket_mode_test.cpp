@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mode of a listening socket: as asked for under any umask, and not set on any other file.
+// The mode of a listening socket is the requested one under any umask, and no other file's mode is changed.
 #include "local_socket.hpp"
 #include "support/folder.hpp"
 
@@ -53,7 +53,7 @@ TEST_F(SocketMode, is_as_asked_for_under_any_umask) {
     }
 }
 
-// Before the mode is set, the socket must not be more open.
+// Even before its mode is set, the socket must not be more accessible.
 TEST_F(SocketMode, is_no_wider_right_after_bind) {
     (void)::umask(0);
     mode_t first = 0;
@@ -62,7 +62,7 @@ TEST_F(SocketMode, is_no_wider_right_after_bind) {
     EXPECT_EQ(first, 0660u);
 }
 
-// The owner of a group's folder may replace the socket with anything.
+// The owner of a group's folder may replace the socket with any file.
 TEST_F(SocketMode, is_not_set_through_a_link_in_its_place) {
     const std::string private_file = root_.put("private", "of the user alone");
     ASSERT_EQ(::chmod(private_file.c_str(), 0600), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulator: the trace of a seed, time, faults, and a random walk over na: kills, restarts, partitions, stops and
-// back-pressure on a mesh of hosts.
+// The simulator: the trace of a seed, time, faults, and a random walk over na with kills, restarts, partitions, stops
+// and back-pressure on a mesh of hosts.
 #include "support/network.hpp"
 #include "support/patterns.hpp"
 #include "support/seeds.hpp"
@@ -19,7 +19,7 @@ namespace {
 using support::GuardedBuffer;
 using support::Node;
 
-// All ops that were posted, with how often each has ended.
+// An op of the walk, with the number of its completions.
 struct WalkOp {
     na::Op op;
     unsigned completions = 0;
@@ -35,13 +35,13 @@ struct WalkOp {
     }
 };
 
-// A host of the walk: its process and memory, which a kill replaces.
+// A host of the walk: its process and its memory, which a kill replaces.
 struct WalkHost {
     std::string name;
     std::unique_ptr<na::Transport> transport;
     std::unique_ptr<support::RecordingReceiver> receiver;
     std::unique_ptr<na::Context> context;
-    std::vector<na::Peer*> peers;  // to each other host, with a reference
+    std::vector<na::Peer*> peers;  // to each other host, referenced
     std::unique_ptr<GuardedBuffer> memory;
     std::unique_ptr<na::Memory> registered;
     na::Lease lease;
@@ -82,7 +82,7 @@ class Walk {
             if (host.stopped) world_->resume(host.name);
             host.stopped = false;
         }
-        // Everything ends by itself, without a cancel.
+        // All ops end without being canceled.
         const auto all_ended = [this] {
             return std::all_of(hosts_.begin(), hosts_.end(),
                                [](const WalkHost& host) { return host.context->ops_posted() == 0; });
@@ -216,7 +216,7 @@ class Walk {
         }
         if (!host.lease.granted()) lend(host);
     }
-    // Every running host makes progress; time moves when all are idle.
+    // Every running host makes progress; time advances when all are idle.
     void turn() {
         for (WalkHost& host : hosts_) {
             if (host.stopped) continue;
@@ -332,10 +332,10 @@ TEST_F(WorldTime, AStoppedProcessDoesNotBlockOthers) {
     EXPECT_EQ(world_->now_us(), start + 100);
 }
 
-// Whoever closes the context of a killed process would wait for it for ever.
+// Otherwise closing the context of a killed process would wait for the op for ever.
 TEST_F(WorldTime, AnOpCanceledInFlightEndsWhenItsProcessIsKilled) {
     WorldOptions options;
-    options.profile = Profile::rdma_strict;  // does not recall what is in flight
+    options.profile = Profile::rdma_strict;  // this profile does not cancel ops that are in flight
     world_ = World::make(options);
     Node& a = open("a");
     Node& b = open("b");
@@ -382,7 +382,7 @@ TEST_F(WorldTime, WorldsByAddressAreSharedByNumber) {
 
 class WorldDeath : public WorldTime {
   protected:
-    // A get that is in flight when its memory is deregistered.
+    // A get that is in flight while its memory is deregistered.
     void get_into_nowhere() {
         WorldOptions options;
         options.profile = Profile::rdma_strict;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes on a real tcp network, all within the test, driven in one thread by a pump.
+// Several simulated processes on a real tcp network in the test's process, driven on one thread by a pump.
 #pragma once
 
 #include "support/log_watch.hpp"
@@ -40,7 +40,7 @@ struct Process {
 
     [[nodiscard]] std::string endpoint() const { return transport->endpoints().front(); }
     [[nodiscard]] na::Port& port() const { return *context->ports().front(); }
-    // The only peer that it has received from.
+    // The peer of the first event. Requires: there is one.
     [[nodiscard]] na::Peer& only_peer() const;
 };
 
@@ -56,14 +56,14 @@ class TcpTest : public testing::Test {
     TcpTest() = default;
     ~TcpTest() override;
 
-    // tcp, and tcps where that is built.
+    // tcp, and tcps if that is built.
     [[nodiscard]] static na::Registry registry();
     [[nodiscard]] static na::TransportOptions listening();
     Process& open(const std::string& uri = "tcp://127.0.0.1:0", na::TransportOptions options = listening(),
                   na::ContextOptions context = {});
-    // A context on another process's transport.
+    // Another context on that process's transport.
     Process& open_sibling(Process& first, na::ContextId id);
-    // As if the process had ended: its sockets are closed.
+    // Closes its sockets, as if the process had ended.
     void close(Process& process);
 
     [[nodiscard]] na::Peer& peer(Process& from, const std::string& uri);
@@ -79,7 +79,7 @@ class TcpTest : public testing::Test {
     void revoke(Process& process, Lent& lent);
 
     [[nodiscard]] testing::AssertionResult until(const std::function<bool()>& done);
-    // Connects by sending a message that arrives.
+    // Connects by sending a message and waiting for its arrival.
     void connect(Process& from, na::Peer& to, Process& target);
 
     support::LogWatch log_;

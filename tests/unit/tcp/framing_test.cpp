@@ -125,7 +125,7 @@ TEST(Framing, BodiesRoundTrip) {
 
 TEST(Framing, ReservedBytesOfABodyAreChecked) {
     FrameBody body;
-    body.compare = 6;  // of no kind below
+    body.compare = 6;  // of neither kind below
     for (const auto& [kind, zero] : {std::pair{FrameKind::put, 36u}, std::pair{FrameKind::fetch_add, 32u}}) {
         std::array<std::byte, frame_header_bytes + frame_body_bytes_max> bytes{};
         const Frame frame{kind, 0, Errc::ok, 0, 1};

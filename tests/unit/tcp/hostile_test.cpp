@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes that a correct peer never sends: each costs only the connection that it comes on.
+// Bytes that a correct peer never sends end only the connection on which they arrive.
 #include "fixture.hpp"
 #include "raw_socket.hpp"
 
@@ -90,7 +90,7 @@ TEST_F(Hostile, AnInvalidHelloIsDropped) {
     expect_others_served();
 }
 
-// The peer is told why.
+// The peer receives the reason.
 TEST_F(Hostile, UnknownFieldsAreRejectedAsUnsupported) {
     // Version, a feature, an authentication method, a reserved byte, a token that should be zero.
     for (const std::size_t at : {4u, 8u, 38u, 39u, 55u}) {
@@ -184,7 +184,7 @@ TEST_F(Hostile, ATokenIsValidOnlyForItsPeer) {
     ASSERT_TRUE(until([&] { return (answer = other.take_greeting()).has_value(); }));
     EXPECT_EQ(answer->hello.kind, na::HelloKind::reject) << "another identity";
     expect_closed(other);
-    // Nor after its session.
+    // Nor is the token valid after the session has ended.
     raw.hang_up();
     ASSERT_TRUE(until([&] { return server_.receiver.count(na::PeerEvent::lost) == 1; }));
     lane.hello.incarnation = 5;
@@ -195,7 +195,7 @@ TEST_F(Hostile, ATokenIsValidOnlyForItsPeer) {
     expect_others_served();
 }
 
-// A context that makes no progress has a bounded number of connections waiting.
+// The number of connections that wait for a context which makes no progress is bounded.
 TEST_F(Hostile, ASleepingContextIsGivenABoundedNumber) {
     Process& sleeper = open_sibling(server_, 1);
     pump_.remove(*sleeper.context);
@@ -215,13 +215,13 @@ TEST_F(Hostile, ASleepingContextIsGivenABoundedNumber) {
     }
     EXPECT_EQ(crowd[waiting_max - 1]->received(), 0u);
     expect_others_served();
-    // They are served when it makes progress again.
+    // They are served once the context makes progress again.
     pump_.add(*sleeper.context);
     EXPECT_TRUE(until([&] { return crowd[waiting_max - 1]->received() == Greeting::wire_bytes; }));
     close(sleeper);
 }
 
-// Connections that name no context are spread, even if one context sleeps. A lane belongs to its session's context.
+// Connections that name no context are spread, even if one context sleeps. A lane goes to the context of its session.
 TEST_F(Hostile, ConnectionsThatNameNoContextAreSpread) {
     na::TransportOptions spread = listening();
     spread.spread = true;
@@ -343,7 +343,7 @@ TEST_F(PartialMessage, IsDeliveredWhenTheRestComes) {
     EXPECT_EQ(lost(), 0u);
 }
 
-// Time in which the context made no progress does not count.
+// Time during which the context makes no progress does not count.
 TEST_F(PartialMessage, IsDeliveredWhenTheRestWasUnread) {
     raw_.write(rest_);
     Process& other = open("tcp://");
@@ -386,7 +386,7 @@ TEST_F(Hostile, RandomBytesInEveryStateAffectNoOtherSession) {
         }
         std::vector<std::byte> bytes(1 + random.below(3000));
         for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.next());
-        // Often a header that is almost right.
+        // Often starts with a header that is almost valid.
         if (random.chance(2) && bytes.size() >= frame_header_bytes) {
             Frame{static_cast<FrameKind>(1 + random.below(3)), 0, Errc::ok,
                   static_cast<std::uint32_t>(random.below(20'000)), 1}

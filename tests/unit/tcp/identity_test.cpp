@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Incoming connections, made by hand, that claim to be another peer. An incarnation is no secret: every dialler learns
-// it.
+// Hand-made incoming connections that claim to be another peer. The incarnation is not a secret: every process that
+// dials learns it.
 #include "fixture.hpp"
 #include "raw_socket.hpp"
 
@@ -37,7 +37,7 @@ TEST_F(IdentityTest, AClaimToBeALostServerGetsNoneOfItsMessages) {
     ASSERT_TRUE(until([&] { return client.receiver.count(na::PeerEvent::lost) == 1; }));
     RawSocket liar = claim(client, server.transport->incarnation(), 50);
     EXPECT_NE(&source_of(client, 50), &there);
-    // By its address, with and without the claimed incarnation.
+    // Messages to the server's address, with and without the claimed incarnation.
     const std::size_t got = liar.received();
     (void)send(client, there, 60);
     na::Peer& exact = peer_at(client, na::Addr::make({server.endpoint()}, 0, server.transport->incarnation()));
@@ -56,7 +56,7 @@ TEST_F(IdentityTest, AClaimToBeADialledServerDoesNotEndTheDial) {
     ASSERT_TRUE(until([&] { return (called = server.accept()).has_value(); }));
     std::optional<Greeting> hello;
     ASSERT_TRUE(until([&] { return (hello = called->take_greeting()).has_value(); }));
-    // From the same host, with a larger or a smaller identity than the client's.
+    // From the same host, with an incarnation below and one above the client's.
     for (const na::Incarnation incarnation : {na::Incarnation{1}, ~na::Incarnation{0}}) {
         RawSocket liar = claim(client, incarnation, 50 + incarnation % 2);
         EXPECT_NE(&source_of(client, 50 + incarnation % 2), &there);
@@ -85,7 +85,7 @@ TEST_F(IdentityTest, TwoWithTheSameClaimAreTwoPeers) {
     (void)send(server, peer_at(server, one.addr()), 52);
     EXPECT_TRUE(until([&] { return first.received() > 0; }));
     EXPECT_EQ(second.received(), got);
-    // Addresses that anybody could write reach neither.
+    // Addresses that anybody could make reach neither peer.
     EXPECT_EQ(server.context->peer(na::Addr::make({}, 0, 77)).code(), Errc::unreachable);
 }
 
@@ -93,7 +93,7 @@ TEST_F(IdentityTest, AClaimToBeThisProcessIsNotBelieved) {
     Process& server = open();
     const RawSocket liar = claim(server, server.transport->incarnation(), 50);
     EXPECT_FALSE(source_of(server, 50).addr().body().own);
-    // Nor while it dials itself.
+    // Nor while the process dials itself.
     na::Peer& itself = peer(server, server);
     (void)send(server, itself, 51);
     const RawSocket another = claim(server, server.transport->incarnation(), 52);

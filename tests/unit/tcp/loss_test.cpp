@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How sessions end, once for all that wait, and how the next one begins.
+// How sessions end, once for all ops that wait, and how the next session begins.
 #include "fixture.hpp"
 #include "raw_socket.hpp"
 
@@ -84,7 +84,7 @@ TEST_F(Loss, UnreadInputDoesNotDropAnswers) {
     for (int i = 0; i < 4; ++i) (void)send(client, there, 2, 16 * 1024);
     ASSERT_TRUE(until([&] { return ops_.back().done(); }));
     pump_.remove(*client.context);
-    // More than the client's window: a part is unsent when the server closes.
+    // More than the client's window, so that a part is unsent when the server closes.
     std::vector<const TestOp*> answers;
     for (na::Tag tag = 100; tag < 400; ++tag) answers.push_back(&send(server, back, tag, 16 * 1024));
     close(server);
@@ -116,7 +116,7 @@ TEST_F(Loss, ALostLaneEndsTheSession) {
     EXPECT_EQ(server.receiver.count(na::PeerEvent::lost), 1u);
 }
 
-// To an address without a route, which the kernel reports at once.
+// To an address without a route, for which the kernel reports the error at once.
 TEST_F(Loss, ADialThatFailsInsideThePostIsOneDial) {
     Process& client = open("tcp://");
     const TestOp& op = send(client, peer(client, "tcp://255.255.255.255:9"), 1);
@@ -152,7 +152,7 @@ TEST_F(Loss, DisconnectFromInsideAnArrivalIsSafe) {
     EXPECT_EQ(server.receiver.messages.size(), 1u) << "nothing comes from a peer that was dropped";
 }
 
-// Only its claim says that it is the peer from before.
+// Only the claim in its Hello says that it is the same peer as before.
 TEST_F(Loss, APeerThatComesBackIsANewPeer) {
     Process& server = open();
     for (int i = 0; i < 3; ++i) {
@@ -166,14 +166,14 @@ TEST_F(Loss, APeerThatComesBackIsANewPeer) {
         for (const auto& [process, before] : held_) EXPECT_NE(source, before);
         held_.emplace_back(&server, source);
         EXPECT_EQ(source->epoch(), 1u);
-        // The next session is dialled before this end is read.
+        // The next session is dialled before the end of this one is read.
         raw.hang_up();
     }
     ASSERT_TRUE(until([&] { return server.receiver.count(na::PeerEvent::lost) == 3; }));
     EXPECT_EQ(server.receiver.count(na::PeerEvent::restarted), 0u);
 }
 
-// A child that is killed while it has unanswered messages.
+// A child is killed while it has unanswered messages.
 TEST_F(Loss, AKilledProcessIsNoticed) {
     Process& server = open();
     const std::string endpoint = server.endpoint();

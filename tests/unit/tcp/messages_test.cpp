@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lane 0: which messages are sent with one system call, and how bytes that come in pieces become messages.
+// Lane 0: which messages are sent with one system call, and how partial input is put together to messages.
 #include "fixture.hpp"
 #include "raw_socket.hpp"
 #include "support/system_calls.hpp"
@@ -11,7 +11,7 @@ namespace {
 
 using Messages = TcpTest;
 
-// A raw peer after the handshake.
+// A raw peer whose handshake is done.
 RawSocket shake(Process& process, const std::function<testing::AssertionResult(const std::function<bool()>&)>& until,
                 na::Incarnation incarnation = 77) {
     RawSocket raw(process.endpoint());
@@ -158,7 +158,7 @@ TEST_F(Messages, ABlockedSenderContinuesWhenThereIsRoom) {
     EXPECT_TRUE(support::holds_pattern(server.receiver.messages.back().bytes, 64));
 }
 
-// epoll reports room, but again less than needed, while another connection has something to write.
+// epoll reports room, but less than needed, while another connection has something to write.
 TEST_F(Messages, ASleepingBlockedSenderContinuesWhenThereIsSomeRoom) {
     Process& client = open("tcp://", {}, {.spin_max = Microseconds(0)});
     std::vector<Process*> servers;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer made by hand: a plain socket that sends the bytes that a test chooses. Never blocks.
+// A hand-made peer: a plain socket that sends bytes of the test's choice. Never blocks.
 #pragma once
 
 #include "framing.hpp"
@@ -21,14 +21,14 @@ class RawSocket {
     explicit RawSocket(UniqueFd fd) : fd_(std::move(fd)) {}
 
     void write(ConstBytes bytes);
-    // The same to a peer that may have hung up.
+    // As write(), but the peer may have closed the connection.
     void write_if_open(ConstBytes bytes);
     void write(const Greeting& greeting) { write(greeting.encode()); }
     void write(const Frame& frame, const FrameBody& body = {}, ConstBytes data = {});
     // A frame of lane 0 with its padding.
     void write_message(na::Tag tag, std::size_t bytes, FrameKind kind = FrameKind::unexpected);
 
-    // Reads what is there into `received`; true when the other side has closed.
+    // Reads what has arrived; true if the other side has closed the connection.
     bool closed();
     // Removes and returns the first `count` received bytes; nothing if there are fewer.
     [[nodiscard]] std::optional<std::vector<std::byte>> take(std::size_t count);
@@ -38,7 +38,7 @@ class RawSocket {
         return received_.size();
     }
     void hang_up() { fd_.reset(); }
-    // The next close sends a reset.
+    // Makes the next close send a reset.
     void reset();
     [[nodiscard]] int fd() const { return fd_.get(); }
 
@@ -48,22 +48,22 @@ class RawSocket {
     bool closed_ = false;
 };
 
-// A listener that is no transport.
+// A listener that is not a transport.
 class RawListener {
   public:
     RawListener();
     [[nodiscard]] std::string endpoint() const;
-    // Empty when nobody has connected.
+    // Empty if there is no incoming connection.
     [[nodiscard]] std::optional<RawSocket> accept();
 
   private:
     UniqueFd fd_;
 };
 
-// A port of the loopback where nobody listens now.
+// A port of the loopback at which nothing listens now.
 [[nodiscard]] std::string nobody();
 
-// A `dial` of a process with that incarnation.
+// A greeting that dials, from a process with that incarnation.
 [[nodiscard]] Greeting dial_greeting(na::Incarnation incarnation, na::ContextId context = 0);
 
 }  // namespace cinnabar::tcp

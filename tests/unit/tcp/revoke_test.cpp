@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Leases that are revoked and operations that are canceled during a transfer: afterwards the memory is not accessed,
-// and the session goes on.
+// Leases are revoked and operations are canceled during a transfer: afterwards the memory is not accessed, and the
+// session goes on.
 #include "fixture.hpp"
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 namespace cinnabar::tcp {
 namespace {
 
-constexpr std::size_t size = 16 << 20;         // more than a few rounds transfer
-constexpr std::ptrdiff_t patterned = 1 << 20;  // of it; the rest is zeros
+constexpr std::size_t size = 16 << 20;         // more than a few rounds can transfer
+constexpr std::ptrdiff_t patterned = 1 << 20;  // the first bytes have a pattern; the rest is zeros
 
 class Revoke : public TcpTest {
   protected:
@@ -21,7 +21,7 @@ class Revoke : public TcpTest {
         support::fill_pattern(Bytes(lent_bytes_).first(1 << 20), 1);
         support::fill_pattern(Bytes(local_bytes_).first(1 << 20), 2);
     }
-    // Until some, and not all, of the bytes have arrived.
+    // Runs until some of the bytes have arrived, but not all.
     void run_into_the_middle(const std::vector<std::byte>& target, std::byte first) {
         ASSERT_TRUE(until([&] { return target.front() == first; }));
         ASSERT_FALSE(ops_.back().done());
@@ -132,7 +132,7 @@ TEST_F(Revoke, ALeaseMayBeRevokedInsideItsNotification) {
 }
 
 TEST_F(Revoke, EverySizeAndSegmentationInBothDirections) {
-    // Segments of odd sizes on either side; offsets that cross them.
+    // Segments of odd sizes on either side, and offsets that cross them.
     std::vector<na::Segment> here;
     std::vector<na::Segment> far;
     std::size_t at = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lane 1 with hand-made frames: what is received and what is answered; and the same transfers between two transports.
+// Lane 1 with hand-made frames: what is received and what is answered. Also the same transfers between two transports.
 #include "fixture.hpp"
 #include "raw_socket.hpp"
 
@@ -36,7 +36,7 @@ class RmaWire : public TcpTest {
         body.left = left;
         return body;
     }
-    // The next answer, without data.
+    // The next answer: its header and body, without data.
     Frame answer(FrameBody* body = nullptr) {
         Frame frame;
         std::optional<std::vector<std::byte>> bytes;
@@ -91,7 +91,7 @@ TEST_F(RmaWire, APutIsPlacedAnsweredAndAnnounced) {
     const Lent& lent = lend_all(na::Access::write);
     std::vector<std::byte> data(3000);
     support::fill_pattern(data, 9);
-    // In two frames; the notification of the last one counts.
+    // The put has two frames; the notification in the last one counts.
     FrameBody body = at(lent, 500, 3000);
     body.notify = 0x1234;
     raw_->write({FrameKind::put, flag_notify, Errc::ok, 1000, 8}, body, ConstBytes(data).first(1000));
@@ -131,7 +131,7 @@ TEST_F(RmaWire, WrongKeysBoundsAndPermissionsAreRefused) {
     expect_get_refused(at(readable, 8, ~std::uint64_t{0} - 3), Errc::too_large);
     expect_put_refused(at(writable, end - 7, 8), Errc::too_large);
     expect_put_refused(at(writable, ~std::uint64_t{0} - 3, 8), Errc::too_large);
-    // The operation does not fit as a whole: its first frame is not written, either.
+    // The operation as a whole does not fit, so not even its first frame is written.
     expect_put_refused(at(writable, end - 4096, 8192), Errc::too_large);
     EXPECT_TRUE(support::holds_pattern(memory_, 3));
     EXPECT_FALSE(raw_->closed()) << "a refused access costs the operation, not the session";
@@ -186,7 +186,7 @@ TEST_F(RmaWire, AStoppedGetIsNotServedFurther) {
     pump_.run_for(Microseconds(5000));
     raw_->write({FrameKind::stop, 0, Errc::ok, 0, 5});
     raw_->write({FrameKind::get, 0, Errc::ok, 0, 6}, at(lent, 0, 8));
-    // Frames of the first, then the second's.
+    // Data of the first get come before those of the second.
     std::size_t first = 0;
     for (;;) {
         const Frame frame = answer();

@@ -42,7 +42,7 @@ TEST_F(Session, RefusalsDoNotBecomeAStormOfDials) {
         ASSERT_TRUE(until([&] { return op.done(); }));
         EXPECT_EQ(op.result, Errc::refused);
     }
-    // Each failed dial was reported by a lost event.
+    // Each failed dial was reported as one `lost` event.
     EXPECT_LT(client.receiver.count(na::PeerEvent::lost), 500u);
 }
 
@@ -163,7 +163,7 @@ TEST_F(Session, EachContextOfAProcessHasItsOwn) {
     ASSERT_TRUE(until([&] { return second.receiver.count_tag(5) == 1; }));
     EXPECT_TRUE(server.receiver.events.empty());
     connect(client, to_first, server);
-    // One context that sleeps does not keep the other from being reached.
+    // A sleeping context does not prevent connections to the other one.
     pump_.remove(*server.context);
     Process& third = open("tcp://");
     (void)send(third, peer(third, server.endpoint() + "?context=1"), 6);
@@ -227,7 +227,7 @@ TEST_F(Session, TheNextEndpointIsTriedWhenOneFails) {
 
 TEST_F(Session, OverTheLimitOfConnectionsIsOverloaded) {
     na::TransportOptions options = listening();
-    options.connections_max = 64;  // pools come in blocks of 64
+    options.connections_max = 64;  // pools grow in blocks of 64
     Process& server = open("tcp://127.0.0.1:0", options);
     std::vector<std::unique_ptr<RawSocket>> raws;
     unsigned accepted = 0;

@@ -20,7 +20,7 @@ struct Debtor {
 
 class SharedPools : public TcpTest {
   protected:
-    // A session with so many pending gets, none of which can be completed.
+    // Starts a session with `gets` pending gets, none of which can complete.
     void owe(Process& server, const Lent& lent, unsigned gets) {
         Debtor& debtor = debtors_.emplace_back();
         const auto who = static_cast<na::Incarnation>(debtors_.size());
@@ -42,7 +42,7 @@ class SharedPools : public TcpTest {
         body.left = lent.lease.bytes;
         ask(debtor, FrameKind::get, 0, gets, body);
     }
-    // So many frames of that kind, with ids from `first` on.
+    // Sends `count` frames of that kind, with ids from `first` on.
     void ask(Debtor& debtor, FrameKind kind, std::uint64_t first, unsigned count, const FrameBody& body = {}) {
         std::vector<std::byte> many;
         for (std::uint64_t id = first; id < first + count; ++id) {
@@ -77,11 +77,11 @@ TEST_F(SharedPools, APeerThatReadsNoAnswersDoesNotBlockOthers) {
     const Lent& lent = lend(server, {{memory.data(), memory.size()}});
     na::Peer& there = peer(client, server);
     const auto lost = [&] { return server.receiver.count(na::PeerEvent::lost); };
-    // Each takes as much as one session may.
+    // Each session takes as much as it may.
     for (int i = 0; i < 64; ++i) ASSERT_NO_FATAL_FAILURE(owe(server, lent, 1024));
     EXPECT_EQ(lost(), 0u);
     ASSERT_NO_FATAL_FAILURE(expect_served(client, there, lent));
-    // All of the pool beyond each session's share of 64.
+    // Uses up the pool beyond the 64 that are each session's own share.
     for (int i = 0; i < 4; ++i) ASSERT_NO_FATAL_FAILURE(owe(server, lent, 1024));
     ASSERT_NO_FATAL_FAILURE(owe(server, lent, 64 + 64 * 1024 - 68 * (1024 - 64)));
     EXPECT_EQ(lost(), 0u);
@@ -94,7 +94,7 @@ TEST_F(SharedPools, APeerThatReadsNoAnswersDoesNotBlockOthers) {
     ASSERT_NO_FATAL_FAILURE(expect_served(client, there, lent));
 }
 
-// A context that does not sleep tries itself whether there is room again.
+// A context that does not sleep finds out itself whether there is room again.
 TEST_F(SharedPools, ManyBlockedConnectionsCostFewSystemCallsARound) {
     constexpr unsigned silent = 32;
     constexpr unsigned rounds = 500;
@@ -105,18 +105,18 @@ TEST_F(SharedPools, ManyBlockedConnectionsCostFewSystemCallsARound) {
     std::vector<std::byte> memory(16 << 20);
     const Lent& lent = lend(server, {{memory.data(), memory.size()}});
     for (unsigned i = 0; i < silent; ++i) ASSERT_NO_FATAL_FAILURE(owe(server, lent, 1));
-    // Until no connection is hot any more.
+    // Runs until no connection is hot any more.
     for (unsigned i = 0; i < rounds; ++i) (void)pump_.round();
     const std::uint64_t before = support::thread_system_calls();
     for (unsigned i = 0; i < rounds; ++i) (void)pump_.round();
     EXPECT_LT(support::thread_system_calls() - before, rounds * calls_each_max) << support::system_calls_by_name();
-    // Each gets its turn: a peer that reads receives everything.
+    // Each connection gets its turn: a peer that reads receives everything.
     RawSocket& first = *debtors_.front().bulk;
     RawSocket& last = *debtors_.back().bulk;
     EXPECT_TRUE(until([&] { return first.received() > memory.size() && last.received() > memory.size(); }));
 }
 
-// Each stop would search all requests of the peer.
+// Otherwise each stop would search all requests of the peer.
 TEST_F(SharedPools, TooManyStoppedGetsEndTheSession) {
     constexpr std::uint64_t nobodys = 1'000'000;
     na::TransportOptions patient = listening();
@@ -138,7 +138,7 @@ TEST_F(SharedPools, TooManyStoppedGetsEndTheSession) {
     ASSERT_NO_FATAL_FAILURE(expect_served(client, there, lent));
 }
 
-// More sessions than there were shared slots for own operations: none waits for another.
+// More sessions than the shared slots for own operations would have served: no session waits for another.
 TEST_F(SharedPools, EverySessionIsAdmittedItsOperations) {
     constexpr na::ContextId sessions = 260;
     constexpr std::size_t admitted_each = 64;
@@ -151,7 +151,7 @@ TEST_F(SharedPools, EverySessionIsAdmittedItsOperations) {
     Process& client = open("tcp://");
     std::vector<std::byte> here(64);
     const auto local = registered(client, {{here.data(), here.size()}});
-    Lent& none = lend(client, {{here.data(), here.size()}});  // any key: it is not checked
+    Lent& none = lend(client, {{here.data(), here.size()}});  // any lease: its key is not checked
     struct Lane {
         std::unique_ptr<RawSocket> socket;
         std::optional<Greeting> greeting;

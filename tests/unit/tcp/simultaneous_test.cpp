@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two contexts that dial each other at the same time have a session for each dial, and lose no message.
+// Two contexts that dial each other at the same time have one session per dial, and lose no message.
 #include "fixture.hpp"
 
 #include <cinnabar/base/random.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a pipe sends to a socket whose other side is gone: an error, and no signal.
+// Sending from a pipe to a socket whose other side is closed gives an error, and raises no signal.
 #include "splice.hpp"
 
 #include <cinnabar/base/unique_fd.hpp>

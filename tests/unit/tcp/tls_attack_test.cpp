@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attackers in the middle, or without a proof: nothing of theirs is executed, and nobody else is held up.
+// Attackers in the middle, or without a proof: nothing that they send is executed, and other clients are not held up.
 #include "support/seeds.hpp"
 #include "tls_fixture.hpp"
 
@@ -42,7 +42,7 @@ class TlsAttack : public TlsTest {
         EXPECT_TRUE(until([&] { return server_.receiver.messages.size() > before; }));
         EXPECT_EQ(server_.receiver.messages.back().tag, 99u);
     }
-    // Changes the next bytes of the client; its message must not arrive.
+    // Changes the next bytes of the client, so that its message must not arrive.
     void expect_refused(const std::function<std::vector<std::byte>(std::vector<std::byte>)>& change) {
         log_.allow("a record that was changed on the way");
         log_.allow("does not keep to TLS");
@@ -142,7 +142,7 @@ TEST_F(TlsAttack, ACutInMidRecordLosesThePeer) {
     expect_others_served();
 }
 
-// Whichever bit of the handshake is flipped, no connection results.
+// Whichever byte of the handshake is changed, no connection results.
 TEST_F(TlsAttack, AChangedHandshakeComesToNothing) {
     log_.allow("");
     std::size_t whole = 0;  // size of an unchanged handshake, without the greetings
@@ -162,7 +162,7 @@ TEST_F(TlsAttack, AChangedHandshakeComesToNothing) {
         const std::size_t before = server_.receiver.messages.size();
         na::Peer& there = peer(client, relay.endpoint());
         const TestOp& op = send(client, there, 5);
-        // If a length is changed, both sides wait until the server's time for handshakes is over.
+        // If a length was changed, both sides wait until the server's timeout for handshakes.
         ASSERT_TRUE(until([&] {
             relay.step();
             return op.done();
@@ -206,7 +206,7 @@ TEST_F(TlsAttack, SilentAndSlowHandshakesAreDroppedAndOthersServed) {
     EXPECT_EQ(server_.receiver.count_tag(99), 1u);
 }
 
-// Sending a byte now and then gains no time.
+// Sending a byte now and then does not extend the timeout.
 TEST_F(TlsAttack, ADrippedHandshakeHasTheTimeOfAnyOther) {
     RawSocket raw(server_.endpoint());
     std::vector<std::byte> start{std::byte{22}, std::byte{3}, std::byte{1}, std::byte{64}, std::byte{0}, std::byte{1}};
@@ -227,7 +227,7 @@ TEST_F(TlsAttack, ADrippedHandshakeHasTheTimeOfAnyOther) {
     expect_others_served();
 }
 
-// An endless handshake message is cut off by its size, long before its time is over.
+// An endless handshake message is ended because of its size, long before the timeout.
 TEST_F(TlsAttack, AHandshakeWithoutEndIsCutOffByItsBytes) {
     na::TransportOptions patient = with(alice(), true);
     patient.hello_timeout = Microseconds(600'000'000);
@@ -257,7 +257,8 @@ constexpr int half_handshakes = 10'000;
 constexpr int half_handshakes = 1'500;
 #endif
 
-// Each costs the server computation. Clients with a key are served in between, and the memory of the others is bounded.
+// Each half handshake costs the server computation. Clients with a key are served in between, and the memory for the
+// others is bounded.
 TEST_F(TlsAttack, AFloodOfHalfHandshakesLeavesOthersServed) {
     std::vector<std::byte> hello;
     Process& client = dial_from(alice());
@@ -286,7 +287,7 @@ TEST_F(TlsAttack, AFloodOfHalfHandshakesLeavesOthersServed) {
     EXPECT_EQ(server_.receiver.count_tag(99), 3u);
 }
 
-// Partial records are buffered, even if only the header has arrived. They have the time of a partial message.
+// Partial records are buffered, even if only the header has arrived. They have the same timeout as partial messages.
 class TlsPartialRecord : public TlsTest {
   protected:
     static constexpr std::chrono::milliseconds keepalive{200};
@@ -308,7 +309,7 @@ class TlsPartialRecord : public TlsTest {
         });
     }
     [[nodiscard]] std::size_t lost() const { return server_.receiver.count(na::PeerEvent::lost); }
-    // The next record reaches the server up to that byte, and the rest comes slowly or not at all.
+    // The next record reaches the server up to byte `bytes`; the rest comes slowly or not at all.
     void expect_ended_after(std::size_t bytes, bool drips) {
         std::vector<std::byte> rest;
         relay_.change([&](std::vector<std::byte> came, bool from_dialler) {
@@ -347,7 +348,7 @@ TEST_F(TlsPartialRecord, OfItsHeadAloneEndsTheSession) { expect_ended_after(5, f
 
 TEST_F(TlsPartialRecord, DoesNotLastForEverByteByByte) { expect_ended_after(3, true); }
 
-// Each record is complete in time, although some record is incomplete at every check.
+// Each record is complete in time, although at every check some record is incomplete.
 TEST_F(TlsPartialRecord, OfAnotherRecordEachTimeEndsNothing) {
     std::vector<std::byte> held;
     relay_.change([&](std::vector<std::byte> came, bool from_dialler) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes on tcps, each with its own secrets, and a relay in the middle.
+// Processes on tcps, each with secrets of its own, and a relay between them.
 #pragma once
 
 #include "fixture.hpp"
@@ -19,7 +19,7 @@ namespace cinnabar::tcp {
 inline constexpr const char* hex_of_alice = "a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebf";
 inline constexpr const char* hex_of_bob = "b0b1b2b3b4b5b6b7b8b9babbbcbdbebfa0a1a2a3a4a5a6a7a8a9aaabacadaeaf";
 
-// Passes on what two sides send to each other, changed as the test says.
+// Passes on what two sides send to each other, changed as the test wants.
 class Relay {
   public:
     // Receives bytes from one side, and returns the bytes to pass on instead.
@@ -27,14 +27,14 @@ class Relay {
 
     explicit Relay(std::string to) : to_(std::move(to)) {}
 
-    [[nodiscard]] std::string endpoint() const;  // by tcps
+    [[nodiscard]] std::string endpoint() const;  // with the scheme tcps
     void change(Change change) { change_ = std::move(change); }
-    // Passes on what has arrived. When one side of a connection hangs up, so does the other.
+    // Passes on what has arrived. When one side of a connection closes, the other side is closed as well.
     void step();
-    // Of all connections.
+    // The bytes passed on over all connections.
     [[nodiscard]] std::size_t passed() const { return passed_; }
     void hang_up() { pairs_.clear(); }
-    // Bytes of the test's own, on the first connection.
+    // Sends bytes of the test's own on the first connection.
     void to_target(ConstBytes bytes) { pairs_.front().target.write_if_open(bytes); }
 
   private:
@@ -51,7 +51,7 @@ class Relay {
     std::size_t passed_ = 0;
 };
 
-// The files must exist until the transports are closed, which check them every second.
+// Must be a base class: the files must exist until the transports, which check them every second, are closed.
 struct SecretFolder {
     support::Folder folder_;
 };
@@ -82,7 +82,8 @@ class TlsTest : protected SecretFolder, public TcpTest {
         return {"server", {std::move(host)}, true};
     }
 
-    // Sends a message from the client to the endpoint, and returns the outcome. It arrives exactly if that is ok.
+    // Sends a message from the client to the endpoint and returns the result. The message arrives exactly if that is
+    // ok.
     [[nodiscard]] Errc sent(Process& client, const std::string& endpoint, const std::function<void()>& meanwhile = {});
     void expect_nothing_came(const Process& server) {
         EXPECT_TRUE(server.receiver.messages.empty());

@@ -35,7 +35,7 @@ int use_alice(SSL* connection, const EVP_MD*, const unsigned char** name, std::s
     return 1;
 }
 
-// A TLS client that a test drives, in memory; its bytes go over a RawSocket.
+// A TLS client in memory that a test drives; its bytes are sent over a RawSocket.
 class HandMade {
   public:
     explicit HandMade(int version_max = TLS1_3_VERSION, bool alpn = true) : context_(SSL_CTX_new(TLS_method())) {
@@ -85,7 +85,7 @@ class HandMade {
     std::unique_ptr<SSL, Free> connection_;
 };
 
-// RFC 8446, 7.1: as much of the key schedule as a binder needs.
+// RFC 8446, 7.1: the part of the key schedule that a binder needs.
 Digest hmac(const Secret& key, ConstBytes text) {
     Digest digest{};
     unsigned bytes = 0;
@@ -111,7 +111,7 @@ Secret expand(const Secret& secret, std::string_view label, ConstBytes context) 
     return hmac(secret, as_bytes(info));
 }
 
-// Replaces the binder of alice's key at the end of a ClientHello by one for its changed content.
+// Replaces the binder of alice's key at the end of a ClientHello with the one for its changed content.
 void bind_again(std::vector<std::byte>& record) {
     constexpr std::size_t record_header = 5;
     constexpr std::size_t binders = 2 + 1 + 32;
@@ -157,7 +157,7 @@ TEST_F(TlsHandMade, AKeyWithoutDiffieHellmanIsRefused) {
     EXPECT_TRUE(is_server_hello(answer_to(hello)));
     bind_again(hello);
     EXPECT_TRUE(is_server_hello(answer_to(hello))) << "the test computes binders as OpenSSL does";
-    // The extension psk_key_exchange_modes with psk_dhe_ke only, which becomes psk_ke.
+    // The extension psk_key_exchange_modes offers only psk_dhe_ke, which is replaced with psk_ke.
     const std::array modes{std::byte{0}, std::byte{45}, std::byte{0}, std::byte{2}, std::byte{1}, std::byte{1}};
     const auto at = std::search(hello.begin(), hello.end(), modes.begin(), modes.end());
     ASSERT_NE(at, hello.end());
@@ -203,7 +203,7 @@ TEST_F(TlsHandMade, AClientOfAnotherProtocolIsDropped) {
     expect_others_served();
 }
 
-// Each key update makes the server send one in return, which is not read.
+// Each key update makes the server send one in return, which the client does not read.
 TEST_F(TlsHandMade, EndlessKeyUpdatesFillNoMemory) {
     log_.allow("does not keep to TLS");
     HandMade client;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may connect over tcps, and what rejected peers learn.
+// Which peers may connect over tcps, and what rejected peers learn.
 #include "security/revocations.hpp"
 #include "tls_fixture.hpp"
 

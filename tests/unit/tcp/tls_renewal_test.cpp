@@ -14,12 +14,12 @@ namespace {
 
 class TlsRenewal : public TlsTest {
   protected:
-    // Replaces the file, as an editor does.
+    // Replaces the file with a rename, as an editor does.
     void replace(const std::string& path, const std::string& lines) {
         const std::string next = support::put_key(folder_, "next" + std::to_string(++files_), lines);
         std::filesystem::rename(next, path);
     }
-    // How many sessions ended because their proof is no longer valid.
+    // The number of sessions that ended because their proof is no longer valid.
     static std::size_t ended(const Process& server) {
         return static_cast<std::size_t>(std::ranges::count_if(server.receiver.events, [](const auto& seen) {
             return seen.event == na::PeerEvent::lost && seen.why == Errc::permission;
@@ -63,7 +63,7 @@ TEST_F(TlsRenewal, KeysComeAndGoWithoutANewStart) {
     EXPECT_EQ(sent(early, server.endpoint()), Errc::permission) << "who dials again hears why";
 }
 
-// More sessions than are checked in one round.
+// More sessions than one round checks.
 TEST_F(TlsRenewal, SessionsEndWhoseKeyWasTakenAwayAndOthersGoOn) {
     log_.allow("proved a key or certificate that was withdrawn: its session ends");
     const std::string file =
@@ -78,7 +78,7 @@ TEST_F(TlsRenewal, SessionsEndWhoseKeyWasTakenAwayAndOthersGoOn) {
     Process& other = dial_from(bob());
     na::Peer& there = peer(other, server);
     connect(other, there, server);
-    // Writing the same key again ends nothing; another key under its name does.
+    // Writing the same key again ends no session; another key under its name does.
     replace(file, line("bob", hex_of_bob) + "\n" + line("alice", hex_of_bob));
     EXPECT_TRUE(until([&] { return ended(server) == count; }));
     (void)send(other, there, 77);
@@ -103,13 +103,13 @@ TEST_F(TlsRenewal, SessionsEndWhoseCertificateWasRevokedAndOthersGoOn) {
     (void)send(second, there, 77);
     EXPECT_TRUE(until([&] { return server.receiver.count_tag(77) == 1; }));
     EXPECT_EQ(server.receiver.count(na::PeerEvent::lost), 1u);
-    // With the ticket that it still has.
+    // The first client dials again with the ticket that it still has.
     log_.allow("has a certificate that was revoked");
     log_.allow("says that this side's certificate was revoked");
     EXPECT_EQ(sent(first, server.endpoint()), Errc::permission);
 }
 
-// It begins with a valid key that has become invalid at its end.
+// The handshake begins with a valid key that is invalid by its end.
 TEST_F(TlsRenewal, AHandshakeIsNotSlowEnoughToKeepAKey) {
     log_.allow("");
     const std::string file = key("alice", hex_of_alice);
@@ -164,13 +164,13 @@ TEST_F(TlsRenewal, ACertificateIsReplacedWithoutANewStart) {
     const na::TlsOptions client = certificate("ca", {"ann", {}, false});
     Process& server = serve(expired);
     EXPECT_TRUE(becomes(Errc::permission, client, server));
-    // One after the other: in between, the key does not match the certificate.
+    // Between the two renames, the key does not match the certificate.
     std::filesystem::rename(good.certificate_file, expired.certificate_file);
     std::filesystem::rename(good.private_key_file, expired.private_key_file);
     EXPECT_TRUE(becomes(Errc::ok, client, server));
 }
 
-// The records of one direction with that many bytes, as seen on the network.
+// The number of records of that size in one direction, as seen on the network.
 std::size_t records_of(ConstBytes way, std::size_t bytes) {
     std::size_t found = 0;
     while (way.size() >= 5) {

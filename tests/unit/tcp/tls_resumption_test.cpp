@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sessions that are resumed by tickets: they prove as much as those that are signed, and what is no longer good gets
-// nowhere by them.
+// Sessions resumed with tickets: they prove as much as those with signatures, and no ticket helps what is no longer
+// valid.
 #include "tls/guards.hpp"
 #include "tls/stream.hpp"
 #include "tls_fixture.hpp"
@@ -42,7 +42,8 @@ class End {
     [[nodiscard]] na::Stream& stream() { return stream_; }
     [[nodiscard]] TlsStream& tls() { return static_cast<TlsStream&>(*stream_.guard()); }
     [[nodiscard]] Errc state() const { return state_; }
-    // Goes on with the handshake; behind it the accepting side sends a byte, and the other one is done when it has it.
+    // Continues the handshake. After it, the accepting side sends a byte; the other side is done when the byte has
+    // arrived.
     void step(TlsStream::Side side) {
         if (state_ != Errc::again) return;
         std::uint32_t events = 0;
@@ -65,7 +66,7 @@ class End {
     bool established_ = false;
 };
 
-// What came of a connection.
+// The outcome of a connection.
 struct Outcome {
     Errc client = Errc::ok;
     Errc server = Errc::ok;
@@ -90,7 +91,7 @@ class TlsResumption : public TlsTest {
         return *std::move(made);
     }
 
-    // A connection whose client has made up its mind about a ticket.
+    // A connection whose client has already decided whether to use a ticket.
     struct Begun {
         std::unique_ptr<End> server;
         std::unique_ptr<End> client;
@@ -151,7 +152,7 @@ class TlsResumption : public TlsTest {
     [[nodiscard]] PrivateKey key_of_authority() const {
         return {PEM_read_PrivateKey(open_file("ca/ca.key").get(), nullptr, nullptr, nullptr), &EVP_PKEY_free};
     }
-    // The authority's list of what is revoked, with another end.
+    // The authority's revocation list, with another end of validity.
     [[nodiscard]] std::string list_until(system_clock::time_point end) const {
         const std::unique_ptr<X509_CRL, decltype(&X509_CRL_free)> list(
             PEM_read_X509_CRL(open_file("ca/ca.crl").get(), nullptr, nullptr, nullptr), &X509_CRL_free);
@@ -215,7 +216,7 @@ TEST_F(TlsResumption, AServerThatBeganAnewKnowsNoTicket) {
     EXPECT_TRUE(is_resumed(shake(server, client)));
 }
 
-// Dates are all that can run out without new guards.
+// Without new guards, only dates can make something invalid.
 TEST_F(TlsResumption, WhatHasRunOutIsNotResumed) {
     log_.allow("has a certificate that is not believed");
     log_.allow("whose list in the file of crl is out of its time");
@@ -241,7 +242,7 @@ TEST_F(TlsResumption, WhatHasRunOutIsNotResumed) {
     EXPECT_EQ(shake(short_list, patient[1]).server, Errc::permission);
 }
 
-// A new ticket for each connection, and none that lasts longer than the first.
+// Each connection brings a new ticket, but none is valid for longer than the first.
 TEST_F(TlsResumption, NewTicketsDoNotProlongTheTime) {
     const Guards server = guards(server_);
     const Guards client = guards(ann_);
@@ -255,7 +256,7 @@ TEST_F(TlsResumption, NewTicketsDoNotProlongTheTime) {
     EXPECT_TRUE(is_resumed(shake(server, client)));
 }
 
-// The server is asked alone: what the client has kept says that it is good.
+// Tests only the server: the client's copy of the ticket claims to be valid.
 TEST_F(TlsResumption, TheServerGoesByItsOwnTerm) {
     const Guards server = guards(server_, 60);
     const Guards client = guards(ann_, 3600);
@@ -279,7 +280,7 @@ TEST_F(TlsResumption, ATicketIsForTheNameThatWasDialled) {
     EXPECT_EQ(end(begin(server, client, "localhost")).client, Errc::permission) << "the certificate is for 127.0.0.1";
 }
 
-// The session with another ticket, or the same.
+// The session with `change` applied to its ticket.
 TicketCache::Ticket with_ticket(SSL_SESSION* session, const std::function<void(std::span<unsigned char>)>& change) {
     std::vector<unsigned char> der(static_cast<std::size_t>(i2d_SSL_SESSION(session, nullptr)));
     unsigned char* to = der.data();
@@ -311,13 +312,14 @@ TEST_F(TlsResumption, ATicketThatWasChangedLeadsToAFullHandshake) {
                                }));
         return shake(server, client);
     };
-    for (const std::size_t offset : {0u, 16u, 32u, 200u, 100'000u}) {  // name of the key, vector, content, its code
+    for (const std::size_t offset : {0u, 16u, 32u, 200u, 100'000u}) {  // key name, vector, content, authentication code
         EXPECT_TRUE(is_full(changed_at(offset, 1))) << offset;
     }
     EXPECT_TRUE(is_full(changed_at(16, 300)));
 }
 
-// Which somebody on the way has seen. The server keeps no account of tickets: it is the secret that counts.
+// Somebody on the network may have seen the ticket. The server keeps no record of tickets, so only the secret protects
+// it.
 TEST_F(TlsResumption, ATicketIsOfNoUseWithoutItsSecret) {
     log_.allow("proves another key than this side has");
     log_.allow("does not accept this side's key");
@@ -337,7 +339,7 @@ TEST_F(TlsResumption, ATicketIsOfNoUseWithoutItsSecret) {
     EXPECT_EQ(outcome.client, Errc::permission);
 }
 
-// Issued by `issuer` and good for signing certificates of authorities as well.
+// Signed by `issuer`, and valid for certificates that are authorities themselves.
 void sign(X509& certificate, X509& issuer, EVP_PKEY& key) {
     EXPECT_EQ(X509_set_issuer_name(&certificate, X509_get_subject_name(&issuer)), 1);
     const int at = X509_get_ext_by_NID(&certificate, NID_basic_constraints, -1);
@@ -348,7 +350,7 @@ void sign(X509& certificate, X509& issuer, EVP_PKEY& key) {
     EXPECT_GT(X509_sign(&certificate, &key, EVP_sha256()), 0);
 }
 
-// The ticket would have to bring what is between the certificate and the CA's.
+// The ticket would have to carry the certificates between this one and the CA's.
 TEST_F(TlsResumption, ACertificateThatOthersStandBehindIsNotResumed) {
     authority("between");
     const PrivateKey key = key_of_authority();
@@ -378,7 +380,7 @@ int choose_cinnabar(SSL*, const unsigned char** out, unsigned char* bytes, const
     return SSL_TLSEXT_ERR_OK;
 }
 
-// A server of bare OpenSSL, whose certificate is good.
+// A plain OpenSSL server with a valid certificate.
 TEST_F(TlsResumption, AServerCannotFillTheMemoryWithTickets) {
     constexpr std::size_t tickets = 200;
     const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_method()), &SSL_CTX_free);
@@ -419,7 +421,7 @@ TEST_F(TlsResumption, TheCacheIsBoundedAndGivesTheNewest) {
     EXPECT_FALSE(cache.take(na::SocketAddress::any_v4(1))) << "the oldest has gone";
 }
 
-// Over the transport itself, as somebody on the way sees it.
+// Over the transport itself, as seen by somebody on the network.
 TEST_F(TlsResumption, ADialIsResumedAndItsBytesAreOfNoUseToOthers) {
     Process& server = serve(server_);
     Process& client = dial_from(ann_);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What time() says in this program, also to the libraries that it uses: OpenSSL asks it for all dates.
+// Replaces time() in this program, also for libraries: OpenSSL uses it for all dates.
 #pragma once
 
 #include <chrono>
 
 namespace cinnabar::tcp {
 
-// Sets the clock, for the life of this object. One at a time.
+// Sets the clock while this object lives. Only one may exist at a time.
 class WallClock {
   public:
     WallClock() = default;
@@ -14,7 +14,7 @@ class WallClock {
     WallClock(const WallClock&) = delete;
     WallClock& operator=(const WallClock&) = delete;
 
-    // So far from what it is; negative: back.
+    // Sets the clock ahead of the real time; back if `ahead` is negative.
     static void set(std::chrono::seconds ahead) noexcept;
 };
 

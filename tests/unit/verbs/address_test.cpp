@@ -25,7 +25,7 @@ TEST(Address, OfADeviceTakesWhateverItsInterfaceHas) {
 }
 
 TEST(Address, OfADeviceAndAnInterface) {
-    // The loopback has no RDMA device.
+    // The loopback interface has no RDMA device.
     EXPECT_EQ(wish_of(uri("verbs://mlx5_0/lo:5000"), {"mlx5_0"}).code(), Errc::bad_address);
     EXPECT_EQ(wish_of(uri("verbs://mlx5_0/nothing-of-that-name"), {"mlx5_0"}).code(), Errc::bad_address);
     for (const char* text : {"verbs://mlx5_0/eth0:x", "verbs://mlx5_0/eth0:", "verbs://mlx5_0/eth0:65536"}) {

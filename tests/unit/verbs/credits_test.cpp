@@ -52,7 +52,8 @@ TEST(Credits, AreToldOfWhenHalfOfTheWindowIsOwed) {
     EXPECT_EQ(credits.give_back(), 0);
 }
 
-// One side sends, the other returns credits; each reads at any time. There are never more unread messages than slots.
+// One side sends, the other returns credits; each reads at random times. There are never more unread messages than
+// slots.
 TEST(Credits, NeverNeedMoreSlotsThanWerePromised) {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         Random random(seed);

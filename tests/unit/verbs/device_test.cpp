@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The errors where RDMA cannot be used, and the diagnosis where it can.
+// The errors if RDMA cannot be used, and the diagnosis if it can.
 #include "support/recording_receiver.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -55,7 +55,7 @@ TEST(Verbs, TheDiagnosisNamesDeviceFabricAndLimit) {
     EXPECT_EQ(open("verbs://nodev/r0:0").code(), Errc::bad_address);
 }
 
-// The address in the key of a lease with one segment: it follows the checksum and the count.
+// The address in the key of a lease with one segment, where it follows the checksum and the count.
 std::uint64_t lent_at(na::Transport& transport, na::Memory& memory) {
     na::Lease lease;
     lease.memory = &memory;
@@ -104,7 +104,7 @@ TEST(Verbs, TheDiagnosisSaysWhyTheDeviceWasChosen) {
     says(open("verbs://127.0.0.1").error().message(), "passed over: 127.0.0.1 (");
 }
 
-// Ends the process, a child of the test: status 0 if the error has that code; its message is on stderr.
+// Ends this process, a child of the test, with status 0 if the error has that code; prints the message to stderr.
 [[noreturn]] void end_with(const Error& error, Errc code) {
     std::fputs(error.message().c_str(), stderr);
     ::_exit(error.code == code ? 0 : 1);
@@ -119,7 +119,7 @@ class VerbsOfNobody : public testing::Test {
   protected:
     void SetUp() override {
         if (!tested_here()) GTEST_SKIP() << "no RDMA device here";
-        GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, in which nobody has opened the device yet
+        GTEST_FLAG_SET(death_test_style, "threadsafe");  // a new process, in which the device has not been opened
     }
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a peer does on its queue pair ends only its own session.
+// Whatever a peer does on its queue pair ends only its own session.
 #include "greeting.hpp"
 #include "lease_key.hpp"
 #include "raw_peer.hpp"
@@ -55,14 +55,14 @@ class Neighbours : public testing::Test {
     void TearDown() override {
         if (peer_) peer_->release();
     }
-    // A message of the honest client to the server.
+    // Sends a message from the honest client to the server.
     void send() {
         sent_ = false;
         op_.kind = na::OpKind::send_unexpected;
         op_.peer = peer_;
         op_.tag = honest_tag;
         op_.message = peer_->port().take_message();
-        op_.message_bytes = 1000;  // not inline: completes when it has arrived
+        op_.message_bytes = 1000;  // not inline: completes once it has arrived
         op_.user = this;
         op_.complete = [](na::Op& op) noexcept {
             op.message->port->give_message(*op.message);
@@ -80,7 +80,7 @@ class Neighbours : public testing::Test {
             [&] { return made->connected && server_->receiver.count(na::PeerEvent::connected) == connected + 1; }));
         return made;
     }
-    // The honest client still has the same session.
+    // The honest client still has its session.
     void expect_honest_goes_on() {
         const std::size_t before = arrived();
         send();
@@ -101,10 +101,10 @@ class Neighbours : public testing::Test {
 
 class SlotsOfAll : public Neighbours {
   protected:
-    SlotsOfAll() : Neighbours(std::chrono::seconds(60)) {}  // longer than anybody is left alone here
+    SlotsOfAll() : Neighbours(std::chrono::seconds(60)) {}  // longer than any peer is left alone in these tests
 };
 
-// The burst uses the slots before the server has read any of it.
+// The burst uses up the slots before the server has read any of it.
 TEST_F(SlotsOfAll, ABurstEndsTheSessionOfItsSender) {
     constexpr unsigned many = 1000;
     const auto flooding = stranger(many);
@@ -112,7 +112,7 @@ TEST_F(SlotsOfAll, ABurstEndsTheSessionOfItsSender) {
     support::Pump alone({honest_->context.get()});
     alone.run_for(std::chrono::milliseconds(200));
     send();
-    // Devices that do not retry for ever have given up after this.
+    // Devices with a limited number of retries would have given up after this time.
     alone.run_for(std::chrono::seconds(8));
     EXPECT_FALSE(sent_) << "the burst has left a slot";
     EXPECT_EQ(honest_->receiver.count(na::PeerEvent::lost), 0u);
@@ -125,7 +125,7 @@ TEST_F(SlotsOfAll, ABurstEndsTheSessionOfItsSender) {
 
 class WrongKey : public Neighbours {
   protected:
-    WrongKey() : Neighbours(std::chrono::seconds(4)) {}  // some devices do not tell whom they have failed
+    WrongKey() : Neighbours(std::chrono::seconds(4)) {}  // some devices do not report the failure to the failed peer
     void lend() {
         const na::Segment segment{room_.data(), room_.size()};
         memory_ = server_->transport->register_memory({&segment, 1}, na::Access::read).value();
@@ -145,7 +145,7 @@ class WrongKey : public Neighbours {
         memory_.reset();
         Neighbours::TearDown();
     }
-    // The device's completion of a read of 8 bytes there.
+    // The device's result of a read of 8 bytes at that place.
     [[nodiscard]] ibv_wc_status read(RawPeer& peer, const RemotePlace& place) {
         ibv_wc done{};
         peer.read(place.address, place.rkey);
@@ -161,7 +161,7 @@ class WrongKey : public Neighbours {
 
 TEST_F(WrongKey, EndsTheSessionOfItsSender) {
     ASSERT_NO_FATAL_FAILURE(lend());
-    const RemotePlace guesses[] = {{place_.address, place_.rkey ^ 1},  // the part that distinguishes keys of one index
+    const RemotePlace guesses[] = {{place_.address, place_.rkey ^ 1},  // the part in which keys of one index differ
                                    {place_.address, place_.rkey + 0x100},
                                    {place_.address + room_.size(), place_.rkey},
                                    {place_.address - 8, place_.rkey}};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer that announces a window but has no receive slots; messages to it are retried for ever.
+// A peer that announces a window but has no receive slots. Messages to it are retried for ever.
 #include "raw_peer.hpp"
 #include "support/log_watch.hpp"
 #include "support/pump.hpp"

@@ -14,7 +14,7 @@ constexpr std::uint64_t any_bytes = ~std::uint64_t{0};
 
 std::uintptr_t page() { return static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE)); }
 
-// Addresses only: the memory is not accessed.
+// The memory is never accessed: only addresses matter.
 na::Segment at(std::uintptr_t begin, std::size_t bytes) { return {reinterpret_cast<std::byte*>(begin), bytes}; }
 
 TEST(PinRanges, SegmentsOnNeighbouringPagesShareOneInAnyOrder) {

@@ -39,7 +39,7 @@ RawPeer::RawPeer(const std::string& from, const std::string& to, std::uint32_t s
     EXPECT_EQ(::rdma_create_qp(id_, nullptr, &wanted), 0);
     registered_ = ::rdma_reg_msgs(id_, bytes_.data(), bytes_.size());
     EXPECT_NE(registered_, nullptr);
-    // Returns when the library has answered, while the test drives it.
+    // Returns once the library has answered; the test drives it meanwhile.
     dial_ = std::thread([this] {
         const auto hello = greeting().encode();
         rdma_conn_param parameters{};

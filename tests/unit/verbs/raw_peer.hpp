@@ -15,8 +15,8 @@ namespace cinnabar::verbs {
 
 class RawPeer {
   public:
-    // Connects from the other end of the cable; `connected` once the library has answered, while the test drives it. At
-    // most `sends_max` operations may be in flight.
+    // Connects from the other end of the cable. `connected` becomes true once the library, which the test drives, has
+    // answered. At most `sends_max` operations may be in flight.
     RawPeer(const std::string& from, const std::string& to, std::uint32_t sends_max = 1);
     ~RawPeer();
     RawPeer(const RawPeer&) = delete;
@@ -24,9 +24,9 @@ class RawPeer {
 
     std::atomic<bool> connected{false};
 
-    // Posts so many messages, whatever its credits.
+    // Posts `count` messages, regardless of credits.
     void burst(unsigned count);
-    // Reads 8 bytes of the library's memory. The result is known once poll() is true.
+    // Reads 8 bytes of the library's memory. The result is known once poll() returns true.
     void read(std::uint64_t address, std::uint32_t rkey);
     [[nodiscard]] bool poll(ibv_wc& done);
 

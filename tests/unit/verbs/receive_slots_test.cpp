@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receive slots of a device that refuses posts. The test stands in for rdma-core: no hardware is used.
+// Receive slots of a device that refuses posts. The test stands in for rdma-core, so that no hardware is needed.
 #include "receive_slots.hpp"
 
 #include "rdma_library.hpp"
@@ -46,7 +46,7 @@ const RdmaLibrary& rdma() noexcept {
 namespace {
 
 TEST(ReceiveSlotsTest, SlotsThatTheDeviceRefusesAreNotPromised) {
-    // Only handed on, to the functions above.
+    // Only passed on to the functions above.
     alignas(Device) std::array<std::byte, sizeof(Device)> nothing{};
     ReceiveSlots slots(*reinterpret_cast<const Device*>(nothing.data()), 64, 64, 8);
     ASSERT_TRUE(slots.open().ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The send queue's bookkeeping, driven by hand-made completions.
+// The bookkeeping of the send queue, driven by hand-made completions.
 #include "sent_work.hpp"
 
 #include "posted.hpp"
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t depth = 256;
 
-// As a connection does: an operation ends with its last work request, and fails if any of them failed.
+// As in a connection: an operation ends with its last work request, and fails if any of them has failed.
 struct Ends {
     struct End {
         Posted* posted;
@@ -27,7 +27,7 @@ struct Ends {
         bool operator==(const End&) const = default;
     };
     std::vector<End> ends;
-    std::uint32_t left = 0;  // work requests of any kind
+    std::uint32_t left = 0;  // work requests of any kind that have left the queue
 
     auto take() {
         return [this](const Sent& sent, ibv_wc_status status) {
@@ -116,7 +116,7 @@ TEST_F(SentWorkTest, WhatItDoesNotHoldIsNoMatter) {
     EXPECT_EQ(ends.left, 0u);
 }
 
-// A put on iWARP: a write, a notification, a read.
+// A put on iWARP: a write, a notification, and a read.
 std::uint32_t enter_put(SentWork& work, Posted& posted) {
     const std::uint32_t write = work.enter({&posted, false});
     work.enter({&posted, false});
@@ -196,7 +196,7 @@ class Replies {
         room_.open(queue);
         for (End& end : ends_) end.work.open(depth);
     }
-    // False: it would have to wait.
+    // False: it would have to wait for room.
     bool send(std::uint32_t connection) {
         if (!room_.any()) return false;
         End& end = ends_[connection];

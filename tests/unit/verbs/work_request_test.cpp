@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From operations to work requests, without a device.
+// The translation of operations to work requests, without a device.
 #include "work_request.hpp"
 
 #include <arpa/inet.h>
