@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules that say who may do what below a server's root: as text, and for clients that prove keys.
+// Rules about what clients may do below a server's root: their text, and their effect on clients that prove keys.
 #include "session/client_quota.hpp"
 #include "support/content.hpp"
 #include "support/test_key.hpp"
@@ -156,7 +156,7 @@ TEST(Accounts, AClientIsItsProvenIdentity) {
     EXPECT_EQ(client_name(na::Addr::of_connection("tcp", 0, 0, 7, false, "tcp://10.0.0.5:41234")), "10.0.0.5");
 }
 
-// Two clients with keys of their own, on one host.
+// Two clients on one host, each with a key of its own.
 #ifdef CINNABAR_PLUGIN_tcps
 struct PolicyServerTest : testing::Test {
     Folder folder;

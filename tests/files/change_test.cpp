@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that replace an older version: only the changed blocks are sent, in every direction.
+// Saving over an older version of a file: only the changed blocks are sent, in every direction.
 #include "file/blocks.hpp"
 #include "file/journal.hpp"
 #include "session/protocol.hpp"
@@ -72,7 +72,7 @@ std::ostream& operator<<(std::ostream& out, How how) {
     return out << names[static_cast<std::size_t>(how)];
 }
 
-// The new version is `new/a` and the old one `old/a`, on whichever side they are.
+// The new version is `new/a` and the old one is `old/a`, each below the root of the side that has it.
 struct ChangeTest : testing::TestWithParam<How> {
     Folder folder;
     ServerOptions options;
@@ -103,7 +103,7 @@ struct ChangeTest : testing::TestWithParam<How> {
     void serve(std::unique_ptr<Server>& at, std::optional<hl::Node>& node, const std::string& root,
                const ServerHooks& with) {
         at = Server::make(Root::serve(folder.at(root)).value(), std::nullopt, options, with).value();
-        node = hl::Node::listen("shm://").value();  // over shm the same user may make it connect to another server
+        node = hl::Node::listen("shm://").value();  // over shm the same user may make the server connect to another one
         ASSERT_TRUE(at->serve_on(*node).ok());
     }
     void log_in() {
@@ -172,7 +172,7 @@ TEST_P(ChangeTest, NothingIsSentOfAnEqualFile) {
 
 TEST_P(ChangeTest, AFileThatGrewSendsItsEnd) {
     begin(old + pattern(10 * one_block, 2));
-    // From the block in which the old one ended.
+    // From the block in which the old file ended.
     expect_moved(move(), folder.get("new/a").size() - 200 * one_block);
 }
 
@@ -204,7 +204,7 @@ TEST_P(ChangeTest, HolesAreNeitherSentNorTakenFromTheOldOne) {
     EXPECT_LT(static_cast<std::uint64_t>(status.st_blocks) * 512, 20 * one_block);
 }
 
-// What was written before the interruption is in the staged file, not in the older version.
+// The bytes that were written before the interruption are in the staged file, not in the older version.
 TEST_P(ChangeTest, AnInterruptedSaveLeavesTheOldFileAndContinues) {
     auto fresh = old;
     for (std::uint64_t at = 0; at < fresh.size(); at += 10 * one_block) fresh[at] ^= 1;
@@ -231,7 +231,7 @@ TEST_P(ChangeTest, AnInterruptedSaveLeavesTheOldFileAndContinues) {
     EXPECT_EQ(again->had_bytes + again->sent_bytes, fresh.size());
 }
 
-// Somebody writes to the older version meanwhile: the bytes that were compared are the ones written.
+// Another process writes to the older version meanwhile: the file gets the bytes that were compared.
 TEST_P(ChangeTest, AnOlderVersionThatChangesMeanwhileDoesNoHarm) {
     auto fresh = old;
     fresh[5 * one_block] ^= 1;
@@ -245,7 +245,7 @@ TEST_P(ChangeTest, AnOlderVersionThatChangesMeanwhileDoesNoHarm) {
     EXPECT_TRUE(folder.get("old/a") == fresh);
 }
 
-// Not for a fetch, where the client has the old version.
+// Not for a fetch, in which the client has the old version.
 struct ChangeOnAServer : ChangeTest {};
 
 TEST_P(ChangeOnAServer, AClientThatMayNotFetchTheOldFileSendsAll) {
@@ -260,7 +260,7 @@ TEST_P(ChangeOnAServer, AClientThatMayNotFetchTheOldFileSendsAll) {
 INSTANTIATE_TEST_SUITE_P(By, ChangeOnAServer, testing::Values(How::pull, How::push, How::copy),
                          testing::PrintToStringParamName());
 
-// A server that claims to have more than was offered.
+// A server that claims to have more blocks than it was offered.
 struct LyingServer : testing::Test {
     Folder folder;
     hl::Node there = hl::Node::listen("tcp://127.0.0.1:0").value();

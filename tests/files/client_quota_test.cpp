@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one client may use in all, however often it connects: quotas, and the rate of either side.
+// Limits for one client in total, however often it connects: quotas, and the rate of either side.
 #include "session/client_quota.hpp"
 
 #include "session/rate.hpp"
@@ -81,7 +81,7 @@ TEST(Accounts, WithoutLimitsThereAreNoAccounts) {
     EXPECT_EQ(accounts.count(), 0u);
 }
 
-// A client with one connection after the other.
+// A client that can connect again.
 struct QuotaTest : testing::Test {
     static constexpr std::size_t window_bytes = 64u << 10;
     Folder folder;
@@ -123,7 +123,7 @@ struct QuotaTest : testing::Test {
     Result<Moved> save(const std::string& name, std::size_t bytes, SaveMode mode = {}) {
         return hl::sync_wait(client->save(folder.put("source", pattern(bytes)), name, mode));
     }
-    // The least time that it takes.
+    // Returns how long the work takes.
     template <typename F>
     static std::chrono::duration<double> time_of(F work) {
         const auto begin = std::chrono::steady_clock::now();
@@ -183,7 +183,7 @@ TEST_F(QuotaTest, CountsEachFileOfAPack) {
     const auto saved = hl::sync_wait(client->save_small(files)).value();
     EXPECT_TRUE(saved[0].ok());
     EXPECT_EQ(saved[1].code(), Errc::not_found);
-    // The file that failed stays charged until its pack is done, so there is no room for the last two.
+    // The failed file stays charged until its pack is done, so there is no room for the last two files.
     EXPECT_TRUE(saved[2].code() == Errc::no_space && saved[3].code() == Errc::no_space);
     EXPECT_TRUE(save("c", 600).ok());
     EXPECT_EQ(save("e", 1).code(), Errc::no_space);
@@ -205,7 +205,7 @@ TEST_F(QuotaTest, TheRateOfAServerIsNotEvadedByConnectingAgain) {
     options.client_bytes_per_second = 1u << 20;
     begin();
     constexpr std::size_t bytes = 3 * window_bytes;
-    // The very first window does not wait.
+    // The first window does not wait.
     const auto at_least = std::chrono::duration<double>(11.0 * window_bytes / (1u << 20));
     EXPECT_GE(time_of([&] {
                   EXPECT_TRUE(save("a", bytes).ok());

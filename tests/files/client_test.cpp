@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client of the save service, with a server that does not keep to the protocol.
+// The client of the save service, with a server that breaks the protocol.
 #include "session/protocol.hpp"
 #include "session/seal.hpp"
 #include "support/content.hpp"
@@ -47,7 +47,7 @@ TEST(Client, AServerThatWantsTooMuchMemoryIsRefused) {
     }
 }
 
-// A server that lets a client in, opens and commits any file, and answers its push calls as a test says.
+// A server that accepts any login, opens and commits any file, and answers push calls as the test wants.
 struct PushingClientTest : testing::Test {
     static constexpr std::uint64_t window = 1u << 20;
     support::Folder folder;
@@ -83,7 +83,7 @@ struct PushingClientTest : testing::Test {
         co_await session.close();
         co_return moved;
     }
-    // Asks for a window of the client's file.
+    // Asks the client to fill a window of its file.
     hl::Task<void> ask_for(hl::NodeRef node, na::Addr client, std::uint64_t offset) {
         FillIn fill;
         fill.file = 1;
@@ -107,7 +107,7 @@ TEST_F(PushingClientTest, AServerThatAsksForAWindowManyTimesEndsTheFile) {
 
 TEST_F(PushingClientTest, AServerThatTakesWindowsItHasNotAskedForEndsTheFile) {
     const auto moved = save(2 * window, [this](hl::Request<PushIn> request) -> hl::Task<Result<void>> {
-        // Waits at the client for the window before it.
+        // The window waits at the client for the one before it.
         if (request->offset == 0) {
             EXPECT_EQ(there.spawn(ask_for(there, request.source(), window)), Errc::ok);
         }
@@ -117,7 +117,7 @@ TEST_F(PushingClientTest, AServerThatTakesWindowsItHasNotAskedForEndsTheFile) {
     EXPECT_NE(moved.error().message().find("did not ask for"), std::string::npos) << moved.error().message();
 }
 
-// A server that says of a folder, and of a file, whatever it likes.
+// A server that makes false claims about files and folders.
 hl::Task<Result<Moved>> open_and_fetch(Client& session, const Root& into) {
     CINNABAR_CO_TRY_VOID(co_await session.open());
     Result<Moved> fetched = co_await session.fetch("file", into);

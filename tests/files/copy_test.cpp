@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files copied directly between two servers: what arrives, what each server allows, and what is left of a copy that
+// Files copied directly between two servers: what arrives, what each server allows, and what remains of a copy that
 // ends early.
 #include "session/protocol.hpp"
 #include "session/remote_error.hpp"
@@ -73,7 +73,7 @@ struct Party {
     }
 };
 
-// The transports to the two servers. In the mixed cases both listen on both.
+// The transports to the two servers. In the mixed cases both servers listen on both transports.
 struct Between {
     std::string name;
     std::string from;
@@ -104,7 +104,7 @@ struct CopyTest : testing::TestWithParam<Between> {
         b.begin(listen_on(GetParam()));
         log_in(a.endpoint(GetParam().from), b.endpoint(GetParam().to));
     }
-    // Both sessions belong to one node.
+    // Opens a session with each server; both belong to one node.
     void log_in(const std::string& at_a, const std::string& at_b) {
         here = hl::Node::open({"tcp://", "shm://"}, {.progress_thread = false}).value();
         from.emplace(*here, here->lookup(at_a).value(), a.key ? &key : nullptr);
@@ -196,7 +196,7 @@ TEST_P(CopyTest, WhatIsThereIsKeptOrReplacedAndWhatIsMissingIsTold) {
     EXPECT_NE(copied.error().message().find("the source server"), std::string::npos) << copied.error().message();
 }
 
-// As if the answer to a commit got lost.
+// As if the answer to the commit had been lost.
 TEST_P(CopyTest, ASecondAttemptFindsThatTheFirstOneWasDone) {
     begin();
     ASSERT_TRUE(copy_all().ok());
@@ -312,7 +312,7 @@ TEST_P(CopyTcp, ServersWithOtherWindowsCopyTowardsTheSmallerOnes) {
     EXPECT_EQ(hl::sync_wait(copy(*to, as, *from, back)).code(), Errc::unsupported);
 }
 
-// Over shm the kernel says who the client is.
+// Over shm the kernel tells the server which user the client is.
 using CopyShm = CopyTest;
 INSTANTIATE_TEST_SUITE_P(Over, CopyShm, testing::Values(Between{"shm", "shm", "shm"}),
                          [](const auto& each) { return each.param.name; });
@@ -325,7 +325,7 @@ TEST_P(CopyShm, TheOwnUserNeedsNoKey) {
     EXPECT_TRUE(folder.get("b/y") == content);
 }
 
-// A client that breaks the protocol: it passes lent memory on as whichever window it likes.
+// A client that breaks the protocol: it passes lent memory on as any window it likes.
 struct RudeConductor : CopyTest {
     Party c{folder.path() / "c", true};
     struct Session {
@@ -505,7 +505,7 @@ TEST_P(RudeLender, AHoleInAFileWithoutHolesEndsIt) {
     EXPECT_TRUE(nothing_at_b());
 }
 
-// The checksum does not match the bytes that it lent.
+// The checksum does not match the bytes that the server has lent.
 TEST_P(RudeLender, OtherBytesThanItsChecksumSaysAreNotSaved) {
     const auto copied = copy_from_it([this](hl::Request<LendIn> request) -> hl::Task<Result<LendOut>> {
         co_await have_taken(request.node(), request.source(), request->offset, copied_window);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Patterns of trees: the cases of rsync's manual, and patterns that are made to take long.
+// Patterns for trees: the cases of rsync's manual, and patterns that are made to take long.
 #include <cinnabar/files/filter.hpp>
 
 #include <gtest/gtest.h>

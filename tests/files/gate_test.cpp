@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who gets in: challenges that nobody keeps, proofs, and sessions bound to their connection.
+// Logins: challenges for which the server keeps no state, proofs, and sessions that are bound to their connection.
 #include "session/gate.hpp"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST_F(GateTest, TheRightKeyGetsAProofAndAToken) {
     EXPECT_TRUE(gate.hold(out.token, ann).ok());
 }
 
-// Over tcps, where the transport has checked the identity.
+// Over tcps, where the transport has verified the identity.
 TEST_F(GateTest, AProvenConnectionNeedsNoKey) {
     Gate gate(key(), limits, clock);
     const na::Addr proven = na::Addr::of_connection("tcps", 0, 0, 333, false, {}, {},
@@ -104,7 +104,7 @@ TEST_F(GateTest, AConnectionHasOneSession) {
     EXPECT_NE(token_of(gate, ann), token);
 }
 
-// A login that is sent again after its session has ended opens another one, in which what was signed is worth nothing.
+// Repeating a login after its session has ended opens another session, in which old signatures are invalid.
 TEST_F(GateTest, ASecondLoginWithAChallengeHasAnotherSecret) {
     Gate gate(key(), limits, clock);
     const auto greeted = hello(gate, ann);
@@ -139,7 +139,7 @@ TEST_F(GateTest, AnotherVersionIsTold) {
     EXPECT_EQ(gate.hello({protocol_version + 1, nonce}, ann).code(), Errc::unsupported);
 }
 
-// A stranger makes up as many identities as it likes, and none of them logs in.
+// A stranger makes up any number of identities, and none of them logs in.
 TEST_F(GateTest, HellosOfOthersShutNobodyOut) {
     Gate gate(key(), limits, clock);
     const auto early = hello(gate, bob);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program that embeds the service decides: who may save and fetch what, and what becomes of a file before and
-// after it has its name.
+// Hooks of a program that embeds the service: who may save and fetch what, and what happens to a file before and after
+// it gets its name.
 #include "support/content.hpp"
 
 #include <cinnabar/files/client.hpp>
@@ -153,7 +153,7 @@ TEST_F(HooksTest, WhatHasEndedIsTold) {
     EXPECT_EQ(told, (std::vector<std::string>{"0a is there", "2a is there", "2b"}));
 }
 
-// Windows in holes, and others before, between and behind them, by either side's transfers.
+// Windows in holes, and windows before, between and behind them, transferred by either side.
 TEST_F(HooksTest, ASparseFileGoesThereAndBackAsOne) {
     begin();
     constexpr std::size_t bytes = (9u << 20) + 5;

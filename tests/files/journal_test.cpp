@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is left of a file that was not finished, and what the next one of its name makes of it.
+// The remains of an unfinished file, and how the next save under the same name uses them.
 #include "file/journal.hpp"
 
 #include "file/staging.hpp"
@@ -51,7 +51,7 @@ struct JournalTest : testing::Test {
     void write(NewFile& file, std::uint64_t from, std::uint64_t to) const {
         for (auto i = from; i < to; ++i) ASSERT_TRUE(file.write(i * block, block_at(i)).ok());
     }
-    // What is left of a save that ended after three blocks.
+    // Leaves the remains of a save that ended after three blocks.
     void leave_three(const Root& root, const std::string& name = "a", const Resumable& how = by_blocks) const {
         auto file = create(root, name, how);
         write(file, 0, 3);
@@ -212,7 +212,7 @@ TEST_F(JournalTest, WhoIsAtWorkOnAFileKeepsItForItself) {
     EXPECT_EQ(create(root).resumed_bytes(), 2 * block);
 }
 
-// In the folder of a fetch others may write.
+// Others may have write permission for the folder of a fetch.
 TEST_F(JournalTest, WhatSomebodyElsePutThereIsLeftAlone) {
     const auto root = Root::open(base).value();
     const auto names = staged_names_of("a");
@@ -322,7 +322,7 @@ TEST_F(JournalTest, HeadsThatAreCutOrDamagedAreNone) {
     }
 }
 
-// A process that writes and is killed: what its journal promises is there.
+// A process that writes is killed: everything that its journal promises exists.
 TEST_F(JournalTest, AKilledProcessHasPromisedNoMoreThanThereIs) {
     constexpr std::uint64_t many = 100'000;
     const Resumable how{block, true, std::chrono::milliseconds(0)};

@@ -55,7 +55,7 @@ TEST(Key, TheServersProofCoversAllOfItsAnswer) {
         EXPECT_FALSE(key().accepts_server(proof, {said.client, said.server, token, window, windows}));
 }
 
-// HMAC-SHA256 as Python's hmac module computes it, so that both sides cannot be wrong in the same way.
+// HMAC-SHA256 as computed by Python's hmac module, so that both sides cannot be wrong in the same way.
 TEST(Key, AProofIsHmacSha256) {
     Nonce client;
     Nonce server;
@@ -66,7 +66,7 @@ TEST(Key, AProofIsHmacSha256) {
                           0x45, 0x11, 0x84, 0xe2, 0x38, 0x0d, 0x6f, 0xb5, 0x92, 0x81}};
     const auto known = Key::from("0123456789abcdef").value();
     EXPECT_EQ(known.prove_client(client, server), expected);
-    // That of a session, from which its calls are signed.
+    // The signature of a call, made with the secret of a session.
     const Proof call =
         known.session_secret(client, server, {0x0102030405060708, 9}).sign(MacText("x").add(1).add_text("yz"));
     EXPECT_EQ(call, (Proof{{0xbf, 0xb6, 0x34, 0x43, 0x23, 0xb5, 0x62, 0x26, 0x03, 0x53, 0xde,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is there on a server, what is removed of it, and whether it is still what was saved.
+// Looking at what a server has, removing it, and verifying that it is still what was saved.
 #include "file/stored_checksum.hpp"
 #include "support/content.hpp"
 
@@ -60,7 +60,7 @@ struct ManageTest : testing::Test {
     Result<Seen> look(const std::string& name) { return hl::sync_wait(client->look(name)); }
     Result<void> remove(const std::string& name) { return hl::sync_wait(client->remove(name)); }
     Result<Verified> verify(const std::string& name) { return hl::sync_wait(client->verify(name)); }
-    // As a disk that rots: without a new time of modification.
+    // Damages a byte without changing the time of modification, as a failing disk does.
     void rot(const std::string& name) const {
         const UniqueFd file(::open(folder.at("root/" + name).c_str(), O_WRONLY | O_CLOEXEC));
         struct stat status {};
@@ -110,7 +110,7 @@ TEST_F(ManageTest, WhoWritesToAFileOutdatesItsChecksum) {
     EXPECT_EQ(look("h")->stored.state, State::none);
 }
 
-// A client could otherwise have damage taken for what was saved.
+// Otherwise a client could make damage look like what was saved.
 TEST_F(ManageTest, ClientsNeitherSeeNorSetIt) {
     if (!keeps_attributes()) GTEST_SKIP() << "the file system keeps no extended attributes";
     ASSERT_TRUE(save("f").ok());

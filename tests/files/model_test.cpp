@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs random commands against a server and against a tree in memory: both must give the same answers, and in the end
-// have the same contents. CINNABAR_SEEDS sets the number of walks.
+// Runs random commands against a server and against a tree in memory: both must give the same answers and have the same
+// contents in the end. CINNABAR_SEEDS sets the number of walks.
 #include "model_tree.hpp"
 #include "support/content.hpp"
 #include "support/seeds.hpp"
@@ -38,7 +38,7 @@ using test::ThingPtr;
 
 constexpr std::size_t window_bytes = 64u << 10;
 
-// The server and the model; the nodes are reused for all walks.
+// The server and the model. The nodes are reused for all walks.
 class Both {
   public:
     Both() {
@@ -54,7 +54,7 @@ class Both {
     [[nodiscard]] Client& client() { return *client_; }
     [[nodiscard]] const support::Folder& folder() const { return folder_; }
     [[nodiscard]] bool keeps_attributes() const { return keeps_attributes_; }
-    // How often a command succeeded, and how often it was refused.
+    // How often a command has succeeded and has been refused.
     struct Count {
         unsigned done = 0;
         unsigned refused = 0;
@@ -96,7 +96,7 @@ mode_t umask_here() {
     return mask;
 }
 
-// One walk: a sequence of commands, each compared.
+// One walk: a sequence of commands whose results are compared.
 class ModelWalk {
   public:
     ModelWalk(Both& both, std::uint64_t seed) : both_(both), random_(seed), into_(Root::open(into_folder()).value()) {}
@@ -113,7 +113,7 @@ class ModelWalk {
     static Errc code_of(const Result<T>& result) {
         return result.ok() ? Errc::ok : result.code();
     }
-    // Logs the command for the message of a failure.
+    // Counts the outcome, and compares the server's with the model's.
     testing::AssertionResult agree(Errc served, Errc expected, const std::string& what) {
         auto& count = both_.counts[what.substr(0, what.find(' '))];
         ++(expected == Errc::ok ? count.done : count.refused);
@@ -258,7 +258,7 @@ class ModelWalk {
         if (!saved) return;
         EXPECT_EQ(saved->bytes, file->content.size());
     }
-    // All into one folder that no link leads into, so that files do not replace each other's folders.
+    // All files go into one folder to which no link leads, so that files do not replace each other's folders.
     void save_pack() {
         const auto folder = plain_folder({}, model_.root());
         SaveMode mode = save_mode();
@@ -311,7 +311,7 @@ class ModelWalk {
         const bool replace = random_.chance(2);
         const auto made =
             hl::sync_wait(both_.client().make_hard_link(name, of, replace ? Existing::replace : Existing::keep));
-        // Too long names are refused first; then the file that gets the new name is looked up.
+        // Names that are too long are refused first; then the file that gets the new name is looked up.
         const bool too_long = std::max(name.size(), of.size()) > name_bytes_max;
         Errc expected = too_long ? Errc::too_large : ModelTree::check(of);
         ThingPtr file;
@@ -421,7 +421,7 @@ class ModelWalk {
             compare(entry, name + "/" + entry.name, *found->second);
         }
     }
-    // Compares everything, contents as read from disk, and which names belong to the same file.
+    // Compares everything, including contents read from disk, and which names belong to the same file.
     void compare_folder(const std::string& name, const Thing& folder) {
         const auto listed = hl::sync_wait(both_.client().list(name));
         ASSERT_TRUE(listed.ok()) << printable(name) << ": " << listed.error().message();

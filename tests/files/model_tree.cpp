@@ -15,7 +15,7 @@ std::string_view folder(std::string_view name) {
 
 }  // namespace
 
-// Where a walk is: the folders from the root to here.
+// The position of a walk: the folders from the root to the current one.
 struct ModelTree::Walk {
     std::vector<ThingPtr> above;
     ThingPtr here;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many small files in one call: each has its own end.
+// Many small files in one call: each one has a result of its own.
 #include "session/protocol.hpp"
 #include "support/content.hpp"
 
@@ -54,7 +54,7 @@ struct PackTest : testing::Test {
         here.reset();
         there.reset();
     }
-    // Of this content, under a name on the server.
+    // A local file with this content, to be saved as `name`.
     SmallFile small(const std::string& name, const std::string& content) const {
         auto leaf = name;
         std::ranges::replace(leaf, '/', '_');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks one proof of a login again and again, for proof_time_test to count: proof_loop right|first|final TIMES. The
-// proof is right, or wrong in its first or its final byte.
+// Verifies one proof of a login repeatedly, for proof_time_test: proof_loop right|first|final TIMES. The proof is
+// right, or wrong in its first or in its final byte.
 #include <cinnabar/files/key.hpp>
 
 #include <cstdlib>

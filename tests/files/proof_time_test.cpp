@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long a proof takes to check does not tell how much of it is right: by instructions, which noise does not change.
+// The time to verify a proof does not depend on how much of the proof is right. It is measured in instructions, which
+// noise does not change.
 #include "../counts/callgrind.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +12,7 @@ namespace {
 
 constexpr unsigned long times = 300;
 
-// Of so many checks, and of what begins and ends a process.
+// The instructions of `times` verifications, including the start and the end of a process.
 double instructions(const std::string& kind) {
     const unsigned long counted = counts::instructions(CINNABAR_PROOF_LOOP " " + kind + " " + std::to_string(times));
     EXPECT_GT(counted, 1'000 * times) << kind << ": no sum of SHA-256 was made";

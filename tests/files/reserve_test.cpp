@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Room that is reserved on the disk before the first byte of a file.
+// Space that is reserved on disk before the first byte of a file.
 #include "file/staging.hpp"
 #include "support/content.hpp"
 
@@ -61,10 +61,10 @@ TEST_F(ReserveTest, AllOfAFileHasRoomBeforeItsFirstByte) {
     EXPECT_EQ(std::filesystem::file_size(folder.at("root/a")), reserve_file_bytes);
 }
 
-// Nobody else can use reserved room, so writes into it do not check the free space again.
+// Reserved space cannot be used by others, so writes to it do not check the free space again.
 TEST_F(ReserveTest, ReservedRoomIsNotCountedTwice) {
     Result<NewFile> file = Errc::no_space;
-    for (unsigned tries = 0; !file && tries < 100; ++tries) {  // others may use this disk too
+    for (unsigned tries = 0; !file && tries < 100; ++tries) {  // other processes may use this disk, too
         const auto kept = std::filesystem::space(base).available - reserve_file_bytes - reserve_block / 2;
         const auto root = Root::serve(base, {.bytes = kept, .files = 0}).value();
         file = root.create("a", reserve_file_bytes, 0644, Existing::keep, reserve_by_blocks);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Saves and fetches that were interrupted: the same one again moves only what is not there, whichever way it moves.
+// Interrupted saves and fetches: repeating one moves only what is missing, in either direction.
 #include "file/staging.hpp"
 #include "support/content.hpp"
 
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 using support::Folder;
 using support::pattern;
 
-// Windows are small, so that a file has many.
+// A small window, so that a file has many.
 constexpr std::uint64_t window = 16 << 10;
 
 struct ResumeTest : testing::TestWithParam<bool> {
@@ -72,7 +72,7 @@ struct ResumeTest : testing::TestWithParam<bool> {
     }
     void TearDown() override { end(); }
 
-    // Until so many bytes have arrived; then the client goes without a word.
+    // Saves until so many bytes have arrived; then the client disappears without a message.
     void save_until(std::uint64_t bytes) {
         std::stop_source stop;
         std::uint64_t moved = 0;
@@ -103,7 +103,7 @@ struct ResumeTest : testing::TestWithParam<bool> {
         const auto into = Root::open(folder.at("back")).value();
         return hl::sync_wait(client->fetch(name, into));
     }
-    // How much the next save of the file may go on from; waits for what is being parked.
+    // How many bytes the next save of the file may reuse. Waits until the file has been parked.
     std::uint64_t kept() {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
         for (;;) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Saving below a root: what gets its name, what is refused, and that nothing which existed is ever lost.
+// Saving below a root: which files get their names, which are refused, and that no existing file is ever lost.
 #include "support/content.hpp"
 #include "support/os_limits.hpp"
 
@@ -26,7 +26,7 @@ using support::SmallDisk;
 
 using Names = std::vector<std::string>;
 
-// Creates, writes and commits in one go; the first error of the three.
+// Creates, writes and commits a file; returns the first error.
 Result<void> save(const Root& root, const std::string& name, const std::string& content,
                   Existing existing = Existing::keep) {
     CINNABAR_TRY(auto file, root.create(name, content.size(), 0644, existing));
@@ -257,7 +257,7 @@ TEST_F(RootTest, WhatAKilledServerLeftIsRemovedAndNothingElse) {
                                     "root/.cinnabar-staging/notes"}));
 }
 
-// Who may write into the folder could exchange what was verified before it gets its name.
+// A user who may write to the folder could exchange a verified file before it gets its name.
 TEST_F(RootTest, AFolderForUnfinishedFilesThatOthersMayWriteToIsRefused) {
     fs::create_directory(base / staging_folder);
     for (const auto perms : {fs::perms::group_write, fs::perms::others_write}) {
@@ -320,7 +320,7 @@ TEST_F(RootTest, AFullDiskKeepsWhatWasThere) {
     const auto root = serve();
     ASSERT_TRUE(save(root, "a", "old").ok());
     EXPECT_EQ(root.create("b", 1 << 20, 0644, Existing::keep).code(), Errc::no_space) << "told at once";
-    // A size that was not announced is told when the disk is full.
+    // A file whose size was not announced fails when the disk is full.
     const auto full = save(root, "a", pattern(128 << 10), Existing::replace);
     ASSERT_TRUE(full.ok());
     auto file = root.create("a", 0, 0644, Existing::replace).value();
@@ -418,7 +418,7 @@ TEST(SourceFile, AChangeIsSeenAlsoWhenTheTimeIsSetBack) {
     const auto path = folder.put("a", "abc");
     const auto before = fs::last_write_time(path);
     const auto file = SourceFile::open(path).value();
-    // The kernel's clock for files is coarse: the change counts once it has moved on.
+    // The kernel's clock for files is coarse: a change is visible only once that clock has advanced.
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
     do {
         folder.put("a", "abd");
@@ -435,12 +435,12 @@ TEST(SourceFile, WhatIsNotAFile) {
     EXPECT_EQ(SourceFile::open(folder.at("missing")).code(), Errc::not_found);
 }
 
-// Whoever holds a lease (fcntl) has 45 seconds to give it back; nobody waits for that on a disk thread.
+// The holder of a lease (fcntl) has 45 seconds to give it up. No disk thread waits for that.
 TEST_F(RootTest, AFileThatAnotherProgramHasALeaseOnIsBusy) {
     const auto root = serve();
     ASSERT_TRUE(save(root, "a", "leased").ok());
     const UniqueFd holder(::open((base / "a").c_str(), O_RDWR | O_CLOEXEC));
-    auto* const before = ::signal(SIGIO, SIG_IGN);  // it tells the holder
+    auto* const before = ::signal(SIGIO, SIG_IGN);  // the signal to the holder
     if (::fcntl(holder.get(), F_SETLEASE, F_WRLCK) != 0) GTEST_SKIP() << "the file system has no leases";
     const auto opened = root.open_source("a");
     EXPECT_EQ(opened.code(), Errc::busy);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signed calls: what was changed, made by somebody else, or sent before is refused.
+// Signed calls: a call that was changed, forged or sent before is refused.
 #include "session/seal.hpp"
 
 #include <gtest/gtest.h>

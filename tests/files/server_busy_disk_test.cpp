@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows wait for the disk, and the loop does not.
+// Windows wait for the disk, but the loop does not.
 #include "file/checksum.hpp"
 #include "server_fixture.hpp"
 
@@ -55,7 +55,7 @@ struct BusyDiskTest : ServerTest {
         call(commit_rpc, commit);
         ASSERT_TRUE(wait_until([this] { return busy.load(); }));
     }
-    // A call for the window at `offset`, in either direction.
+    // Calls for the window at `offset`, in either direction.
     template <typename Out, typename In>
     void move_window(hl::Rpc<Out(In)> rpc, std::uint64_t file, std::uint64_t offset) {
         In in;
@@ -72,7 +72,7 @@ TEST_F(BusyDiskTest, AWindowThatIsSentTwiceEndsItsFile) {
     const auto file = open("a", 2 * window);
     occupy();
     move_window(window_rpc, file, 0);
-    for (int i = 0; i < 3; ++i) move_window(window_rpc, file, window);  // no buffer is left for the first of them
+    for (int i = 0; i < 3; ++i) move_window(window_rpc, file, window);  // already the first one gets no buffer
     EXPECT_TRUE(wait_until([this] { return refused() >= 3; })) << "while the disk is busy";
     release();
     EXPECT_TRUE(wait_until([this] { return outcomes.size() >= 5; })) << "the first window, and the commit";
@@ -93,7 +93,7 @@ TEST_F(BusyDiskTest, AWindowThatIsReadTwiceEndsItsFile) {
     EXPECT_TRUE(wait_until([this] { return outcomes.size() >= 5; })) << "the one that was at work, and the commit";
 }
 
-// It looks at the file again, on a disk thread.
+// A finish call checks the file again, on a disk thread.
 TEST_F(BusyDiskTest, AFinishWaitsForTheDiskAndTheLoopDoesNot) {
     (void)folder.put("a", support::pattern(window));
     begin();

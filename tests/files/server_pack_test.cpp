@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packs of small files, made by hand.
+// Hand-made packs of small files.
 #include "file/journal.hpp"
 #include "server_fixture.hpp"
 
@@ -8,7 +8,7 @@
 namespace cinnabar::files {
 namespace {
 
-// A client whose packs are malformed.
+// A client that sends malformed packs.
 struct HandmadePackTest : ServerTest {
     std::vector<std::byte> content = std::vector<std::byte>(1 << 20);
     PackIn pack_of(std::vector<std::string> names, std::uint64_t bytes_each) const {

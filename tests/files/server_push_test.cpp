@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client that is asked to fill buffers of the server, and misbehaves.
+// A client that is asked to fill buffers of the server, and breaks the protocol.
 #include "server_fixture.hpp"
 
 #include <cinnabar/files/client.hpp>
@@ -59,7 +59,7 @@ TEST_F(PushTest, AnAnswerWithoutItsNotificationEndsTheFile) {
     EXPECT_NE(open("name", 10), file) << "its name is free again";
 }
 
-// It may have as many files as there are buffers, many times over.
+// The client may have many times more files than there are buffers.
 TEST_F(PushTest, AClientThatFillsNothingLeavesBuffersForOthers) {
     constexpr int files = 160;
     options.window_bytes = 4096;

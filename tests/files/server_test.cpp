@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server of the save service, called by a client that does not keep to the protocol.
+// The server of the save service, with a client that breaks the protocol.
 #include "file/blocks.hpp"
 #include "server_fixture.hpp"
 #include "support/os_limits.hpp"
@@ -66,7 +66,7 @@ TEST_F(ServerTest, WhatOneClientHasUnderWayIsBounded) {
     EXPECT_EQ(refused("d", 600), Errc::ok);
 }
 
-// Nothing else is done with it: a name may have as many bytes as an argument.
+// The name is not used for anything else: it may have as many bytes as an argument.
 TEST_F(ServerTest, ANameThatIsTooLongIsRefusedBeforeAnybodyReadsIt) {
     keyed = true;
     std::size_t longest = 0;
@@ -115,7 +115,7 @@ TEST_F(ServerTest, ATargetOrAttributesThatAreTooLongAreRefusedBeforeAnybodyReads
     }
 }
 
-// The kernel sends the signal to the thread that asked for too large a file.
+// The kernel sends SIGXFSZ to the thread that made the file too large.
 std::atomic<pid_t> asked_for_too_much{0};
 
 TEST_F(ServerTest, AFileGetsItsSizeOnADiskThread) {
@@ -158,7 +158,7 @@ TEST_F(ServerTest, AWindowWhoseForerunnerNeverComesTimesOut) {
     EXPECT_EQ(send(file, 0, options.window_bytes).code(), Errc::timed_out) << "the file has ended";
 }
 
-// Whoever reads the wire has the token and whole calls, but cannot make one, nor send one again.
+// An eavesdropper knows the token and complete calls, but can neither make a call nor repeat one.
 TEST_F(ServerTest, ACallThatWasSeenOnTheWireIsWorthless) {
     keyed = true;
     begin();
@@ -181,7 +181,7 @@ TEST_F(ServerTest, ACallThatWasSeenOnTheWireIsWorthless) {
     EXPECT_EQ(from_remote(here->call(abort_rpc, to, abort).wait().error()).code, Errc::permission);
 }
 
-// So that a lost client's files go with its connection, at once: it is the end of the hold call that tells.
+// The end of the hold call tells the server that a client is lost, so that its files end with the connection.
 TEST_F(ServerTest, NoFileBeginsInASessionThatNobodyHolds) {
     holds = false;
     begin();
@@ -198,8 +198,8 @@ TEST_F(ServerTest, NoFileBeginsInASessionThatNobodyHolds) {
     EXPECT_NE(open("name", 0), 0u);
 }
 
-// Whoever heard all of a connection says the same on a connection of its own: identity, login, calls. Also without a
-// key, where nothing is signed, that gives no part in the session.
+// An eavesdropper repeats everything that a connection has sent on a connection of its own: identity, login, calls.
+// Even without a key, when nothing is signed, that gives no access to the session.
 TEST_F(ServerTest, WhatWasHeardIsWorthlessOnAnotherConnection) {
     constexpr hl::Rpc<std::uint64_t(std::uint64_t)> mark{"mark"};
     std::atomic<int> marks = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Trees on both ends: what is found of one here, and what is made of one below a root.
+// Trees at both ends: what is found in one here, and what is made of one below a root.
 #include "support/content.hpp"
 #include "support/os_limits.hpp"
 
@@ -291,7 +291,7 @@ TEST_F(TreeRootTest, ASparseFileStaysSparseAndWhole) {
     EXPECT_FALSE(source.is_hole(7u << 20, 1u << 20));
 }
 
-// Not root: whoever only owns a file needs its permission to write for that.
+// Not as root: another owner of a file needs write permission to set its extended attributes.
 TEST_F(TreeRootTest, ExtendedAttributesOfWhatIsForReadingOnly) {
     (void)folder.put("r/file", "");
     fs::create_directory(folder.path() / "r/d");

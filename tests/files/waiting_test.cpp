@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Turns and buffers, driven by hand: the executor runs what was posted when the test says so.
+// Turns and buffers, driven by hand: the executor runs posted jobs only when the test says so.
 #include "session/waiting.hpp"
 
 #include "session/buffers.hpp"
@@ -19,7 +19,7 @@
 namespace cinnabar::files {
 namespace {
 
-// Posts may come from disk threads.
+// Disk threads may post as well.
 class Hand final : public hl::Executor {
   public:
     void post(hl::Job& job) noexcept override {
@@ -40,7 +40,7 @@ class Hand final : public hl::Executor {
             job->body(*job);
         }
     }
-    // Runs what comes until `ended`.
+    // Runs jobs as they are posted until `ended`.
     template <typename F>
     bool run_until(F ended) {
         for (;;) {
@@ -129,7 +129,7 @@ TEST_F(WaitingTest, ClosingLetsAllGo) {
 
 struct PaceTest : WaitingTest {
     Pace pace{4};
-    Sequence gate;  // holds what is under way
+    Sequence gate;  // holds up the tasks that are in progress
     hl::Task<void> go(std::string name) {
         const Pace::Pass pass = co_await pace.take();
         log.push_back(std::move(name));
@@ -208,10 +208,10 @@ TEST_F(BuffersTest, SessionsTakeTurns) {
         EXPECT_EQ(log, (Log{"a:ok", "b:ok"}));
         start(take(buffers, a, "a2"));
         start(take(buffers, c, "c"));
-        held.pop_back();  // b's
+        held.pop_back();  // the buffer of b
         hand.run();
         EXPECT_EQ(log.back(), "c:ok") << "a has its part already";
-        held.pop_front();  // a's
+        held.pop_front();  // the buffer of a
         hand.run();
         EXPECT_EQ(log.back(), "a2:ok");
         held.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Somebody between a client and a server of loopback TCP who only listens, and later says on a connection of its own
-// what it has heard the client say.
+// An eavesdropper between a client and a server on loopback TCP, who only listens, and later repeats on a connection of
+// its own what the client has sent.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -26,7 +26,7 @@ namespace cinnabar::files {
 
 class Wiretap {
   public:
-    // Of a server at "tcp://127.0.0.1:PORT".
+    // For a server at "tcp://127.0.0.1:PORT".
     explicit Wiretap(const std::string& server)
         : port_(static_cast<std::uint16_t>(std::stoi(server.substr(server.rfind(':') + 1)))) {
         sockaddr_in name = loopback(0);
@@ -45,12 +45,12 @@ class Wiretap {
     Wiretap(const Wiretap&) = delete;
     Wiretap& operator=(const Wiretap&) = delete;
 
-    // Where the client goes in place of the server.
+    // The address to which the client connects instead of the server's.
     [[nodiscard]] const std::string& endpoint() const { return endpoint_; }
-    // Bytes that passed, both directions together.
+    // The number of bytes passed on, both directions together.
     [[nodiscard]] std::uint64_t passed() const { return passed_.load(); }
-    // Says all that was heard on the first connection, piece by piece; what is answered is read and dropped. The
-    // connection stays as long as this.
+    // Sends everything that was heard on the first connection, piece by piece; answers are read and dropped. The
+    // connection stays open as long as this object exists.
     void replay() {
         replayed_ = dial();
         std::vector<std::string> pieces;
@@ -63,7 +63,7 @@ class Wiretap {
                       static_cast<ssize_t>(piece.size()));
             pollfd answer{replayed_.get(), POLLIN, 0};
             std::array<char, 65536> dropped;
-            constexpr int patience_ms = 20;  // some of it has no answer
+            constexpr int patience_ms = 20;  // some pieces have no answer
             if (::poll(&answer, 1, patience_ms) == 1) (void)::recv(replayed_.get(), dropped.data(), dropped.size(), 0);
         }
     }
@@ -123,7 +123,7 @@ class Wiretap {
     std::string endpoint_;
     std::atomic<std::uint64_t> passed_ = 0;
     std::mutex mutex_;
-    std::vector<std::string> heard_;  // of the first connection, as it came
+    std::vector<std::string> heard_;  // the pieces sent on the first connection, as they arrived
     std::thread thread_;
 };
 

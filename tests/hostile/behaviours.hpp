@@ -19,7 +19,7 @@ inline constexpr rpc::RpcId pulled = rpc::rpc_id("pulled");
 
 struct Behaviour {
     const char* name;
-    // Whether it reads what it is sent. One that does not leaves everything in the network.
+    // Whether it reads what is sent to it. Otherwise everything stays in the network.
     bool reads;
     void (*step)(RudePeer& peer, unsigned step);
     bool lends = false;

@@ -122,7 +122,7 @@ class FewHeldTest : public RpcTest {
     }
 };
 
-// Two requests are as many as leave as much free for others. After a refusal, the origin sends fewer at a time.
+// A peer may hold as many requests as it leaves free: two of four. After a refusal, the origin sends fewer at a time.
 TEST_P(FewHeldTest, ARefusedRequestTakesItsCreditAlong) {
     std::vector<Request*> held;
     serve("hold", [&held](Request& request) {
@@ -163,7 +163,8 @@ class CrowdedTest : public RpcTest {
     std::array<Side, 3> others_;
 };
 
-// However many peers have slow handlers, each holds as much as all of them leave free, and the next peer finds room.
+// However many peers have slow handlers, each may hold as many requests as all of them leave free, and the next peer
+// finds room.
 TEST_P(CrowdedTest, EachPeerHoldsWhatAllLeaveFree) {
     for (std::size_t i = 0; i < others_.size(); ++i) {
         open(others_[i], static_cast<std::uint16_t>(2 + i), false, ("other" + std::to_string(i)).c_str());

@@ -42,7 +42,7 @@ struct Ending {
 class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
   protected:
     RpcTest() : network_(GetParam()) {
-        options_.handler_time_max = Microseconds{0};  // on a busy machine any handler may be stopped for longer than the default
+        options_.handler_time_max = Microseconds{0};  // a busy machine may stop any handler for that long
     }
     struct Side {
         std::shared_ptr<na::Transport> transport;

@@ -30,7 +30,7 @@ class ThreadsTest : public ::testing::TestWithParam<std::string> {
         transport_ = *registry_.open(uri, network);
         server_engine_ = *Engine::open({transport_});
         Options options;
-        options.handler_time_max = Microseconds{0};  // on a busy machine any handler may be stopped for longer than the default
+        options.handler_time_max = Microseconds{0};  // a busy machine may stop any handler for that long
         options.context.id = 0;
         server_ = *server_engine_->open_context(options);
         if (GetParam() != "self") transport_ = *registry_.open(uri, {});

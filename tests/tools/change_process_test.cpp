@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Only changes are moved: changed blocks of large files, and files of trees whose content differs.
+// Only changes are transferred: changed blocks of large files, and files of trees whose content differs.
 #include "process.hpp"
 #include "support/content.hpp"
 
@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using support::Folder;
 using support::pattern;
 
-// A number in the summary of --json.
+// A number from the summary of --json.
 std::uint64_t number_of(const std::string& out, const std::string& key) {
     const std::string text = "\"" + key + "\": ";
     const auto at = out.rfind(text);
@@ -35,7 +35,7 @@ struct ChangeProcess : testing::Test {
     static constexpr std::size_t bytes = std::size_t{64} << 20;
     std::string content = pattern(bytes);
     ChangeProcess() { fs::create_directory(root); }
-    // Changes one byte in each of a hundredth of its pages, at random.
+    // Changes one byte in each of a hundredth of the pages, chosen at random.
     void change(unsigned seed) {
         std::uint64_t state = seed;
         for (std::size_t i = 0; i < bytes / page / 100; ++i) {
@@ -100,7 +100,8 @@ struct ByContent : ChangeProcess {
         const timespec times[2] = {{0, UTIME_OMIT}, {seconds, 0}};
         ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, 0), 0) << path;
     }
-    // On the other side, one file has another time, and another has other content of the same size and time.
+    // On the other side, changes the time of one file, and gives another file other content with the same size and
+    // time.
     void differ(const std::string& there) {
         set_time(there + "/same", 1);
         const auto time = fs::last_write_time(tree + "/other");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar copy` as a real process: files and trees go from server to server, and lost servers are reported.
+// `cinnabar copy` as a process: files and trees are copied from server to server, and the loss of a server is reported.
 #include "process.hpp"
 #include "support/content.hpp"
 
@@ -28,7 +28,7 @@ struct CopyProcess : testing::Test {
         fs::create_directory(root_a);
         fs::create_directory(root_b);
     }
-    // Zeros that are not holes, so that all of it is moved.
+    // Zeros, but not holes, so that all of them are transferred.
     void put_large() {
         const auto bytes = std::min(std::uintmax_t{1} << 30, fs::space(folder.path()).available / 8);
         const int fd = ::open((root_a + "/large").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);

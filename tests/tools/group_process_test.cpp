@@ -30,7 +30,7 @@ std::size_t times(const std::string& text, const std::string& part) {
     return count;
 }
 
-// Its folder of temporary files is empty at the end.
+// The folder of temporary files is empty in the end.
 TEST(LaunchProcess, StartsAGroupWhoseMembersMeet) {
     const Folder place;
     const auto outcome =
@@ -80,7 +80,7 @@ TEST(LaunchProcess, AFailureEndsTheOthersAndSetsTheExitCode) {
     EXPECT_NE(killed.err.find("rank 0 was ended by signal 9"), std::string::npos) << killed.err;
 }
 
-// Rank 1 fails once the others, of `count`, have run `ready` and reported that they are there.
+// A program for `count` ranks: rank 1 fails once each of the others has run `ready` and reported that it runs.
 std::string failing_late(const Folder& place, unsigned count, const std::string& ready) {
     std::string wait;
     for (unsigned rank = 0; rank < count; ++rank) {
@@ -118,7 +118,7 @@ TEST(LaunchProcess, GivesTheProgramItsArgumentsAsTheyAre) {
     EXPECT_EQ(run({"launch", "--", "true"}).exit, 1);
 }
 
-// An ssh that runs the command on this host, and records for which host it was called.
+// An ssh that runs the command on this host and records the host for which it was called.
 class FakeSsh {
   public:
     FakeSsh() {
@@ -133,7 +133,7 @@ class FakeSsh {
     [[nodiscard]] Words options(const std::string& size) const {
         return {"-n", size, "--hosts", place_.at("hosts"), "--folder", place_.path().string(), "-l"};
     }
-    // The hosts, sorted.
+    // The recorded hosts, sorted.
     [[nodiscard]] Words asked() const {
         Words hosts;
         std::istringstream lines(place_.get("asked"));

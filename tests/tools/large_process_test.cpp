@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file of more than 4 GiB, there and back, with the memory of both sides looked at. Only where CINNABAR_LARGE_FILES
-// is set, as in `./dev test --full`: it takes minutes on a small machine, and room for two such files.
+// A file of more than 4 GiB is saved and fetched, and the memory of both sides is checked. Only if CINNABAR_LARGE_FILES
+// is set, as in `./dev test --full`: it takes minutes on a small machine, and space for two such files.
 #include "process.hpp"
 #include "support/content.hpp"
 
@@ -22,9 +22,9 @@ namespace fs = std::filesystem;
 using support::Folder;
 using support::pattern;
 
-// Past what 32 bits count, signed and unsigned, and no whole number of windows.
+// More than 32 bits can count, signed or unsigned, and not a multiple of the window.
 constexpr std::uint64_t large_bytes = (std::uint64_t{4} << 30) + (3 << 20) + 12'345;
-// Buffers are 32 MiB at the server and 24 MiB at the client; the rest is the program and its libraries.
+// Buffers take 32 MiB at the server and 24 MiB at the client; the rest is the program with its libraries.
 constexpr std::size_t memory_max = 160u << 20;
 constexpr auto patience = std::chrono::minutes(20);
 
@@ -38,7 +38,7 @@ struct LargeProcess : testing::TestWithParam<bool> {
         fs::create_directory(root);
         if (fs::space(root).available < 2 * large_bytes + (std::uint64_t{1} << 30))
             GTEST_SKIP() << "NO ROOM FOR TWO FILES OF 4 GIB BELOW " << root;
-        // Mostly holes, and something to go wrong with at each border of 2 GiB.
+        // Mostly holes, with data across each border of 2 GiB, where something could go wrong.
         const UniqueFd file(::open(large.c_str(), O_WRONLY | O_CLOEXEC));
         ASSERT_EQ(::ftruncate(file.get(), static_cast<off_t>(large_bytes)), 0);
         const auto part = pattern(3'000'000);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes that are killed, interrupted or lied to in the middle of a save: nothing half appears, nothing is lost, and
-// whoever is left is told.
+// Processes that are killed, interrupted or lied to in the middle of a save: no incomplete file appears, nothing is
+// lost, and the other side reports the loss.
 #include "process.hpp"
 #include "support/content.hpp"
 
@@ -15,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 using support::Folder;
 
-// Large enough that no machine saves it before a signal gets there, and made of holes so that making it costs nothing;
-// a small machine is a slow one.
+// Large enough that no machine saves the file before a signal arrives, and made of holes, so that it is made at once.
+// Less on a small machine, which is slow.
 std::uintmax_t large_bytes_at(const fs::path& folder) {
     return std::min(std::uintmax_t{2} << 30, fs::space(folder).available / 4);
 }
@@ -30,7 +30,7 @@ struct LossProcess : testing::Test {
         fs::create_directory(root);
         fs::resize_file(large, large_bytes_at(root));
     }
-    // Until the server has written something of a file.
+    // Waits until the server has written something of a file.
     bool under_way() {
         return eventually([&] {
             std::error_code ignored;
@@ -45,7 +45,7 @@ struct LossProcess : testing::Test {
     }
 };
 
-// Whether the server reads from the client, or the client writes to the server.
+// The parameter: whether the server reads from the client, or the client writes to the server.
 struct LossEitherWay : LossProcess, testing::WithParamInterface<bool> {
     Words save(const Words& more) const {
         // Without checksums nothing is kept for the same save again (resume_process_test.cpp).
@@ -128,9 +128,9 @@ TEST_F(LossProcess, AServerThatDrainsTakesNoNewFiles) {
     fs::resize_file(large, 512 << 20);
     Process client({"save", large, serving.uri()});
     ASSERT_TRUE(under_way()) << client.err();
-    client.send(SIGSTOP);  // so that the save lasts as long as this test wants
+    client.send(SIGSTOP);  // so that the save lasts until this test continues it
     serving.process().send(SIGTERM);
-    // The signal may arrive a moment after the next client; each saves a file of its own until one is turned away.
+    // The signal may arrive a moment after the next client. Each client saves another file until one is refused.
     Outcome refused;
     int saves = 0;
     ASSERT_TRUE(eventually([&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The commands that look at what a server has, compare it with what was saved, and remove it.
+// The commands that look at what a server has, verify it against what was saved, and remove it.
 #include "process.hpp"
 #include "support/content.hpp"
 

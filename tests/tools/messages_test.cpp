@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server tells, and that nobody who should read it can stop it; and what its clients make of its errors.
+// The messages of a server, which a reader that does not read cannot block, and what its clients make of its errors.
 #include "commands/server_messages.hpp"
 #include "session/remote_error.hpp"
 

@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 bool has(const Words& words, std::string_view word) { return std::ranges::find(words, word) != words.end(); }
 
-// Of servers that others could reach. Those on one host make a key for their own user.
+// The key of servers that others could reach. Servers that stay on one host make a key for their own user.
 const std::string& common_key_file() {
     static const std::string path = [] {
         const auto file = runtime_folder() / "common key";
@@ -39,13 +39,13 @@ const std::string& common_key_file() {
     return path;
 }
 
-// The addresses of servers that have it.
+// The addresses of the servers that have the common key.
 std::vector<std::string>& servers_with_common_key() {
     static std::vector<std::string> addresses;
     return addresses;
 }
 
-// Whether others could reach a server that has one of these options.
+// Whether others could reach a server with these options.
 bool is_open(const Words& words) {
     for (std::size_t i = 1; i < words.size(); ++i) {
         if (words[i - 1] == "--listen" && !stays_on_host(words[i]).value_or(true)) return true;
@@ -53,7 +53,7 @@ bool is_open(const Words& words) {
     return false;
 }
 
-// The same tests run over each transport (CMakeLists.txt).
+// Adds the transport of this run: the same tests run over each transport (CMakeLists.txt).
 Words with_defaults(const std::string& root, const Words& more) {
     Words words{"serve", "--root", root};
     words.insert(words.end(), more.begin(), more.end());
@@ -65,7 +65,7 @@ Words with_defaults(const std::string& root, const Words& more) {
     return words;
 }
 
-// A client of a server with the common key proves it, unless it has another one.
+// Makes a client of a server with the common key prove it, unless the client has another key.
 Words with_key(const Words& words) {
     static constexpr std::array clients{"save", "fetch", "copy", "list", "remove", "verify", "stat"};
     const auto is_keyed = [](const std::string& word) {
@@ -93,10 +93,10 @@ Words with_key(const Words& words) {
     }
     (void)::setenv("XDG_RUNTIME_DIR", runtime_folder().c_str(), 1);
     for (const auto& variable : in.environment) (void)::putenv(const_cast<char*>(variable.c_str()));
-    // Opened first: the other user may not be allowed to go where it lies.
+    // Opened before the user changes, who may not have access to the program's folder.
     const int program = ::open(CINNABAR_TOOL, O_RDONLY | O_CLOEXEC);
     if (in.user && (::setgroups(0, nullptr) != 0 || ::setgid(*in.user) != 0 || ::setuid(*in.user) != 0)) ::_exit(126);
-    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves nothing running
+    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);  // so that a test that crashes leaves nothing running
     std::vector<char*> arguments{const_cast<char*>("cinnabar")};
     for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
@@ -121,7 +121,7 @@ const std::filesystem::path& runtime_folder() {
 }
 
 Process::Process(const Words& words, const Surroundings& in) {
-    (void)runtime_folder();  // before there is a child that could make one of its own
+    (void)runtime_folder();  // made before a child could make a folder of its own
     const Words arguments = with_key(words);
     std::array<int, 2> out{};
     std::array<int, 2> err{};
@@ -184,7 +184,8 @@ std::optional<int> Process::wait_unread(std::chrono::seconds limit) {
 std::optional<int> Process::wait(std::chrono::seconds limit) {
     const auto end = Clock::now() + limit;
     while (!exit_ && Clock::now() < end) {
-        // The pipes are read meanwhile, so that it never waits for us. Both closed is its end, or nearly.
+        // The pipes are read meanwhile, so that the process never waits for this one. When both are closed, it has
+        // ended or is about to.
         drain(std::chrono::milliseconds(out_.fd < 0 && err_.fd < 0 ? 1 : 10));
         reap();
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The built command as a process: started, watched with a limit on every wait, and killed if a test ends before it.
+// The built command as a process: started, waited for with a limit, and killed if the test ends first.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,18 +17,18 @@ namespace cinnabar::tools {
 
 using Words = std::vector<std::string>;
 
-// Waits until `happened`, looking every millisecond; false after `limit`.
+// Waits until `happened`, checking every millisecond; false after `limit`.
 [[nodiscard]] bool eventually(const std::function<bool()>& happened,
                               std::chrono::seconds limit = std::chrono::seconds(30));
 
-// How a process differs from this one. Its XDG_RUNTIME_DIR is a folder of the tests', so that keys that a server makes
-// for its own user do not get into that of a person.
+// How the environment of a process differs from this one. Its XDG_RUNTIME_DIR is a folder of the tests, so that keys
+// that a server makes for its user are not stored in the real user's folder.
 struct Surroundings {
-    std::size_t file_bytes_max = 0;             // of its files; 0: no limit
-    rlim_t files_max = 0;                       // descriptors, hard limit; 0: as here
-    int out_fd = -1;                            // takes its stdout in place of the pipe
+    std::size_t file_bytes_max = 0;             // limit for the size of its files; 0: none
+    rlim_t files_max = 0;                       // hard limit for descriptors; 0: as in this process
+    int out_fd = -1;                            // becomes its stdout instead of the pipe
     std::optional<uid_t> user = {};             // needs root
-    std::vector<std::string> environment = {};  // "NAME=value", beside this one's
+    std::vector<std::string> environment = {};  // "NAME=value", in addition to this process's environment
 };
 
 class Process {
@@ -39,14 +39,14 @@ class Process {
     Process& operator=(const Process&) = delete;
 
     void send(int signal) const;
-    // The exit code; 128 + the signal that ended it; nothing when it still runs after `limit`.
+    // The exit code, or 128 + the signal that ended the process; nullopt if it still runs after `limit`.
     [[nodiscard]] std::optional<int> wait(std::chrono::seconds limit = std::chrono::seconds(60));
-    // The same, but its pipes are not read meanwhile: it must end by itself.
+    // The same, but the pipes are not read meanwhile, so the process must be able to end without that.
     [[nodiscard]] std::optional<int> wait_unread(std::chrono::seconds limit = std::chrono::seconds(60));
     [[nodiscard]] int pid() const { return pid_; }
-    // The most memory that it had resident, in bytes; once it has ended.
+    // The maximum of its resident memory, in bytes. Valid once it has ended.
     [[nodiscard]] std::size_t memory_most() const { return memory_most_; }
-    // What it has written so far; all of it after wait().
+    // The output so far; all of it after wait().
     [[nodiscard]] std::string out();
     [[nodiscard]] std::string err();
     // The next line of stdout, without its newline; empty at the end, or after `limit`.
@@ -67,18 +67,18 @@ class Process {
     std::size_t lines_read_ = 0;
 };
 
-// Runs a command to its end.
+// The result of a command that has ended.
 struct Outcome {
     int exit = -1;
     std::string out;
     std::string err;
 };
 [[nodiscard]] Outcome run(const Words& words, const Surroundings& in = {});
-// Where the processes of this test program keep what belongs to their user alone.
+// The folder in which the processes of this test program keep private files of their user.
 [[nodiscard]] const std::filesystem::path& runtime_folder();
 
-// `cinnabar serve` on a root, ready. `uri` is empty when it did not come up. Where others could reach it, it has a key
-// that clients of this program prove, unless the tests give either another one.
+// `cinnabar serve` on a root, ready. `uri` is empty if it did not start. A server that others could reach has a key,
+// which clients of this program prove, unless the test gives either of them another one.
 class Serving {
   public:
     explicit Serving(const std::string& root, const Words& more = {}, const Surroundings& in = {});

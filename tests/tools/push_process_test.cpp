@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar save --push`: the client writes into the server's buffers. And `--no-checksum`, either way.
+// `cinnabar save --push`, with which the client writes to the server's buffers; and `--no-checksum` in either mode.
 #include "process.hpp"
 #include "support/content.hpp"
 
@@ -71,7 +71,7 @@ TEST_F(PushProcess, WithoutChecksumsNoneIsTold) {
 }
 
 TEST_F(PushProcess, AFullDiskIsTold) {
-    Serving serving(root, {}, {.file_bytes_max = 2 << 20});  // the server's files may grow no larger
+    Serving serving(root, {}, {.file_bytes_max = 2 << 20});  // limits the size of the server's files
     const auto result = run({"save", "--push", source("large", 9 << 20), serving.uri()});
     EXPECT_EQ(result.exit, 5) << result.err;
     EXPECT_FALSE(fs::exists(fs::path(root) / "large"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes that are killed in the middle of a file: the same command goes on from what is on disk.
+// Processes that are killed in the middle of a file: repeating the command continues from what is on disk.
 #include "process.hpp"
 #include "support/content.hpp"
 
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using support::Folder;
 using support::pattern;
 
-// How much was there from before, as the summary of --json says.
+// How many bytes were already there, according to the summary of --json.
 std::uint64_t had_bytes(const std::string& out) {
     constexpr std::string_view key = "\"had_bytes\": ";
     const auto at = out.rfind(key);
@@ -45,12 +45,12 @@ struct ResumeProcess : testing::Test {
         }
         large = folder.put("large", content);
     }
-    // Takes three seconds in all, so that it is still in progress when the test looks.
+    // Makes the command take three seconds in all, so that it is still in progress when the test looks.
     static Words slowly(Words words) {
         words.insert(words.end(), {"--rate", "64M"});
         return words;
     }
-    // Until a journal in `where` promises some of a file.
+    // Waits until a journal in `where` promises a part of a file.
     static bool promised(const fs::path& where) {
         return eventually([&] {
             std::error_code ignored;
@@ -60,7 +60,7 @@ struct ResumeProcess : testing::Test {
             return false;
         });
     }
-    // On the address of an earlier one.
+    // Starts a server at the address of an earlier one.
     static std::unique_ptr<Serving> serve_again(const std::string& root, const std::string& uri,
                                                 const Words& more = {}) {
         Words words{"--listen", uri};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An honest client saves a folder, half of it with --push, and fetches it back while peers that follow the format and
-// break the manners attack the same server, or clients the sessions of its service. Its files are whole, it takes at
-// most twice as long as beside peers that are as busy and honest, and the server keeps nothing of the others when they
-// are gone: no memory, file or descriptor.
+// An honest client saves a folder, half of it with --push, and fetches it back, while peers that follow the format but
+// break the rules of use attack the same server, or clients attack the sessions of its service. The client's files are
+// complete, it takes at most twice as long as beside peers that are as busy but honest, and the server keeps nothing of
+// the other peers when they have gone: no memory, file or descriptor.
 //
-// The time is that of a clock on the wall: the crowd, the server and its disk each have threads. Saves beside both
-// kinds take turns, and one pair in bounds is enough: noise only ever adds.
+// The time is that of a wall clock, because the crowd, the server and its disk each have threads. Measurements beside
+// both kinds of peers alternate, and one pair within the bounds is enough: noise only adds time.
 #include "../hostile/crowd.hpp"
 #include "process.hpp"
 #include "session_crowd.hpp"
@@ -49,17 +49,17 @@ using support::NetworkKind;
 constexpr unsigned crowd_members = 3;
 constexpr unsigned pairs_max = 4;
 constexpr double times_calm = 2.0;
-// Below it a pause of the scheduler decides.
+// Below this, a pause by the scheduler decides.
 constexpr std::chrono::duration<double> floor_seconds{support::thread_sanitizer || support::address_sanitizer ? 3.0
                                                                                                               : 0.3};
 constexpr std::chrono::seconds save_limit{20};
-// What a pair may leave; what one peer may make the server hold is some times as much.
+// What a pair of measurements may leave behind. A single peer can make the server hold several times as much.
 constexpr std::size_t kept_for_results_max = 32u << 20;
 constexpr std::size_t memory_noise = (12u << 20) + kept_for_results_max;
 constexpr std::size_t memory_noise_ofi = memory_noise + (20u << 20);  // a provider has memory pools for each connection
 constexpr std::size_t large_result_bytes = 1u << 20;                  // larger than a message
-constexpr unsigned held_max = 8;                                      // beyond that the server refuses
-// Small ones, windows that are not full, and some of several windows.
+constexpr unsigned held_max = 8;                                      // beyond this the server refuses
+// Small files, windows that are not full, and files of several windows.
 constexpr std::size_t sizes[] = {0, 1, 4'097, 70'000, (1u << 20) + 1, 2'100'000};
 
 std::size_t descriptors_open() {
@@ -67,7 +67,7 @@ std::size_t descriptors_open() {
     return static_cast<std::size_t>(std::distance(begin(folder), end(folder)));
 }
 
-// Of this process, so of the crowd as well, whose peers are gone by then.
+// Of this process, so including the crowd, whose peers have gone by then.
 std::size_t memory_resident() {
     (void)::malloc_trim(0);
     std::ifstream statm("/proc/self/statm");
@@ -77,7 +77,7 @@ std::size_t memory_resident() {
     return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// There, by either way, and back.
+// Saves the folder in both modes, and fetches it back.
 hl::Task<Result<void>> save_and_fetch(files::Client& session, const fs::path& folder, std::string prefix,
                                       const files::Root& back) {
     Result<void> result;
@@ -109,7 +109,7 @@ constexpr SessionAttack session_attacks[] = {
     {"OpensAndIsSilent", SessionCrowd::Does::opens_and_silent},
 };
 
-// Where the crowd's peers come from, and what they attack.
+// The network that the crowd uses, and what it attacks.
 struct Attack {
     NetworkKind network;
     const char* behaviour;
@@ -123,7 +123,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
   protected:
     void SetUp() override {
         if (const std::string missing = network_.missing(); !missing.empty()) GTEST_SKIP() << missing;
-        log_.allow("");  // it says what strangers do
+        log_.allow("");  // the server logs what hostile peers do
         fs::create_directory(here_);
         fs::create_directory(folder_.at("root"));
         for (std::size_t i = 0; i < std::size(sizes); ++i) {
@@ -132,7 +132,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
         }
         server_ = files::Server::make(files::Root::serve(folder_.at("root")).value(), key()).value();
         hl::NodeOptions options;
-        options.rpc.context.initial_credits = 8;  // also for one that never reads of more
+        options.rpc.context.initial_credits = 8;  // also for hostile peers that never read of more
         options.rpc.stall_max = options.rpc.bulk.stall_max = std::chrono::seconds(1);
         options.rpc.result_kept_max = std::chrono::seconds(1);
         options.rpc.overflow_kept_max = kept_for_results_max;
@@ -143,7 +143,8 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
             places_.push_back({network_.open("rude" + std::to_string(i), {.listen = false}).value()});
         }
     }
-    // What the behaviours call besides the service. `pulled` is left out: what they lend as arguments is pulled.
+    // Serves what the behaviours call besides the service. `pulled` is left out, since memory lent as arguments is
+    // pulled.
     void serve_others() {
         static constexpr hl::Rpc<void()> held{"held"};
         const auto hold = [this](hl::RequestOf<held> request) -> hl::Task<Result<void>> {
@@ -163,7 +164,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
         ASSERT_TRUE(there_->serve(hl::Rpc<std::string()>{"large result"}, give).ok());
     }
     [[nodiscard]] static files::Key key() { return files::Key::from("a key of at least 16 bytes").value(); }
-    // The host of the clients and that of the server.
+    // The addresses of the clients and of the server.
     [[nodiscard]] static support::CablePlaces places() {
         switch (GetParam().network) {
             case NetworkKind::tcp:
@@ -179,7 +180,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
     [[nodiscard]] std::string uri() const { return there_->endpoints().front(); }
     [[nodiscard]] static std::string own() { return places().near_end; }
 
-    // The seconds that a client needs for the folder, there and back.
+    // The seconds that a client needs to save and fetch the folder.
     double move_beside_rude(const hostile::Behaviour& behaviour) {
         return move(
             [&] { return std::make_unique<hostile::Crowd>(places_, na::Addr::parse(uri()).value(), behaviour); });
@@ -203,7 +204,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
         const std::string prefix = std::to_string(saves_++) + "-";
         const auto here = hl::Node::open(own(), {.progress_thread = false}).value();
         files::Client session(here, here.lookup(uri()).value(), &key_);
-        // Before they come: a crowd that dials without end may keep others from the listener.
+        // Before the crowd comes: a crowd that dials all the time may keep others from connecting.
         EXPECT_TRUE(hl::sync_wait(session.open()).ok());
         const std::unique_ptr<hostile::Others> others = make_others();
         std::optional<hostile::CrowdThread> thread(std::in_place, *others);
@@ -250,12 +251,12 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
     support::Network network_{GetParam().network};
     std::unique_ptr<files::Server> server_;
     files::Root back_ = files::Root::open((fs::create_directory(folder_.at("back")), folder_.at("back"))).value();
-    std::atomic<unsigned> asked_{0};  // handlers of the crowd's own calls that ran
-    unsigned held_ = 0;               // of those that are held; the server's loop alone looks at it
+    std::atomic<unsigned> asked_{0};  // how many handlers of the crowd's own calls have run
+    unsigned held_ = 0;               // how many of them are held; used only by the server's loop
     std::optional<hl::Node> there_;
     std::vector<hostile::Crowd::Place> places_;
     unsigned saves_ = 0;
-    std::vector<std::string> names_;  // of all that was saved
+    std::vector<std::string> names_;  // of all saved files
 };
 
 TEST_P(SaveBesideHostile, EndsWellInTime) {
@@ -266,32 +267,32 @@ TEST_P(SaveBesideHostile, EndsWellInTime) {
     std::size_t descriptors = 0;
     std::size_t memory = 0;
     for (unsigned pair = 0; pair < pairs_max && !(in_bounds && pair > 1) && !HasFailure(); ++pair) {
-        if (!in_bounds) {  // else once more only to see what stays
+        if (!in_bounds) {  // otherwise one more time only to see what remains
             calm = move_beside_rude(hostile::busy_and_honest());
             wait_until_all_is_gone();
         }
         hostile = session ? move_beside_attacked_sessions(session->does)
                           : move_beside_rude(*hostile::behaviour(GetParam().behaviour));
         wait_until_all_is_gone();
-        // ThreadSanitizer looks at each byte that is moved: it says nothing about the pace of those who move others.
+        // ThreadSanitizer checks each byte that is moved, so its times do not show how fast transfers for others are.
         in_bounds =
             in_bounds || support::thread_sanitizer || hostile <= std::max(floor_seconds.count(), times_calm * calm);
         if (pair != 0) continue;
-        descriptors = descriptors_open();  // threads and pools have theirs from now on
+        descriptors = descriptors_open();  // from now on threads and pools have theirs
         memory = memory_resident();
     }
     EXPECT_TRUE(in_bounds) << hostile << " s beside hostile peers, " << calm << " s beside busy ones";
     const std::string_view name = GetParam().behaviour;
     EXPECT_TRUE(asked_ != 0 || (name != "CancelsWhatItAsks" && name != "FetchesNoResults" && name != "SendsOneWay"));
     EXPECT_TRUE(eventually([&] { return descriptors_open() <= descriptors; })) << descriptors_open() << " descriptors";
-    if (!support::thread_sanitizer && !support::address_sanitizer) {  // they keep what is freed
+    if (!support::thread_sanitizer && !support::address_sanitizer) {  // sanitizers keep memory that was freed
         const std::size_t noise = network_.is_ofi() ? memory_noise_ofi : memory_noise;
         EXPECT_TRUE(eventually([&] { return memory_resident() <= memory + noise; }))
             << memory_resident() << " bytes of memory, " << memory << " before";
     }
     EXPECT_TRUE(server_->drain(std::chrono::seconds(5))) << "files are under way still";
     std::ranges::sort(names_);
-    (void)eventually([&] { return files_below("root") == names_; });  // files that silent clients opened go with them
+    (void)eventually([&] { return files_below("root") == names_; });  // files that silent clients opened are removed with their sessions
     EXPECT_EQ(files_below("root"), names_) << "files that were not saved are left";
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar serve`, `save` and `fetch` as real processes: what gets there, and what is refused.
+// `cinnabar serve`, `save` and `fetch` as processes: what arrives, and what is refused.
 #include "process.hpp"
 #include "support/content.hpp"
 #include "support/os_limits.hpp"
@@ -317,7 +317,7 @@ TEST_F(SaveProcess, ReadOnlyGivesAndTakesNothing) {
 }
 
 TEST_F(SaveProcess, NobodyThere) {
-    // A port that is bound and does not listen: nobody else can take it meanwhile.
+    // A port that is bound but does not listen, so that no other process can take it meanwhile.
     const int bound = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -347,10 +347,10 @@ TEST_F(SaveProcess, JsonHasOneObjectALine) {
     std::vector<std::string> lines;
     std::istringstream text(outcome.out);
     for (std::string line; std::getline(text, line);) {
-        if (!line.starts_with(R"({"event": "progress", )")) lines.push_back(line);  // there is one for each second
+        if (!line.starts_with(R"({"event": "progress", )")) lines.push_back(line);  // there is one per second
     }
     ASSERT_EQ(lines.size(), 3u) << outcome.out;
-    // XXH3 of "hello" with 64 bits, as xxhsum -H3 prints it.
+    // The 64-bit XXH3 of "hello", as xxhsum -H3 prints it.
     EXPECT_TRUE(lines[0].starts_with(R"({"event": "file", "ok": true, "name": "a", "path": ")" + a +
                                      R"(", "bytes": 5, "checksum": "xxh3:9555e8555c62dcfd", "seconds": )"))
         << lines[0];
@@ -393,7 +393,7 @@ TEST_F(SaveProcess, TheReadyFileHasTheAddress) {
 
 TEST_F(SaveProcess, AServerWhoseMessagesNobodyReadsServesAndEnds) {
     Serving serving(root, {"-v"});
-    // Each of these is told with its long name, together far more than the pipe takes.
+    // Each of these is reported with its long name, together far more than fits in the pipe.
     const std::string filler(200, 'x');
     Words missing{"fetch", "-q", "-o", here};
     for (int i = 0; i < 1000; ++i) missing.push_back(serving.uri() + "/" + filler + std::to_string(i));
@@ -404,17 +404,17 @@ TEST_F(SaveProcess, AServerWhoseMessagesNobodyReadsServesAndEnds) {
     EXPECT_EQ(serving.process().wait_unread(), 0);
 }
 
-// Somebody who greets as a peer and then sends control messages that make no sense, over as many connections as it
-// takes, and never reads.
+// Greets as a peer does and then sends malformed control messages, over as many connections as necessary, and never
+// reads.
 class MalformedBytes {
   public:
     explicit MalformedBytes(const std::string& uri) : port_(na::Uri::parse(uri).value().port.value()) { connect(); }
     void send(unsigned messages) {
         std::array<std::byte, 16 + 24> frame{};
-        frame[0] = std::byte{1};   // a message that nobody waits for
-        frame[4] = std::byte{24};  // of so many bytes
+        frame[0] = std::byte{1};   // an unexpected message
+        frame[4] = std::byte{24};  // the number of its bytes
         frame[16] = std::byte{3};  // control
-        frame[18] = std::byte{7};  // records, where there is room for one
+        frame[18] = std::byte{7};  // the number of records: more than there is room for
         for (unsigned i = 0; i < messages; ++i) {
             if (!put(frame)) connect();
         }
@@ -477,7 +477,7 @@ TEST_F(SaveProcess, AServerTakesTheDescriptorsItMayHave) {
     EXPECT_EQ(of_server.rlim_cur, before.rlim_max);
 }
 
-// A client with more files under way than the server may open leaves something for the next one.
+// A client with more files in progress than the server may open leaves some descriptors for the next client.
 TEST_F(SaveProcess, FewDescriptorsAreShared) {
     Serving serving(root, {}, {.files_max = 64});
     Words many{"save", "-q", "-j", "64"};
@@ -522,7 +522,7 @@ TEST_F(SaveProcess, PingAndInfo) {
     EXPECT_NE(info.out.find("shm://"), std::string::npos) << info.out;
     EXPECT_NE(info.out.find("answers in"), std::string::npos) << info.out;
     EXPECT_NE(info.out.find("reached by"), std::string::npos) << info.out;
-    // Of libfabric: what was chosen, from how many, and what nobody has run.
+    // For libfabric: the choice, the number of alternatives, and the providers that nobody has tested.
     if (const auto ofi = info.out.find("  ofi://"); ofi != std::string::npos) {
         for (const char* part : {"; the best of ", ", domain ", "cxi (UNTESTED)", "tcp;ofi_rxm"}) {
             EXPECT_NE(info.out.find(part, ofi), std::string::npos) << part << '\n' << info.out;

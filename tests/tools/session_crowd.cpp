@@ -12,7 +12,7 @@ constexpr unsigned life_logins = 40;
 constexpr unsigned files_open = 16;
 constexpr unsigned looks_silent = 30'000;
 
-// Open until its node goes.
+// Stays open until its node is destroyed.
 hl::Task<void> hold(hl::NodeRef node, na::Addr server, files::HoldIn in) {
     hl::CallOptions options;
     options.deadline = hl::no_deadline;

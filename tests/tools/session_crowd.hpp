@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Clients that attack the sessions of the save service: those that log in halves, with wrong keys, or open files and
-// are silent. One that has done so much goes, without a word, and comes back as another.
+// Clients that attack the sessions of the save service: they do not finish logging in, have wrong keys, or open files
+// and are then silent. A client that has done enough disappears without a message, and comes back as another one.
 #pragma once
 
 #include "../hostile/crowd.hpp"
@@ -21,16 +21,16 @@ namespace cinnabar::tools {
 class SessionCrowd final : public hostile::Others {
   public:
     enum class Does : std::uint8_t {
-        half_logins,       // says hello, and never logs in
-        wrong_logins,      // with a proof by no key
-        opens_and_silent,  // with the right key: begins files, and sends nothing of them
+        half_logins,       // sends a hello, but never logs in
+        wrong_logins,      // with a proof made with no key
+        opens_and_silent,  // with the right key: opens files, but sends none of their bytes
     };
-    // `own`: the uri of a client's node. `key` outlives this.
+    // `own`: the URI of a client's node. `key` must outlive this object.
     SessionCrowd(unsigned members, std::string own, std::string server, const files::Key& key, Does does);
 
     void step() override;
     [[nodiscard]] bool began() const noexcept override { return began_.load() >= members_.size(); }
-    // Calls of which the server did what was asked for, and those that it refused.
+    // The number of calls that the server has served, and of those that it has refused.
     [[nodiscard]] std::size_t served() const noexcept { return served_.load(); }
     [[nodiscard]] std::size_t refused() const noexcept { return refused_.load(); }
 
@@ -38,7 +38,7 @@ class SessionCrowd final : public hostile::Others {
     struct Member {
         std::optional<hl::Node> node;
         na::Addr server;
-        unsigned steps = 0;  // in this life
+        unsigned steps = 0;  // since it last came back
         bool began = false;
     };
     void come(Member& member);

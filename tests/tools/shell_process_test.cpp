@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compares completions and man pages with the output of --help, which other code makes.
+// Compares completions and man pages with the output of --help, which other code produces.
 #include "process.hpp"
 #include "support/command_output.hpp"
 #include "support/folder.hpp"
@@ -30,7 +30,7 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
-// The command and all commands below it.
+// The command and all its subcommands.
 void look_for_help(const Words& words, std::vector<Helped>& all) {
     auto ask = words;
     ask.emplace_back("--help");
@@ -139,7 +139,7 @@ std::set<std::string> completed(const Words& words, const std::string& folder = 
     std::string line = "cd '" + folder + "'; source <('" CINNABAR_TOOL "' completion bash); COMP_WORDS=(cinnabar";
     for (const auto& word : words) line += " '" + word + "'";
     line += "); COMP_CWORD=" + std::to_string(words.size());
-    // Calls the function by which it was registered, as bash does.
+    // Calls the registered function, as bash does.
     line += R"(; read -ra registered < <(complete -p cinnabar); "${registered[2]}" cinnabar)";
     line += R"(; printf "%s\n" "${COMPREPLY[@]}")";
     const support::Folder scripts;
@@ -179,7 +179,7 @@ TEST(BashCompletion, OffersCommandsValuesAndFiles) {
     EXPECT_EQ(completed({"bogus", ""}, here).count("save"), 1u) << "not a command: those that there are";
 }
 
-// Checks that the script contains each option, spelled by `as`.
+// Checks that the script contains each option, as `as` spells it.
 void expect_options(const std::string& script, const std::function<std::string(const std::string&)>& as) {
     for (const auto& command : commands()) {
         for (const auto& option : command.options)

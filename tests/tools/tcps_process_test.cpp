@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files over tcps, with what `cinnabar key` and `cinnabar cert` make.
+// Files over tcps, with keys and certificates made by `cinnabar key` and `cinnabar cert`.
 #include "process.hpp"
 #include "support/folder.hpp"
 #include "support/test_key.hpp"
@@ -129,7 +129,7 @@ TEST_F(TcpsProcess, APolicyIsReadAgainWhileTheServerRuns) {
     EXPECT_TRUE(eventually([&] { return moved(serving.uri(), ann) == 0; }));
 }
 
-// On a server where other clients prove a key to the service itself.
+// On a server at which other clients prove a key to the service itself.
 TEST_F(TcpsProcess, AClientOverTcpsProvesItsKeyOnce) {
     const std::string ann = new_key("ann.key", "ann");
     (void)new_key("bob.key", "bob");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What people and programs are told: units, JSON, the progress line, exit codes.
+// Output for people and for programs: units, JSON, the progress line, exit codes.
 #include "terminal/exit_code.hpp"
 #include "terminal/json.hpp"
 #include "terminal/outlet.hpp"
@@ -189,7 +189,7 @@ TEST(Outlet, WhatNobodyReadsIsDroppedAndCounted) {
     std::array<int, 2> ends{};
     ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
     constexpr std::uint64_t told = 3 * Outlet::lines_max;
-    // Long enough that the pipe takes few of them.
+    // Long enough that only a few fit in the pipe.
     const std::string text = std::string(500, 'x') + "\n";
     std::uint64_t written = 0;
     std::uint64_t lost = 0;
@@ -197,7 +197,7 @@ TEST(Outlet, WhatNobodyReadsIsDroppedAndCounted) {
     for (std::uint64_t i = 0; i < told; ++i) outlet.tell({ends[1], text});
     std::string got;
     std::array<char, 65536> buffer{};
-    // The count may come in parts: whenever there was room again.
+    // The count may be reported in parts, whenever there is room again.
     while (written + lost < told) {
         pollfd readable{ends[0], POLLIN, 0};
         ASSERT_EQ(::poll(&readable, 1, 30'000), 1) << written << " lines and " << lost << " lost";
@@ -224,7 +224,7 @@ TEST(Outlet, WhatNobodyReadsIsDroppedAndCounted) {
 TEST(Outlet, ItsEndDoesNotWaitForAReaderThatNeverReads) {
     std::array<int, 2> ends{};
     ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-    // A test that ends lets the thread go by closing the pipe, and the write should fail and not be a signal.
+    // When the test ends, closing the pipe releases the thread. Its write should then fail instead of raising a signal.
     (void)::signal(SIGPIPE, SIG_IGN);
     const auto begin = std::chrono::steady_clock::now();
     {
@@ -233,7 +233,7 @@ TEST(Outlet, ItsEndDoesNotWaitForAReaderThatNeverReads) {
     }
     EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
     ::close(ends[0]);
-    // The thread may still be on its way out of the write, so the other end and the signal stay as they are.
+    // The thread may still be returning from its write, so the other end and the signal handler stay as they are.
 }
 
 TEST(ExitCode, EveryErrorHasOne) {

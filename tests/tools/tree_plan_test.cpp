@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is planned of a tree, what is left out of it, and how much the progress bar is told of.
+// The plan for a tree: what it contains, what is left out, and what the progress bar is told.
 #include "commands/tree_plan.hpp"
 
 #include "support/content.hpp"

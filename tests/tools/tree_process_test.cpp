@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar save` and `fetch` of whole trees, as real processes.
+// `cinnabar save` and `fetch` of whole trees, as processes.
 #include "process.hpp"
 #include "support/content.hpp"
 
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 using support::Folder;
 using support::pattern;
 
-// Everything about a tree but owners and where it lies, a line for each name.
+// Everything about a tree except its owners and its location, one line per name.
 std::map<std::string, std::string> describe(const fs::path& tree) {
     std::map<std::string, std::string> result;
     std::map<ino_t, std::string> first;
@@ -162,7 +162,7 @@ TEST_F(TreeProcess, PatternsSafeLinksAndADryRun) {
               (std::vector<std::string>{"tree", "tree/absolute", "tree/empty", "tree/empty folder", "tree/itself"}));
 }
 
-// It would be one of what has the first name.
+// It would be another name of whatever has the first name.
 TEST_F(TreeProcess, AFurtherNameIsNotMadeWhenTheFirstOneFailed) {
     fs::create_directories(root + "/tree/d");
     (void)folder.put("root/tree/d/small", "something else");
@@ -194,7 +194,7 @@ TEST_F(TreeProcess, ADryRunOfAFetchMakesNothing) {
     EXPECT_EQ(run({"fetch", "-n", serving.uri() + "/tree", "-o", tree + "/empty"}).exit, 11) << "a file is no folder";
 }
 
-// A server of this process that does not list what a test names.
+// A server in this process that refuses to list a folder of the test's choice.
 TEST_F(TreeProcess, AListingThatFailsIsToldAndIsNoFile) {
     fs::create_directories(root + "/good/d");
     (void)folder.put("root/good/d/file", "content");
@@ -240,7 +240,7 @@ TEST_F(TreeProcess, ATreeThatHasTheServersRootInItEnds) {
     EXPECT_TRUE(fs::is_empty(inside + "/tree/served"));
 }
 
-// Links of a tree that is fetched lead no file out of it, in whatever order they come.
+// When a tree is fetched, its links lead no file outside, in whatever order they arrive.
 TEST_F(TreeProcess, NothingIsFetchedThroughALink) {
     Serving serving(root);
     ASSERT_EQ(run({"save", tree, serving.uri()}).exit, 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whom a server that was given no key lets in: its own user, on its own host, who needs no option for it.
+// Who may log in at a server that was given no key: its own user on its own host, who needs no option for that.
 #include "process.hpp"
 #include "support/content.hpp"
 
@@ -25,7 +25,7 @@ struct UserProcess : testing::Test {
     std::string file = folder.put("file", "x");
     UserProcess() {
         fs::create_directory(root);
-        // Only the server is to be what stops another user.
+        // So that only the server can stop another user.
         fs::permissions(folder.path(), fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
     }
     static fs::path keys() { return runtime_folder() / "cinnabar"; }
@@ -70,7 +70,8 @@ TEST_F(UserProcess, InsecureLetsEverybodyIn) {
     EXPECT_EQ(saved.exit, 0) << saved.err;
 }
 
-// Its key went with the server, so that nothing tells it from anybody who listens there now.
+// The server's key was removed when it stopped, so nothing distinguishes it from another process that listens there
+// now.
 TEST_F(UserProcess, AStoppedServersPlaceIsTrustedOnlyOnRequest) {
     auto serving = std::make_unique<Serving>(root, Words{"--listen", "tcp://127.0.0.1:0"});
     const auto uri = serving->uri();
@@ -146,7 +147,7 @@ TEST_F(UserProcess, WhatAKilledServerLeftMisleadsNobody) {
     EXPECT_EQ(saved.exit, 0) << saved.err;
 }
 
-// Somebody else listens where a server of this user was: it knows the key no more than its maker would tell.
+// Another user listens at the address of a former server of this user, and does not know its key.
 TEST_F(UserProcess, AnotherUsersServerInItsPlaceIsNotTrusted) {
     if (!is_root()) GTEST_SKIP() << "becoming another user needs root";
     auto serving = std::make_unique<Serving>(root, Words{"--listen", "tcp://127.0.0.1:0"});
