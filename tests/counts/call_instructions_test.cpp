@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Instructions of a small call in steady state, as a release is compiled: 64 bytes there and back, both sides together,
-// contexts for many threads. The bounds are some hundredths above what was counted when they were written; a change
-// that goes past them is either a mistake or worth a new bound and its reason in the commit.
+// The instructions of a small call in steady state, built as a release: 64 bytes in each direction, both sides
+// together, contexts for many threads. The bounds are a few percent above the counts at the time of writing; a change
+// that exceeds them is either a mistake or needs a new bound, with the reason in the commit message.
 #include "callgrind.hpp"
 
 #include <gtest/gtest.h>
@@ -18,12 +18,13 @@ struct Bound {
     const char* program;
     const char* scheme;
     unsigned in_flight;
-    unsigned long instructions_max;  // a call
-    unsigned long locked_max = 0;    // the same; of those from locked_from on
-    const char* handlers = "";       // " on_arrival": so they are served
+    unsigned long instructions_max;  // per call
+    unsigned long locked_max = 0;    // per call; locked instructions of the bounds from locked_from on
+    const char* handlers = "";       // " on_arrival": handlers run on arrival
 };
 
-// Instructions per call: the difference between a run of `few` calls and one of three times as many.
+// Instructions per call: the difference between a run with few calls and one with three times as many, per additional
+// call.
 unsigned long each(const Bound& bound, const std::function<unsigned long(const std::string&)>& count,
                    unsigned long calls_few = 500) {
     const unsigned long calls_many = 3 * calls_few;
@@ -58,9 +59,9 @@ TEST_P(LockedInstructions, AreFew) {
     EXPECT_LE(taken, GetParam().locked_max);
 }
 
-constexpr std::size_t locked_from = 3;  // in the others they are the same ones
-// A reading of the clock counts ten more than a call of clock_gettime(), of which callgrind does not see what the
-// kernel has in it; it takes less than half the time (decision 0095).
+constexpr std::size_t locked_from = 3;  // the earlier bounds would count the same instructions
+// A reading of the clock counts ten more than a call of clock_gettime(), because callgrind does not see the part inside
+// the kernel; it takes less than half the time (decision 0095).
 constexpr Bound bounds[] = {
     {"rpc_self_1", CINNABAR_CALL_LOOP, "self", 1, 3230},
     {"rpc_self_64", CINNABAR_CALL_LOOP, "self", 64, 1620},
@@ -74,7 +75,7 @@ constexpr Bound bounds[] = {
 #endif
 };
 
-// The processor waits for each of these as long as some dozen instructions take.
+// Each miss stalls the processor for the time of some dozen instructions.
 TEST(CacheMisses, AreFew) {
     ASSERT_TRUE(counts::has_valgrind()) << counts::get_valgrind;
     const unsigned long missed = each({"rpc_shm_64", CINNABAR_CALL_LOOP, "shm", 64, 0}, counts::cache_misses);
@@ -83,7 +84,7 @@ TEST(CacheMisses, AreFew) {
     EXPECT_LE(missed, 37u);
 }
 
-// auth.cost: the cost of looking up the policy's verdict for each call.
+// auth.cost: the cost of looking up the verdict of the policy for each call.
 TEST(PolicyCost, IsAFewInstructions) {
     ASSERT_TRUE(counts::has_valgrind()) << counts::get_valgrind;
     for (const char* handlers : {"", " on_arrival"}) {

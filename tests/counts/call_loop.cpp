@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// call_loop SCHEME CALLS IN_FLIGHT [on_arrival] [policy]: small calls between two contexts of one thread, and nothing
-// else. With `policy`, a policy of ten rules applies. call_instructions_test counts its instructions; also useful under
-// a profiler.
+// call_loop SCHEME CALLS IN_FLIGHT [on_arrival] [policy]: small calls between two contexts on one thread, and nothing
+// else. With `policy`, a policy of ten rules applies. call_instructions_test counts its instructions; it is also useful
+// under a profiler.
 #include <cinnabar/na/registry.hpp>
 #include <cinnabar/plugins/builtin.hpp>
 #include <cinnabar/rpc/context.hpp>
@@ -30,7 +30,7 @@ void echo(rpc::Request& request, void*) noexcept {
     request.release();
 }
 
-// Ten rules, of which only the last matches these calls.
+// Ten rules, of which only the last one matches these calls.
 std::shared_ptr<const rpc::Policy> policy() {
     std::string rules;
     for (int i = 0; i < 9; ++i) rules += "other allow key:somebody,uid:4294967294 other.*\n";
@@ -96,7 +96,7 @@ int main(int count, char** words) {
     listening.listen = true;
     const std::shared_ptr<na::Transport> server_side =
         registry.open(scheme + (scheme == "tcp" ? "://127.0.0.1:0" : "://"), listening).value();
-    // Two processes in one, where the transport can be opened twice.
+    // Stands for two processes, if the transport can be opened twice.
     const std::shared_ptr<na::Transport> client_side =
         scheme == "self" ? server_side : registry.open(scheme + "://", {}).value();
     const std::span<char*> more(words + 4, static_cast<std::size_t>(count - 4));

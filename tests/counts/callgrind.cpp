@@ -17,7 +17,7 @@
 namespace cinnabar::counts {
 namespace {
 
-// What the tool says that it has counted; empty when the run failed.
+// The totals that the tool reports; empty if the run failed.
 std::vector<unsigned long> totals(const std::string& command, const std::string& out) {
     const std::string output =
         support::output_of("valgrind --tool=callgrind --callgrind-out-file=" + out + " " + command + " 2>&1");
@@ -39,7 +39,7 @@ std::filesystem::path out_file() {
     return std::filesystem::temp_directory_path() / ("callgrind." + std::to_string(::getpid()));
 }
 
-// "fl=(3) some/name.cpp" the first time, "fl=(3)" from then on.
+// Names are written as "fl=(3) some/name.cpp" the first time, and as "fl=(3)" from then on.
 std::string name_of(const std::string& text, std::map<std::string, std::string>& names) {
     const std::size_t end = text.find(')');
     if (end == std::string::npos) return text;
@@ -48,7 +48,7 @@ std::string name_of(const std::string& text, std::map<std::string, std::string>&
     return names[number];
 }
 
-// Where, and how often, by object.
+// How often each address was executed, by object.
 using Executed = std::map<std::string, std::map<std::uint64_t, unsigned long>>;
 
 Executed executed_by(const std::string& command) {
@@ -64,11 +64,11 @@ Executed executed_by(const std::string& command) {
         } else if (text.starts_with("cob=")) {
             (void)name_of(text.substr(4), names);
         } else if (text.starts_with("calls=")) {
-            std::getline(lines, text);  // what the callee took
+            std::getline(lines, text);  // the cost of the callee
         } else if (counts && text.starts_with("0x")) {
             char* next = nullptr;
             const std::uint64_t address = std::strtoull(text.c_str(), &next, 16);
-            (void)std::strtoul(next, &next, 10);  // the line
+            (void)std::strtoul(next, &next, 10);  // the line number
             (*counts)[address] += std::strtoul(next, nullptr, 10);
         }
     }
@@ -77,7 +77,7 @@ Executed executed_by(const std::string& command) {
     return executed;
 }
 
-// "  4a10:	lock cmpxchg %ecx,(%rdx)": the address of an instruction that is one.
+// "  4a10:        lock cmpxchg %ecx,(%rdx)": returns the address if the instruction is a locked one.
 std::optional<std::uint64_t> locked_at(const std::string& text) {
     const std::size_t colon = text.find(':');
     if (colon == std::string::npos) return {};
@@ -103,7 +103,7 @@ unsigned long locked_instructions(const std::string& command) {
 }
 
 unsigned long cache_misses(const std::string& command) {
-    // Instructions, reads, writes; then what missed the first level: instructions, reads, writes.
+    // Instructions, reads, writes; then first-level misses of instructions, reads, writes.
     constexpr std::size_t reads_missed = 4;
     constexpr std::size_t writes_missed = 5;
     const auto counts = totals("--cache-sim=yes --D1=32768,8,64 --LL=2097152,16,64 " + command, "/dev/null");
@@ -128,7 +128,7 @@ bool instructions_by_line(const std::string& command, const SeeLine& see) {
         } else if (text.starts_with("cfi=") || text.starts_with("cfl=")) {
             (void)name_of(text.substr(4), names);
         } else if (text.starts_with("calls=")) {
-            std::getline(lines, text);  // what the callee took
+            std::getline(lines, text);  // the cost of the callee
         } else if (!text.empty() && text[0] >= '0' && text[0] <= '9') {
             char* next = nullptr;
             const auto line = static_cast<unsigned>(std::strtoul(text.c_str(), &next, 10));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The counters that the other tests of this folder rely on do count.
+// The counters on which the other tests of this folder rely do count.
 #include "support/allocation_count.hpp"
 #include "support/system_calls.hpp"
 

@@ -14,7 +14,7 @@ namespace {
 constexpr unsigned long calls_few = 500;
 constexpr unsigned long calls_many = 1500;
 
-// Lines of rpc that speak of the accounts.
+// The lines of rpc that mention the credit accounts.
 class AccountLines {
   public:
     [[nodiscard]] bool contain(const std::string& file, unsigned line) {
@@ -28,7 +28,7 @@ class AccountLines {
     const std::vector<bool>& lines_of(const std::string& file) {
         const auto [found, fresh] = files_.try_emplace(file);
         if (!fresh) return found->second;
-        found->second.push_back(false);  // lines begin with 1
+        found->second.push_back(false);  // line numbers begin with 1
         std::ifstream source(CINNABAR_SOURCE + file);
         for (std::string text; std::getline(source, text);) {
             found->second.push_back(std::regex_search(text, account_));

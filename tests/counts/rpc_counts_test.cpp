@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Allocations and system calls of a call in steady state, at the rpc layer. These are promises of the design
-// (section 2, "What flows through it"), so they are exact, or bounds.
+// Allocations and system calls of a call in steady state, at the rpc layer. They are promised by the design (section 2,
+// "What flows through it"), so the tests require exact numbers or bounds.
 #include "support/allocation_count.hpp"
 #include "support/missing_here.hpp"
 #include "support/sanitizers.hpp"
@@ -36,7 +36,7 @@ void echo(Request& request, void*) noexcept {
     request.release();
 }
 
-// Gives the receive slot back before it answers, as handlers do that are coroutines.
+// Releases the receive slot before it answers, as a handler does that is a coroutine.
 void detached_echo(Request& request, void*) noexcept {
     const auto input = request.input();
     std::memcpy(request.output_room().data(), input.data(), input.size());
@@ -46,7 +46,7 @@ void detached_echo(Request& request, void*) noexcept {
     request.release();
 }
 
-// A listener at a place of its own.
+// Addresses to listen on.
 constexpr const char* tcp = "tcp://127.0.0.1:0";
 constexpr const char* shm = "shm://";
 constexpr const char* fabric = "ofi+tcp;ofi_rxm://127.0.0.1:0";
@@ -75,7 +75,7 @@ struct Node {
     std::unique_ptr<Context> context;
 };
 
-// Calls to one peer: as many as asked for, some in flight.
+// Makes a number of calls to one peer, several of them in flight.
 class Caller {
   public:
     Caller(Context& context, na::Addr peer) : context_(context), peer_(std::move(peer)) {}
@@ -120,7 +120,7 @@ class Pair {
   public:
     explicit Pair(const std::string& uri) : server_(true, uri), client_(false, uri) {}
 
-    // Both sides in one thread, polling in turn.
+    // Both sides on one thread, polled in turn.
     void run(std::size_t calls, std::size_t in_flight) {
         caller_.start(calls, in_flight);
         drive();
@@ -185,7 +185,7 @@ TEST_F(RpcCountsInSharedMemory, CallsAreNoMatterOfTheKernel) {
     EXPECT_LE(support::system_calls() - before, 2 * (took / between_looks + 1)) << support::system_calls_by_name();
 }
 
-// Small sends that were made in one round of progress leave in one system call.
+// Small messages that are sent in one round of progress share one system call.
 TEST_F(RpcCounts, CallsOfOneRoundShareASend) {
     constexpr std::size_t in_flight = 32;
     constexpr std::size_t calls = 32'000;
@@ -195,7 +195,7 @@ TEST_F(RpcCounts, CallsOfOneRoundShareASend) {
         const auto before = support::socket_traffic();
         run(calls, in_flight);
         const auto sends = support::socket_traffic().sends - before.sends;
-        // Each call is two messages; a round has 32 of them, less where the two sides cut it in parts.
+        // Each call is two messages. A round has 32 of them, fewer if the two sides split it.
         EXPECT_LE(sends, 2 * calls / 8) << support::system_calls_by_name();
     }
 }
@@ -211,7 +211,7 @@ TEST_F(RpcCounts, OneCallIsOneSendAndOneReceiveASide) {
     EXPECT_LE(after.bytes_sent - before.bytes_sent, calls * 2 * (payload_bytes + 64)) << "headers of over 64 bytes";
 }
 
-// System calls that a call costs the side which has more of them. Each sleeps until it comes.
+// The system calls per call on the side that makes more of them. Each side sleeps until a message arrives.
 double calls_asleep(const std::string& uri) {
     constexpr std::size_t calls = 2'000;
     Node server{true, uri, no_wait};
@@ -242,20 +242,20 @@ double calls_asleep(const std::string& uri) {
     return static_cast<double>(std::max(client_calls, server_calls)) / calls;
 }
 
-// Who took longer than 20 us since it woke looks at the kernel once more before it sleeps again, as everybody does whom
-// ThreadSanitizer slows down, and many do whose core is wanted by others: the best of some tries is what counts.
+// A side that was awake for more than 20 us asks the kernel once more before it sleeps again. ThreadSanitizer slows all
+// sides down to that, and a busy machine slows many down, so the best of several tries counts.
 void expect_calls_asleep(const std::string& uri, double system_calls_max) {
     if constexpr (support::thread_sanitizer) system_calls_max += 1;
     constexpr int tries = 5;
-    constexpr double of_connecting = 0.05;  // and of the wake-up at the end
+    constexpr double of_connecting = 0.05;  // also covers the wake-up at the end
     double best = calls_asleep(uri);
     for (int i = 1; i < tries && best > system_calls_max + of_connecting; ++i) best = std::min(best, calls_asleep(uri));
     EXPECT_LE(best, system_calls_max + of_connecting) << support::system_calls_by_name();
 }
 
-// With a spin budget of 0 each side of a call may send, sleep and receive: three system calls.
+// With a spin budget of 0, each side may send, sleep and receive for a call: three system calls.
 TEST(RpcCountsAsleep, AtMostThreeSystemCallsASideAndCall) { expect_calls_asleep(tcp, 3); }
-// In shared memory it rings and sleeps.
+// In shared memory a side rings and sleeps.
 TEST(RpcCountsAsleep, AtMostTwoSystemCallsASideAndCallInSharedMemory) { expect_calls_asleep(shm, 2); }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// typed_loop SCHEME CALLS IN_FLIGHT [on_arrival] [timed=N]: small typed calls from tasks between two nodes of one
-// thread, and nothing else. What call_instructions_test counts.
+// typed_loop SCHEME CALLS IN_FLIGHT [on_arrival] [timed=N]: small typed calls from tasks between two nodes on one
+// thread, and nothing else. call_instructions_test counts its instructions.
 #include <cinnabar/cinnabar.hpp>
 
 #include <algorithm>

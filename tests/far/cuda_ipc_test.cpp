@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two processes that copy device memory by handles, on a simulated driver whose copies a test can hold and whose calls
-// it can fail: which way is taken, how it ends, and that nothing stays open.
+// it can fail: which path is taken, how it ends, and that nothing stays open.
 #include "fake_cuda.hpp"
 #include "gpu_processes.hpp"
 #include "support/log_watch.hpp"
@@ -42,7 +42,7 @@ class CudaIpcTest : public GpuProcessesFixture {
         other_->kill();
     }
     [[nodiscard]] std::uint64_t opens() const { return fake_cuda_counts().opens - before_.opens; }
-    // Until the other process has such a number of copies held, or of pulls told to stop.
+    // Waits until the other process reports at least `number`, of held copies or of pulls that were stopped.
     void await(const Rpc<std::uint64_t()>& what, std::uint64_t number) {
         const auto until = std::chrono::steady_clock::now() + 20s;
         while (ask(what) < number && std::chrono::steady_clock::now() < until) std::this_thread::yield();

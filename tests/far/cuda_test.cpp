@@ -85,7 +85,7 @@ TEST_F(CudaTest, AFailingDriverCallEndsTheTransferAndLeaksNothing) {
             support::fill_pattern(lent, ++seed);
             fake_cuda_fail(name, after, launch_failed);
             const Errc ended = pull_into(to, lent);
-            const bool never_came = ended == Errc::ok;  // there are fewer calls of that name
+            const bool never_came = ended == Errc::ok;  // there were fewer calls of that name
             EXPECT_TRUE(never_came ? after > 0 : ended == Errc::io || ended == Errc::invalid_argument)
                 << name << " after " << after << ": " << to_string(ended);
             fake_cuda_fail("", 0, 0);

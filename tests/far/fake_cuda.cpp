@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A simulated CUDA driver: a libcuda.so.1 with the entry points that Cinnabar and the checks use, whose device is host
-// memory (fake_device.hpp), shared with other processes by handles as the real one does. It checks the order of calls:
-// a copy needs a current context and one of its streams, and moves its bytes only when the stream is waited for, so a
-// reader that does not wait sees the old bytes. It counts leaks, and can make a given call fail.
+// A simulated CUDA driver: a libcuda.so.1 with the entry points that Cinnabar and the checks use. Its device memory is
+// host memory (fake_device.hpp), which is shared with other processes by handles, as with the real driver. It checks
+// the order of calls: a copy needs a current context and one of its streams, and moves its bytes only when something
+// waits for the stream, so a reader that does not wait sees the old bytes. It counts leaks, and can make a given call
+// fail.
 #include "fake_cuda.hpp"
 
 #include "fake_device.hpp"
@@ -63,8 +64,8 @@ struct World {
         FakeAllocation memory;
         int times = 0;
     };
-    std::map<std::uintptr_t, Opened> opened;      // of other processes
-    std::map<std::uintptr_t, std::size_t> sizes;  // of both
+    std::map<std::uintptr_t, Opened> opened;      // memory of other processes
+    std::map<std::uintptr_t, std::size_t> sizes;  // of both kinds of memory
     std::set<CUstream_st*> streams;
     std::map<void*, std::size_t> pinned;
     std::condition_variable enqueued;
@@ -97,7 +98,7 @@ struct Entry {
     int code = success;
 };
 
-// The allocation that holds the whole range; null: none.
+// Whether one allocation contains the whole range.
 bool is_device(std::uintptr_t address, std::size_t bytes) {
     auto after = world().sizes.upper_bound(address);
     if (after == world().sizes.begin()) return false;
@@ -329,7 +330,7 @@ ENTRY(cuIpcOpenMemHandle_v2)(std::uintptr_t* address, Handle handle, unsigned fl
     }
     FakeHandle of{};
     std::memcpy(&of, &handle, sizeof of);
-    if (of.process == ::getpid()) return invalid_context;  // as the real one refuses its own
+    if (of.process == ::getpid()) return invalid_context;  // the real driver also refuses handles of its own process
     for (auto& [start, open] : world().opened) {
         if (!(open.memory.handle() == of)) continue;
         ++open.times;
@@ -402,7 +403,7 @@ ENTRY(cuGetErrorName)(int code, const char** name) {
     return *name ? success : invalid_value;
 }
 
-// For the checks, which allocate and look.
+// For the checks, which allocate memory and read it.
 
 ENTRY(cuMemAlloc_v2)(std::uintptr_t* address, std::size_t bytes) {
     const Entry entry("cuMemAlloc_v2");
@@ -451,7 +452,7 @@ ENTRY(cuCtxSynchronize)() {
     return current.empty() ? invalid_context : success;
 }
 
-// What tests of the fake say and ask.
+// Called by the tests of the fake driver.
 
 extern "C" __attribute__((visibility("default"))) void fake_cuda_fail(const char* name, int after, int code) {
     const std::lock_guard lock(world().mutex);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of the simulated device: mappings of memory files, which other processes can open. Behind the bytes is a
-// page that lists the processes which have it open.
+// The memory of the simulated device: mappings of memory files, which other processes can open. After the bytes there
+// is a page that lists the processes which have the file open.
 #pragma once
 
 #include <sys/types.h>
@@ -31,7 +31,7 @@ class FakeAllocation {
     [[nodiscard]] std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(base_); }
     [[nodiscard]] std::size_t bytes() const { return handle_.bytes; }
     [[nodiscard]] FakeHandle handle() const { return handle_; }
-    // In a process that lives.
+    // Whether another living process has it open.
     [[nodiscard]] bool is_open_elsewhere() const;
 
   private:

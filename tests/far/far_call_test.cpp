@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The call that moves lent far memory, made by hand by a peer that lies or has no right to it.
+// The call that moves lent far memory, made by hand by a peer that lies or has no right to that memory.
 #include "far_fixture.hpp"
 #include "rpc/rpc_fixture.hpp"
 
@@ -41,7 +41,7 @@ class FarCallTest : public RpcTest {
         EXPECT_EQ(call->lend(mine, access, writer), Errc::ok);
         return ending_of(*call, writer.size());
     }
-    // By a handle of `shown` from `at` on, of which the last `missing` bytes do not come.
+    // Asks by a handle of `shown` from `at` on, without the last `missing` bytes of the handle.
     Errc ask_by_handle(std::uint64_t known, std::uint64_t offset, std::uint8_t direction, std::uint64_t bytes,
                        std::uint64_t at = 0, std::size_t missing = 0, std::uint8_t kind = 1) {
         bulk::IpcHandle handle;
@@ -67,7 +67,7 @@ class FarCallTest : public RpcTest {
     [[nodiscard]] std::uint64_t key() { return lend.lease().key; }
 
     std::shared_ptr<test::MadeUpFar> far = std::make_shared<test::MadeUpFar>(1000);
-    const std::shared_ptr<test::MadeUpFar> shown = std::make_shared<test::MadeUpFar>(1000, 2);  // the caller's
+    const std::shared_ptr<test::MadeUpFar> shown = std::make_shared<test::MadeUpFar>(1000, 2);  // memory of the caller
     std::shared_ptr<bulk::FarLender> lender;
     bulk::Region region;
     bulk::Lend lend;
@@ -107,7 +107,7 @@ TEST_P(FarCallTest, MalformedOnesAreRefused) {
         writer.bytes(std::vector<std::byte>(bytes, std::byte{1}));
         EXPECT_EQ(ending_of(*call, bytes), Errc::protocol) << bytes;
     }
-    // A window of far memory, which would need a call to its owner.
+    // A window of far memory, which would require a call to its owner.
     EXPECT_EQ(ask(key(), 0, owner_pushes, region.slice(0, 100), na::Access::write), Errc::protocol);
 }
 
@@ -122,7 +122,7 @@ TEST_P(FarCallTest, WhatIsShownIsOpenedForTheOwnUserAlone) {
     EXPECT_TRUE(support::holds_pattern(ConstBytes(shown->memory()).first(50), 2));
 }
 
-// Where the peer is of the own user.
+// If the peer is known to have the same user.
 class FarShownTest : public FarCallTest {};
 
 TEST_P(FarShownTest, TheKeySaysWhatMayBeCopied) {
@@ -139,7 +139,7 @@ TEST_P(FarShownTest, TheKeySaysWhatMayBeCopied) {
     EXPECT_EQ(far->opens, 0);
 }
 
-// A call that shows memory does not reach others.
+// A call that shows memory does not reach peers of other users.
 TEST_P(FarCallTest, MemoryIsShownToTheOwnUserAlone) {
     const auto showing = [this](bool shows) {
         Call* const call = make("nobody_serves_this");

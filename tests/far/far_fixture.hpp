@@ -27,7 +27,7 @@
 
 namespace cinnabar::test {
 
-// `bytes` of pattern `seed`; 0: empty.
+// `bytes` bytes of pattern `seed`; an empty file if 0.
 class PatternFile {
   public:
     explicit PatternFile(std::size_t bytes, std::uint64_t seed = 1, int mode = O_RDWR) {
@@ -57,7 +57,7 @@ class PatternFile {
     UniqueFd fd_;
 };
 
-// Host memory that behaves like device memory. Copies take as long as the test says, and fail when it says so.
+// Host memory that behaves like device memory. A test can make its copies slow, or fail.
 class MadeUpFar final : public bulk::FarMemory {
   public:
     explicit MadeUpFar(std::size_t bytes, std::uint64_t seed = 1) : memory_(bytes) {
@@ -79,7 +79,7 @@ class MadeUpFar final : public bulk::FarMemory {
         static auto* const threads = new WorkThreads(2);
         return *threads;
     }
-    // Its handles lead to other memory of this class in this process.
+    // The handles refer to other memory of this class in this process.
     [[nodiscard]] bulk::FarEnd ipc_handle(std::uint64_t offset, bulk::IpcHandle& out) noexcept override {
         if (!has_handles) return {Errc::unsupported, 0};
         ++shown;
@@ -116,7 +116,7 @@ class MadeUpFar final : public bulk::FarMemory {
         return std::shared_ptr<void>(pins.get(), [held = pins](void*) { --*held; });
     }
 
-    // Each copy takes that long, and the first one calls `function` when it has started. Call before the first copy.
+    // Each copy takes that long, and the first one calls `function` when it starts. Call it before the first copy.
     void take_long(std::chrono::milliseconds takes, std::function<void()> function = {}) {
         takes_ = takes;
         begun_ = std::move(function);
@@ -135,11 +135,11 @@ class MadeUpFar final : public bulk::FarMemory {
     Errc open_fails = Errc::ok;
     Errc close_fails = Errc::ok;
     std::atomic<int> shown{0};  // handles
-    std::atomic<int> opens{0};  // of handles of others
-    std::atomic<int> open{0};   // of those, not closed
+    std::atomic<int> opens{0};  // of other memory's handles
+    std::atomic<int> open{0};   // opened and not closed
     std::atomic<int> entered{0};
     std::atomic<int> ended{0};
-    const std::shared_ptr<std::atomic<int>> pins = std::make_shared<std::atomic<int>>(0);  // they outlive this object
+    const std::shared_ptr<std::atomic<int>> pins = std::make_shared<std::atomic<int>>(0);  // pins outlive this object
 
   private:
     struct Opened final : bulk::IpcMemory {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nodes that move device memory: over shm, between processes of one user, one opens what the other shows, and over any
-// other transport it goes through buffers. Both nodes are of one process, and the memory is made up.
+// Nodes that move device memory: over shm, between processes of one user, one side opens the memory that the other
+// shows; over other transports the bytes go through buffers. Both nodes are in one process, and the memory is
+// simulated.
 #include "far_fixture.hpp"
 #include "remote/remote_fixture.hpp"
 
@@ -21,7 +22,7 @@ using test::way_named;
 constexpr Rpc<std::uint64_t(Bulk)> show_it{"show_it"};
 constexpr std::size_t ipc_node_bytes = 4 << 20;
 
-// `user` lends, so it opens what `owner`, which moves, has locally.
+// `user` lends memory, so it opens the local memory of `owner`, which makes the transfer.
 class FarIpcNode : public testing::Test {
   protected:
     explicit FarIpcNode(const Way& way = way_named("shm")) : nodes_(way) {}
@@ -43,7 +44,7 @@ class FarIpcNode : public testing::Test {
     const std::shared_ptr<MadeUpFar> local_ = std::make_shared<MadeUpFar>(ipc_node_bytes, 1);
     const std::shared_ptr<MadeUpFar> lent_ = std::make_shared<MadeUpFar>(ipc_node_bytes, 2);
     std::optional<Microseconds> deadline_;
-    std::atomic<bool> quiet_{false};  // when the transfer ended
+    std::atomic<bool> quiet_{false};  // whether no copy ran when the transfer ended
     Pair nodes_;
 };
 

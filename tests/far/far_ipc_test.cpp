@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transfers by handle, on one side at a time, over a simulated transport: the side that opens what it is shown, and the
-// side that shows its memory to the owner of other memory.
+// Transfers by handle over a simulated transport, one side at a time: the side that opens the memory that it is shown,
+// and the side that shows its memory to the owner of other memory.
 #include "far_fixture.hpp"
 #include "unit/bulk/mover_fixture.hpp"
 
@@ -34,10 +34,10 @@ struct FarIpcFixture : MoverFixture {
     }
     const na::Addr here = transport->addr("peer");
     na::Peer* peer = nullptr;
-    std::shared_ptr<MadeUpFar> far;  // this side's
+    std::shared_ptr<MadeUpFar> far;  // memory of this side
     std::shared_ptr<MadeUpFar> other;
     Region region;
-    IpcHandle shown;  // of the other
+    IpcHandle shown;  // of `other`
 };
 
 // --- the side that opens
@@ -139,7 +139,7 @@ TEST_F(FarIpcOpener, FailuresHaveTheirCodesAndNothingStaysOpen) {
     EXPECT_EQ(far->opens, 3);
 }
 
-// On the real clock, where threads make the copies.
+// On the real clock, on which threads make the copies.
 struct FarIpcOnThreads : FarIpcOpener {
     FarIpcOnThreads() { transport->clock_ = nullptr; }
     void run_until(const std::function<bool()>& done) {
@@ -150,7 +150,7 @@ struct FarIpcOnThreads : FarIpcOpener {
     }
 };
 
-// Three pieces; it holds no bytes.
+// Large enough for three pieces, but without any bytes.
 class HugeFar final : public FarMemory {
   public:
     explicit HugeFar(std::function<void()> each) : each_(std::move(each)) {}
@@ -273,7 +273,7 @@ TEST_F(FarIpcOnThreads, ALargeCopyIsMadeInPieces) {
 
 // --- the side that shows
 
-// What is asked of the owner, answered by hand.
+// Records what the owner is asked to do; the test answers.
 class OwnerByHand final : public OwnerMoves {
   public:
     [[nodiscard]] Errc begin(OwnerMove& move) noexcept override {
@@ -322,7 +322,7 @@ struct FarIpcShower : FarIpcFixture {
         args.connected = peer;
         return args;
     }
-    // Whether the owner is shown the memory, and not a window; ends the transfer.
+    // Whether the memory itself is shown to the owner, instead of a window; ends the transfer.
     [[nodiscard]] bool is_shown(const TransferArgs& args) {
         Outcome outcome;
         start(args, outcome);
@@ -431,7 +431,7 @@ TEST_F(FarIpcShower, ACancelWaitsForTheOwner) {
     EXPECT_EQ(outcome.result, Errc::canceled);
 }
 
-// The owner cannot open it, but the transfer has ended meanwhile.
+// The owner cannot open the memory, but the transfer has ended meanwhile.
 TEST_F(FarIpcShower, ACanceledOneDoesNotBeginAgain) {
     open_with();
     Outcome outcome;
@@ -462,7 +462,7 @@ TEST_F(FarIpcShower, ItDoesNotStallButHasADeadline) {
     EXPECT_EQ(outcome.result, Errc::timed_out);
 }
 
-// What it does through buffers does stall.
+// The transfer through buffers may stall.
 TEST_F(FarIpcShower, AfterItBeginsAgainItMayStall) {
     open_with({.chunk_bytes = 1000, .stall_max = Microseconds{1'000'000}});
     Outcome outcome;

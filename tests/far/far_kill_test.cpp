@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kills the other process (far_peer.cpp) during a transfer of far memory: the copy in progress ends first, and nothing
-// is copied afterwards.
+// The other process (far_peer.cpp) is killed during a transfer of far memory: the copy in progress ends first, and
+// nothing is copied afterwards.
 #include "far_fixture.hpp"
 #include "other_process.hpp"
 #include "splice_faults.hpp"
@@ -51,7 +51,7 @@ TEST(FarKill, OfTheLenderEndsThePullAndNothingIsStoredAfterIt) {
     const Node node = Node::listen("tcp://127.0.0.1:0").value();
     const auto far = std::make_shared<MadeUpFar>(far_bytes);
     far->take_long(50ms);
-    std::promise<std::pair<Errc, bool>> ended;  // and whether no copy was in progress then
+    std::promise<std::pair<Errc, bool>> ended;  // also whether no copy was in progress then
     const auto take = [&](Request<Bulk> request) -> Task<Result<std::uint64_t>> {
         const Region local = Region::of_far(far, Access::write).value();
         const auto moved = co_await request->pull(local);

@@ -12,14 +12,14 @@ using test::MadeUpFar;
 
 constexpr std::size_t chunk = 1000;
 
-// On the test's clock, where copies run at once.
+// On the test's clock, on which copies run at once.
 struct FarMoverTest : MoverFixture {
     void open_with(std::size_t bytes, std::uint32_t window = 4) {
         open({.chunk_bytes = chunk, .window = window});
         far = std::make_shared<MadeUpFar>(bytes);
         region = Region::of_far(far, na::Access::read_write).value();
     }
-    // Completes posted operations until there are none.
+    // Completes posted operations until there are none left.
     void finish() {
         while (!port().posted.empty()) {
             port().end_all();
@@ -221,7 +221,7 @@ TEST_F(FarMoverTest, BlocksOfContentsOfTheDescriptorAreStored) {
     EXPECT_TRUE(support::holds_pattern(ConstBytes(far->memory()).subspan(20), 7, 20));
 }
 
-// On the real clock, where threads make the copies.
+// On the real clock, on which threads make the copies.
 struct FarMoverOnThreads : FarMoverTest {
     FarMoverOnThreads() { transport->clock_ = nullptr; }
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The process that far_kill_test.cpp kills. `far_peer pull`: prints its address, and pulls what is lent to it.
-// `far_peer lend ADDRESS`: lends memory to a call at that address.
+// The process that far_kill_test.cpp kills. `far_peer pull` prints its address, and pulls whatever is lent to it.
+// `far_peer lend ADDRESS` lends memory in a call to that address.
 #include <cinnabar/cinnabar.hpp>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Regions of files and of other far memory, without a network: how they are made, refused, sliced, joined and copied.
+// Regions of files and of other far memory, without a network: making, refusing, slicing, joining and copying them.
 #include "far_fixture.hpp"
 #include "support/os_limits.hpp"
 
@@ -17,14 +17,14 @@ namespace {
 using test::MadeUpFar;
 using test::PatternFile;
 
-// From now on each read and write of a file fails. Uses tests/crash/faults.cpp, which is linked into this program.
+// While it exists, each read and write of a file fails. Uses tests/crash/faults.cpp, which is linked into this program.
 class DiskFails {
   public:
     DiskFails() { std::ofstream{switch_file()}; }
     ~DiskFails() { (void)::unlink(switch_file().c_str()); }
     DiskFails(const DiskFails&) = delete;
     DiskFails& operator=(const DiskFails&) = delete;
-    // Before the first read or write of the program.
+    // Call it before the first read or write of the program.
     static void prepare() {
         (void)::setenv("CINNABAR_FAULTS_ON", switch_file().c_str(), 1);
         (void)::setenv("CINNABAR_FAULT_RATE", "1000", 1);
@@ -151,7 +151,7 @@ TEST(FarRegion, ItsBlocksMakeNoRegion) {
     EXPECT_EQ(device.select(Blocks::strided(0, 10, 20, 5).value(), na::Access::read).code(), Errc::unsupported);
 }
 
-// --- what lends far memory
+// --- the lender of far memory
 
 class LenderTest : public testing::Test {
   protected:

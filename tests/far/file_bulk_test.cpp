@@ -20,7 +20,7 @@ constexpr std::size_t mib = 1 << 20;
 
 class FileBulk : public testing::TestWithParam<Way> {
   protected:
-    // Serves the call with a transfer between what was lent and `local`.
+    // Serves the call with a transfer between the lent memory and `local`.
     void serve(bulk::Direction direction, Region local, std::stop_token stop = {}) {
         const auto move = [this, direction, local, stop](Request<Bulk> request) -> Task<Result<std::uint64_t>> {
             const TransferOptions options{.moved = &moved_};
@@ -113,7 +113,7 @@ TEST_P(FileBulk, a_failing_copy_tells_its_own_code_and_the_systems) {
     EXPECT_LE(moved_, 3 * 896 * 1024u);
 }
 
-// On a real clock: on the simulator's, copies run at once.
+// On the real clock, since copies run at once on the simulator's.
 class SlowCopies : public FileBulk {};
 
 // The call waits for a copy that has started, and the lent memory is not touched after the call has ended.
@@ -169,7 +169,7 @@ TEST_P(SlowCopies, a_node_that_closes_lets_go_of_what_the_owner_moves_for_it) {
     EXPECT_EQ(there, at_the_end);
 }
 
-// Over tcp: the key leads from the third party to the owner, as the keys of transports do.
+// Over tcp: the key leads the third party to the owner, like the keys of transports.
 TEST(FileForwarded, a_third_party_pulls_it_from_the_owner) {
     constexpr Rpc<std::uint64_t(Bulk)> keep_it{"keep_it"};
     const Node store = Node::listen("tcp://127.0.0.1:0").value();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory for the checks, by whichever driver is present: the real one, or the simulated one that a test is
-// linked to.
+// Device memory for the checks, on the driver that is present: the real one, or the simulated one with which a test is
+// linked.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -20,7 +20,7 @@ using bulk::MemoryKind;
 
 inline constexpr std::size_t mib = std::size_t{1} << 20;
 
-// The first device and its primary context, current on this thread for as long as it lives.
+// The first device. Its primary context is current on this thread while the object lives.
 class Gpu {
   public:
     Gpu() {
@@ -55,12 +55,12 @@ class Gpu {
     [[nodiscard]] bool is_here() const { return is_here_; }
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] bool is_made_up() const { return name_ == "made-up device"; }
-    // Whether there is room for that.
+    // Whether the device has that much free memory.
     [[nodiscard]] bool has_room(std::size_t bytes) {
         std::uintptr_t address = 0;
         return allocate_(&address, bytes) == 0 && free_(address) == 0;
     }
-    // Waits for its end.
+    // Copies and waits for the end of the copy.
     void copy(void* to, const void* from, std::size_t bytes) {
         EXPECT_EQ(on_device_(reinterpret_cast<std::uintptr_t>(to), reinterpret_cast<std::uintptr_t>(from), bytes), 0);
         EXPECT_EQ(synchronize_(), 0);

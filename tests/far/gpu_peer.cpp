@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A second process with memory of a device, which prints its address and does what its calls say (gpu_peer.hpp), until
-// it is killed. `gpu_peer URI`.
+// `gpu_peer URI`: a second process with device memory, which prints its address and does what its calls say
+// (gpu_peer.hpp) until it is killed.
 #include "gpu_peer.hpp"
 
 #include "fake_cuda.hpp"
@@ -17,7 +17,7 @@ using namespace cinnabar::test;
 
 namespace {
 
-// All in the thread of main(), whose context it is.
+// Everything runs on the thread of main(), to which the context belongs.
 struct Peer {
     Gpu gpu;
     std::optional<GpuMemory> memory;
@@ -29,7 +29,7 @@ struct Peer {
     }
 };
 
-// Of the simulated driver; null: it is the real one.
+// A function of the simulated driver; null if the driver is the real one.
 template <typename F>
 F* of_fake(const char* name) {
     return reinterpret_cast<F*>(::dlsym(::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), name));

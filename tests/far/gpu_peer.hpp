@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of the second process with memory of a device (gpu_peer.cpp), and the call that it makes back.
+// The calls of the second process with device memory (gpu_peer.cpp), and the call that it makes to its caller.
 #pragma once
 
 #include <cinnabar/cinnabar.hpp>
@@ -10,17 +10,17 @@
 
 namespace cinnabar::test {
 
-inline constexpr Rpc<void(std::uint64_t)> peer_allocate{"gpu_peer.allocate"};  // so many bytes, in place of others
-inline constexpr Rpc<void(std::uint64_t)> peer_fill{"gpu_peer.fill"};          // with that pattern
+inline constexpr Rpc<void(std::uint64_t)> peer_allocate{"gpu_peer.allocate"};  // so many bytes, replacing the last
+inline constexpr Rpc<void(std::uint64_t)> peer_fill{"gpu_peer.fill"};          // with the given pattern
 inline constexpr Rpc<bool(std::uint64_t)> peer_holds{"gpu_peer.holds"};
-inline constexpr Rpc<std::uint64_t(Bulk)> peer_pull{"gpu_peer.pull"};  // into its memory, or as much as is lent
+inline constexpr Rpc<std::uint64_t(Bulk)> peer_pull{"gpu_peer.pull"};  // into its memory, as much as is lent
 inline constexpr Rpc<std::uint64_t(Bulk)> peer_push{"gpu_peer.push"};
-// Lends its memory to `move_back` of the caller.
+// Lends its memory in a call of `move_back` to the caller.
 inline constexpr Rpc<std::uint64_t()> peer_lend{"gpu_peer.lend"};
 inline constexpr Rpc<std::uint64_t(Bulk)> move_back{"gpu_peer.move_back"};
-inline constexpr Rpc<std::uint64_t()> peer_stops{"gpu_peer.stops"};  // how many of its pulls were told to stop
+inline constexpr Rpc<std::uint64_t()> peer_stops{"gpu_peer.stops"};  // how many of its pulls were stopped
 
-// Only with the simulated driver; see fake_cuda.hpp.
+// Only with the simulated driver: see fake_cuda.hpp.
 inline constexpr Rpc<void(bool)> peer_hold{"gpu_peer.hold"};
 inline constexpr Rpc<std::uint64_t()> peer_held{"gpu_peer.held"};
 inline constexpr Rpc<void(std::string, int, int)> peer_fail{"gpu_peer.fail"};

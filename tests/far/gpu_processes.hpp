@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This process and a second one (gpu_peer.cpp), each with memory of the device. Programs that include it define
-// CINNABAR_GPU_PEER, the path of the second one.
+// This process and a second one (gpu_peer.cpp), each with device memory. A program that includes this file must define
+// CINNABAR_GPU_PEER, the path of the second program.
 #pragma once
 
 #include "gpu_device.hpp"
@@ -19,7 +19,7 @@ class GpuProcessesFixture : public testing::Test {
   protected:
     void SetUp() override { ASSERT_TRUE(gpu_.is_here()) << "no device, or no driver"; }
 
-    // Starts the other process, with so much memory, and allocates the same here.
+    // Starts the other process with `bytes` bytes of memory, and allocates as much here.
     void start(std::size_t bytes, const std::string& uri = "shm://", const std::string& program = CINNABAR_GPU_PEER) {
         other_.emplace(program, uri);
         to_ = node(uri).lookup(other_->line()).value();
@@ -47,7 +47,7 @@ class GpuProcessesFixture : public testing::Test {
     [[nodiscard]] bool mine_holds(std::uint64_t seed) {
         return static_cast<bool>(support::holds_pattern(mine_->read(), seed));
     }
-    // Calls of the peer that must succeed.
+    // Calls to the other process, which must succeed.
     template <typename... In>
     void tell(const Rpc<void(In...)>& rpc, std::type_identity_t<In>... in) {
         const auto ended = node().call(rpc, to_, std::move(in)...).wait();
@@ -57,11 +57,11 @@ class GpuProcessesFixture : public testing::Test {
     [[nodiscard]] Out ask(const Rpc<Out(In...)>& rpc, std::type_identity_t<In>... in) {
         return node().call(rpc, to_, std::move(in)...).wait().value();
     }
-    // The peer pulls from my memory, or pushes to it.
+    // The other process pulls from this process's memory, or pushes to it.
     [[nodiscard]] auto peer_moves(const Rpc<std::uint64_t(Bulk)>& rpc, Microseconds span = Microseconds(60'000'000)) {
         return node().call(rpc, to_, region_, span).future();
     }
-    // This process pulls from the peer's memory, or pushes to it, as `direction_` says.
+    // This process pulls from the other's memory, or pushes to it, according to `direction_`.
     [[nodiscard]] auto i_move(bulk::Direction direction) {
         direction_ = direction;
         return node().call(peer_lend, to_, Microseconds(60'000'000)).future();
@@ -71,11 +71,11 @@ class GpuProcessesFixture : public testing::Test {
     std::optional<OtherProcess> other_;
     Addr to_;
     std::optional<GpuMemory> mine_;
-    Region region_;  // all of mine
+    Region region_;  // all of `mine_`
     bulk::Direction direction_ = bulk::Direction::pull;
     std::optional<Microseconds> deadline_;
     std::stop_source stop_;
-    std::atomic<bool> may_end_{true};  // a move of mine that ends before is an error
+    std::atomic<bool> may_end_{true};  // while it is false, the end of a move of this process is an error
     std::atomic<Errc> ended_{Errc::again};
 
   private:
@@ -89,7 +89,7 @@ class GpuProcessesFixture : public testing::Test {
         ended_ = moved.code();
         co_return moved;
     }
-    std::optional<Node> node_;  // last: its handlers use the others
+    std::optional<Node> node_;  // last, since its handlers use the other members
 };
 
 }  // namespace cinnabar::test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of the device that two processes move between them. `./dev test-gpu` runs it on a real device and prints what
-// it measures; the tests run it on a simulated one.
+// Device memory that two processes move between them. `./dev test-gpu` runs this on a real device and prints what it
+// measures; the tests run it on a simulated one.
 #include "gpu_processes.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr std::size_t odd_bytes = 5 * mib + 3;
 
 class GpuProcesses : public GpuProcessesFixture {
   protected:
-    // Large enough to be killed in the middle.
+    // Large enough that the process can be killed in the middle.
     [[nodiscard]] std::size_t killed_bytes() const { return gpu_.is_made_up() ? odd_bytes : 1024 * mib; }
     static void pass_at_most(std::chrono::microseconds span, std::mt19937& random) {
         const auto some = std::chrono::microseconds(random() % static_cast<unsigned>(span.count()));
@@ -65,7 +65,7 @@ TEST_F(GpuProcesses, PartsOfAllocationsGoToTheirPlaces) {
     EXPECT_TRUE(support::holds_pattern(ConstBytes(now).subspan(4 * mib - 5), 2, 4 * mib - 5));
 }
 
-// It may die before, during or after the copy.
+// The process may die before, during or after the copy.
 TEST_F(GpuProcesses, WhoeverShowsMemoryMayDieMeanwhile) {
     std::mt19937 random(7);
     for (int round = 0; round < 10; ++round) {
@@ -108,7 +108,7 @@ double median_seconds(F&& run) {
     return took[took.size() / 2];
 }
 
-// Prints the rates, for `./dev test-gpu`: beside a copy within this process, of the same size, in the same run.
+// Prints the rates for `./dev test-gpu`, next to those of copies of the same size within this process, in the same run.
 TEST_F(GpuProcesses, CopiesAreAsFastAsTheDeviceIs) {
     std::vector<std::size_t> sizes{64 * mib, 1024 * mib, 8192 * mib};
     if (gpu_.is_made_up()) sizes = {4 * mib};

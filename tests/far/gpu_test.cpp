@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Device memory that is lent, pulled, pushed and joined with other memory. `./dev test-gpu` runs it on a real device
+// Device memory that is lent, pulled, pushed and joined with other memory. `./dev test-gpu` runs this on a real device
 // and prints what it measures; the tests run it on a simulated one.
 #include "far_fixture.hpp"
 #include "gpu_device.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A second process, which a test can kill.
+// A second process that a test can kill.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>

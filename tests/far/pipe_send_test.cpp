@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files that go to a peer by way of a pipe, over tcp: where they do, and how that ends.
+// Files that are sent to a peer through a pipe, over tcp: when that is done, and how it ends.
 #include "far_fixture.hpp"
 #include "remote/remote_fixture.hpp"
 #include "splice_faults.hpp"
@@ -23,7 +23,7 @@ constexpr Rpc<std::uint64_t(Bulk)> push_it{"push_it"};
 constexpr std::size_t file_bytes = 4 << 20;
 constexpr std::size_t sent_bytes = file_bytes - 99;
 
-// The owner pulls what is lent into `there`, or pushes `local` to it.
+// The owner pulls the lent memory into `there_`, or pushes `local_` to it.
 class PipeSend : public testing::Test {
   protected:
     explicit PipeSend(const Way& way = way_named("tcp")) : nodes_(way) {
@@ -125,7 +125,7 @@ TEST_F(PipeSend, AFailingDiskEndsItWithItsCode) {
     EXPECT_LE(moved_, file_bytes / 2);
 }
 
-// As a network file system may do.
+// As with a network file system.
 TEST_F(PipeSend, PagesThatAreLostInThePipeEndItWithIo) {
     const PatternFile file(file_bytes);
     faults_.send_errno = ENODATA;
@@ -142,7 +142,7 @@ TEST_F(PipeSend, AFileThatBecomesShorterMeanwhileEndsItAsStale) {
     EXPECT_LT(moved_, sent_bytes);
 }
 
-// The pipes hold what was not sent. Nothing of it reaches a later transfer, and no more of the file is read.
+// The pipes hold bytes that were not sent. None of them reaches a later transfer, and no more of the file is read.
 TEST_F(PipeSend, WhatAStoppedTransferLeftInPipesIsDropped) {
     const PatternFile first(file_bytes, 1);
     const PatternFile second(file_bytes, 2);
@@ -173,7 +173,7 @@ TEST_F(PipeSend, ADeadlineEndsItThoughTheSocketHasNoRoom) {
     EXPECT_TRUE(holds(2));
 }
 
-// The threads of the parent, which has read files, are not in the child.
+// The child does not have the threads of the parent, which has read files.
 TEST(FilesOfAChild, ThatWasForkedAreReadByThreadsOfItsOwn) {
     const auto read_one = [] {
         const PatternFile file(file_bytes);

@@ -66,7 +66,7 @@ TEST_F(ServerTest, WhatOneClientHasUnderWayIsBounded) {
     EXPECT_EQ(refused("d", 600), Errc::ok);
 }
 
-// The name is not used for anything else: it may have as many bytes as an argument.
+// Nothing else may be done with such a name, which may have as many bytes as an argument.
 TEST_F(ServerTest, ANameThatIsTooLongIsRefusedBeforeAnybodyReadsIt) {
     keyed = true;
     std::size_t longest = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How members find each other by a folder, a name and a roster, over tcp.
+// How members find each other by a folder, a name or a roster, over tcp.
 #include "processes.hpp"
 #include "support/folder.hpp"
 
@@ -20,7 +20,7 @@ using group::Group;
 using group::Rank;
 using group::Source;
 
-// A node and the member that it becomes, or the error.
+// A node, and the group that it has joined or the error.
 struct Started {
     Node node;
     Result<Group> group;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits of what a process stores for its own readers and tasks.
+// Limits of what a process stores for its own event readers and tasks.
 #include "arrivals.hpp"
 #include "event_queue.hpp"
 

@@ -27,7 +27,7 @@ inline std::vector<std::byte> pattern(std::size_t bytes, std::uint64_t seed) {
     return memory;
 }
 
-// What one member has received.
+// What one member has received, by argument.
 struct Received {
     std::map<std::uint64_t, std::vector<std::byte>> memory;  // by argument
     std::map<std::uint64_t, Result<void>> outcome;

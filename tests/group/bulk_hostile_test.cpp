@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that make bulk calls by hand, and lie.
+// Hostile peers that make bulk calls by hand.
 #include "bulk_group.hpp"
 #include "offers.hpp"
 
@@ -84,7 +84,7 @@ TEST_F(BulkLiar, terms_that_cannot_be_are_refused) {
     expect_all_well();
 }
 
-// A caller that calls a member and has no bytes for it.
+// A caller that calls a member but has no bytes for it.
 TEST_F(BulkLiar, a_caller_that_delivers_nothing_is_waited_for_no_longer_than_its_call) {
     const auto failure_of = [&](std::uint64_t number) {
         (void)liar_.call(group::tree_rpc, at(0), call_of_load(number), 2s).wait();
@@ -106,7 +106,7 @@ TEST_F(BulkLiar, a_caller_that_delivers_nothing_is_waited_for_no_longer_than_its
     expect_all_well();
 }
 
-// A member that joined, and requests chunks by hand.
+// A member that has joined, and requests chunks by hand.
 class LyingTaker : public BulkLiar {
   protected:
     LyingTaker() {
@@ -127,7 +127,7 @@ class LyingTaker : public BulkLiar {
                                  joined_.rank,  ping.sequence,    {},           {}, {}};
         liar_.call(group::swim_message, source, ack, 1s).then([](const Result<void>&) {});
     }
-    // Stores the ticket, and answers when it is told to.
+    // Stores the ticket, and does not answer before it is told to.
     Task<Result<group::TreeAnswer>> keep(TreeRequest request) {
         ticket_ = request.terms.ticket;
         while (!answers_) {
@@ -183,7 +183,7 @@ TEST_F(LyingTaker, one_that_asks_for_much_at_a_time_has_sixteen_chunks) {
     std::optional<Result<group::Reached>> out;
     (void)group_.all[0].node->spawn(broadcast_for_long(*group_.all[0].group, region_of(memory), 30s, out));
     group_.all.run_for(10ms);
-    // Over two connections, since one does not have credits for so many requests.
+    // Over two connections, since one has too few credits for so many requests.
     Node second = Node::open(group_.all.uri("second_liar")).value();
     std::map<Errc, int> codes;
     const auto count = [&](const Result<group::ChunkAnswer>& answer) { ++codes[answer.code()]; };

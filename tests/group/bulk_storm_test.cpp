@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random bulk calls from one seed, while connections break, members die, lines are cut, and calls are canceled at any
-// moment. If a call succeeded, its bytes are right, and no memory changes after its call has ended.
+// Random bulk calls from one seed, while connections break, members die, the network is partitioned, and calls are
+// canceled at any moment. If a call succeeds, its bytes are right, and no memory changes after its call has ended.
 #include "bulk_group.hpp"
 #include "support/seeds.hpp"
 
@@ -42,7 +42,7 @@ bool all_are(const Memory& memory, std::byte value) {
     return std::all_of(memory.begin(), memory.end(), [value](std::byte each) { return each == value; });
 }
 
-// Memory is overwritten with such bytes when it is no longer in use; the patterns have no such runs.
+// Memory that is no longer in use is overwritten with these bytes; the patterns contain no such runs.
 bool has_stale_bytes(const Memory& memory) {
     const auto has_run_of = [&](std::byte value) {
         return std::search_n(memory.begin(), memory.end(), 64, value) != memory.end();
@@ -50,7 +50,7 @@ bool has_stale_bytes(const Memory& memory) {
     return has_run_of(after_receiving) || has_run_of(after_calling);
 }
 
-// What the handlers of one member did, by call. Outlives the member.
+// What the handlers of one member did, by call. Must outlive the member.
 struct HandlersOf {
     struct Run {
         Memory memory;
@@ -145,7 +145,7 @@ class BulkStorm {
         if (what <= 1 && all_.alive() > 3) {
             all_.kill(one);
             for (std::size_t i = 0; i < owners_.size(); ++i) {
-                if (owners_[i] == &one) outcomes_[i].reset();  // nobody is left to receive the outcome
+                if (owners_[i] == &one) outcomes_[i].reset();  // its caller is dead, so there is no outcome
             }
         } else if (what == 2 && &one != &other) {
             all_.partition(one, other);
@@ -178,7 +178,7 @@ class BulkStorm {
     }
 
     Random random_;
-    std::vector<std::unique_ptr<HandlersOf>> handlers_;  // outlive the members
+    std::vector<std::unique_ptr<HandlersOf>> handlers_;  // must outlive the members
     std::vector<std::unique_ptr<BulkOutcome>> outcomes_;
     SimGroup all_;
     std::unique_ptr<SimMember> client_;

@@ -47,7 +47,7 @@ TEST(bulk_broadcast, of_a_client_that_does_not_listen) {
     client->node.reset();
 }
 
-// On hosts that send one message after the other: what each sends, and when the last one has received all.
+// On hosts that send one message after the other: how much was sent, and when the last member had received everything.
 struct Cost {
     TimeUs took_us = 0;
     std::uint64_t most_sent = 0;  // by one host
@@ -198,7 +198,7 @@ TEST(bulk_calls, say_what_is_wrong) {
     EXPECT_EQ(failure_of(sync_wait(own.scatter_bulk(store, 1, wrong_way, bulk_options())).value()), Errc::permission);
     const PatternFile file(100);
     EXPECT_EQ(sync_wait(own.broadcast_bulk(load, 1, file.region(0, 100), bulk_options())).code(), Errc::unsupported);
-    // A plain call to a bulk handler, and a bulk call to a plain one.
+    // A plain call to a bulk handler, and a bulk call to a plain handler.
     const group::CollectiveOptions to_second{.deadline = 5s};
     EXPECT_EQ(sync_wait(own.call(load, 1, 1, to_second)).code(), Errc::bad_signature);
     const auto plain = sync_wait(own.scatter_bulk(note, std::string("x"), wrong_way, bulk_options())).value();
@@ -271,7 +271,7 @@ TEST(bulk_calls, scatter_and_gather_move_a_region_for_each_rank) {
     for (const Rank rank : {0u, 1u, 2u, 3u, 5u}) EXPECT_TRUE(parts[rank] == pattern(parts[rank].size(), 40 + rank));
 }
 
-// What one member gives and takes in an all-to-all: from member i to member j, the pattern 100 i + j.
+// What one member gives and takes in an all-to-all exchange. Member i sends the pattern 100 i + j to member j.
 struct Exchanging {
     std::map<Rank, Memory> given;
     std::map<Rank, Memory> taken;

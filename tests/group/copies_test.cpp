@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process keeps of variables, and its bounds; and where it stands in the tree of a key.
+// The copies of variables that a process keeps, their limits, and the position of a process in the tree of a key.
 #include "copies.hpp"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST(place, only_keys_of_a_member_that_goes_get_another_root_and_each_reign_is_a
         const auto is = group::place_of(name, after, 0, 0).reign;
         EXPECT_EQ(was == is, was.root != 4);
         moved += was.root != is.root;
-        // As if rank 4 had never been there: its successor's rule then was another one.
+        // As if rank 4 had never existed: the reign of its successor would have been another one.
         if (was.root != 4) continue;
         EXPECT_NE(is, group::place_of(name, view_of(rest), 0, 0).reign);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each call runs once, and the memory of past calls is bounded.
+// Each call runs once, and the memory for past calls is bounded.
 #include "executions.hpp"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(executions, one_peer_has_half_of_them) {
     EXPECT_EQ(begun, 16u);
 }
 
-// As if one peer made calls one after the other, more than may run at once.
+// One peer makes more calls one after the other than may run at once.
 TEST(executions, an_answer_makes_room_and_its_call_is_not_run_again) {
     Executions calls(16);
     for (std::uint64_t i = 0; i < 100; ++i) {

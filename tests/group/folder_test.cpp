@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The files by which members find each other, and the layout of a call.
+// The files by which members find each other, and the tree layout of a call.
 #include "folder.hpp"
 
 #include "support/folder.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hybrid logical clock of a group, whose hosts have different times of day.
+// The hybrid logical clock of a group whose hosts have different times of day.
 #include "sim_group.hpp"
 #include "support/log_watch.hpp"
 
@@ -24,7 +24,7 @@ Task<void> collect(group::Events events, std::vector<group::Event>& out) {
     }
 }
 
-// Three members in a world of their own; the clock of each can be set.
+// Three members in a separate simulated world, each with a clock that can be set.
 class GroupClock : public testing::Test {
   protected:
     std::shared_ptr<sim::World> world_ = sim::World::numbered(20'040, {.seed = 40});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A member of a group, as a process: joins by the seed of its first argument, listens at the second, and ends when its
-// standard input does.
+// A member of a group as a process: joins through the seed in its first argument, listens at its second argument, and
+// exits when its standard input ends.
 #include "processes.hpp"
 
 #include <iostream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls to members are retried within their deadline and the budget, and those that a process starts have a quota.
+// Calls to members are retried within their deadline and the budget, and calls that a process starts have a quota.
 #include "sim_group.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ using group::Reached;
 
 constexpr Rank member_one[] = {1};
 
-// Takes all the room that member 1 has for calls of member 0.
+// Uses up the limit that member 1 has for calls of member 0.
 void fill(SimGroup& all, Microseconds span) {
     const auto wait = [](Group group, Microseconds deadline) -> Task<void> {
         auto calling = group.call(wait_long, 1, {.deadline = deadline});

@@ -133,7 +133,7 @@ TEST(group, one_member_is_called_by_rank) {
 
 TEST(group, a_call_to_a_member_that_dies_ends_with_peer_lost) {
     SimGroup all(4, 9);
-    for (std::size_t i = 0; i < 3; ++i) all.partition(all[i], all[3]);  // messages vanish; no connection breaks
+    for (std::size_t i = 0; i < 3; ++i) all.partition(all[i], all[3]);  // messages are lost, but no connection breaks
     const TimeUs from = all.world().now_us();
     const auto cut = sync_wait(all[0].group->call(wait_long, 3, CollectiveOptions{.deadline = 1h}));
     EXPECT_EQ(cut.code(), Errc::peer_lost);
@@ -170,7 +170,7 @@ TEST(group, a_gather_gives_results_by_rank_and_failures_by_rank) {
 
 TEST(group, a_scatter_gives_each_its_own) {
     SimGroup all(6, 23);
-    all.kill(all[4]);  // before anybody notices
+    all.kill(all[4]);  // before its death is noticed
     const std::map<Rank, std::uint64_t> factors{{0, 10}, {1, 20}, {3, 30}, {4, 40}, {77, 1}};
     const auto gathered = sync_wait(all[1].group->scatter(give_rank, factors, ten_seconds)).value();
     const std::vector<std::pair<Rank, std::uint64_t>> expected{{0, 10}, {1, 40}, {3, 120}};
@@ -188,7 +188,7 @@ TEST(group, a_scatter_gives_each_its_own) {
 TEST(group, a_scatter_to_many_goes_down_a_tree) {
     SimGroup all(24, 24);
     auto client = all.client();
-    all.kill(all[0]);  // before anybody notices; the first member that is called, with others below it
+    all.kill(all[0]);  // before its death is noticed; it is the first member that is called and has others below it
     std::map<Rank, std::uint64_t> factors;
     for (Rank rank = 0; rank < 24; ++rank) factors[rank] = 100 + rank;
     const auto gathered = sync_wait(client->group->scatter(give_rank, factors, ten_seconds)).value();
@@ -235,7 +235,7 @@ TEST(group, clients_follow_the_view_and_call_members) {
 TEST(group, the_subtree_of_a_dead_inner_member_is_taken_over_in_the_same_call) {
     SimGroup all(13, 14);
     const CollectiveOptions binary{.deadline = 10s, .tree = Tree::k_nomial, .fanout = 2};
-    all.kill(all[1]);  // before anybody notices; the first child of 0, with half of all members below it
+    all.kill(all[1]);  // before its death is noticed; it is the first child of 0 and has half of all members below it
     const auto gathered = sync_wait(all[0].group->gather(give_rank, 1, binary)).value();
     EXPECT_EQ(gathered.values.size(), 12u);
     ASSERT_EQ(gathered.failures.size(), 1u);
@@ -245,7 +245,7 @@ TEST(group, the_subtree_of_a_dead_inner_member_is_taken_over_in_the_same_call) {
 TEST(group, an_old_view_is_brought_up_to_date_by_the_call_itself) {
     SimGroup all(12, 15);
     auto client = all.client();
-    // The client only hears of the members that join now by its calls.
+    // The client can hear only in its calls of the members that join now.
     for (std::size_t i = 0; i < 12; ++i) all.partition(*client, all[i]);
     all.run_for(1s);
     (void)all.add();
@@ -304,7 +304,7 @@ TEST(group, a_call_whose_origin_dies_ends_everywhere) {
 
 struct Passed {
     int members = 0;
-    std::size_t count = 0;  // as the last member was told
+    std::size_t count = 0;  // as reported to the last member
 };
 
 Task<void> pass_barrier(Group group, Passed& passed) {
@@ -354,7 +354,7 @@ Task<void> pass_barrier_and_leave(Group group, Passed& passed) {
     group.leave();
 }
 
-// If the leader leaves before it has released all, others release them.
+// If the leader leaves before it has released all members, others release them.
 TEST(group, members_may_leave_as_soon_as_a_barrier_lets_them_go) {
     SimGroup all(40, 23);
     Passed passed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers that make the calls of a group by hand, and lie: strangers, seeds and members.
+// Hostile peers that make the calls of a group by hand: strangers, seeds and members.
 #include "sim_group.hpp"
 #include "variable_place.hpp"
 #include "variable_wire.hpp"
@@ -42,7 +42,7 @@ std::shared_ptr<const Profile> profile_at(const std::string& address) {
     return profile;
 }
 
-// A group of members, and a process that is not a member.
+// A group, and a process that is not a member.
 class LiarTest : public testing::Test {
   protected:
     static constexpr std::size_t members = 5;
@@ -52,7 +52,7 @@ class LiarTest : public testing::Test {
     ~LiarTest() override { (void)liar_.withdraw(group::swim_message); }
 
     [[nodiscard]] Addr at(Rank rank) { return liar_.lookup("sim://m" + std::to_string(rank)).value(); }
-    // The view that a member shows to anybody who asks.
+    // The view that a member shows to any caller.
     [[nodiscard]] ViewPage page_of(Rank rank, Rank from = 0) {
         const ViewRequest request{"group", from};
         return liar_.call(group::view_rpc, at(rank), request, 1s).wait().value();
@@ -72,7 +72,7 @@ class LiarTest : public testing::Test {
         request.rpc = rpc;
         return request;
     }
-    // A key whose root is that member: the one after so many others.
+    // A key whose root is that member, after skipping `others` such keys.
     [[nodiscard]] std::string key_of(Rank rank, int others = 0) {
         for (int i = 1;; ++i) {
             std::string key = "key" + std::to_string(i);
@@ -143,7 +143,7 @@ TEST_F(LiarTest, incarnations_at_their_end_are_believed_of_nobody) {
 TEST_F(LiarTest, stamps_of_the_future_are_asked_about_once_a_period) {
     std::size_t syncs = 0;
     liar_.serve(group::swim_message, [&syncs](const Message& message) { syncs += message.kind == Kind::sync; }).value();
-    all_.run_for(10s);  // gossip has had time
+    all_.run_for(10s);  // long enough for gossip
     Message message = message_from(4, 0, Kind::ping);
     message.stamp = {~std::uint64_t{0}, 1};
     for (int i = 0; i < 1000; ++i) say(0, message);
@@ -215,7 +215,7 @@ TEST_F(LiarTest, a_peer_that_pings_and_takes_no_answers_fills_no_queue) {
         all_.run_for(span);
     };
     const auto queued = [&] { return all_[0].node->rpc_context().counts().queued; };
-    for (int i = 0; i < 20; ++i) ping_for(20ms);  // it gets credits for many at once
+    for (int i = 0; i < 20; ++i) ping_for(20ms);  // gets credits for many pings at once
     std::uint32_t most = 0;
     for (int i = 0; i < 10; ++i) {
         ping_for(60us);  // still in flight
@@ -275,7 +275,7 @@ TEST_F(LiarTest, a_peer_that_makes_variables_without_end_has_half_of_the_keys) {
     expect_all_well();
 }
 
-// A member that lies in its answers costs its own part and those below it, not more.
+// A member that lies in its answers affects only its own part and the members below it.
 class LyingMember : public LiarTest {
   protected:
     LyingMember() {
@@ -365,7 +365,7 @@ TEST_F(LyingMember, one_that_always_wants_to_know_more_is_asked_three_times) {
     EXPECT_EQ(asked, 3);
 }
 
-// A seed that deceives a process that joins.
+// A seed that deceives a process which joins.
 class LyingSeed : public testing::Test {
   protected:
     std::shared_ptr<sim::World> world_ = sim::World::numbered(20'100, {.seed = 32});

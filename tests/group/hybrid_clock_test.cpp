@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The hybrid logical clock by itself, with clocks that are set back and forth.
+// The hybrid logical clock by itself, with wall clocks that are set forward and back.
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/group/hybrid_clock.hpp>
 
@@ -25,7 +25,7 @@ TEST(hybrid_clock, times_are_those_of_the_day_and_grow_when_it_is_set_back) {
     wall -= 3'600'000'000;
     HybridTime last = clock.now();
     EXPECT_GT(last, HybridTime::at(noon));
-    for (int i = 0; i < 10'000; ++i) {  // more than there are in a microsecond
+    for (int i = 0; i < 10'000; ++i) {  // more than fit in a microsecond
         const HybridTime next = clock.now();
         EXPECT_GT(next, last);
         last = next;
@@ -47,14 +47,15 @@ TEST(hybrid_clock, a_time_that_is_too_far_ahead_is_refused_and_changes_nothing) 
     EXPECT_TRUE(clock.hear(HybridTime::at(noon - 3'600'000'000))) << "one that is behind harms nobody";
 }
 
-// Processes with clocks that differ and jump send each other messages: what happened before has the smaller time.
+// Processes whose clocks differ and jump send each other messages: an event that happened before another one has the
+// smaller time.
 TEST(hybrid_clock, what_happened_before_has_the_smaller_time) {
     Random random(7);
     std::vector<std::uint64_t> walls(5, noon);
     std::vector<std::unique_ptr<HybridClock>> clocks;
     for (std::uint64_t& wall : walls)
         clocks.push_back(std::make_unique<HybridClock>(group::ClockOptions{1s, [&wall] { return wall; }}));
-    std::vector<HybridTime> latest(5);  // of all events that happened before the next one of that process
+    std::vector<HybridTime> latest(5);  // the latest event that happened before the next event of that process
     for (int step = 0; step < 100'000; ++step) {
         for (std::uint64_t& wall : walls) wall = noon + static_cast<std::uint64_t>(step) + random.below(400'000);
         const auto from = random.below(5);

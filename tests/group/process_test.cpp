@@ -29,7 +29,7 @@ using group::Rank;
 using group::Tree;
 using Ranks = std::vector<Rank>;
 
-// Members in processes of their own, which are killed by the destructor.
+// Members in separate processes, which the destructor kills.
 class Members {
   public:
     Members(std::size_t count, const std::string& seed, const std::string& listen) {
@@ -61,7 +61,7 @@ class Members {
     std::vector<pid_t> pids_;
 };
 
-// Kills processes during calls to all of them, two each time.
+// Calls all processes, and kills two of them during each call.
 class Killing {
   public:
     static constexpr std::size_t processes = 24;
@@ -72,7 +72,7 @@ class Killing {
         serve_words(node_, group_, [this] { begun_.release(); });
         members_.emplace(processes - 1, node_.address(), listen);
         EXPECT_TRUE(sync_wait(with_deadline(group_.wait_for_members(processes), 60s)).ok());
-        // A member can be called a moment after it has joined.
+        // There may be a moment between the join of a member and the first call to it that succeeds.
         for (int i = 0; i < 1000 && pids_.size() < processes; ++i) {
             for (const auto& [rank, pid] : sync_wait(group_.gather(get_pid, binary)).value().values) pids_[rank] = pid;
         }
@@ -80,7 +80,7 @@ class Killing {
     }
 
     // Makes the call, and kills two members once it has begun: the first child of the caller, which has half of the
-    // others below it, and one further down.
+    // other members below it, and one further down.
     template <typename Call>
     auto kill_in(Call call) {
         const group::View view = group_.view();
@@ -127,7 +127,7 @@ void kill_in_mid_call(const std::string& listen) {
     EXPECT_EQ(reached.count, 20u);
     all.wait_for_exclusion();
 
-    // The two victims do not arrive at the barrier, so all others wait there until the victims are known to be dead.
+    // The two victims do not arrive at the barrier, so all others wait there until the deaths have been noticed.
     const auto pass = [](Group& group, const Ranks& victims) {
         return group.gather(pass_barrier, {.deadline = 60s, .except = victims, .tree = Tree::k_nomial, .fanout = 2});
     };
@@ -136,7 +136,7 @@ void kill_in_mid_call(const std::string& listen) {
     ASSERT_EQ(passed.values.size(), 18u);
     for (const auto& [rank, count] : passed.values) EXPECT_EQ(count, 18u) << rank;
     all.wait_for_exclusion();
-    // Much memory, down a chain: its second member dies, and one in the middle.
+    // A lot of memory, sent down a chain: its second member dies, and one in the middle.
     std::vector<std::uint64_t> memory = words(std::size_t{1} << 20);
     const auto load = [&memory](Group& group, const Ranks&) {
         group::BulkOptions options;
@@ -157,7 +157,7 @@ void kill_in_mid_call(const std::string& listen) {
 TEST(group_processes, two_of_them_are_killed_in_each_call_over_tcp) { kill_in_mid_call("tcp://127.0.0.1:0"); }
 TEST(group_processes, two_of_them_are_killed_in_each_call_over_shm) { kill_in_mid_call("shm://"); }
 
-// Measures with CINNABAR_GROUP_MEMBERS=15 CINNABAR_GROUP_MIB=128, and CINNABAR_GROUP_LISTEN=tcp://127.0.0.1:0.
+// To measure: CINNABAR_GROUP_MEMBERS=15 CINNABAR_GROUP_MIB=128, and CINNABAR_GROUP_LISTEN=tcp://127.0.0.1:0.
 TEST(group_processes, memory_flows_and_is_stored_and_forwarded) {
     const std::size_t members = number_from_environment("CINNABAR_GROUP_MEMBERS", 4);
     const std::size_t mib = number_from_environment("CINNABAR_GROUP_MIB", 4);
@@ -175,7 +175,7 @@ TEST(group_processes, memory_flows_and_is_stored_and_forwarded) {
     group::BulkOptions options;
     options.call.deadline = 60s;
     options.call.except = self;
-    // A member can be called a moment after it has joined.
+    // There may be a moment between the join of a member and the first call to it that succeeds.
     for (int i = 0; i < 1000 && !sync_wait(group.gather(get_pid, {.deadline = 5s})).value().all(); ++i) {
     }
     EXPECT_TRUE(sync_wait(group.broadcast_bulk(load_words, true, region, options)).value().all());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the processes of a group serve.
+// The RPCs that the processes of a group serve.
 #pragma once
 
 #include <cinnabar/cinnabar.hpp>
@@ -21,10 +21,10 @@ inline constexpr Rpc<int()> count_late{"test.count_late"};                // ret
 inline constexpr Rpc<std::uint64_t()> pass_barrier{"test.pass_barrier"};  // returns how many have arrived
 
 inline constexpr Rpc<void(bool)> load_words{"test.load_words"};  // true: fails with io unless it receives words()
-// Receives everything, then passes it on to each half of the ranks: a broadcast without pipelining, for comparison.
+// Receives everything and then passes it on to each half of the ranks: a broadcast without pipelining, for comparison.
 inline constexpr Rpc<void(std::vector<group::Rank>)> pass_words_on{"test.pass_words_on"};
 
-// Words of 0, 1, 2, ...
+// The words 0, 1, 2, ...
 inline std::vector<std::uint64_t> words(std::size_t count) {
     std::vector<std::uint64_t> memory(count);
     std::iota(memory.begin(), memory.end(), std::uint64_t{0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A group on the simulated network: nodes of one process that are driven by the thread of the test.
+// A group on the simulated network: nodes in one process, driven by the thread of the test.
 #pragma once
 
 #include <cinnabar/cinnabar.hpp>
@@ -20,30 +20,31 @@ inline constexpr Rpc<int()> wait_long{"test.wait_long"};
 
 using RunKey = std::pair<std::uint64_t, std::uint64_t>;  // origin and number of a call
 
-// One process.
+// A simulated process.
 struct SimMember {
     std::string host;
     std::unique_ptr<Node> node;
     std::optional<group::Group> group;
-    std::map<RunKey, int> runs;  // how often the handler of give_rank ran for each call
-    int waiting = 0;             // handlers of wait_long
+    std::map<RunKey, int> runs;  // how often the handler of give_rank has run for each call
+    int waiting = 0;             // running handlers of wait_long
     std::vector<std::string> notes;
     bool dead = false;
 };
 
 class SimGroup {
   public:
-    // Limit of each member, so that limits are reached soon.
+    // The limits of each member, which are low, so that tests reach them.
     static constexpr std::uint32_t members_max = 200;
     static constexpr std::uint32_t calls_max = 64;
     static constexpr Microseconds copy_max{2'000'000};
     static constexpr std::uint32_t keys_max = 64;
 
-    // `members` that know each other. Each group that exists needs a world number of its own.
+    // Makes `members` members that know each other. Groups that exist at the same time must have different world
+    // numbers.
     SimGroup(std::size_t members, std::uint64_t seed, sim::WorldOptions weather = {});
     ~SimGroup();
 
-    [[nodiscard]] SimMember& add();  // joins by the first living member
+    [[nodiscard]] SimMember& add();  // joins through the first member that is alive
     [[nodiscard]] std::unique_ptr<SimMember> client();
     void kill(SimMember& member);
     void partition(SimMember& a, SimMember& b) { world_->partition(a.host, b.host); }

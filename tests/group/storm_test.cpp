@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random work on a group, all from one seed: collective calls by members and clients, while connections break, members
-// die and join, lines are cut, and calls are canceled at any moment.
+// Random work on a group from one seed: collective calls by members and clients, while connections break, members die
+// and join, the network is partitioned, and calls are canceled at any moment.
 #include "sim_group.hpp"
 #include "support/seeds.hpp"
 
@@ -56,7 +56,7 @@ Task<void> reduce(Group group, CollectiveOptions options, std::stop_token stop, 
     out.ended = true;
 }
 
-// Each member that was asked is listed once, with its own result or with a failure.
+// Each member that was asked is listed exactly once, with its own result or with a failure.
 void check(const Outcome& outcome) {
     EXPECT_TRUE(outcome.ended) << "no call waits for ever";
     std::set<Rank> left = outcome.asked;
@@ -130,7 +130,7 @@ class Storm {
             SimMember& victim = some_member();
             group_.kill(victim);
             for (std::size_t i = 0; i < owners_.size(); ++i) {
-                if (owners_[i] == &victim) outcomes_[i].reset();  // nobody is left to receive the outcome
+                if (owners_[i] == &victim) outcomes_[i].reset();  // its caller is dead, so there is no outcome
             }
         } else if (what == 1 && group_.size() < 12) {
             group_.heal();
@@ -152,7 +152,7 @@ class Storm {
     std::vector<std::stop_source> stops_;
 };
 
-// The results of a member's all-reduces.
+// The results of the all-reduces of one member.
 struct Rounds {
     int ended = 0;
     std::vector<Result<Reduced<int>>> results;
@@ -166,7 +166,7 @@ Task<void> reduce_in_rounds(Group group, int rounds, Rounds& out) {
     }
 }
 
-// All members go through rounds of all-reduces while some die at any moment, often the leader.
+// All members make several rounds of all-reduces while some of them, often the leader, die at any moment.
 void reduce_while_some_die(std::uint64_t seed) {
     constexpr int rounds = 4;
     Random random(seed);

@@ -20,7 +20,7 @@ using group::SwimOptions;
 
 constexpr TimeUs period_us = 1'000'000;
 
-// When members heard of a death, in periods after it.
+// When members noticed a death, in periods after it.
 struct Death {
     Rank victim;
     double first_suspicion = -1;
@@ -29,7 +29,7 @@ struct Death {
     std::size_t excluded_at = 0;
 };
 
-// Kills one member and records what the others hear of it; counts living members that were excluded.
+// Kills one member and records when the others notice it. Also counts living members that are excluded.
 Death kill_one(SwimWorld& world, TimeUs span, std::size_t& wronged) {
     Death death{world.random_rank()};
     while (world.dead(death.victim)) death.victim = world.random_rank();
@@ -140,7 +140,7 @@ TEST(swim, a_lie_excludes_nobody_who_can_answer) {
     std::size_t excluded = 0;
     std::size_t lies = 0;
     world.on_change = [&](Rank, const Change& change) { excluded += change.happened == Happened::excluded; };
-    // Rank 4 keeps telling everybody that 9 is dead and that 11 has left.
+    // Rank 4 keeps telling all others that 9 is dead and that 11 has left.
     world.on_send = [&](group::Message& message) {
         if (message.from != 4) return;
         message.claims = {Claim{9, 1, 0, State::excluded, 10, 4, nullptr},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many Swim machines in one process, with a clock and a network of their own, all from one seed.
+// Many Swim state machines in one process, with a simulated clock and network, all from one seed.
 #pragma once
 
 #include "swim/swim.hpp"
@@ -13,7 +13,7 @@ namespace cinnabar::test {
 
 struct SwimClimate {
     unsigned loss_per_mille = 0;
-    unsigned slow_per_cent = 0;  // members whose messages take up to slow_us longer, each way
+    unsigned slow_per_cent = 0;  // the part of the members whose messages take up to slow_us longer, in each direction
     TimeUs slow_us = 300'000;
     TimeUs latency_min_us = 50;
     TimeUs latency_max_us = 500;
@@ -26,9 +26,9 @@ class SwimWorld {
     void run_for(TimeUs span);
     void kill(group::Rank rank) { hosts_[rank].dead = true; }
     void restart_clock(group::Rank rank) { hosts_[rank].stopped_until = now_; }
-    // The member does not run for that long; messages to it wait.
+    // The member does not run for that long; messages to it are queued.
     void stop_clock(group::Rank rank, TimeUs span) { hosts_[rank].stopped_until = now_ + span; }
-    // Members on different sides do not hear each other.
+    // Members on different sides do not receive each other's messages.
     void put_on_side(group::Rank rank, int side) { hosts_[rank].side = side; }
     void leave(group::Rank rank);
 
@@ -39,7 +39,7 @@ class SwimWorld {
     [[nodiscard]] std::uint64_t messages() const { return messages_; }
     [[nodiscard]] group::Rank random_rank() { return static_cast<group::Rank>(random_.below(hosts_.size())); }
     [[nodiscard]] bool all_views_equal() const;
-    // Called for each change that a living member sees.
+    // Called for each change that a living member notices.
     std::function<void(group::Rank at, const group::Change& change)> on_change;
     // Sees each message before it is sent, and may change it.
     std::function<void(group::Message& message)> on_send;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups whose nodes have threads of their own: members come and go during calls, barriers and reads of events. Also
-// run under the thread sanitizer.
+// Groups on nodes with several threads: members join and leave while others make calls, pass barriers and read events.
+// Also run under the thread sanitizer.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/group/group.hpp>
 #include <cinnabar/group/variable.hpp>
@@ -33,7 +33,7 @@ GroupOptions quick() {
     return options;
 }
 
-// Stands for a process. Two contexts, so that handlers of one member run at the same time.
+// Stands for a process. It has two contexts, so that handlers of one member run concurrently.
 struct Threaded {
     std::unique_ptr<Node> node;
     std::optional<Group> group;
@@ -55,7 +55,7 @@ struct Threaded {
     [[nodiscard]] std::vector<std::string> seeds() const { return {node->address()}; }
 };
 
-// What one reader has seen of each rank, in order: nobody leaves who has not joined, and nobody joins twice.
+// What one reader sees of each rank, in order: only a rank that has joined leaves, and none joins twice.
 class Story {
   public:
     explicit Story(const std::vector<Rank>& present) {
@@ -145,8 +145,7 @@ TEST(group_threads, barriers_and_all_reduces_of_threads_meet) {
     for (const auto& each : all) each->leave();
 }
 
-// Each thread updates and fetches: what it has updated eagerly it sees, or something newer, and versions do not go
-// back.
+// Each thread updates and fetches. After an eager update it sees that value or a newer one, and versions never go back.
 TEST(group_threads, variables_are_fetched_and_updated_by_all) {
     constexpr int members = 3;
     constexpr std::uint64_t rounds = 20;

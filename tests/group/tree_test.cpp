@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How members are laid out as a tree.
+// The arrangement of members in a tree.
 #include "tree.hpp"
 
 #include "support/seeds.hpp"
@@ -19,8 +19,8 @@ using group::Rank;
 using group::Shape;
 using group::Tree;
 
-// Visits all members, and returns the longest chain of messages until the last one has heard, if each sends one at a
-// time.
+// Visits all members. Returns the longest chain of messages until the last member is reached, if each member sends one
+// message at a time.
 std::size_t longest_path(const std::vector<Rank>& ranks, Shape shape, std::vector<Rank>& seen) {
     std::size_t longest = 0;
     std::size_t sent = 0;

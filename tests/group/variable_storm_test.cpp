@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random fetches and updates of variables, all from one seed, while messages are late, connections break, lines are
-// cut, and members die and join, often the root.
+// Random fetches and updates of variables from one seed, while messages are late, connections break, the network is
+// partitioned, and members, often the root, die and join.
 #include "sim_group.hpp"
 #include "support/seeds.hpp"
 
@@ -24,7 +24,7 @@ struct Fetched {
     SimMember* member;
     std::string key;
     TimeUs began_us;
-    TimeUs ended_us = 0;  // 0: it has not
+    TimeUs ended_us = 0;  // 0: not ended
     Errc code = Errc::ok;
     Version version;
     std::uint64_t value = 0;
@@ -108,7 +108,7 @@ class VariableStorm {
             all_.kill(some_member());
         } else if (what == 2 && all_.size() < 12) {
             all_.heal();
-            if (all_.converge(0s)) (void)all_.add();  // else two may get the same rank, and one of them has left
+            if (all_.converge(0s)) (void)all_.add();  // else two members may get the same rank
         } else if (what <= 4) {
             SimMember& a = some_member();
             SimMember& b = some_member();
@@ -157,7 +157,7 @@ class VariableStorm {
         }
     }
     static bool succeeded(const Fetched& each) { return each.ended_us != 0 && each.code == Errc::ok; }
-    // One that was taken for dead, and is back, could not be told.
+    // A member that was excluded by mistake and came back may have missed an update.
     static bool was_always_a_member(const SimMember& member) {
         return !member.dead && member.group->view().find(member.group->rank())->incarnation == 1;
     }

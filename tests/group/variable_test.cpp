@@ -28,7 +28,7 @@ Result<Versioned<std::string>> get(SimMember& member, const std::string& key = "
     return sync_wait(text_of(member, key).fetch(in_time));
 }
 
-// The rank that gives out the versions of a key, found by the member that gave one.
+// The rank of the member that gives out the versions of a key: the one that gave out `version`.
 group::Rank root_of(SimGroup& all, const Version& version) {
     for (std::size_t i = 0; i < all.size(); ++i) {
         if (all[i].dead) continue;
@@ -109,7 +109,7 @@ TEST(variable, the_next_root_takes_over_what_the_others_have) {
     all.kill(all[root_of(all, first)]);
     SimMember& other = all[0].dead ? all[1] : all[0];
     ASSERT_TRUE(all.converge(60s));
-    all.run_for(SimGroup::copy_max);  // what the members have may no longer be used, but is not lost
+    all.run_for(SimGroup::copy_max);  // the members' copies may no longer be used, but are not lost
     EXPECT_EQ(get(other)->value, "kept");
     const Version second = put(other, "next", Sync::eager).value();
     EXPECT_EQ(second.number, first.number + 1);

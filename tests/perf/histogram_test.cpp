@@ -17,7 +17,7 @@
 namespace cinnabar::tools::perf {
 namespace {
 
-// Of all widths alike.
+// Random values, with all widths equally likely.
 std::vector<std::uint64_t> values_of_every_size(std::size_t count) {
     Random random(7);
     std::vector<std::uint64_t> values;
@@ -47,7 +47,7 @@ TEST(PerfHistogram, EveryValueLiesInItsBucketAndBucketsDoNotOverlap) {
         for (const std::uint64_t value : {(std::uint64_t{1} << bits) - 1, std::uint64_t{1} << bits}) {
             Histogram one;
             one.record(value);
-            one.record(Histogram::value_max);  // so that the edge is not cut to the largest value
+            one.record(Histogram::value_max);  // so that the upper edge is not reduced to the largest value
             const auto edge = one.buckets().front().upper;
             EXPECT_GE(edge, value);
             Histogram next;
@@ -105,7 +105,7 @@ TEST(PerfTimeline, EachLatencyLiesInTheSliceOfItsStart) {
     EXPECT_EQ(count, 2 * Timeline::slices);
 }
 
-// The textbook's: mean 5, deviation 2, so 2.776 * 2 / sqrt(5).
+// A textbook example: mean 5, deviation 2, so 2.776 * 2 / sqrt(5).
 TEST(PerfInterval, IsThatOfStudentsT) {
     const double spread = 2 / std::sqrt(2.5);
     const std::array<double, 5> repeats{5 - 2 * spread, 5 - spread, 5, 5 + spread, 5 + 2 * spread};

@@ -34,7 +34,7 @@ TEST(PerfOutcomes, WrongBytesOutweighAllElse) {
     EXPECT_EQ(outcomes.text(), "5 timed out, 1 with wrong bytes");
 }
 
-// A load that was not offered is no failure of the server.
+// Load that was not offered is not a failure of the server.
 TEST(PerfOutcomes, WhatWasNeverSentIsNoFailure) {
     Outcomes outcomes;
     outcomes.done = 1;

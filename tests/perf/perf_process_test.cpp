@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar perf` as processes, with servers that stall, drop, corrupt and die: what went wrong is counted and told,
-// and the exit code says so.
+// `cinnabar perf` as processes, with servers that stall, drop, corrupt and die: failures are counted and reported, also
+// by the exit code.
 #include "tools/process.hpp"
 
 #include <gtest/gtest.h>
@@ -36,12 +36,12 @@ class PerfServer {
     std::string uri_;
 };
 
-// The number behind a key of a line of JSON; -1: not there.
+// The number after a key in a line of JSON; -1: not there.
 double number(const std::string& line, const std::string& key) {
     const auto at = line.find("\"" + key + "\": ");
     return at == line.npos ? -1 : std::strtod(line.c_str() + at + key.size() + 4, nullptr);
 }
-// The same inside of the object behind another key.
+// The same, inside the object after another key.
 double number_in(const std::string& line, const std::string& object, const std::string& key) {
     const auto at = line.find("\"" + object + "\": {");
     return at == line.npos ? -1 : number(line.substr(at, line.find('}', at) - at), key);
@@ -74,7 +74,7 @@ TEST(PerfProcess, CallsAndBulkOverEachWayToAServer) {
     }
 }
 
-// 100 ms in every 500: a fifth of all calls is planned into a stall.
+// 100 ms in every 500 ms: a fifth of all calls are planned during a stall.
 const Words stalls{"--stall", "100", "--stall-every", "500"};
 
 TEST(PerfProcess, AnOpenLoopShowsAStall) {
@@ -86,7 +86,8 @@ TEST(PerfProcess, AnOpenLoopShowsAStall) {
     EXPECT_EQ(number(line, "failed"), 0) << line;
 }
 
-// With one call in flight the others of a stall are not even sent: only the planned start tells that they waited.
+// With one call in flight, the other calls planned during a stall are not even sent: only the planned start shows that
+// they waited.
 TEST(PerfProcess, CoordinatedOmissionIsToldApart) {
     PerfServer server(stalls);
     const auto measured = run(measure("calls", server.uri(), {"--rate", "500", "-d", "1", "-t", "1", "-r", "1"}));

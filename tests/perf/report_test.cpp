@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report as a page: whole, of one piece, readable, and with a mark for each point of the data.
+// The report as a page: complete, self-contained, readable, and with a mark for each point of the data.
 #include "made_up_results.hpp"
 #include "perf/html_report.hpp"
 #include "perf/html_style.hpp"
@@ -23,7 +23,7 @@ std::size_t count(const std::string& text, const std::string& part) {
     return found;
 }
 
-// Every tag that is opened is closed, in order; those of HTML that have no end are named.
+// Every tag that is opened is closed, in order; HTML tags without an end are listed here.
 void expect_well_formed(const std::string& page) {
     static const std::regex tag("<(/?)([a-zA-Z0-9]+)[^>]*?(/?)>");
     std::vector<std::string> open;
@@ -58,7 +58,7 @@ TEST(PerfReport, PlotsHaveAsManyPointsAsTheData) {
     EXPECT_EQ(count(figure_of(depth_plot(results)), "class=\"interval\""), 3u);
     EXPECT_EQ(count(figure_of(load_plot(results)), "class=\"point\""), 3u * 2);
     EXPECT_EQ(count(figure_of(bandwidth_plot(results)), "class=\"point\""), 4u + 2);
-    // Five rows, two of which are told twice.
+    // Five rows, two of which are shown twice.
     EXPECT_EQ(percentile_plot(results).series.size(), 7u);
     EXPECT_EQ(time_plots(results).size(), 5u);
     for (const auto& plot : time_plots(results)) {
@@ -126,7 +126,7 @@ TEST(PerfReport, AServerCannotWriteIntoThePage) {
     EXPECT_NE(page.find("&lt;script&gt;"), page.npos);
 }
 
-// --- colours: the contrast that WCAG 2 asks for, 4.5 for text and 3 for lines, in light and in dark
+// --- colours: the contrast that WCAG 2 requires, 4.5 for text and 3 for lines, in light and in dark mode
 
 double channel(const std::string& hex) {
     const double value = std::stoi(hex, nullptr, 16) / 255.0;
@@ -140,7 +140,7 @@ double contrast(const std::string& one, const std::string& other) {
     const auto [dark, light] = std::minmax({luminance(one), luminance(other)});
     return (light + 0.05) / (dark + 0.05);
 }
-// The value of a variable: the first for light, the second for dark.
+// The value of a variable: the first one is for light mode, the second one for dark mode.
 std::string color_of(const std::string& name, bool dark) {
     const std::string style = html_style;
     auto at = style.find("--" + name + ": #");

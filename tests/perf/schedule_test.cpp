@@ -7,7 +7,7 @@ namespace cinnabar::tools::perf {
 namespace {
 
 TEST(PerfSchedule, EvenStartsDoNotDrift) {
-    constexpr double rate = 3;  // its gap is no whole number
+    constexpr double rate = 3;  // its gap is not a whole number
     Schedule schedule(rate, Arrivals::even, 1000, 1);
     EXPECT_EQ(schedule.next_ns(), 1000u);
     for (int i = 0; i < 3'000'000; ++i) schedule.advance();
@@ -25,7 +25,7 @@ TEST(PerfSchedule, PoissonStartsHaveTheRateAndItsSpread) {
         before = schedule.next_ns();
         squares += gap * gap;
     }
-    // Mean 1000 ns, and a deviation as large as the mean: so squares of 2 * mean^2.
+    // The mean is 1000 ns and the deviation is as large, so the mean square is 2 * mean^2.
     EXPECT_NEAR(static_cast<double>(before) / count, 1000, 15);
     EXPECT_NEAR(squares / count, 2e6, 6e4);
 }

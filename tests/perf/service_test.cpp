@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The service of `cinnabar perf` on a node of this process: what clients get, what strangers do not, and that nothing
-// that goes wrong is taken for something that went well.
+// The service of `cinnabar perf` on a node of this process: what clients get, what strangers do not get, and that
+// nothing that fails counts as a success.
 #include "perf/service.hpp"
 
 #include "perf/bulk_load.hpp"
@@ -76,7 +76,7 @@ TEST_F(PerfService, CallsAreCountedAndTimed) {
     EXPECT_EQ(in_slices, row->outcomes.done);
 }
 
-// Larger than a message, so both ways go by bulk.
+// Larger than a message, so that bulk is used in both directions.
 TEST_F(PerfService, LargeCallsComeBackWhole) {
     serve();
     CallShape shape;
@@ -87,7 +87,7 @@ TEST_F(PerfService, LargeCallsComeBackWhole) {
     EXPECT_GT(row->outcomes.done, 0u);
 }
 
-// As many as were planned, neither more nor less, and each once.
+// Exactly as many calls as were planned, each once.
 TEST_F(PerfService, AnOpenLoopMakesTheCallsThatWerePlanned) {
     serve();
     CallShape shape;
@@ -111,7 +111,7 @@ TEST_F(PerfService, WrongBytesAreCountedAndNotTimed) {
     const auto row = run_calls(target(), {}, plan, {});
     ASSERT_TRUE(row) << row.error().message();
     EXPECT_EQ(row->outcomes.exit(), ExitCode::damaged);
-    // One in four: the runs of good ones between them are of three.
+    // One in four is wrong, so there are three good calls for each wrong one.
     EXPECT_NEAR(static_cast<double>(row->outcomes.done), 3.0 * static_cast<double>(row->outcomes.wrong),
                 0.4 * static_cast<double>(row->outcomes.done) + 12);
     EXPECT_EQ(row->latency.count(), row->outcomes.done);
@@ -157,13 +157,13 @@ TEST_F(PerfService, DamagedBulkIsFoundInEitherDirection) {
     const auto at = target();
     Plan plan = short_plan();
     plan.warm_up_seconds = 0;
-    plan.seconds = 1e-9;  // a round
+    plan.seconds = 1e-9;  // one round
     plan.repeats = 1;
     for (const auto direction : {Direction::pull, Direction::push}) {
         const auto row = run_bulk(at, {65'536, 1, 4, direction, MemoryKind::exposed}, plan, {});
         ASSERT_TRUE(row) << row.error().message();
         EXPECT_EQ(row->outcomes.exit(), ExitCode::damaged);
-        // Of the warm-up's round and of the one that counts.
+        // In the round of the warm-up and in the one that counts.
         EXPECT_NEAR(static_cast<double>(row->outcomes.wrong), 2.0 * row->slots / 5, 1);
         EXPECT_NEAR(static_cast<double>(row->outcomes.done), 0.8 * row->slots, 1);
         EXPECT_TRUE(row->bandwidths.empty());  // no round went well

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of blocks of remote memory: read and written in one operation, and by reusable plans.
+// Lists of blocks of remote memory: read and written in one operation, and with reusable plans.
 #include "remote_contracts.hpp"
 #include "remote_fixture.hpp"
 #include "support/seeds.hpp"
@@ -21,7 +21,7 @@ using hl::write_blocks;
 
 using Numbers = std::vector<std::uint32_t>;
 
-// The words of all blocks, `words` each, in the order of the list.
+// The words of all blocks, `words` of them each, in the order of the list.
 Words words_of(const Numbers& blocks, std::size_t words) {
     Words all;
     for (const std::uint32_t block : blocks)
@@ -52,7 +52,7 @@ TEST_P(RemoteBlocks, strided_and_indexed_lists_are_read) {
     Words into(12'000);
     EXPECT_EQ(read(Blocks::strided(16, 24, 160, 4000).value().shifted(8), into), Errc::ok);
     for (std::size_t i = 0; i < into.size(); ++i) ASSERT_EQ(into[i], 3 + i / 3 * 20 + i % 3);
-    // More than one window of the owner, blocks that occur twice, and a token with an offset.
+    // More blocks than fit in one window of the owner, a block that occurs twice, and a token with an offset.
     Numbers numbers = shuffled(4900, 7);
     numbers.push_back(numbers.front());
     into.assign(numbers.size() * 20, 0);
@@ -92,7 +92,7 @@ TEST_P(RemoteBlocks, a_plan_is_posted_again_with_other_numbers) {
             for (std::size_t k = 0; k < 50; ++k) ASSERT_EQ(cache[here[i] * 50 + k], there[i] * 50 + k);
         EXPECT_EQ(std::count(cache.begin(), cache.end(), 0u) >= static_cast<long>((1000 - here.size()) * 50), true);
     }
-    // Writes them back to other places.
+    // Writes the blocks back to other places.
     const Blocks here = Blocks::strided(0, 400, 800, 500).value(), there = Blocks::strided(400, 400, 1600, 500).value();
     std::iota(cache.begin(), cache.end(), 7'000'000u);
     EXPECT_EQ(plan.write(there, here).wait().value(), 200'000u);
@@ -108,7 +108,7 @@ class RemoteBlocksTcp : public RemoteBlocks {};
 INSTANTIATE_TEST_SUITE_P(Over, RemoteBlocksTcp, testing::Values(way_named("tcp")),
                          [](const auto& each) { return each.param.name; });
 
-// More pieces than a region can have, so several calls; a list this long does not fit a message.
+// More pieces than a region may have, so that several calls are needed. The list does not fit in a message.
 TEST_P(RemoteBlocksTcp, a_hundred_thousand_blocks_in_one_call) {
     constexpr std::size_t many = 112'000;
     Words large = counted(many * 2);
@@ -206,7 +206,8 @@ TEST_P(RemoteBlocksTcp, the_owner_believes_no_list) {
     EXPECT_EQ(user().call(gather_blocks, pair_.to, GatherBlocks{part, fits, lent}).wait().code(), Errc::ok);
 }
 
-// What a transfer sends, including its arguments. Its user is not driven, so the call is still here.
+// The bytes that a transfer sends, including its arguments. The user's node is not driven, so the call has not ended
+// yet.
 TEST(RemoteBlocksWire, a_strided_list_is_short) {
     NodeOptions undriven;
     undriven.progress_thread = false;
@@ -253,7 +254,7 @@ TEST_P(RemoteBlocks, a_handler_pulls_and_pushes_blocks_of_what_was_lent) {
     }
 }
 
-// On the simulated network, any lists on both sides.
+// On the simulated network, with any lists on both sides.
 TEST(RemoteBlocksSeeds, any_lists_move_what_they_name) {
     for_each_seed(
         [](std::uint64_t seed) {

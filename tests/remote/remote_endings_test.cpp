@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The four endings of an operation, and operations that end early.
+// The four ways to wait for the end of an operation, and operations that end early.
 #include "remote_fixture.hpp"
 
 #include <future>
@@ -86,7 +86,7 @@ TEST_F(RemoteEndings, an_owner_that_does_not_listen_is_unreachable_for_others) {
     EXPECT_NE(ended.error().message().find("at()"), std::string::npos);
 }
 
-// An owner that is not driven, so nothing is answered.
+// An owner that is not driven, so it never answers.
 class RemoteSilence : public testing::Test {
   protected:
     static NodeOptions undriven() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An owner of memory and a user, over each transport that needs no device.
+// An owner of memory and a user of it, over each transport that needs no device.
 #pragma once
 
 #include "integration/ways.hpp"
@@ -84,7 +84,7 @@ inline const Way& way_named(const std::string& name) {
     throw std::out_of_range(name);
 }
 
-// Words that the owner shares, and the token that the user received in the result of a call.
+// Words that the owner shares, and their token, which the user receives as the result of a call.
 class RemoteWords : public testing::TestWithParam<Way> {
   protected:
     static constexpr std::size_t count = 100'000;

@@ -19,7 +19,7 @@ class RemoteForged : public RemoteWords {
     RemoteForged() : RemoteWords(way_named("tcp")) {}
 
     [[nodiscard]] RemoteBytes forged(const RemoteGrant& grant) const { return RemoteBytes(grant, pair_.to); }
-    // Tries each operation with that grant: all must return the same code. Nothing is read or written.
+    // Tries each operation with that grant, and expects all to return the same code and to read or write nothing.
     [[nodiscard]] Errc tried(const RemoteGrant& grant) {
         const RemoteSpan<std::uint64_t> token(forged(grant));
         Words few(2, untouched), many(1000, untouched);
@@ -99,7 +99,7 @@ TEST_F(RemoteForged, grants_made_up_at_random_open_nothing) {
     });
 }
 
-// The sender of a token cannot choose an address that its receiver then calls.
+// The sender of a token cannot make the receiver call an address of the sender's choice.
 TEST_F(RemoteForged, the_owner_that_a_caller_names_is_called_only_if_it_is_followed) {
     constexpr Rpc<std::uint64_t(Remote<std::uint64_t>, bool)> read_it{"read_it"};
     const Node reader = Node::listen("tcp://127.0.0.1:0").value();
@@ -112,7 +112,7 @@ TEST_F(RemoteForged, the_owner_that_a_caller_names_is_called_only_if_it_is_follo
     const Remote<std::uint64_t> third_party = token()[42];
     EXPECT_EQ(user().call(read_it, to, third_party, true).wait().value(), 42u);
     const Errc code = user().call(read_it, to, third_party, false).wait().code();
-    // The caller shares nothing, so it serves no such call; one that did would answer stale.
+    // The caller shares nothing, so it does not serve this call. After it shares something, the answer is stale.
     EXPECT_EQ(code, Errc::no_such_rpc);
     Words own = counted(50);
     auto shared = share(user(), std::span(own)).value();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One operation over many tokens, at one owner and at several.
+// One operation over many tokens, of one owner and of several.
 #include "remote_fixture.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using hl::write_many;
 
 class RemoteMany : public RemoteWords {
   protected:
-    // Every third word.
+    // Reads of every third word.
     [[nodiscard]] std::vector<RemoteRead> thirds(const RemoteSpan<std::uint64_t>& token, Words& into) {
         std::vector<RemoteRead> parts;
         for (std::size_t i = 0; i < into.size(); ++i)
@@ -50,7 +50,7 @@ TEST_P(RemoteMany, words_here_and_there_are_written_at_once) {
 
 CINNABAR_ON_EACH_REMOTE_WAY(RemoteMany);
 
-// Over 4,096 parts, or over 64 grants, need several calls; parts of 2 MiB are staged in steps.
+// More than 4,096 parts, or more than 64 grants, need several calls; parts of 2 MiB are staged in steps.
 class RemoteManyTcp : public RemoteMany {
   protected:
     RemoteManyTcp() = default;
@@ -119,7 +119,7 @@ TEST_P(RemoteManyTcp, several_owners_in_each_ending) {
     std::promise<Result<std::uint64_t>> promise;
     read_many(user, parts).then([&](Result<std::uint64_t> moved) { promise.set_value(std::move(moved)); });
     check(promise.get_future().get());
-    // If one owner refuses, the operation ends with its error.
+    // If one owner refuses, the operation ends with the error of that owner.
     shared_theirs.renew();
     EXPECT_EQ(read_many(user, parts).wait().code(), Errc::stale);
 }

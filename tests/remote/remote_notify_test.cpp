@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes that notify the owner when their bytes are in place.
+// Writes that notify the owner once their bytes are in place.
 #include "remote_fixture.hpp"
 
 #include <atomic>
@@ -79,7 +79,7 @@ TEST_P(RemoteNotify, the_function_is_let_go_when_the_memory_is_withdrawn) {
 
 CINNABAR_ON_EACH_REMOTE_WAY(RemoteNotify);
 
-// What the notice function uses may be freed once the memory is withdrawn.
+// Whatever the notice function uses may be freed once the memory is withdrawn.
 TEST(RemoteNotifyTcp, withdrawing_waits_for_a_running_notice_function) {
     Pair pair(way_named("tcp"));
     Words memory(8);
@@ -101,7 +101,7 @@ TEST(RemoteNotifyTcp, withdrawing_waits_for_a_running_notice_function) {
         EXPECT_EQ(shared.withdraw(), Errc::ok);
         EXPECT_TRUE(over);
     });
-    while (!shared.token().empty()) std::this_thread::yield();  // until it has begun
+    while (!shared.token().empty()) std::this_thread::yield();  // until withdraw() has begun
     go_on.release();
     withdraws.join();
     EXPECT_TRUE(writing.get().ok());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the operations do, over each transport.
+// The effects of the operations, over each transport.
 #include "remote_fixture.hpp"
 
 #include <algorithm>
@@ -107,7 +107,7 @@ TEST_P(RemoteOps, objects_are_read_and_written_whole) {
     EXPECT_EQ(points[0], (Point{7, 8, 9}));
 }
 
-// The caller's token is used over the connection by which the caller called, whether it listens or not.
+// A token from the caller is used over the connection of the call, whether the caller listens or not.
 TEST_P(RemoteOps, a_handler_reads_the_memory_of_its_caller) {
     const auto add = [](Request<RemoteSpan<std::uint64_t>> request) -> Task<Result<std::uint64_t>> {
         Words words(request->size());
@@ -126,7 +126,7 @@ TEST_P(RemoteOps, the_owner_uses_its_own_tokens) {
     EXPECT_TRUE(shared_.span().read(owner(), words).wait().ok());
     EXPECT_EQ(words, memory_);
     EXPECT_EQ(shared_.span()[7].fetch_add(owner(), 1).wait().value(), 7u);
-    if (GetParam().name == "sim") return;  // there a node that does not listen cannot call itself
+    if (GetParam().name == "sim") return;  // on that network a node that does not listen cannot call itself
     Words own{3};
     auto of_user = share(user(), std::span(own)).value();
     EXPECT_EQ(of_user.span()[0].fetch_add(user(), 1).wait().value(), 3u);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes that pass through the owner's buffers, of which each peer has a share.
+// Writes through the owner's buffers, of which each peer has a share.
 #include "remote_fixture.hpp"
 
 namespace cinnabar {
@@ -14,7 +14,7 @@ class RemoteStaging : public testing::Test {
         options.buffer_bytes_max = bytes;
         return options;
     }
-    // The code of a write of 800,000 bytes.
+    // The result of a write of 800,000 bytes.
     Errc written(std::uint64_t buffer_bytes, Names names) {
         const Node owner = Node::listen("tcp://127.0.0.1:0", with_buffers(buffer_bytes)).value();
         const Node user = Node::open("tcp://").value();

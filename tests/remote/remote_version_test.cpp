@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Versions of contents: an old token never reads or writes anything that counts, whenever the contents are renewed.
+// Versions of contents: whenever the contents are renewed, an operation with an old token is stale and has no effect.
 #include "remote_fixture.hpp"
 #include "support/seeds.hpp"
 
@@ -55,7 +55,7 @@ class Versions {
         const std::lock_guard lock(mutex_);
         return token_;
     }
-    // False: somebody wrote after the contents were renewed.
+    // False: something was written after the contents had been renewed.
     [[nodiscard]] bool use_again() {
         const bool clean = holds(memory_, token_.version);
         shared_.renew();
@@ -75,7 +75,7 @@ class Versions {
     Token token_;
 };
 
-// Reads or writes some words by the newest token, or by one that was the newest a moment ago.
+// Reads or writes some words with the newest token, or with one that was the newest a moment ago.
 class Visitor {
   public:
     Visitor(Versions& versions, std::uint64_t seed, std::size_t words)
@@ -103,7 +103,7 @@ class Visitor {
     std::uint64_t stale = 0;
 
   private:
-    // Every other group of a few words, by a list.
+    // Uses a list of every other group of a few words.
     Task<bool> visit_blocks(hl::NodeRef user, RemoteSpan<std::uint64_t> part, bool write) {
         const std::uint64_t each = 1 + random_.below(std::min<std::uint64_t>(part.size(), 50));
         const std::uint64_t blocks = (part.size() - each) / (2 * each) + 1;
@@ -131,14 +131,14 @@ class Visitor {
     Versions::Token token_;
 };
 
-// The owner's thread reuses the memory while others read and write it.
+// The owner's thread reuses the memory while visitors read and write it.
 TEST_P(RemoteVersion, stale_bytes_are_never_served_as_fresh) {
     Versions versions(owner(), count);
     std::atomic<bool> over{false};
     std::atomic<bool> clean{true};
     std::thread renewing;
-    // The thread sanitizer sees bytes that are read while they change, but not that they are discarded. So under it the
-    // contents change between the operations of a single visitor.
+    // The thread sanitizer sees that bytes are read while they change, but not that they are then discarded. With it,
+    // the contents change only between the operations of a single visitor.
     const bool one_thread = GetParam().name == "sim";
     const bool beside = !one_thread && !support::thread_sanitizer;
     const std::uint64_t count_of_visitors = beside || one_thread ? 4 : 1;

@@ -21,7 +21,7 @@ TEST_F(ShareTest, tokens_are_stale_once_the_memory_is_withdrawn) {
     EXPECT_EQ(shared_.withdraw(), Errc::ok);
     EXPECT_EQ(token.subspan(0, 2).read(user(), few).wait().code(), Errc::stale);
     EXPECT_TRUE(shared_.token().empty());
-    // The slot is reused; the old token does not open the new memory.
+    // The slot is reused, but the old token does not give access to the new memory.
     Words others = counted(count, 9);
     auto again = share(owner(), std::span(others)).value();
     ASSERT_EQ(again.token().grant().slot, token.token().grant().slot);
@@ -86,7 +86,7 @@ class ShareStalled : public testing::Test {
         options.progress_thread = false;
         return options;
     }
-    // Waits until the owner has begun to serve it.
+    // Waits until the owner has begun to serve the request.
     void begin() {
         while (!shared_.in_use()) user_.poll();
     }

@@ -45,7 +45,7 @@ TimeUs Calls::any_deadline() {
     return time_never;
 }
 
-// Room for the arguments: in the message, or in a buffer of their own. Empty: there is none.
+// Space for the arguments, in the message or in a separate buffer. Empty: there is none.
 Bytes Calls::room_for(rpc::Call& call, std::size_t bytes) {
     Bytes room = call.input_room();
     const bool large = bytes > room.size() || mesh_.random().chance(16);
@@ -117,7 +117,7 @@ Sent* Calls::send(Process& from, Wish wish) {
     if (!lend(sent, *call, writer)) return give_up(sent);
     EXPECT_EQ(writer.size() + ask.pattern_bytes, bytes);
     fill_pattern(room.subspan(writer.size(), ask.pattern_bytes), sent.id, 0);
-    if (random.chance(50)) return give_up(sent);  // thought better of it
+    if (random.chance(50)) return give_up(sent);  // the call is given up before it is forwarded
     const Errc taken = call->forward(bytes, &Ledger::on_done, &sent);
     if (taken != Errc::ok) {
         EXPECT_TRUE(taken == Errc::closed && (from.draining || from.closing)) << to_string(taken);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes random calls, whose arguments tell the handler what to do, and enters them into the ledger.
+// Makes random calls, whose arguments tell the handler what to do, and adds them to the ledger.
 #pragma once
 
 #include "ledger.hpp"
@@ -10,14 +10,14 @@
 
 namespace cinnabar::seeds {
 
-// The beginning of all arguments.
+// The first part of all arguments.
 struct Ask {
     std::uint64_t id = 0;
     std::uint64_t dice = 0;  // random bits for the handler's decisions
     std::uint32_t reply_bytes = 0;
     std::uint32_t pattern_bytes = 0;  // at the end of the arguments, of pattern `id`
-    std::uint8_t depth = 0;           // of a relay: how many more may follow
-    std::uint8_t lent = 0;            // descriptors that follow, each behind {u64 seed, u8 access}
+    std::uint8_t depth = 0;           // of a relay: how many more calls may follow
+    std::uint8_t lent = 0;            // descriptors that follow, each after {u64 seed, u8 access}
 
     void encode(Writer& writer) const noexcept;
     [[nodiscard]] static Ask decode(Reader& reader) noexcept;
@@ -38,7 +38,7 @@ class Calls {
   public:
     explicit Calls(Mesh& mesh) : mesh_(mesh) {}
 
-    // Null: the call could not be made, and `then` does not run.
+    // Null: the call could not be made, and `then` will not run.
     Sent* send(Process& from, Wish wish);
     // A random size in bytes.
     [[nodiscard]] std::uint32_t any_bytes();

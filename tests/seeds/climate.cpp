@@ -13,7 +13,7 @@ Climate::Climate(std::uint64_t seed, sim::Profile profile) {
     processes = 2 + static_cast<unsigned>(random.below(3));
     actions = 100 + static_cast<unsigned>(random.below(300));
 
-    // A quarter of the seeds are calm: there every call has to end as if nothing could go wrong.
+    // A quarter of the seeds are calm: in these every call must succeed.
     if (!random.chance(4)) {
         kills = random.chance(2);
         drains = random.chance(3);

@@ -14,12 +14,13 @@ struct Climate {
     Climate(std::uint64_t seed, sim::Profile profile);
 
     [[nodiscard]] bool strict() const noexcept { return world.profile == sim::Profile::rdma_strict; }
-    // Whether connections may be lost at all. A process that is stopped and asked to leave loses its connection, too.
+    // Whether connections may be lost at all. A process that is stopped while it is asked to disconnect loses its
+    // connection, too.
     [[nodiscard]] bool stormy() const noexcept {
         return kills || drains || partitions || resets || ((rogues || stops || short_grace()) && strict()) ||
                (stops && few_connections()) || world.reset_one_in != 0;
     }
-    // Whether taking back a lease that a peer still reads ends the connection.
+    // Whether revoking a lease that a peer still reads ends the connection.
     [[nodiscard]] bool short_grace() const noexcept { return rpc.fence_grace < Microseconds(100'000); }
     // Whether a dial may run into its timeout.
     [[nodiscard]] bool slow_dials() const noexcept { return partitions || stops || world.dial_lost_one_in != 0; }
@@ -29,19 +30,19 @@ struct Climate {
     [[nodiscard]] std::string describe() const;
 
     sim::WorldOptions world;
-    na::TransportOptions transport;  // of each process, but for its message size
+    na::TransportOptions transport;  // of each process, except its message size
     rpc::Options rpc;
     unsigned processes = 2;
     unsigned actions = 200;
     bool kills = false;       // processes die and come back
     bool drains = false;      // processes drain, close and come back
-    bool partitions = false;  // cables are pulled
+    bool partitions = false;  // the network is partitioned
     bool resets = false;      // connections break
     bool stops = false;       // processes are stopped and resumed
-    bool rogues = false;      // handlers go on with transfers after their call has ended
-    bool tight = false;       // limits that calls run into
+    bool rogues = false;      // handlers continue transfers after their calls have ended
+    bool tight = false;       // calls reach limits
     bool liar = false;        // a hostile peer calls all processes
-    bool on_arrival = false;  // handlers run where their request was read
+    bool on_arrival = false;  // handlers run on arrival
 };
 
 }  // namespace cinnabar::seeds

@@ -10,7 +10,7 @@
 namespace cinnabar::seeds {
 namespace {
 
-// How late an ending may be, beyond deadline and grace: revocations take time, and a round may be late.
+// How late a call may end after its deadline and the grace: revocations take time, and a round may be late.
 constexpr TimeUs slack_us = 2'000;
 constexpr std::uint64_t grave_bytes_max = 4u << 20;
 
@@ -111,7 +111,7 @@ bool Ledger::plausible(const Sent& sent, Errc result) const {
         case Errc::refused:
             return climate.stormy();
         case Errc::unreachable:
-            // Also a process that listens nowhere, and whose idle connection made room for another.
+            // Also a process that does not listen and whose idle connection was closed to make room.
             return climate.stormy() || climate.few_connections();
         case Errc::overloaded:
             return climate.tight;
@@ -141,7 +141,7 @@ void Ledger::check_reply(const Sent& sent, ConstBytes output) {
     EXPECT_TRUE(holds_pattern(rest, ~sent.id, 0)) << "a reply with other bytes";
 }
 
-// The reply tells what was pushed where; all else must be as it was.
+// The reply says what was pushed where; all other bytes must be unchanged.
 void Ledger::check_lent(const Sent& sent, Reader& reader) {
     const unsigned windows = reader.u8();
     if (windows == still_writing) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All calls of a run, each with the results that it may have, and all memory that was ever lent. Each call ends once.
+// All calls of a run, each with its permitted results, and all memory that was ever lent. Each call ends once.
 #pragma once
 
 #include "lent.hpp"
@@ -20,16 +20,16 @@ class Process;
 enum class Kind : std::uint8_t {
     echo,     // answered at once
     hold,     // kept by the handler, and answered later or never
-    relay,    // the handler calls somebody else first
-    move,     // the handler pulls from and pushes to what was lent
+    relay,    // the handler makes another call first
+    move,     // the handler pulls from and pushes to the lent memory
     note,     // one-way
-    unknown,  // nobody serves it
+    unknown,  // served by no process
 };
 [[nodiscard]] const char* name_of(Kind kind) noexcept;
 
 // One call. It does not move until the run is over.
 struct Sent {
-    std::uint64_t id = 0;  // travels with the call and comes back in the reply
+    std::uint64_t id = 0;  // sent with the call and returned in the reply
     Kind kind = Kind::echo;
     class Ledger* ledger = nullptr;
     Process* origin = nullptr;
@@ -39,19 +39,19 @@ struct Sent {
     rpc::CallId call_id = 0;
     unsigned endings = 0;
     bool canceled = false;
-    bool abandoned = false;  // released in flight: no ending comes
+    bool abandoned = false;  // released in flight, so it has no ending
     std::uint32_t reply_bytes = 0;
     std::vector<std::unique_ptr<Lent>> lent;
-    std::function<void(Sent&, Errc)> then;  // in the ending
+    std::function<void(Sent&, Errc)> then;  // runs in the ending
 };
 
 class Ledger {
   public:
     explicit Ledger(Mesh& mesh) : mesh_(mesh) {}
 
-    // Enters a call that was made.
+    // Adds a call that was made.
     [[nodiscard]] Sent& add(Process& origin, Kind kind, rpc::Call& call);
-    // The call was forwarded.
+    // Call it when the call was forwarded.
     void sent(Sent& sent) { live_.push_back(&sent); }
     // The completion function of all calls.
     static void on_done(rpc::Call& call, void* user) noexcept;
@@ -61,16 +61,15 @@ class Ledger {
     [[nodiscard]] std::size_t live() const noexcept { return live_.size(); }
     void release_one_kept();
     void release_kept();
-    // Cancels a random id of the run. It may name a call of another context, or one that has ended: then nothing
-    // happens.
+    // Cancels a random call id of the run. If it belongs to another context, or its call has ended, nothing happens.
     void cancel_any_id(rpc::Context& context);
     void describe_live() const;
 
-    // Before the context of a process closes: releases some of its ended calls now, others afterwards.
+    // Call it before the context of a process is closed: releases some of its ended calls now, the others afterwards.
     void before_end(Process& process);
     void after_end(Process& process);
 
-    // Takes memory that is no longer lent or moved into.
+    // Takes memory that is no longer lent, and to which no transfer writes.
     void bury(std::unique_ptr<Lent> memory);
     void check_graves();
 

@@ -20,7 +20,7 @@ bool all_are(const std::byte* from, std::size_t bytes, std::byte value) noexcept
     return bytes == 0 || (*from == value && std::memcmp(from, from + 1, bytes - 1) == 0);
 }
 
-// Calls f(place, count, word, shift) for each run of bytes of one word.
+// Calls f(place, count, word, shift) for each run of bytes that belong to one word.
 template <typename F>
 void for_each_word(std::size_t bytes, std::uint64_t seed, std::uint64_t first, F&& f) noexcept {
     for (std::size_t at = 0; at < bytes;) {

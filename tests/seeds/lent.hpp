@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of several segments that is lent, or that transfers write to, with guard bytes around each segment. It knows
-// which bytes it must hold at any time.
+// Memory of several segments that is lent, or to which transfers write, with guard bytes around each segment. It knows
+// at any time which bytes it must contain.
 #pragma once
 
 #include <cinnabar/base/random.hpp>
@@ -27,15 +27,15 @@ class Lent {
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] na::Access access() const noexcept { return access_; }
     [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
-    // All of it, with the pattern from `position` on.
+    // Fills all of it with the pattern from `position` on.
     void fill(std::uint64_t seed, std::uint64_t position) noexcept;
-    // Whether that part, which lies at `offset` here and at `position` of the pattern, holds it.
+    // Whether the bytes at `offset` are those of the pattern at `position`.
     [[nodiscard]] bool holds(std::uint64_t offset, std::uint64_t bytes, std::uint64_t seed,
                              std::uint64_t position) const noexcept;
 
-    // From now on nobody may write to it. It is overwritten and deregistered, so that a late write shows.
+    // From now on it must not be written to. It is overwritten and deregistered, so that a late write is detected.
     void bury() noexcept;
-    // A peer may still write to it after it was buried: then only the guard bytes are checked.
+    // A peer may still write to the buried memory: only the guard bytes are checked.
     void quarantine() noexcept { quarantined_ = true; }
     [[nodiscard]] bool intact() const noexcept;
 

@@ -59,7 +59,7 @@ void Liar::act() {
     Process& target = mesh_.any_process();
     if (!target.listens()) return;
     End& end = ends_[target.name()];
-    if (!end || mesh_.random().chance(50)) return come(end, target);  // it comes back as somebody else
+    if (!end || mesh_.random().chance(50)) return come(end, target);  // comes back as another peer
     if (!end->connected()) return;
     const auto all = hostile::behaviours();
     const std::uint64_t what = mesh_.random().below(all.size() + 6);
@@ -69,7 +69,7 @@ void Liar::act() {
     dig_up(*end, target);
 }
 
-// Half the time as a process that the target knows, which may be the target itself.
+// Half the time the liar claims to be a process that the target knows, possibly the target itself.
 void Liar::come(End& end, const Process& target) {
     end.reset();
     const std::string name = "liar-" + target.name();
@@ -112,7 +112,7 @@ void Liar::bury(const Process& target, ConstBytes descriptor) {
 void Liar::dig_up(hostile::RudePeer& end, const Process& target) {
     const auto is_refused = [](Errc result) { EXPECT_NE(result, Errc::ok) << "memory that is not lent"; };
     for (const auto& result : end.results()) {
-        // A device may take a moment to forget it.
+        // It may take a device a moment to invalidate the memory.
         if (!result.given_back || end.awaits_ack() || mesh_.climate().strict()) continue;
         if (end.is_ambiguous(result.tag)) continue;
         return end.read(result.descriptor, is_refused);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A hostile peer of all processes that listen: it follows the format and breaks the rules of use. Whatever it does,
+// A hostile peer of all processes that listen: it follows the format but breaks the rules of use. Whatever it does,
 // honest processes must not fail.
 #pragma once
 
@@ -19,11 +19,11 @@ namespace cinnabar::seeds {
 class Mesh;
 class Process;
 
-// The handlers that a process has for it.
+// The handlers that a process serves for the liar.
 class LiarService {
   public:
     void serve(rpc::Engine& engine);
-    // Answers one of the requests that are held. False: there is none.
+    // Answers one of the held requests. False: none is held.
     bool answer_one();
 
   private:
@@ -37,12 +37,12 @@ class Liar {
 
     // Does one hostile thing to one of the processes.
     void act();
-    // Reads what arrived from some of the processes, or from none.
+    // Reads the messages from some of the processes, or from none.
     void look();
 
   private:
     using End = std::unique_ptr<hostile::RudePeer>;
-    // A large result that a life of a process lent to it.
+    // A large result that an incarnation of a process lent to the liar.
     struct Relic {
         std::string process;
         unsigned life = 0;
@@ -50,16 +50,16 @@ class Liar {
     };
 
     void come(End& end, const Process& target);
-    // Sends again what it, or another of its ends, sent or got earlier.
+    // Repeats a frame that this end or another one has sent or received earlier.
     void replay(hostile::RudePeer& end);
-    // Reads what was lent to it, without an end; or gives it back.
+    // Reads memory that was lent to the liar for a long time, or releases it.
     void hold(hostile::RudePeer& end, const Process& target);
-    // Reads what was lent to it and is not any more, or by another process.
+    // Reads memory that is no longer lent to the liar, or that another process has lent.
     void dig_up(hostile::RudePeer& end, const Process& target);
     void bury(const Process& target, ConstBytes descriptor);
 
     Mesh& mesh_;
-    std::map<std::string, End> ends_;  // by the name of the process that it calls
+    std::map<std::string, End> ends_;  // by the name of the process to which it is connected
     std::deque<Relic> relics_;
     unsigned step_ = 0;
 };

@@ -8,7 +8,7 @@
 namespace cinnabar::seeds {
 namespace {
 
-// More rounds than any burst needs: beyond it something spins while virtual time stands still.
+// More rounds than any burst needs: if there are more, something spins while virtual time stands still.
 constexpr std::uint64_t rounds_at_once_max = 100'000;
 
 }  // namespace

@@ -30,11 +30,11 @@ class Mesh {
     [[nodiscard]] Process& any_process() noexcept { return *processes_[random_.below(processes_.size())]; }
     [[nodiscard]] TimeUs now_us() const noexcept { return world_->now_us(); }
 
-    // Lets that much virtual time pass, while all processes make progress.
+    // Lets virtual time advance by `span`, while all processes make progress.
     void run_for(TimeUs span);
-    // Runs until `done()`. False: `limit` has passed first, or nothing will ever happen.
+    // Runs until `done()`. False: `limit` has passed first, or nothing can happen any more.
     [[nodiscard]] bool run_until(const std::function<bool()>& done, TimeUs limit);
-    // Null: the seed has no liar, or it has left.
+    // Null: the seed has no liar, or the liar has left.
     [[nodiscard]] Liar* liar() noexcept { return liar_.get(); }
     void send_liar_away() noexcept { liar_.reset(); }
     // From now on no process is delayed.
@@ -54,7 +54,7 @@ class Mesh {
     std::vector<std::unique_ptr<Process>> processes_;
     std::unique_ptr<Liar> liar_;
     bool prompt_ = false;
-    TimeUs rounds_at_ = 0;  // since when time has not moved
+    TimeUs rounds_at_ = 0;  // the time at which the current rounds began
     std::uint64_t rounds_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A process of the simulated world: one transport, one engine, one context and its handlers. It may end and start
-// again, each time as a new incarnation.
+// again, each time with another incarnation.
 #pragma once
 
 #include "climate.hpp"
@@ -36,7 +36,7 @@ class Process {
     [[nodiscard]] Server& server() const noexcept { return *server_; }
     [[nodiscard]] Mesh& mesh() const noexcept { return mesh_; }
     [[nodiscard]] const na::Transport& transport() const noexcept { return *transport_; }
-    // The address without an incarnation: it reaches whichever incarnation runs.
+    // The address without an incarnation, which reaches the incarnation that currently runs.
     [[nodiscard]] na::Addr addr() const;
 
     void stop();
@@ -55,7 +55,7 @@ class Process {
     std::unique_ptr<rpc::Engine> engine_;
     std::unique_ptr<Server> server_;
     std::unique_ptr<rpc::Context> context_;
-    rpc::Context* current_ = nullptr;  // the same context; valid also while it closes
+    rpc::Context* current_ = nullptr;  // the same context, also valid while it is being closed
 };
 
 }  // namespace cinnabar::seeds

@@ -13,22 +13,22 @@ struct Server::Movement {
     Task* task = nullptr;
     std::uint8_t index = 0;
     bulk::RemoteRegion remote;
-    std::uint64_t seed = 0;  // of what the origin lent
+    std::uint64_t seed = 0;  // of the memory that the origin lent
     bulk::Direction direction = bulk::Direction::pull;
     std::uint64_t offset = 0;  // in the remote region
     std::unique_ptr<Lent> local;
-    na::Peer* peer = nullptr;  // held, where the request may go before the transfer
+    na::Peer* peer = nullptr;  // referenced, if the request may be released before the transfer
     bulk::Transfer* transfer = nullptr;
 };
 
-// It lives as long as the server, so that a cancel that arrives too late is noticed.
+// Lives as long as the server, so that a cancel that arrives too late is noticed.
 struct Server::Task {
     Server* server = nullptr;
     rpc::Request* request = nullptr;  // null once released
     bool told = false;                // of the cancel
     Ask ask;
     std::list<Movement> movements;
-    unsigned under_way = 0;  // transfers, or a call to somebody else
+    unsigned under_way = 0;  // transfers, or a call to another process
     Errc failed = Errc::ok;
     std::vector<Pushed> pushed;
     Sent* relayed = nullptr;
@@ -154,13 +154,13 @@ void Server::move(Task& task) {
         movement.offset = random.chance(2) ? 0 : random.below(movement.remote.bytes());
         const std::uint64_t bytes = 1 + random.below(movement.remote.bytes() - movement.offset);
         movement.local = std::make_unique<Lent>(random, bytes, 5, na::Access::read_write, 0);
-        // A push writes the bytes that the remote place must hold afterwards.
+        // A push writes the bytes that the remote memory must contain afterwards.
         if (push) movement.local->fill(~movement.seed, movement.offset);
     }
     task.request->detach();
     task.under_way = 1;
     for (Movement& movement : task.movements) start(task, movement);
-    // A rogue answers while its transfers are running.
+    // A rogue answers while its transfers are still running.
     if (mesh_.climate().rogues && random.chance(4) && task.under_way > 1) answer(task);
     if (--task.under_way == 0) moves_over(task);
 }
@@ -225,7 +225,7 @@ void Server::moves_over(Task& task) {
 
 void Server::answer(Task& task) {
     rpc::Request& request = *task.request;
-    // A handler that answers while it still writes cannot say what it has written.
+    // A handler that answers while it still writes does not know what it will have written.
     const bool writing = task.under_way != 0;
     if (writing) task.pushed.clear();
     const std::size_t bytes = 8 + 1 + 17 * task.pushed.size() + task.ask.reply_bytes;

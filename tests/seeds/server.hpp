@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handlers of every process, one for each kind of call, and the requests that they hold.
+// The handlers of every process, one per kind of call, and the requests that they hold.
 #pragma once
 
 #include "calls.hpp"
@@ -14,10 +14,10 @@
 
 namespace cinnabar::seeds {
 
-// In place of the number of windows: some of them are still being written to.
+// Replaces the number of windows if some of them are still being written.
 inline constexpr unsigned still_writing = 255;
 
-// Bytes that a handler pushed into what it was lent.
+// Bytes that a handler has pushed into lent memory.
 struct Pushed {
     std::uint8_t index;
     std::uint64_t offset;
@@ -35,12 +35,12 @@ class Server {
     bool end_one();
     void end_all();
     void cancel_one_transfer();
-    // Releases all held requests unanswered, for a process that ends.
+    // Releases all held requests unanswered, because the process ends.
     void let_go();
 
   private:
-    struct Task;      // a request that is held for whatever reason
-    struct Movement;  // one transfer of it
+    struct Task;      // a request that is held for any reason
+    struct Movement;  // one transfer for a task
 
     void serve(Kind kind, void (Server::*handler)(Task&));
     [[nodiscard]] Task& take(rpc::Request& request);

@@ -8,10 +8,10 @@
 namespace cinnabar::seeds {
 namespace {
 
-// Virtual time within which everything must end after the last fault.
+// The virtual time within which everything must end after the last fault.
 constexpr TimeUs quiet_within_us = 60'000'000;
 
-// For dials that no call waits for any more.
+// The time for dials for which no call waits any more.
 constexpr TimeUs dials_end_within_us = 11'000'000;
 
 }  // namespace
@@ -50,7 +50,7 @@ void Workload::act() {
     fault();
 }
 
-// The address of a process that listens; sometimes with its incarnation.
+// The address of a process that listens, sometimes with its incarnation.
 na::Addr Workload::any_addr() {
     for (;;) {
         const Process& process = mesh_.any_process();
@@ -88,7 +88,7 @@ void Workload::touch_a_call() {
     }
     Sent* sent = ledger.any_live();
     if (!sent || !sent->origin->runs()) return;
-    // Not for lent memory: nobody would know when it is free again.
+    // Not if memory is lent, since it would be unknown when the memory is free again.
     if (what < 5 && sent->lent.empty() && !sent->then) return ledger.abandon(*sent);
     sent->canceled = true;
     sent->call->cancel();
@@ -144,7 +144,7 @@ void Workload::drain(Process& process) {
     process.draining = true;
     process.engine().drain();
     process.server().end_all();
-    // Those that it calls may hold its calls, and some of its own calls may have no deadline.
+    // Other processes may hold its calls, and some of its calls have no deadline.
     (void)mesh_.run_until(
         [&] {
             const auto counts = process.context().counts();
@@ -159,7 +159,7 @@ void Workload::check_limits() {
     for (const auto& process : mesh_.processes()) {
         if (!process->open()) continue;
         const rpc::Options& options = process->context().options();
-        const auto counts = process->context().counts();  // which checks the books, too
+        const auto counts = process->context().counts();  // also checks its internal counts
         EXPECT_LE(counts.overflow_bytes, options.overflow_bytes_max);
         EXPECT_LE(process->context().mover().bytes_inflight(), options.bulk.inflight_bytes_max);
     }
@@ -196,10 +196,10 @@ void Workload::calm_down() {
     mesh_.ledger().describe_live();
 }
 
-// While connections are still open.
+// Call it while connections are still open.
 void Workload::check_quiet() {
     const auto settled = [&] {
-        // Requests whose callers have given up may arrive late.
+        // Requests whose origins have given up may arrive late.
         for (const auto& process : mesh_.processes()) process->server().end_all();
         mesh_.ledger().release_kept();
         return std::all_of(mesh_.processes().begin(), mesh_.processes().end(), [](const auto& process) {
@@ -231,7 +231,7 @@ void Workload::check_quiet() {
     mesh_.ledger().check_graves();
 }
 
-// After the last connection has ended, nothing of a peer is left.
+// After the last connection has ended, nothing about any peer is kept.
 void Workload::check_without_connections() {
     mesh_.run_for(dials_end_within_us);
     for (const auto& a : mesh_.processes()) {
@@ -250,7 +250,7 @@ void Workload::check_without_connections() {
         EXPECT_EQ(counts.credits_granted, 0u);
         EXPECT_EQ(counts.leases, 0u);
         EXPECT_EQ(counts.quarantined, 0u);
-        // What the bulk layer stages through stays registered, and some messages stay for the next calls.
+        // The staging buffers of the bulk layer stay registered, and some messages are kept for the next calls.
         auto host = mesh_.world().counts(process->name());
         EXPECT_EQ(std::exchange(host.messages, 0u), process->context().messages_retained());
         const unsigned registrations = std::exchange(host.registrations, 0u);

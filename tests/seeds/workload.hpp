@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One run: random actions over a mesh of processes, then quiet, then the check that nothing is left.
+// One run: random actions on a mesh of processes, then quiet, then the check that nothing is left.
 #pragma once
 
 #include "mesh.hpp"
@@ -34,7 +34,7 @@ class Workload {
     [[nodiscard]] TimeUs pause();
     [[nodiscard]] na::Addr any_addr();
 
-    // Everything ends by itself once faults are over and handlers answer.
+    // Everything ends by itself once there are no more faults and handlers answer.
     void calm_down();
     void check_quiet();
     void check_without_connections();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls, nested calls, cancels, deadlines, pulls, pushes, kills, restarts, partitions and back-pressure over a
-// simulated network, all from one seed. Each call ends once and in time, no byte is written after an end, replies match
-// their calls, pools return to their first count, credits add up.
+// Calls, nested calls, cancels, deadlines, pulls, pushes, kills, restarts, partitions and back-pressure on a simulated
+// network, all from one seed. Each call ends once and in time, no byte is written after an end, replies match their
+// calls, pools return to their initial counts, and credits add up.
 #include "workload.hpp"
 
 #include "support/log_watch.hpp"
@@ -18,7 +18,7 @@ Workload::Outcome run(std::uint64_t seed, sim::Profile profile) {
     Workload workload(seed, profile);
     const Climate& climate = workload.climate();
     if (climate.few_connections() && (climate.stops || climate.partitions)) log.allow("has not answered");
-    if (climate.liar) {  // the log names it: its frames are refused and its session ends
+    if (climate.liar) {  // the log names the liar: its frames are refused and its sessions end
         for (const char* line : {"makes no sense", "is cut off", "was dropped"}) log.allow(line);
     }
     workload.run();

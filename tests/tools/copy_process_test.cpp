@@ -143,7 +143,7 @@ TEST_F(CopyProcess, AKilledSourceEndsTheCopy) {
     ASSERT_TRUE(under_way()) << client.err();
     a.process().send(SIGKILL);
     EXPECT_EQ(client.wait(std::chrono::seconds(20)), 7) << client.err();
-    // Whichever server's call ends first is named.
+    // The error names the server whose call ends first.
     EXPECT_TRUE(client.err().find("the source server") != std::string::npos ||
                 client.err().find("the destination server") != std::string::npos)
         << client.err();

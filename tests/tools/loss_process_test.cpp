@@ -48,7 +48,7 @@ struct LossProcess : testing::Test {
 // The parameter: whether the server reads from the client, or the client writes to the server.
 struct LossEitherWay : LossProcess, testing::WithParamInterface<bool> {
     Words save(const Words& more) const {
-        // Without checksums nothing is kept for the same save again (resume_process_test.cpp).
+        // Without checksums nothing is kept for repeating the save (resume_process_test.cpp).
         Words words{"save", "--no-checksum"};
         if (GetParam()) words.emplace_back("--push");
         words.insert(words.end(), more.begin(), more.end());

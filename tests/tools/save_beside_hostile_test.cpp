@@ -292,7 +292,7 @@ TEST_P(SaveBesideHostile, EndsWellInTime) {
     }
     EXPECT_TRUE(server_->drain(std::chrono::seconds(5))) << "files are under way still";
     std::ranges::sort(names_);
-    (void)eventually([&] { return files_below("root") == names_; });  // files that silent clients opened are removed with their sessions
+    (void)eventually([&] { return files_below("root") == names_; });  // files that silent clients opened end, too
     EXPECT_EQ(files_below("root"), names_) << "files that were not saved are left";
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Figures of ours against Mercury's own programs.
+// Figures of our side compared with Mercury's own programs.
 #pragma once
 
 #include "../peers/mercury.hpp"
@@ -16,7 +16,7 @@ struct MercuryShape {
     std::size_t in_flight;
 };
 
-// Called `name`.mercury. Each slice of theirs takes half a second to start.
+// Named `name`.mercury. Each slice of Mercury's programs takes half a second to start.
 [[nodiscard]] Figure beside_mercury(const std::string& name, const char* unit, double scale, Metric metric, Bar bar,
                                     const MercuryShape& shape, const MakeSubject& ours);
 

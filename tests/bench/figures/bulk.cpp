@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bulk over tcp: contiguous against a raw stream, segmented against contiguous.
+// Bulk over tcp: contiguous memory compared with a raw stream, segmented memory compared with contiguous memory.
 #include "../ours/ours.hpp"
 #include "../ours/rtt_under_bulk.hpp"
 #include "figures.hpp"
@@ -27,7 +27,7 @@ Figure against(const std::string& name, double bar, const std::string& limit_nam
             [=](const Settings& settings) { return std::vector{run_contest(contest, our_side, limit, settings)}; }};
 }
 
-// What a transfer of 1 GiB does to small calls between the same two contexts.
+// How a transfer of 1 GiB affects small calls between the same two contexts.
 std::vector<Row> run_under_bulk(const Settings& settings) {
     constexpr std::size_t payload_bytes = 64;
     Contest contest{"tcp.rpc.rtt.under_bulk", "us", 1e6, Metric::seconds_per_work, Bar{Sense::at_most, 3}, "no bulk"};

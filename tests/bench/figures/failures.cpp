@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How soon calls end that cannot be answered: a server that is killed, a port where nobody listens, a server that is
-// stopped.
+// How soon calls end that cannot be answered: a server that is killed, a port at which nothing listens, a server that
+// is suspended.
 #include "../limits/tcp_pair.hpp"
 #include "../ours/rpc_endpoint.hpp"
 #include "figures.hpp"
@@ -42,7 +42,7 @@ void serve(PartnerSide& side) {
     endpoint.serve_slices(side, long_wait);
 }
 
-// Calls that no answer will come to.
+// Calls that are never answered.
 class Doomed {
   public:
     explicit Doomed(Errc expected) : expected_(expected) {}
@@ -64,7 +64,7 @@ class Doomed {
         }
         if (surprise_ != Errc::ok) throw std::runtime_error{"a call ended with " + std::string{to_string(surprise_)}};
     }
-    // How long after their deadlines they ended.
+    // How long after their deadlines the calls ended.
     [[nodiscard]] std::vector<double>& late_ms() noexcept { return late_ms_; }
 
   private:
@@ -94,7 +94,7 @@ std::vector<Row> run_killed(const Settings& settings) {
         client.call_once(server, payload_bytes);
         Doomed doomed{Errc::peer_lost};
         for (std::size_t i = 0; i < calls; ++i) doomed.start(client, server, client.context().deadline_in(call_time));
-        // The server holds what its credits allow; the others wait for credits at the client.
+        // The server holds as many calls as its credits allow; the others wait for credits at the client.
         const auto patience = seconds_now() + 0.2;
         while (seconds_now() < patience) client.context().progress(Microseconds{1000});
         if (partner.page().server_work.load() == 0) throw std::runtime_error{"no call has reached the server"};
@@ -128,7 +128,7 @@ std::int64_t now_ns() noexcept {
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// As many timers on one timerfd, by hand: how late each is seen.
+// As many timers, set on one timerfd by hand: how late each one is noticed.
 void wait_bare(const UniqueFd& timer, std::size_t count, std::int64_t after_ns, std::vector<double>& late_ms) {
     std::vector<std::int64_t> due(count);
     for (auto& each : due) each = now_ns() + after_ns;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All figures, in the order of the table. One file a subject.
+// All figures, in the order of the table. One file per subject.
 #pragma once
 
 #include "../harness/figure.hpp"
@@ -32,7 +32,7 @@ namespace cinnabar::bench {
 #ifdef CINNABAR_HAS_MERCURY_API
 [[nodiscard]] std::vector<Figure> mercury_api_figures();
 #endif
-// None where the RDMA devices of the machine of tests/vm are not.
+// Empty without the RDMA devices of the machine of tests/vm.
 [[nodiscard]] std::vector<Figure> verbs_figures();
 
 [[nodiscard]] std::vector<Figure> all_figures();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files as memory: sent to a peer beside `sendfile`, and copied within the host beside `cp`.
+// Files as memory: sent to a peer, compared with `sendfile`, and copied within the host, compared with `cp`.
 #include "../harness/scratch.hpp"
 #include "../limits/file_send.hpp"
 #include "../limits/save.hpp"
@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
 constexpr std::size_t room_bytes = 256 << 20;
 
-// Few but whole files.
+// Few, but whole files.
 Effort file_effort(const Settings& settings) {
     Effort effort = settings.effort;
     effort.rounds_min = settings.quick ? 3 : 8;

@@ -31,7 +31,7 @@ class Generator {
         if (replies_ != connections) throw std::runtime_error{"a connection does not answer"};
     }
 
-    // Replies a second, one call in flight a connection.
+    // Replies per second with one call in flight per connection.
     double capacity(double seconds) {
         reset();
         again_ = true;
@@ -44,7 +44,7 @@ class Generator {
         return rate;
     }
 
-    // Offers `rate` calls a second for so long; replies in time a second.
+    // Offers `rate` calls per second for so many seconds. Returns the replies in time per second.
     double flood(double rate, double seconds) {
         reset();
         const auto begin = seconds_now();
@@ -62,7 +62,7 @@ class Generator {
     }
 
     [[nodiscard]] double offered_rate() const noexcept { return offered_rate_; }
-    // Of those offered; the others were turned away or answered.
+    // The share of the offered calls; the others were refused or answered.
     [[nodiscard]] double timed_out_share() const noexcept {
         return static_cast<double>(timed_out_) / static_cast<double>(offered_);
     }
@@ -76,7 +76,7 @@ class Generator {
         Errc why = Errc::ok;
         auto* call = client.context().make_call(server_, why);
         if (call == nullptr) {
-            ++ended_;  // told at once
+            ++ended_;  // refused at once
             return;
         }
         call->args.rpc = slow_id;
@@ -101,7 +101,7 @@ class Generator {
             client->context().trigger(256);
         }
     }
-    // Until every call has ended, for 5 s at most.
+    // Waits until every call has ended, at most 5 s.
     void settle() {
         const auto end = seconds_now() + 5;
         while (ended_ < offered_ && seconds_now() < end) look();
@@ -115,7 +115,7 @@ class Generator {
     std::uint64_t timed_out_ = 0;
     double offered_rate_ = 0;
     bool again_ = false;
-    Microseconds wanted_in_{5'000'000};  // until all are connected
+    Microseconds wanted_in_{5'000'000};  // until all clients are connected
 };
 
 std::vector<Row> run_flood(const Settings& settings) {

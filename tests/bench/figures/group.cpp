@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned processes = 32;
 constexpr unsigned runs = 5;
 
-// Microseconds: the median over the rounds, in the row of that collective.
+// In microseconds: the median over the rounds, from the row of that collective.
 double median_in(const std::string& output, const std::string& collective) {
     const auto row = output.find("{\"collective\": \"" + collective + "\"");
     const std::string key = "\"p50_ns\": ";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The limits by themselves: what this machine can do, and how steady it is (the ratio is of the limit to itself). The
+// The limits by themselves: what this machine can do, and how steady it is (the ratio is of a limit to itself). The
 // table shows them for orientation; they have no bar.
 #include "../limits/limits.hpp"
 #include "figures.hpp"

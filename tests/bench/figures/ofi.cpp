@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls and bulk over libfabric, against programs of bare libfabric on the same provider.
+// Calls and bulk over libfabric, compared with programs of bare libfabric on the same provider.
 #include "../limits/fabric.hpp"
 #include "../ours/ours.hpp"
 #include "beside_mercury.hpp"
@@ -13,8 +13,8 @@ constexpr std::size_t mebibyte = 1 << 20;
 constexpr std::size_t buffers = 8;
 constexpr std::size_t many = 64;
 
-// The messages that the provider gets: the header of the ofi plugin's frames, and those of a request and of a reply
-// (docs/wire-format.md).
+// The sizes of the provider's messages: with the header of the ofi plugin's frames, and with those of requests and
+// replies (docs/wire-format.md).
 constexpr std::size_t plugin_header_bytes = 24;
 constexpr FrameBytes frame{plugin_header_bytes + 32 + payload_bytes, plugin_header_bytes + 16 + payload_bytes};
 
@@ -63,7 +63,7 @@ Figure pull_figure(const std::string& name, Place place, const Bar& bar) {
 
 std::vector<Row> run_allocations(const Settings& settings) {
     const auto ours = make_our_rpc(settings.cores, {payload_bytes, 8, false, tcp_rxm.wire});
-    // The plugin's buffers grow with the most that was ever with the provider at one time: that takes a while to see.
+    // The plugin's buffers grow to the most that the provider has ever held at one time, which takes a while to reach.
     for (int i = 0; i < 10; ++i) ours->run_slice(settings.effort.slice);
     Slice total;
     for (int i = 0; i < 10; ++i) total += ours->run_slice(settings.effort.slice);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What connected and idle peers cost a server.
+// What connected but idle peers cost a server.
 #include "../harness/process_status.hpp"
 #include "../ours/many_peers.hpp"
 #include "figures.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr Microseconds long_wait{5'000'000};
 
-// A server that sleeps when there is nothing to do; it stays in one slice for the whole figure.
+// A server that sleeps when it has nothing to do. It stays in one slice for the whole figure.
 void serve(PartnerSide& side) {
     RpcEndpoint endpoint{true, rpc::Options{}};
     endpoint.serve_echo();
@@ -26,7 +26,7 @@ std::vector<Row> run_idle(const Settings& settings) {
     partner.begin_slice();
     ManyPeers peers{partner.announced()};
     peers.add(100);
-    peers.idle_for(2);  // whatever comes after the calls
+    peers.idle_for(2);  // lets the effects of the calls pass
 
     const auto before = status_of(partner.pid());
     const auto begin = seconds_now();

@@ -10,7 +10,7 @@
 namespace cinnabar::bench {
 namespace {
 
-// Bytes of a request (header and arguments of an 8-byte read) and of its reply.
+// The bytes of a request (header and arguments of an 8-byte read) and of its reply.
 constexpr FrameBytes frame{112, 32};
 constexpr std::uint64_t block_bytes = 4096;
 

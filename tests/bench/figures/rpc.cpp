@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls over tcp against bare sockets that move the same bytes; system calls and allocations of a call.
+// Calls over tcp, compared with bare sockets that move the same bytes; system calls and allocations of a call.
 #include "../ours/ours.hpp"
 #include "figures.hpp"
 
@@ -10,9 +10,10 @@ namespace {
 
 constexpr std::size_t payload_bytes = 64;
 
-// What a call puts on the wire each way, headers included, as ours does it; control messages are spread over the calls.
+// The bytes that one of our calls puts on the wire in each direction, including headers; control messages are spread
+// over the calls.
 FrameBytes frame_of(Subject& ours, const Effort& effort) {
-    ours.run_slice(effort.slice);  // connects, gets its credits
+    ours.run_slice(effort.slice);  // connects and gets its credits
     const auto slice = ours.run_slice(effort.slice);
     const auto each = [&](std::uint64_t bytes) {
         return static_cast<std::size_t>(std::lround(static_cast<double>(bytes) / slice.work));
@@ -40,7 +41,7 @@ Row row_with(const Contest& contest, const Comparison& result, const std::string
 
 double per_work(std::uint64_t count, const Slice& slice) { return static_cast<double>(count) / slice.work; }
 
-// What happens once in a slice or in a second does not count for a call.
+// Whatever happens only once per slice or per second must not count as part of a call.
 double rounded(double count) { return std::round(count * 100) / 100; }
 
 std::vector<Row> run_spin(const Settings& settings) {

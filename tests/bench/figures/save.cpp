@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcp.save.tmpfs: one large file, tmpfs to tmpfs, `cinnabar save` against the bare program; sendfile and cp beside it.
+// tcp.save.tmpfs: one large file from tmpfs to tmpfs, `cinnabar save` compared with the bare program. sendfile and cp
+// are shown next to it.
 #include "../limits/save.hpp"
 
 #include "../harness/scratch.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
 
-// Few but whole saves.
+// Few, but whole saves.
 Effort save_effort(const Settings& settings) {
     auto effort = settings.effort;
     effort.rounds_min = settings.quick ? 3 : 8;
@@ -41,7 +42,7 @@ std::vector<Row> run_save(const Settings& settings) {
         const auto ours = make_our_save(settings.cores, settings.tool, source, root);
         rows.push_back(row_of(contest, compare(*ours, *bare, *again, contest.metric, save_effort(settings))));
     }
-    // Beside it, for orientation: less time for each.
+    // For orientation, with less time for each.
     contest.bar.reset();
     contest.name = "tcp.save.tmpfs.sendfile";
     rows.push_back(row_of(contest, compare(*kernel, *bare, *again, contest.metric, save_effort(settings))));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// save.small: a folder of 10,000 files of 4 KiB, tcp, tmpfs to tmpfs, beside `rsync` to its own daemon and `tar`
-// through a socket.
+// save.small: a folder of 10,000 files of 4 KiB over tcp, from tmpfs to tmpfs, compared with `rsync` to its own daemon
+// and with `tar` through a socket.
 #include "../harness/scratch.hpp"
 #include "../ours/save_tree.hpp"
 #include "../peers/tree_movers.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t file_bytes = 4096;
 
-// Few but whole saves.
+// Few, but whole saves.
 Effort save_effort(const Settings& settings) {
     auto effort = settings.effort;
     effort.rounds_min = settings.quick ? 3 : 8;

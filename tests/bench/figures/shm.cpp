@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls and bulk in shared memory, against the least that memory and the kernel ask for the same work.
+// Calls and bulk in shared memory, compared with the least that memory and the kernel require for the same work.
 #include "../harness/scratch.hpp"
 #include "../limits/save.hpp"
 #include "../ours/ours.hpp"
@@ -17,7 +17,7 @@ constexpr std::size_t mebibyte = 1 << 20;
 constexpr std::size_t buffers = 8;
 constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
 
-// With the headers of a request and of a reply (docs/wire-format.md).
+// Includes the headers of a request and of a reply (docs/wire-format.md).
 constexpr FrameBytes frame{payload_bytes + 32, payload_bytes + 16};
 
 std::vector<Row> run_spin(const Settings& settings) {
@@ -29,7 +29,7 @@ std::vector<Row> run_spin(const Settings& settings) {
     const auto second = limit();
     const auto result = compare(*ours, *first, *second, contest.metric, settings.effort);
     std::vector<Row> rows{row_of(contest, result)};
-    // Beside it, for orientation.
+    // For orientation.
     contest.name = "shm.rpc.rtt.spin.ring";
     contest.bar.reset();
     contest.limit_name = "ring ping-pong";
@@ -49,7 +49,7 @@ std::vector<Row> run_sleep(const Settings& settings) {
         [](const Settings& s) { return make_eventfd_ping_pong(s.cores); }, settings)};
 }
 
-// Against a number of calls a second, as the bar names one.
+// Compared with a number of calls per second, which is the bar.
 std::vector<Row> run_rate(const Settings& settings) {
     constexpr double wanted = 2e6;
     std::vector<Row> rows;
@@ -101,7 +101,7 @@ Figure bulk_figure(const std::string& name, Direction direction) {
             }};
 }
 
-// Against both ways in which such memory could be copied, on huge pages.
+// Compared with both ways to copy such memory, on huge pages.
 std::vector<Row> run_allocated(const Settings& settings) {
     const Contest copy{"shm.bulk.pull.alloc.1m.memcpy", "MB/s",  1e-6, Metric::work_per_second,
                        Bar{Sense::at_least, 0.95},      "memcpy"};
@@ -128,7 +128,7 @@ std::vector<Row> run_save(const Settings& settings) {
     std::filesystem::create_directory(root);
     make_file(source, bytes);
     auto effort = settings.effort;
-    effort.rounds_min = settings.quick ? 3 : 8;  // few but whole saves
+    effort.rounds_min = settings.quick ? 3 : 8;  // few, but whole saves
     const auto bare = make_bare_save(settings.cores, Duties::copied, source, root);
     const auto again = make_bare_save(settings.cores, Duties::copied, source, root);
     Contest contest{"shm.save.tmpfs",           "MB/s",        1e-6, Metric::work_per_second,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcps beside tcp, and beside OpenSSL by itself.
+// tcps compared with tcp, and with OpenSSL by itself.
 #include "../limits/bare_tls.hpp"
 #include "../ours/handshakes.hpp"
 #include "../ours/ours.hpp"
@@ -32,7 +32,7 @@ Figure against(Contest contest, const MakeSubject& ours, const MakeSubject& limi
             }};
 }
 
-// Of the processor time of both ends: what a core does in a second is its inverse.
+// Measures the processor time of both ends; its inverse is what one core does in a second.
 Figure handshakes(const char* name, Handshake kind) {
     return against(
         {name, "us", 1e6, Metric::cpu_per_work, Bar{Sense::at_most, 1 / 0.9}, "bare OpenSSL"},
@@ -42,7 +42,7 @@ Figure handshakes(const char* name, Handshake kind) {
         });
 }
 
-// Beside the slower one of what it is made of.
+// Compared with the slower one of its two parts.
 std::vector<Row> run_pull(const Settings& settings) {
     (void)secrets();
     Contest contest{"tcps.bulk.pull.1m", "MB/s", 1e-6, Metric::work_per_second, Bar{Sense::at_least, 0.95}, "tcp"};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls, bulk and saves over verbs, from end to end of the cables of the machine of tests/vm, against bare verbs
-// programs that do the same. Processors and devices are emulated there, so only ratios mean anything.
+// Calls, bulk and saves over verbs, between the two ends of the cables of the machine of tests/vm, compared with bare
+// verbs programs that do the same. Processors and devices are emulated there, so only ratios are meaningful.
 #include "../limits/verbs.hpp"
 
 #include "../harness/scratch.hpp"
@@ -21,11 +21,12 @@ constexpr std::size_t mebibyte = 1 << 20;
 constexpr std::size_t buffers = 8;
 constexpr std::size_t file_bytes = 256 * mebibyte;
 
-// With the headers of a request and of a reply (docs/wire-format.md), and the plugin's own (docs/wire-format-verbs.md).
+// Includes the headers of a request and of a reply (docs/wire-format.md), and the plugin's own
+// (docs/wire-format-verbs.md).
 constexpr std::size_t plugin_header_bytes = 16;
 constexpr FrameBytes frame{payload_bytes + 32 + plugin_header_bytes, payload_bytes + 16 + plugin_header_bytes};
 
-// What starts processes for each slice, or takes whole files as slices.
+// For subjects that start processes for each slice, or whose slices are whole files.
 Effort few_slices(const Settings& settings) {
     auto effort = settings.effort;
     effort.slice = std::chrono::milliseconds{2000};
@@ -42,7 +43,7 @@ std::vector<Row> run_spin(const Settings& settings) {
     const auto second = limit();
     const auto ours = make_our_rpc(settings.cores, {payload_bytes, 1, false, Wire::verbs_rxe});
     std::vector<Row> rows{row_of(contest, compare(*ours, *first, *second, contest.metric, settings.effort))};
-    // Beside it, for orientation.
+    // For orientation.
     const auto tool = PerfTool::send_latency;
     contest.name += std::string{"."} + name_of(tool);
     contest.bar.reset();
@@ -97,7 +98,7 @@ Figure save_figure(FileMove move) {
                 };
                 options.emplace_back("--no-checksum");
                 compare_with();
-                // With the sum that the bare program does not make; shown only.
+                // With the checksum, which the bare program does not compute; only shown.
                 options.pop_back();
                 contest.name += ".checksum";
                 contest.bar.reset();
@@ -121,7 +122,8 @@ std::vector<Figure> verbs_figures() {
     if (!std::filesystem::exists("/sys/class/infiniband/rxe0") ||
         !std::filesystem::exists("/sys/class/infiniband/siw0"))
         return {};
-    // The saves come first: no child may send on a device that its parent has opened, which the others do here.
+    // The saves come first: a child must not send on a device that its parent has opened, and the other figures open
+    // the devices here.
     return {save_figure(FileMove::push),
             save_figure(FileMove::pull),
             {"verbs.rxe.rpc.rtt.spin", run_spin},

@@ -73,7 +73,8 @@ void hold_at_both_sides(ManyPeers& peers, const na::Addr& server) {
     }
 }
 
-// Processor time of the server during that time, with or without a look once a second. Its peers do nothing.
+// The processor time of the server during that time, per second, with or without a look each second. Its peers do
+// nothing.
 double load_of(const Partner& partner, double seconds, const std::function<void()>& look) {
     const double before = status_of(partner.pid()).cpu_seconds;
     const double begin = seconds_now();
@@ -85,7 +86,7 @@ double load_of(const Partner& partner, double seconds, const std::function<void(
 }
 
 struct Watched {
-    double load = 0;  // the load of the looks, of one core
+    double load = 0;  // the load that the looks cause, as a part of one core
     std::size_t peers = 0;
     std::size_t calls = 0;
 };
@@ -117,7 +118,7 @@ Watched watch_many(const Settings& settings) {
     return seen;
 }
 
-// Runs in a process of its own: after it, calls over shm in the same process took 40 times as long, for unknown
+// Runs in a separate process: after this figure, calls over shm in the same process took 40 times as long, for unknown
 // reasons.
 std::vector<Row> run_introspection(const Settings& settings) {
     void* const page = ::mmap(nullptr, sizeof(Watched), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -142,7 +143,7 @@ std::vector<Row> run_trace(const Settings& settings) {
     return {run_contest(contest, make(100), make(0), settings)};
 }
 
-// Instructions of a typed call over shm, both sides together.
+// The instructions of a typed call over shm, both sides together.
 double instructions_with(const std::string& timed) {
     constexpr unsigned long few = 64 * 64;  // each slot is timed once in 64 uses
     constexpr unsigned long many = 3 * few;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of a bulk figure: some buffers of one size that both sides of a comparison go round through, so that
-// neither works from a warmer cache than the other. Page-aligned, ordinary pages or huge ones, each touched by the
-// constructor, so a process has pages of its own when it makes its own.
+// The memory of a bulk figure: buffers of one size, which both sides of a comparison use in turn, so that neither works
+// from a warmer cache than the other. Page-aligned, on ordinary or on huge pages, each of which the constructor
+// touches, so that a process has pages of its own for the buffers that it makes.
 #pragma once
 
 #include <string.h>
@@ -18,7 +18,7 @@ enum class Pages : bool { small, huge };
 
 class Buffers {
   public:
-    // Requires, for huge pages: all of it is a multiple of 2 MiB.
+    // Requires for huge pages: the total size is a multiple of 2 MiB.
     Buffers(std::size_t count, std::size_t bytes_each, Pages pages = Pages::small)
         : count_(count),
           bytes_each_(bytes_each),

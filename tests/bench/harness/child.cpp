@@ -96,7 +96,7 @@ Daemon::Daemon(const std::vector<std::string>& words, int core) {
 
 bool Daemon::runs() const noexcept {
     siginfo_t ended{};
-    // It stays a zombie, so that its number is nobody else's until the destructor.
+    // The process stays a zombie, so that its id is not reused before the destructor.
     return waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Child processes: a function or a command that is run to its end, and a command that serves until it is destroyed.
-// They throw std::runtime_error when something fails.
+// Child processes: a function or a command that runs to its end, and a command that serves until it is destroyed. They
+// throw std::runtime_error if something fails.
 #pragma once
 
 #include <sys/types.h>
@@ -11,13 +11,14 @@
 
 namespace cinnabar::bench {
 
-// Forks, runs `body` in the child and waits for it. `body` must not rely on threads of the parent.
+// Forks, runs `body` in the child and waits for the child. `body` must not rely on threads of the parent.
 void run_forked(const std::function<void()>& body);
 
-// Runs a command, found in PATH, with its standard output thrown away, and waits for it.
+// Runs a command found in PATH, discards its standard output, and waits for its end.
 void run_command(const std::vector<std::string>& words);
 
-// A command that prints a line when it is ready; pinned to a core, killed at the end or when this process dies.
+// A command that prints a line when it is ready. It is pinned to a core, and killed by the destructor or when this
+// process dies.
 class Daemon {
   public:
     Daemon(const std::vector<std::string>& words, int core);
@@ -27,7 +28,7 @@ class Daemon {
 
     [[nodiscard]] const std::string& first_line() const noexcept { return first_line_; }
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
-    // Whether it has not ended by itself.
+    // False if it has ended by itself.
     [[nodiscard]] bool runs() const noexcept;
 
   private:

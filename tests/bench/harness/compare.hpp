@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The paired comparison. This kind of machine changes its speed by a factor of two within seconds, so nothing absolute
-// counts: ours, the limit and a second instance of the limit alternate in short slices, forth and back (A B C C B A), a
-// round gives one ratio of ours to the limit and one of the limit to itself, and rounds go on until the 95 % interval
-// of the median ratio is narrow or the time is spent.
+// The paired comparison. Machines of this kind change their speed by a factor of two within seconds, so absolute
+// numbers do not count. Ours, the limit and a second instance of the limit alternate in short slices, forth and back (A
+// B C C B A). Each round gives one ratio of ours to the limit and one of the limit to itself, and rounds go on until
+// the 95 % interval of the median ratio is narrow or the time is used up.
 #pragma once
 
 #include "statistics.hpp"
@@ -12,7 +12,7 @@
 
 namespace cinnabar::bench {
 
-// What is made of a slice.
+// What is computed from a slice.
 enum class Metric : std::uint8_t { seconds_per_work, cpu_per_work, work_per_second };
 [[nodiscard]] double metric_of(Metric metric, const Slice& slice) noexcept;
 
@@ -33,8 +33,8 @@ struct Comparison {
     Slice limit_total;
 };
 
-// Each subject runs one slice that is thrown away first. `limit_again` may be `limit` itself where a second instance
-// cannot exist.
+// Each subject first runs one slice that is discarded. `limit_again` may be `limit` itself if there cannot be a second
+// instance.
 [[nodiscard]] Comparison compare(Subject& ours, Subject& limit, Subject& limit_again, Metric metric,
                                  const Effort& effort);
 

@@ -23,7 +23,7 @@ struct Figure {
     std::function<std::vector<Row>(const Settings&)> run;
 };
 
-// What a figure of the kind "ours against the machine's limit" consists of.
+// The parameters of a figure of the kind "ours against the machine's limit".
 struct Contest {
     std::string name;
     std::string unit;
@@ -35,7 +35,6 @@ struct Contest {
 
 using MakeSubject = std::function<std::unique_ptr<Subject>(const Settings&)>;
 
-// The row of `result`.
 [[nodiscard]] Row row_of(const Contest& contest, const Comparison& result);
 
 // Makes two instances of the limit and one of ours, compares them and judges.

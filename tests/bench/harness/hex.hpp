@@ -10,7 +10,7 @@
 namespace cinnabar::bench {
 
 [[nodiscard]] std::string to_hex(ConstBytes bytes);
-// Requires: what to_hex returned.
+// Requires: `text` was returned by to_hex().
 [[nodiscard]] std::vector<std::byte> from_hex(const std::string& text);
 
 }  // namespace cinnabar::bench

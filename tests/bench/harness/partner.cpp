@@ -78,7 +78,7 @@ Partner::Partner(int core, const std::function<void(PartnerSide&)>& body) {
     page_ = new (page) SharedPage;
     int commands[2];
     int reports[2];
-    // A socket: a pipe whose reader has died would raise a signal.
+    // A socket, since writing to a pipe whose reader has died raises a signal.
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, commands) != 0 || pipe(reports) != 0) fail("pipe");
     const auto parent = getpid();
     std::fflush(nullptr);
@@ -103,8 +103,8 @@ Partner::Partner(int core, const std::function<void(PartnerSide&)>& body) {
 
 Partner::~Partner() { end(); }
 
-// One that waits for a slice leaves by itself, so that it can take back what the system would keep, such as shared
-// memory with a name.
+// A partner that waits for a slice returns by itself, so that it can release what the system would keep, such as named
+// shared memory.
 void Partner::end() noexcept {
     page_->running.store(false);
     pollfd wait{reports_.get(), POLLIN, 0};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The second process of a pair: the server of a figure, alive for the whole figure, pinned to its own core, working
-// only while a slice is on and blocked otherwise, so that it does not disturb the slices of others.
+// The second process of a pair: the server of a figure. It exists for the whole figure, is pinned to a core of its own,
+// works only during a slice and is blocked otherwise, so that it does not disturb the slices of others.
 //
-// The child inherits the descriptors that were open when it was made and nothing else: it runs `body` and ends without
-// returning. The destructor lets a `body` that waits for a slice return, and kills it after a second; the child is also
-// killed when its parent dies. Throws std::runtime_error when the system or the child fails. One thread.
+// The child inherits the descriptors that are open when it is made, and nothing else: it runs `body` and exits without
+// returning. The destructor lets a `body` that waits for a slice return, and kills it after a second. The child is also
+// killed if its parent dies. Throws std::runtime_error if the system or the child fails. One thread.
 #pragma once
 
 #include "usage.hpp"
@@ -20,14 +20,14 @@
 
 namespace cinnabar::bench {
 
-// A page that both processes see.
+// A page that both processes share.
 struct SharedPage {
     std::atomic<bool> running{false};
-    // What these count is agreed between a subject and its body; zeroed at the start of each slice.
+    // A subject and its body agree on what these count. They are zeroed at the start of each slice.
     alignas(64) std::atomic<std::uint64_t> server_work{0};
     alignas(64) std::atomic<std::uint64_t> client_work{0};
     alignas(64) std::atomic<bool> client_finished{false};
-    Usage server_usage{};  // of the last slice; written by the server before it reports the slice's end
+    Usage server_usage{};  // of the last slice; written by the server before it reports the end of the slice
 };
 
 // The server's side, inside the child.
@@ -35,9 +35,9 @@ class PartnerSide {
   public:
     PartnerSide(SharedPage& page, int commands, int reports) : page_(page), commands_(commands), reports_(reports) {}
 
-    // Once, before the first slice: a line for the parent, such as an address.
+    // Call it once, before the first slice: sends a line to the parent, such as an address.
     void announce(const std::string& line);
-    // Blocks until a slice begins; false when there will be none. The slice is on when this returns.
+    // Blocks until a slice begins; false if there will be none. The slice has begun when this returns.
     bool wait_slice();
     [[nodiscard]] bool running() const noexcept { return page_.running.load(std::memory_order_relaxed); }
     void end_slice();
@@ -62,11 +62,11 @@ class Partner {
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     [[nodiscard]] SharedPage& page() noexcept { return *page_; }
 
-    // Wakes the server; it serves when this returns.
+    // Wakes the server, which serves when this returns.
     void begin_slice();
-    // The server leaves its loop at its next look; one that blocks needs some event after this to look.
+    // The server leaves its loop when it checks next; if it blocks, it needs some event after this call to check.
     void ask_to_stop() noexcept { page_->running.store(false, std::memory_order_relaxed); }
-    // Blocks until the server has left its loop; what it used in the slice.
+    // Blocks until the server has left its loop. Returns what it used in the slice.
     Usage finish_slice();
 
   private:

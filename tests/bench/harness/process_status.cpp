@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The number after `word` in a file of "word number" pairs; 0 when there is none.
+// The number after `word` in a file of "word number" pairs; 0 if there is none.
 std::uint64_t number_after(const fs::path& path, const std::string& word) {
     std::ifstream file{path};
     if (!file) throw std::runtime_error{"cannot read " + path.string()};

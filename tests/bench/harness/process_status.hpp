@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel says of a running process, read from /proc. Throws std::runtime_error when the process is gone.
+// What the kernel reports about a running process, from /proc. Throws std::runtime_error if the process is gone.
 #pragma once
 
 #include <sys/types.h>
@@ -10,13 +10,13 @@ namespace cinnabar::bench {
 
 struct ProcessStatus {
     std::uint64_t resident_bytes = 0;
-    std::uint64_t resident_bytes_max = 0;  // since it began
+    std::uint64_t resident_bytes_max = 0;  // since it started
     std::uint64_t wake_ups = 0;            // voluntary context switches of all its threads: each sleep ends with one
     double cpu_seconds = 0;                // its process clock
 };
 [[nodiscard]] ProcessStatus status_of(pid_t pid);
 
-// Memory of the whole kernel that grows with connections: slabs, and pages in TCP buffers.
+// The memory of the whole kernel that grows with connections: slabs, and pages in TCP buffers.
 [[nodiscard]] std::uint64_t kernel_socket_bytes();
 
 }  // namespace cinnabar::bench

@@ -14,10 +14,10 @@ struct Row {
     std::string name;
     double value = 0;
     std::string unit;
-    std::string limit_name;  // empty when there is nothing to compare with
+    std::string limit_name;  // empty if there is nothing to compare with
     std::optional<double> limit;
-    std::optional<Interval> ratio;  // value / limit; absent where that has no meaning
-    std::optional<double> noise;    // how far from 1 the limit's ratio to itself reaches
+    std::optional<Interval> ratio;  // value / limit; absent if that is meaningless
+    std::optional<double> noise;    // how far the ratio of the limit to itself is from 1
     std::optional<Bar> bar;         // absent for rows that are only shown
     std::optional<Verdict> verdict;
     std::string remark;  // "48 rounds", "1.0 CPU of the client"
@@ -28,8 +28,8 @@ struct Row {
 
 [[nodiscard]] std::string to_table(const std::vector<Row>& rows);
 
-// A list, a row a line, of {"name", "value", "unit", "limit_name", "limit", "ratio", "ci_low", "ci_high", "noise",
-// "bar", "verdict", "remark"}; what a row lacks is null.
+// A list with one row per line, of {"name", "value", "unit", "limit_name", "limit", "ratio", "ci_low", "ci_high",
+// "noise", "bar", "verdict", "remark"}; fields that a row does not have are null.
 [[nodiscard]] std::string to_json(const std::vector<Row>& rows);
 
 }  // namespace cinnabar::bench

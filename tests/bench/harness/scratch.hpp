@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A directory on tmpfs for the files of a figure, removed at the end; what a killed run left behind is removed by the
-// next one.
+// A directory on tmpfs for the files of a figure. It is removed at the end; the next run removes what a killed run left
+// behind.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace cinnabar::bench {
 
 class Scratch {
   public:
-    // Throws std::runtime_error when there is no tmpfs or less than `bytes_needed` free on it.
+    // Throws std::runtime_error if there is no tmpfs, or less than `bytes_needed` free on it.
     explicit Scratch(std::uint64_t bytes_needed);
     ~Scratch();
     Scratch(const Scratch&) = delete;
@@ -22,12 +22,12 @@ class Scratch {
     std::filesystem::path path_;
 };
 
-// Makes a file of bytes that no filesystem can make smaller.
+// Makes a file of bytes that no file system can compress.
 void make_file(const std::filesystem::path& path, std::uint64_t bytes);
 
-// Makes a folder of so many such files, a hundred in each of its folders.
+// Makes a folder of `files` such files, a hundred in each of its subfolders.
 void make_folder(const std::filesystem::path& path, std::uint64_t files, std::uint64_t bytes_each);
-// Of files in a folder and those below it.
+// The number of files in the folder and below it.
 [[nodiscard]] std::uint64_t count_files(const std::filesystem::path& folder);
 
 }  // namespace cinnabar::bench

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a figure says about itself: the median of paired ratios, its bootstrap interval, and the verdict against a bar.
-// Pure functions; any thread.
+// The statistics of a figure: the median of paired ratios, its bootstrap interval, and the verdict against a bar. Pure
+// functions; any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace cinnabar::bench {
 
-// A median and the 95 % interval of it.
+// A median and its 95 % interval.
 struct Interval {
     double median = 0;
     double low = 0;
@@ -19,7 +19,7 @@ struct Interval {
 
     // Width relative to the median; infinity for a median of 0.
     [[nodiscard]] double relative_width() const noexcept;
-    // How far from 1 the interval reaches: the noise, when a thing was compared with itself.
+    // How far the interval reaches from 1: the noise, if something was compared with itself.
     [[nodiscard]] double distance_from_one() const noexcept;
 };
 
@@ -37,7 +37,7 @@ struct Bar {
     double value;
 };
 
-// `undecided` is an interval that straddles the bar: more slices, or a quieter machine, are needed to say.
+// `undecided`: the interval straddles the bar, so more slices or a quieter machine are needed.
 enum class Verdict : std::uint8_t { held, missed, undecided };
 
 [[nodiscard]] Verdict judge(const Interval& ratio, Bar bar) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One side of a comparison: something that can do the work of a figure for a while, ours or the machine's limit.
+// One side of a comparison, ours or the limit of the machine: something that can do the work of a figure for a while.
 #pragma once
 
 #include "partner.hpp"
@@ -11,10 +11,10 @@
 
 namespace cinnabar::bench {
 
-// What was done in a stretch of time. `work` is in the figure's own units: calls, bytes.
+// What was done in a period of time. `work` is in the units of the figure: calls or bytes.
 struct Slice {
     double work = 0;
-    double work_of_server = 0;  // `work`, and what it took to stop a server that blocks
+    double work_of_server = 0;  // `work`, plus the work that it took to stop a server that blocks
     double seconds = 0;
     Usage client;
     Usage server;
@@ -29,17 +29,17 @@ struct Slice {
     }
 };
 
-// A subject lives for the whole figure, with its server process, and is idle between slices. One thread.
+// A subject and its server process exist for the whole figure, and are idle between slices. One thread.
 class Subject {
   public:
     virtual ~Subject() = default;
-    // Works for about `duration`; one whole unit at least. Throws std::runtime_error when it cannot.
+    // Works for about `duration`, at least one whole unit. Throws std::runtime_error if it cannot.
     virtual Slice run_slice(std::chrono::milliseconds duration) = 0;
 };
 
-// Runs `work`, which returns how much it did and leaves nothing in flight, while the server serves, and measures both
-// sides. `kick` comes after the server was asked to stop: one piece of work, or none, for a server that blocks; returns
-// which.
+// Runs `work` while the server serves, and measures both sides. `work` returns how much it did and leaves nothing in
+// flight. `kick` is called after the server was asked to stop: for a server that blocks, it does one piece of work; it
+// returns the work that it did.
 template <typename Work, typename Kick>
 Slice measure(Partner& partner, Work&& work, Kick&& kick) {
     partner.begin_slice();
@@ -60,7 +60,7 @@ Slice measure(Partner& partner, Work&& work) {
     return measure(partner, std::forward<Work>(work), [] { return 0; });
 }
 
-// Calls `once` until `duration` has passed and returns how often; it looks at the clock after every eighth.
+// Calls `once` until `duration` has passed and returns how often. It reads the clock after every eighth call.
 template <typename Once>
 double repeat_for(std::chrono::milliseconds duration, Once&& once) {
     const auto end = seconds_now() + std::chrono::duration<double>(duration).count();

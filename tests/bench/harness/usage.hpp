@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process has used so far, and where it may run.
+// What a process has used so far, and on which cores it may run.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Usage {
     [[nodiscard]] Usage operator-(const Usage& other) const noexcept;
 };
 
-// Of the calling process.
+// The usage of the calling process.
 [[nodiscard]] Usage usage_now() noexcept;
 
 // Processor time of the children that have ended and were waited for.
@@ -26,8 +26,8 @@ struct Usage {
 // Monotonic seconds.
 [[nodiscard]] double seconds_now() noexcept;
 
-// The first two cores that this process may use. If there is only one, both are the same, and `two` is false: then
-// figures with two spinning ends mean nothing.
+// The first two cores that this process may use. If there is only one, both are the same and `two` is false: then
+// figures with two spinning ends are meaningless.
 struct Cores {
     int client = 0;
     int server = 0;
@@ -35,7 +35,7 @@ struct Cores {
 };
 [[nodiscard]] Cores pick_cores() noexcept;
 
-// Pins the calling thread, and the threads and processes that it starts from here on. False when the system refuses.
+// Pins the calling thread, and the threads and processes that it starts from now on. False if the system refuses.
 bool pin_to(int core) noexcept;
 
 }  // namespace cinnabar::bench

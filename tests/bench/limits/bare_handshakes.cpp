@@ -50,7 +50,7 @@ class BareHandshakes final : public Subject {
         if (::fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) throw std::runtime_error{"O_NONBLOCK"};
         return fd;
     }
-    // Whether it was resumed.
+    // Returns whether the session was resumed.
     bool shake() {
         const UniqueFd client_fd = prepared(dial(port_of(listener_.get())));
         const UniqueFd server_fd = prepared(accept_from(listener_.get()));

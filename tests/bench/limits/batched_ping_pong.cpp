@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Raw calls in bulk: whatever is there goes in one send and comes in one recv, up to the number in flight.
+// Raw batched calls: whatever is there is sent in one send and received in one recv, up to the number in flight.
 #include "limits.hpp"
 #include "tcp_pair.hpp"
 
@@ -29,7 +29,8 @@ class BatchedPingPong : public Subject {
     }
 
   private:
-    // Sends what the window allows, or only the rest of a message that was cut, then receives what is there.
+    // Sends what the window allows, or, if `more` is false, only the rest of a partly sent message; then receives what
+    // has arrived.
     void round(std::size_t& sent, std::size_t& received, bool more) {
         const int fd = sockets_.client.get();
         const auto answered = received / frame_.reply;

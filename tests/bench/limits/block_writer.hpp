@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The second thread of a bare server of files, and what it sums them with.
+// The second thread of a bare file server, and its checksum.
 #pragma once
 
 #include "../harness/buffers.hpp"
@@ -35,23 +35,23 @@ class Xxh3 {
     std::unique_ptr<XXH3_state_t, Free> state_{XXH3_createState()};
 };
 
-// Hashes and writes blocks in order while another thread receives. Throws std::runtime_error when it cannot.
+// Hashes and writes blocks in order while another thread receives. Throws std::runtime_error if it cannot.
 class BlockWriter {
   public:
     BlockWriter(int file, bool hashed) : file_(file), hashed_(hashed), thread_([this] { run(); }) {}
 
-    // A buffer to receive into; blocks while all are waiting to be written.
+    // Returns a buffer to receive into; blocks while all buffers wait to be written.
     std::byte* take() {
         std::unique_lock lock{mutex_};
         changed_.wait(lock, [&] { return taken_ - written_ < blocks_in_flight; });
         return buffers_.at(taken_++ % blocks_in_flight);
     }
-    // The same without blocking: null while all are waiting.
+    // The same without blocking: null while all buffers wait.
     std::byte* take_if_free() {
         const std::lock_guard lock{mutex_};
         return taken_ - written_ < blocks_in_flight ? buffers_.at(taken_++ % blocks_in_flight) : nullptr;
     }
-    // The next buffer of those that were taken holds so much.
+    // The oldest taken buffer that was not put yet contains `bytes` bytes.
     void put(std::size_t bytes) {
         {
             const std::lock_guard lock{mutex_};
@@ -59,7 +59,7 @@ class BlockWriter {
         }
         changed_.notify_all();
     }
-    // Waits for the last block; the sum of all of them.
+    // Waits for the last block; returns the checksum of all blocks.
     std::uint64_t finish() {
         put(0);
         thread_.join();

@@ -11,8 +11,8 @@ constexpr double overtime_seconds_max = 10;
 constexpr std::uint64_t request_tag = 2;
 constexpr std::uint64_t reply_tag = 3;
 
-// One end: messages of one kind go, messages of the other come. Twice as many receives are posted as messages are in
-// flight, so that what comes always finds one.
+// One end, which sends messages of one kind and receives messages of the other. Twice as many receives are posted as
+// messages are in flight, so that each message finds one.
 class TaggedEnd {
   public:
     struct Kind {
@@ -29,7 +29,7 @@ class TaggedEnd {
         post_receives();
     }
 
-    // How many have come.
+    // Returns how many messages have arrived.
     std::size_t poll() {
         const auto before = idle_.size();
         port_.poll([this](void* context) {
@@ -37,7 +37,7 @@ class TaggedEnd {
         });
         return idle_.size() - before;
     }
-    // False when there is no room until a later poll().
+    // False: there is no room until a later poll().
     [[nodiscard]] bool send() { return port_.send(message_, goes_.tag, nullptr); }
     void post_receives() {
         while (!idle_.empty() && port_.receive(*idle_.back(), comes_.tag, idle_.back())) idle_.pop_back();

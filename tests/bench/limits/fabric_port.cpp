@@ -31,7 +31,7 @@ bool taken(const char* what, ssize_t outcome) {
 }
 
 std::unique_ptr<fi_info, FreeInfo> find(Fabric fabric) {
-    // As the plugin sets them for itself (plugins/ofi/src/provider_table.cpp).
+    // The same settings as in the plugin (plugins/ofi/src/provider_table.cpp).
     (void)setenv("FI_OFI_RXM_EAGER_LIMIT", "2097152", 0);
     (void)setenv("FI_OFI_RXM_CM_PROGRESS_INTERVAL", "100", 0);
     const std::unique_ptr<fi_info, FreeInfo> hints{fi_allocinfo()};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One endpoint of libfabric as the bare programs use it: reliable datagrams, manual progress, a queue that is read in a
-// spin and has nothing to sleep on. One thread. Throws std::runtime_error when libfabric fails.
+// One libfabric endpoint as the bare programs use it: reliable datagrams, manual progress, and a queue that is polled
+// in a spin and cannot be slept on. One thread. Throws std::runtime_error if libfabric fails.
 #pragma once
 
 #include "../harness/usage.hpp"
@@ -35,7 +35,7 @@ struct FreeInfo {
     void operator()(fi_info* info) const noexcept { fi_freeinfo(info); }
 };
 
-// Ends a spin: looks at the clock every so often, and throws once more than `seconds` have passed.
+// Limits a spin: reads the clock now and then, and throws once more than `seconds` have passed.
 class SpinLimit {
   public:
     SpinLimit(double seconds, const char* what) : end_(seconds_now() + seconds), what_(what) {}
@@ -51,14 +51,15 @@ class FabricPort {
   public:
     explicit FabricPort(Fabric fabric);
 
-    // A word that meet_server takes.
+    // A word for meet_server().
     [[nodiscard]] std::string address() const;
-    // The two ends learn each other's address: the server's by the word, the client's by its first message. Each is to
-    // be called once, while the other end is in its own; up to 10 seconds.
+    // The two ends learn each other's address: the server's from the word, the client's from its first message. Each
+    // function is called once, while the other end is in the other function; they wait up to 10 seconds.
     void meet_server(const std::string& address);
     void meet_client();
 
-    // Each of them: false when the provider has no room, which poll() makes. One entry of poll() with `context` later.
+    // For each of these: false if the provider has no room, which poll() makes; otherwise poll() later reports
+    // `context` once.
     [[nodiscard]] bool send(std::span<const std::byte> message, std::uint64_t tag, void* context);
     [[nodiscard]] bool receive(std::span<std::byte> room, std::uint64_t tag, void* context);
     [[nodiscard]] bool read(std::span<std::byte> to, std::uint64_t address, std::uint64_t key, void* context);
@@ -73,16 +74,16 @@ class FabricPort {
         for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) ended(entries[i].op_context);
     }
 
-    // Memory that the other end may read. It finds it by the words `address key`, while the port lives.
+    // Lends memory that the other end may read while the port exists. Returns the words `address key`.
     [[nodiscard]] std::string lend(std::span<const std::byte> memory);
-    // Memory that read() may write, while the port lives.
+    // Memory that read() may write while the port exists.
     void prepare(std::span<std::byte> memory);
 
   private:
     [[noreturn]] void fail_by_queue(ssize_t count);
     void insert(const void* address);
 
-    // In the order of their making: closed the other way round.
+    // In the order in which they are made; they are closed in reverse order.
     std::unique_ptr<fi_info, FreeInfo> info_;
     Fid<fid_fabric> fabric_;
     Fid<fid_domain> domain_;
@@ -90,7 +91,7 @@ class FabricPort {
     Fid<fid_cq> queue_;
     Fid<fid_ep> endpoint_;
     Fid<fid_mr> memory_;
-    void* descriptor_ = nullptr;  // of the memory that read() writes, where the provider wants it
+    void* descriptor_ = nullptr;  // of the memory that read() writes, if the provider wants it
     fi_addr_t peer_ = FI_ADDR_UNSPEC;
 };
 

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t block_bytes = 1 << 20;
 
 void serve(PartnerSide& side, int fd, std::uint64_t bytes, std::size_t room_bytes) {
-    Buffers room{room_bytes / block_bytes, block_bytes, Pages::huge};  // as `Node::allocate` asks for
+    Buffers room{room_bytes / block_bytes, block_bytes, Pages::huge};  // as Node::allocate does
     side.announce("ready");
     while (side.wait_slice()) {
         for (std::uint64_t done = 0; done < bytes; done += block_bytes)
@@ -31,7 +31,7 @@ class BareSendfile final : public Subject {
           bytes_(std::filesystem::file_size(source) / block_bytes * block_bytes),
           partner_(cores.server, [&](PartnerSide& side) { serve(side, sockets_.server.get(), bytes_, room_bytes); }) {}
 
-    // The time until the server has it all.
+    // Measures the time until the server has received everything.
     Slice run_slice(std::chrono::milliseconds) override {
         partner_.begin_slice();
         Slice slice;

@@ -8,8 +8,8 @@
 
 namespace cinnabar::bench {
 
-// `sendfile` of the whole file to a process that receives it into memory of `room_bytes`, round and round, both ends
-// blocking. A slice is one file. Work: bytes.
+// `sendfile` of the whole file to a process that receives it into memory of `room_bytes`, reusing it from the
+// beginning. Both ends block. A slice is one file. Work: bytes.
 [[nodiscard]] std::unique_ptr<Subject> make_bare_sendfile(Cores cores, std::filesystem::path source,
                                                           std::size_t room_bytes);
 

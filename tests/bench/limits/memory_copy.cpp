@@ -28,7 +28,7 @@ class MemoryCopy : public Subject {
         slice.work = static_cast<double>(from_.bytes_each()) * repeat_for(duration, [&] {
                          auto* to = to_.next();
                          std::memcpy(to, from_.next(), from_.bytes_each());
-                         asm volatile("" ::"r"(to) : "memory");  // somebody may read it
+                         asm volatile("" ::"r"(to) : "memory");  // as if somebody read it
                      });
         slice.seconds = seconds_now() - begin;
         slice.client = usage_now() - used;
@@ -64,7 +64,7 @@ class CrossMemoryCopy : public Subject {
     }
 
   private:
-    // Only its memory serves; it waits for the end of the slice where it waits for the next one.
+    // Only the memory of this process is used. It waits for the end of a slice where it waits for the next one.
     static void serve(PartnerSide& side, std::size_t block_bytes, Pages pages) {
         Buffers from{blocks, block_bytes, pages};
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);

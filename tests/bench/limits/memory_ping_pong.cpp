@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ping-pong between processes without sockets: through rings in shared memory, and by eventfds.
+// Ping-pong between processes without sockets: through rings in shared memory, and with eventfds.
 #include "limits.hpp"
 
 #include <sys/eventfd.h>
@@ -15,7 +15,7 @@
 namespace cinnabar::bench {
 namespace {
 
-// Slots of whole cache lines, each with the number of its message in front, which is stored last.
+// Slots of whole cache lines. Each begins with the number of its message, which is stored last.
 class Ring {
   public:
     static constexpr std::size_t slots = 256;

@@ -52,7 +52,7 @@ class SpinningPingPong : public Subject {
     Partner partner_;
 };
 
-// epoll_wait, then what is there; three system calls for each side of a call.
+// epoll_wait, then receives what has arrived: three system calls on each side of a call.
 class Sleeper {
   public:
     explicit Sleeper(int fd) : fd_(fd), poll_(epoll_create1(EPOLL_CLOEXEC)) {

@@ -29,10 +29,10 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error{what + ": " + std::strerror(errno)}; }
 
-// What the client says first, and what both sides exchange last.
+// What the client sends first, and what both sides exchange last.
 struct Announcement {
     std::uint64_t bytes;
-    std::uint64_t address = 0;  // copied: where the client has it
+    std::uint64_t address = 0;  // copied: where it is in the client
     std::int64_t pid = 0;
 };
 template <typename T>

@@ -21,7 +21,7 @@ class Stream : public Subject {
     }
 
   private:
-    // Whole blocks until the time is up; then what the server has begun comes to its end.
+    // Receives whole blocks until the time is up; then everything that the server has begun to send.
     double receive_for(std::chrono::milliseconds duration) {
         const int fd = sockets_.client.get();
         const auto end = seconds_now() + std::chrono::duration<double>(duration).count();
@@ -33,7 +33,8 @@ class Stream : public Subject {
         auto& page = partner_.page();
         page.client_finished.store(true);
         for (;;) {
-            // `running` first: the server counts a block before it sends it, and says so last that it sends no more.
+            // `running` is read first: the server counts a block before it sends it, and clears `running` after the
+            // last one.
             const bool over = !page.running.load();
             if (page.server_work.load() > blocks) {
                 receive_all(fd, buffers_.next(), buffers_.bytes_each(), Wait::spin);

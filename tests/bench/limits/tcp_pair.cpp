@@ -34,8 +34,8 @@ sockaddr_in loopback(std::uint16_t port) {
 
 const sockaddr* generic(const sockaddr_in* address) { return reinterpret_cast<const sockaddr*>(address); }
 
-// As fast as the machine can: nothing is held back to be coalesced, and nothing is paced (where the system's default is
-// BBR, that costs a raw stream a tenth).
+// As fast as the machine can: nothing is held back to be coalesced, and nothing is paced. Pacing by BBR, if that is the
+// default of the system, costs a raw stream a tenth.
 void send_at_once(int fd) {
     const int on = 1;
     if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) fail("TCP_NODELAY");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stream of OpenSSL's own, and its cipher alone.
+// A raw stream over OpenSSL, and its cipher alone.
 #include "../harness/buffers.hpp"
 #include "bare_tls.hpp"
 #include "tcp_pair.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t record_bytes = 16 * 1024;
 
-// Of an operation that has not done what it was asked for, on a socket that does not block: whether to ask again.
+// Call it for an operation on a non-blocking socket that is incomplete: throws unless it can be repeated.
 void expect_more(SSL* connection, int done) {
     const int why = SSL_get_error(connection, done);
     if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE)
@@ -44,7 +44,7 @@ class TlsStream final : public Subject {
         do_not_block(sockets_.client.get());
     }
 
-    // Whole blocks until the time is up; then what the server has begun comes to its end.
+    // Receives whole blocks until the time is up; then everything that the server has begun to send.
     Slice run_slice(std::chrono::milliseconds duration) override {
         return measure(partner_, [&] {
             const auto end = seconds_now() + std::chrono::duration<double>(duration).count();

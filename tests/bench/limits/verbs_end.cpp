@@ -15,7 +15,7 @@ constexpr int resolve_limit_ms = 5000;
 constexpr std::uint32_t inline_wanted = 128;
 constexpr std::uint8_t reads_max = 16;
 constexpr std::uint8_t retries = 7;
-// What a send was; in its work request's id.
+// The kind of a send, stored in the id of its work request.
 constexpr std::uint64_t message_sent = 1;
 constexpr std::uint64_t bytes_moved = 2;
 
@@ -41,7 +41,7 @@ sockaddr_in address_of(const std::string& host, std::uint16_t port) {
 
 VerbsId make_id() {
     rdma_cm_id* id = nullptr;
-    check("rdma_create_id", rdma_create_id(nullptr, &id, nullptr, RDMA_PS_TCP));  // without a channel: it blocks
+    check("rdma_create_id", rdma_create_id(nullptr, &id, nullptr, RDMA_PS_TCP));  // without a channel, so it blocks
     return VerbsId(id);
 }
 
@@ -105,7 +105,7 @@ void VerbsEnd::make(const VerbsShape& shape) {
 }
 
 VerbsEnd::~VerbsEnd() {
-    // Without rdma_disconnect(), which would wait for a partner that may not look.
+    // Without rdma_disconnect(), which would wait for a partner that may not poll.
     if (id_->qp != nullptr) rdma_destroy_qp(id_.get());
     for (ibv_mr* memory : pinned_) ibv_dereg_mr(memory);
     if (queue_ != nullptr) ibv_destroy_cq(queue_);
@@ -129,8 +129,8 @@ void VerbsEnd::receive_into(std::size_t slot) {
     if (const int error = ibv_post_recv(id_->qp, &request, &refused)) fail("ibv_post_recv", error);
 }
 
-// Every half of the queue one is signalled, which gives the places of those before it back as well; what moves bytes is
-// signalled always.
+// One request in every half of the queue is signalled, which also frees the places of the requests before it. Requests
+// that move bytes are always signalled.
 void VerbsEnd::post(ibv_send_wr& request) {
     if (++posted_ % (shape_.depth / 2) == 0 || request.wr_id == bytes_moved) request.send_flags |= IBV_SEND_SIGNALED;
     request.wr_id |= std::uint64_t{posted_} << 32;
@@ -199,7 +199,7 @@ VerbsEnd::Event VerbsEnd::next(Wait wait) {
         bool any = poll(done);
         if (!any && wait == Wait::block) {
             check("ibv_req_notify_cq", ibv_req_notify_cq(queue_, 0));
-            // What came before the request wakes nobody.
+            // What arrived before the notification was requested wakes nobody.
             any = poll(done);
             if (!any) wait_for_event();
         }

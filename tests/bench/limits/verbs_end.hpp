@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of a reliable connection of bare verbs, made by rdma_cm: messages into receive slots, RDMA read and write,
-// one completion queue. It throws std::runtime_error when anything fails. One thread.
+// One end of a reliable connection of bare verbs, made with rdma_cm: messages into receive slots, RDMA read and write,
+// one completion queue. Throws std::runtime_error if anything fails. One thread.
 #pragma once
 
 #include "tcp_pair.hpp"
@@ -27,12 +27,12 @@ struct DestroyId {
 };
 using VerbsId = std::unique_ptr<rdma_cm_id, DestroyId>;
 
-// Listens at that address, at a port of its own.
+// Listens at that address, on any free port.
 class VerbsListener {
   public:
     explicit VerbsListener(const std::string& host);
     [[nodiscard]] std::uint16_t port() const noexcept;
-    // Blocks until somebody dials.
+    // Blocks until there is an incoming connection.
     [[nodiscard]] VerbsId accept() const;
 
   private:
@@ -53,16 +53,16 @@ class VerbsEnd {
     VerbsEnd(const VerbsEnd&) = delete;
     VerbsEnd& operator=(const VerbsEnd&) = delete;
 
-    // Registered for as long as this lives.
+    // Registers memory while this object exists.
     [[nodiscard]] const ibv_mr& pin(void* memory, std::size_t bytes, int access);
 
-    // Copied; sent inline where the device takes that much.
+    // Copies the message, and sends it inline if the device takes that much.
     void send(std::span<const std::byte> message);
     template <typename T>
     void send_value(const T& value) {
         send({reinterpret_cast<const std::byte*>(&value), sizeof value});
     }
-    // The other end gets a `notified` with that value.
+    // The other end gets a `notified` event with that value.
     void write_and_notify(const ibv_mr& local, const std::byte* from, std::size_t bytes, RemoteBlock to,
                           std::uint32_t value);
     void read(const ibv_mr& local, std::byte* to, std::size_t bytes, RemoteBlock from);
@@ -71,13 +71,13 @@ class VerbsEnd {
     struct Event {
         What what = What::nothing;
         std::uint32_t value = 0;             // of a notification
-        std::span<const std::byte> message;  // until the next call
+        std::span<const std::byte> message;  // valid until the next call
         template <typename T>
         [[nodiscard]] const T& as() const {
             return *reinterpret_cast<const T*>(message.data());
         }
     };
-    // `nothing` only when it does not block.
+    // `nothing` only if it does not block.
     [[nodiscard]] Event next(Wait wait);
 
   private:
@@ -93,10 +93,10 @@ class VerbsEnd {
     ibv_comp_channel* channel_ = nullptr;
     ibv_cq* queue_ = nullptr;
     std::vector<ibv_mr*> pinned_;
-    std::vector<std::byte> slots_;  // depth to receive into, then depth to send from
+    std::vector<std::byte> slots_;  // `depth` slots to receive into, then `depth` slots to send from
     const ibv_mr* slots_key_ = nullptr;
     std::uint32_t inline_bytes_ = 0;
-    std::uint32_t posted_ = 0;  // sends, since the beginning
+    std::uint32_t posted_ = 0;  // sends since the beginning
     std::uint32_t ended_ = 0;   // of these
     std::size_t slot_in_use_ = no_slot;
     static constexpr std::size_t no_slot = ~std::size_t{0};

@@ -27,9 +27,9 @@ constexpr VerbsShape save_shape{64, 4 * blocks_in_flight};
 struct Announcement {
     FileMove move;
     std::uint64_t bytes;
-    RemoteBlock file;  // pull: where it is
+    RemoteBlock file;  // pull: the memory of the file
 };
-// push: a buffer of the server that may be written to. After the last block, one that means that the file is there.
+// push: a buffer of the server that may be written to. The grant after the last block means that the file is saved.
 using Grant = RemoteBlock;
 
 // The server's side of one file.
@@ -60,7 +60,7 @@ class Receiver {
     }
 
   private:
-    // Has the next block brought here.
+    // Requests the next block into `buffer`.
     void ask(std::byte* buffer) {
         const auto bytes = std::min<std::uint64_t>(announced_.bytes - asked_, block_bytes);
         if (announced_.move == FileMove::push) {
@@ -96,13 +96,14 @@ void receive_file(VerbsEnd& end, const fs::path& root) {
     end.send_value(Grant{});
 }
 
-// The file, mapped for as long as this lives.
+// The file, mapped while this object exists.
 class Mapped {
   public:
     explicit Mapped(const fs::path& path) : bytes_(fs::file_size(path)) {
         const UniqueFd file{open(path.c_str(), O_RDWR | O_CLOEXEC)};
         if (!file) fail("open");
-        // Writable and shared, or registering fails: kernels up to 6.1 pin every page as if it were to be written to.
+        // Writable and shared, since registering fails otherwise: kernels up to 6.1 pin every page as if it were
+        // written to.
         at_ = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
         if (at_ == MAP_FAILED) fail("mmap");
     }

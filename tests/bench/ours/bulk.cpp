@@ -18,9 +18,9 @@ namespace cinnabar::bench {
 namespace {
 
 constexpr Microseconds no_wait{0};
-constexpr Microseconds some_wait{20'000};  // then a server looks whether the slice is over
+constexpr Microseconds some_wait{20'000};  // then a server checks whether the slice is over
 
-// The memory of one process: a region for each slot. Segments are a gap apart, so that none can be joined.
+// The memory of one process: a region per slot. There are gaps between the segments, so that none can be joined.
 class Regions {
   public:
     Regions(const BulkShape& shape, const std::shared_ptr<na::Transport>& transport) {
@@ -50,11 +50,11 @@ class Regions {
     std::vector<bulk::Region> regions_;
 };
 
-// Where a device moves the bytes, both sides wait for it as users do: a while awake, then asleep. The devices here are
-// software, which does its work on the core of whoever would spin.
+// If a device moves the bytes, both sides wait for it as users do: they spin for a while, then sleep. These devices are
+// software, which works on the core of a thread that would spin.
 Microseconds wait_on(Wire wire) { return wire == Wire::verbs_rxe || wire == Wire::verbs_siw ? some_wait : no_wait; }
 
-// Announces its address and one descriptor a region, then only makes progress.
+// Announces the address and one descriptor per region, then only makes progress.
 void serve(PartnerSide& side, const BulkShape& shape) {
     Endpoint endpoint{shape.wire, true};
     const Regions regions{shape, endpoint.transport()};

@@ -8,8 +8,8 @@
 
 namespace cinnabar::bench {
 
-// Calls that each lend 64 MiB, one after the other, over tcp; with sums, they are computed for each call. Nodes with
-// default options. Work: bytes.
+// Calls over tcp, one after the other, that each lend 64 MiB. Checksums are computed for each call. Nodes with default
+// options. Work: bytes.
 [[nodiscard]] std::unique_ptr<Subject> make_pulls(Cores cores, bool with_sums);
 
 }  // namespace cinnabar::bench

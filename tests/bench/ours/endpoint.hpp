@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Opened transports, and one with one context, for the figures below rpc. Throws std::runtime_error (or BadResult).
+// Opened transports, and one of them with a context, for the figures below rpc. Throws std::runtime_error (or
+// BadResult).
 #pragma once
 
 #include <cinnabar/na/context.hpp>
@@ -9,11 +10,11 @@
 
 namespace cinnabar::bench {
 
-// What a figure goes over: sockets on the loopback, the same with TLS by a shared key (secrets.hpp), shared memory, the
-// same two by way of libfabric, or the RDMA devices of the machine of tests/vm.
+// The network of a figure: sockets on the loopback; the same with TLS and a shared key (secrets.hpp); shared memory;
+// both of these through libfabric; or the RDMA devices of the machine of tests/vm.
 enum class Wire : std::uint8_t { tcp, tcps, shm, ofi_tcp_rxm, ofi_shm, verbs_rxe, verbs_siw };
 
-// A listener at a place of its own, or a transport that only dials.
+// A transport that listens at any free address, or one that only dials.
 [[nodiscard]] std::shared_ptr<na::Transport> open_wire(Wire wire, bool listen);
 
 class Endpoint {
@@ -25,7 +26,7 @@ class Endpoint {
     [[nodiscard]] std::string address() const { return transport_->endpoints().at(0); }
 
   private:
-    // Nothing sends messages here.
+    // In these figures no messages are sent.
     struct Deaf final : na::Receiver {
         void on_unexpected(na::Arrival&) noexcept override {}
         void on_expected(na::Arrival&) noexcept override {}

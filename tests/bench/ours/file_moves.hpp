@@ -10,12 +10,12 @@
 
 namespace cinnabar::bench {
 
-// The client lends the whole file, the server pulls it over tcp, piece by piece, into `room_bytes` of memory. Nodes
+// The client lends the whole file, and the server pulls it over tcp, piece by piece, into `room_bytes` of memory. Nodes
 // with default options. A slice is one file. Work: bytes.
 [[nodiscard]] std::unique_ptr<Subject> make_file_send(Cores cores, std::filesystem::path source,
                                                       std::size_t room_bytes);
 
-// The client lends the whole file, the server pulls it over `wire` into a new file in `folder`. Work: bytes.
+// The client lends the whole file, and the server pulls it over `wire` into a new file in `folder`. Work: bytes.
 [[nodiscard]] std::unique_ptr<Subject> make_file_copy(Cores cores, std::filesystem::path source,
                                                       std::filesystem::path folder, Wire wire);
 

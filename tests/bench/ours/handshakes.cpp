@@ -18,7 +18,7 @@ class End {
   public:
     explicit End(UniqueFd fd) : stream_(std::move(fd)) {}
     [[nodiscard]] na::Stream& stream() noexcept { return stream_; }
-    // True once it is established.
+    // True once the connection is established.
     bool step() {
         std::uint32_t events = 0;
         if (state_ == Errc::again) state_ = stream_.guard()->establish(events);
@@ -56,13 +56,13 @@ class OurHandshakes final : public Subject {
     }
 
   private:
-    // The server gives a ticket in any case.
+    // The server gives out a ticket in any case.
     static tcp::TlsTuning tuning(bool resumes) {
         tcp::TlsTuning tuning;
         if (!resumes) tuning.resume_seconds = 0;
         return tuning;
     }
-    // Whether it was resumed.
+    // Returns whether the session was resumed.
     bool shake() {
         End client{dial(port_of(listener_.get()))};
         End server{accept_from(listener_.get())};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handshakes of tcps by certificates of both sides, on the loopback, both ends in one thread.
+// Handshakes of tcps with certificates on both sides, on the loopback, with both ends on one thread.
 #pragma once
 
 #include "../harness/subject.hpp"
@@ -10,8 +10,8 @@ namespace cinnabar::bench {
 
 enum class Handshake : bool { full, resumed };
 
-// A connection each time, as a transport makes it, below its greeting: accepted, proven, a byte from the server,
-// closed. Work: handshakes.
+// Each time makes a connection as a transport does, but without the greeting: accepts, verifies, receives a byte from
+// the server, and closes. Work: handshakes.
 [[nodiscard]] std::unique_ptr<Subject> make_our_handshakes(Handshake kind);
 
 }  // namespace cinnabar::bench

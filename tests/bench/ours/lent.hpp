@@ -13,7 +13,7 @@
 
 namespace cinnabar::bench {
 
-// The server's side: lent, for reading and writing, while it lives.
+// The server's side: lends the region for reading and writing while this object exists.
 class LentRegion {
   public:
     LentRegion(std::shared_ptr<na::Transport> transport, const bulk::Region& region);

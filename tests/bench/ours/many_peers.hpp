@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Peers of a server in this process, each with a transport and a context of its own, so that each is a connection.
+// Peers of a server in this process, each with a transport and a context of its own, so that each one has a connection.
 #pragma once
 
 #include "rpc_endpoint.hpp"
@@ -19,10 +19,10 @@ class ManyPeers {
   public:
     explicit ManyPeers(const std::string& address) : server_(na::Addr::parse(address).value()) {}
 
-    // Connects `count` more, each with one call of the echo.
+    // Connects `count` more peers, each with one call of the echo.
     void add(std::size_t count);
     [[nodiscard]] const std::vector<std::unique_ptr<RpcEndpoint>>& all() const noexcept { return peers_; }
-    // Reads what has arrived, at each peer.
+    // Each peer reads what has arrived.
     void look();
     // One peer waits in the kernel; all are polled now and then.
     void idle_for(double seconds);

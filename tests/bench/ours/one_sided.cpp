@@ -21,7 +21,7 @@ NodeOptions polled() {
     return options;
 }
 
-// Shares that much memory, and polls during a slice.
+// Shares `bytes` bytes of memory, and polls during slices.
 void serve(PartnerSide& side, Wire wire, std::uint64_t bytes) {
     const auto node = Node::listen(wire == Wire::shm ? "shm://" : "tcp://127.0.0.1:0", polled()).value();
     const bulk::Region memory = node.allocate(bytes).value();

@@ -9,8 +9,8 @@
 
 namespace cinnabar::bench {
 
-// `cinnabar perf calls` over shm with a server of its own, calls of 64 bytes; each slice is a client. `tool`: the
-// command. Work: calls.
+// `cinnabar perf calls` over shm with a server of its own and calls of 64 bytes; each slice is one client process.
+// `tool`: the path of the command. Work: calls.
 [[nodiscard]] std::unique_ptr<Subject> make_perf_tool(Cores cores, const std::string& tool, std::size_t in_flight);
 
 }  // namespace cinnabar::bench

@@ -30,7 +30,7 @@ class Posts {
         user_.lookup(owner_.address()).value();
         for (std::uint32_t i = 0; i < block_count; ++i) here_.push_back(i);
     }
-    // Posts one transfer, waits for it, and returns what the post cost.
+    // Posts one transfer, waits for it, and returns the cost of the post.
     [[nodiscard]] PostCost post() {
         for (std::uint32_t& number : there_) number = static_cast<std::uint32_t>(random_.below(random_blocks));
         PostCost cost;
@@ -41,7 +41,7 @@ class Posts {
         std::vector<rpc::CallSnapshot> calls(16);
         calls.resize(user_.rpc_context().look_at_calls(place, calls));
         for (const auto& call : calls) cost.wire_bytes += static_cast<double>(call.bytes);
-        // A list that does not fit the message is fetched, and the call has a descriptor of it.
+        // A list that does not fit in the message is fetched, and the call contains only its descriptor.
         if (list_ == List::random)
             cost.wire_bytes += static_cast<double>(Blocks::indexed(block_bytes_, there_).value().encoded_bytes());
         while (!future.ready()) user_.poll();

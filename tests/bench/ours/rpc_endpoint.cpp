@@ -20,7 +20,7 @@ struct Outcome {
 
 void RpcEndpoint::echo(rpc::Request& request, void* user) noexcept {
     auto& self = *static_cast<RpcEndpoint*>(user);
-    // Before the answer: whoever has it may ask to stop.
+    // Before the answer, since its receiver may ask to stop.
     self.last_call_ = self.side_ && !self.side_->running();
     const auto input = request.input();
     const auto room = request.output_room();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One engine with one context, and the echo that figures call. Throws std::runtime_error (or
-// BadResult).
+// One engine with one context, and the echo that figures call. Throws std::runtime_error (or BadResult).
 #pragma once
 
 #include "endpoint.hpp"
@@ -20,21 +19,21 @@ inline constexpr rpc::RpcId echo_id = rpc::rpc_id("bench.echo");
 
 class RpcEndpoint {
   public:
-    // With a listener at a place of its own, or without.
+    // Listens at any free address if `listen`.
     RpcEndpoint(bool listen, const rpc::Options& options, Wire wire = Wire::tcp);
 
     [[nodiscard]] rpc::Engine& engine() noexcept { return *engine_; }
     [[nodiscard]] rpc::Context& context() noexcept { return *context_; }
     [[nodiscard]] std::string address() const { return engine_->transports().front()->endpoints().at(0); }
 
-    // When a slice ends: when the other side asks, which a server that sleeps sees late; or with the first call to the
-    // echo after that.
+    // When a slice ends: as soon as the server notices that the other side asks for it, which a sleeping server does
+    // late; or with the first call of the echo after that.
     enum class Until : bool { asked, called };
-    // Serves slice after slice, to the last one. A round of progress waits for at most `wait`.
+    // Serves all slices. A round of progress waits for at most `wait`.
     void serve_slices(PartnerSide& side, Microseconds wait, Until until = Until::asked);
-    // Answers with the bytes that came.
+    // The echo answers with the bytes that it receives.
     void serve_echo();
-    // One call of `bytes` to the echo, to its end; up to 5 seconds. Throws when it fails.
+    // Makes one call of the echo with `bytes` bytes and waits for its end, up to 5 seconds. Throws if it fails.
     void call_once(const na::Addr& peer, std::size_t bytes);
 
   private:

@@ -22,7 +22,7 @@ constexpr Microseconds call_time{5'000'000};
 constexpr std::size_t mebibyte = 1 << 20;
 constexpr std::uint64_t bulk_bytes = std::uint64_t{1} << 30;
 
-// 1 GiB of addresses, the same 8 MiB over and over, so that memory is no part of the figure.
+// 1 GiB of addresses that map the same 8 MiB again and again, so that the speed of memory does not affect the figure.
 class Gibibyte {
   public:
     Gibibyte() {

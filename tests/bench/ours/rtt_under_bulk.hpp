@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small calls while a bulk transfer of 1 GiB runs between the same two contexts, and the same calls alone: two subjects
-// over one pair. A slice is one sample: work 1, its time the median round trip of the slice.
+// Small calls during a bulk transfer of 1 GiB between the same two contexts, and the same calls alone: two subjects on
+// one pair of processes. A slice is one sample: its work is 1, its time is the median round trip of the slice.
 #pragma once
 
 #include "../harness/subject.hpp"

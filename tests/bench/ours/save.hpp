@@ -11,8 +11,8 @@
 
 namespace cinnabar::bench {
 
-// `tool` is the command; the server runs on its own core, listens there and writes into `target_root`. `more`: options
-// of the client.
+// `tool` is the path of the command. The server runs on a core of its own, listens at `listen` and writes to
+// `target_root`. `more`: options for the client.
 [[nodiscard]] std::unique_ptr<Subject> make_our_save(Cores cores, std::string tool, std::filesystem::path source,
                                                      const std::filesystem::path& target_root,
                                                      const std::string& listen = "tcp://127.0.0.1:0",

@@ -11,7 +11,7 @@
 
 namespace cinnabar::bench {
 
-// The server runs on its own core and writes into `target_root`. `more`: options of the client.
+// The server runs on a core of its own and writes to `target_root`. `more`: options for the client.
 [[nodiscard]] std::unique_ptr<Subject> make_our_tree_save(Cores cores, std::string tool,
                                                           const std::filesystem::path& source,
                                                           const std::filesystem::path& target_root,

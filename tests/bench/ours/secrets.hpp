@@ -8,12 +8,12 @@
 namespace cinnabar::bench {
 
 struct Secrets {
-    na::TlsOptions key;     // of both sides
+    na::TlsOptions key;     // for both sides
     na::TlsOptions server;  // a certificate for 127.0.0.1
     na::TlsOptions client;
 };
 
-// Made by the first call, which has to come before the server processes that use them. One thread.
+// The first call makes them; it must come before the server processes that use them are started. One thread.
 [[nodiscard]] const Secrets& secrets();
 
 }  // namespace cinnabar::bench

@@ -19,7 +19,7 @@ class SlowHandlers {
         self.waiting_.push_back(&request);
     }
 
-    // Answers what is due and begins what waits, unless nobody waits for it any more.
+    // Answers requests that are due, and starts waiting requests unless they are no longer wanted.
     void look(TimeUs now) {
         while (!running_.empty() && running_.front().until <= now) {
             auto& request = *running_.front().request;
@@ -44,7 +44,7 @@ class SlowHandlers {
         TimeUs until;
     };
     std::deque<rpc::Request*> waiting_;
-    std::deque<Running> running_;  // in the order of their ends
+    std::deque<Running> running_;  // ordered by their ends
 };
 
 }  // namespace

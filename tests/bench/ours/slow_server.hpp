@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server whose handlers wait 100 us on a timer, 8 at a time; what is more waits in a short queue, and beyond that is
-// answered with `overloaded`.
+// A server whose handlers wait 100 us on a timer, 8 at a time. Further requests wait in a short queue, and beyond that
+// are answered with `overloaded`.
 #pragma once
 
 #include "../harness/partner.hpp"

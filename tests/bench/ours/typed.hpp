@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Typed calls between two nodes of two processes, as a program makes them: from tasks, to a handler of each kind.
+// Typed calls between two nodes in two processes, made as in a program: from tasks, to a handler of each kind.
 #pragma once
 
 #include "../harness/subject.hpp"
@@ -11,16 +11,16 @@
 
 namespace cinnabar::bench {
 
-// Each echoes 64 bytes.
+// Each handler echoes 64 bytes.
 enum class Handler : std::uint8_t {
-    plain,      // a function on the loop, of a trivial type
+    plain,      // a function on the loop, with a trivial type
     coroutine,  // a task that only returns
     pooled,     // a function on a pool of 4 threads
-    strings,    // a function on the loop, of a string
+    strings,    // a function on the loop, with a string
 };
 
-// `in_flight` tasks, each with one call after the other. Nodes as they are opened by default; `traced_one_in`: one in
-// so many calls begins a trace, whose spans both sides write into a file. Work: calls.
+// `in_flight` tasks, each of which makes one call after the other. Nodes have default options. One in `traced_one_in`
+// calls begins a trace, whose spans both sides write to a file. Work: calls.
 [[nodiscard]] std::unique_ptr<Subject> make_typed_calls(Cores cores, Wire wire, Handler handler, std::size_t in_flight,
                                                         std::uint32_t traced_one_in = 0);
 

@@ -29,10 +29,10 @@ constexpr bool has_ofi = true;
 constexpr bool has_ofi = false;
 #endif
 
-// Before it listens, their server walks all that is below /tmp (or what Mercury was built with as NA_SM_TMP_DIRECTORY)
-// in search of its own leftovers: a fraction of a second as a rule, but as long as it takes where there are many files.
+// Before it listens, Mercury's server searches everything below /tmp (or the NA_SM_TMP_DIRECTORY with which Mercury was
+// built) for its own leftovers: usually a fraction of a second, but much longer if there are many files.
 constexpr double start_seconds_max = 120;
-// Their loops move as much as is in flight, and some come before they measure.
+// Each loop of the tools moves as much as is in flight, and some loops run before the measurement.
 constexpr double loops_min_calls = 500;
 constexpr double loops_min_bulk = 20;
 
@@ -93,17 +93,18 @@ class Mercury : public Subject {
             (void)::poll(nullptr, 0, 5);
         }
     }
-    // It runs on libfabric's own defaults, not on those that the ofi plugin has set in this process.
+    // The environment has libfabric's own defaults, not the settings that the ofi plugin has made in this process.
     [[nodiscard]] static std::string environment() {
         return "-u FI_OFI_RXM_EAGER_LIMIT -u FI_OFI_RXM_CM_PROGRESS_INTERVAL LD_LIBRARY_PATH=" +
                (programs.parent_path() / "lib").string() + ' ';
     }
-    // As the shell takes them. By itself the program has each handle move 64 buffers: some 15 GB before it reports.
+    // As the shell takes them. By default the program makes each handle move 64 buffers: some 15 GB before it reports.
     [[nodiscard]] static const char* arguments_of(MercuryWire wire) noexcept {
         return wire == MercuryWire::sm ? " -c na -p sm" : " -c ofi -p tcp\\;ofi_rxm -H 127.0.0.1 -w 1";
     }
 
-    // Calls, or transfers, a second. The last line of a report: the size, a rate (of calls, or MB), and microseconds.
+    // Calls or transfers per second. The last line of a report has the size, a rate (of calls, or in MB), and
+    // microseconds.
     [[nodiscard]] double last_rate(const std::string& command) const {
         const std::string output = support::output_of(command);
         const std::size_t end = output.find_last_not_of('\n');
@@ -124,10 +125,10 @@ class Mercury : public Subject {
     const std::size_t bytes_;
     const std::size_t in_flight_;
     const Scratch scratch_{0};
-    // Where the server listens, and what it says else.
+    // The file with the server's address, and one with its other output.
     const std::filesystem::path hosts_ = scratch_.path() / "hosts";
     const std::filesystem::path words_ = scratch_.path() / "words";
-    double rate_ = 0;  // the last one: says how many loops make a slice
+    double rate_ = 0;  // the last one, which determines the number of loops in a slice
 };
 
 }  // namespace

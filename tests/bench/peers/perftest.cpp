@@ -58,7 +58,7 @@ class Perftest : public Subject {
   private:
     [[nodiscard]] std::string command(int end, std::size_t times) const {
         std::ostringstream words;
-        // rxe: the second GID is RoCE v2 on the IPv4 address; siw connects by rdma_cm alone.
+        // rxe: the second GID is RoCE v2 on the IPv4 address. siw connects through rdma_cm only.
         words << name_of(tool_) << " -d " << name_of(kind_) << end << (kind_ == RdmaKind::rxe ? " -x 1" : " -R")
               << " -F -s " << bytes_ << " -n " << times;
         if (tool_ != PerfTool::send_latency) words << " --report_gbits -t " << in_flight_;
@@ -66,7 +66,7 @@ class Perftest : public Subject {
         return words.str();
     }
 
-    // A client that comes before its server may hang.
+    // A client that starts before its server listens may hang.
     void wait_for_server() const {
         const auto end = seconds_now() + start_seconds_max;
         const std::string listens = "{ ss -Hltn 'sport = " + std::to_string(port) + "'; rdma resource show cm_id | " +
@@ -77,8 +77,9 @@ class Perftest : public Subject {
         }
     }
 
-    // Round trips, or blocks, a second, from the line below the head of the table: bytes, iterations, and for bandwidth
-    // the peak and the average in Gbit/s, for latency the least, the most, the typical and the average in us.
+    // Round trips or blocks per second, from the line below the header of the table: bytes, iterations, and for
+    // bandwidth the peak and the average in Gbit/s, for latency the minimum, the maximum, the typical and the average
+    // in us.
     [[nodiscard]] double reported(const std::string& output) const {
         const std::size_t head = output.find("#bytes");
         std::istringstream line{head == output.npos ? "" : output.substr(output.find('\n', head))};
@@ -102,7 +103,7 @@ class Perftest : public Subject {
     const PerfTool tool_;
     const std::size_t bytes_;
     const std::size_t in_flight_;
-    double rate_ = 0;  // the last one: says how many times make a slice
+    double rate_ = 0;  // the last one, which determines the number of iterations in a slice
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// perftest's own programs between the two RDMA devices of one kind: KIND1, at `host`, serves, and KIND0 asks.
+// perftest's own programs between the two RDMA devices of one kind: KIND1, at `host`, serves, and KIND0 is the client.
 #pragma once
 
 #include "../harness/subject.hpp"
@@ -12,14 +12,14 @@ namespace cinnabar::bench {
 
 enum class RdmaKind : std::uint8_t { rxe, siw };
 [[nodiscard]] const char* name_of(RdmaKind kind) noexcept;
-// Of the end where servers are.
+// The address of the end at which servers run.
 [[nodiscard]] std::string far_host(RdmaKind kind);
 
 enum class PerfTool : std::uint8_t { send_latency, read_bandwidth, write_bandwidth };
 [[nodiscard]] const char* name_of(PerfTool tool) noexcept;
 
-// Each slice starts a server and a client of its own and takes what the client reports. Work: bytes, or, of the latency
-// that is reported, round trips: two of it each. Throws std::runtime_error when they report nothing.
+// Each slice starts a new server and client and takes what the client reports. Work: bytes, or round trips, each of
+// which counts as twice the reported latency. Throws std::runtime_error if nothing is reported.
 [[nodiscard]] std::unique_ptr<Subject> make_perftest(Cores cores, RdmaKind kind, PerfTool tool, std::size_t bytes,
                                                      std::size_t in_flight);
 

@@ -50,7 +50,7 @@ bool can_connect(std::uint16_t port) {
     return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-// rsync takes no port of the system's choice: one that was free a moment ago.
+// rsync does not accept a port of the system's choice, so this is a port that was free a moment ago.
 std::uint16_t free_port() {
     std::uint16_t port = 0;
     (void)listen_on_loopback(port);
@@ -96,7 +96,7 @@ class Rsync : public Subject {
     std::vector<std::string> command_;
 };
 
-// tar with a socket as its standard output, or input.
+// Starts tar with a socket as its standard output or input.
 pid_t start_tar(const std::vector<std::string>& words, int socket, int as) {
     const pid_t child = fork();
     if (child != 0) return child;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Others that move a folder: `rsync -a` to its own daemon, and `tar` through a socket of the loopback. Work: files; a
-// slice is one whole move.
+// Other programs that move a folder: `rsync -a` to its own daemon, and `tar` through a socket of the loopback. Work:
+// files; a slice is one complete move.
 #pragma once
 
 #include "../harness/subject.hpp"
@@ -11,7 +11,7 @@
 namespace cinnabar::bench {
 
 [[nodiscard]] bool has_rsync();
-// The daemon runs on its own core, for the whole figure, and writes below `target_root`.
+// The daemon runs on a core of its own for the whole figure, and writes below `target_root`.
 [[nodiscard]] std::unique_ptr<Subject> make_rsync(Cores cores, const std::filesystem::path& source,
                                                   const std::filesystem::path& target_root);
 [[nodiscard]] std::unique_ptr<Subject> make_tar(const std::filesystem::path& source,
