@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reports of `cinnabar perf` and of `./dev compare` and the page of a node in a real browser: light, dark, and on a
-// phone. Checks that there is no error, nothing beyond the screen's edge, each point of the data in its place, and all
-// text readable. Leaves screenshots in build/dev/browser.
+// The reports of `cinnabar perf` and of `./dev compare`, and the page of a node, in a real browser: in light and dark
+// mode, and on a phone. Checks that there is no error, nothing beyond the edge of the screen, each point of the data in
+// its place, and all text readable. Leaves screenshots in build/dev/browser.
 #include "browser/checks.hpp"
 #include "browser/web_driver.hpp"
 #include "compare/made_up_report.hpp"
@@ -50,7 +50,7 @@ class Browser : public testing::Test {
             SCOPED_TRACE(name + " " + kind);
             driver_->look(look);
             driver_->open(url);
-            (void)driver_->run("window.stop()");  // so that it does not reload in between
+            (void)driver_->run("window.stop()");  // so that the page does not reload meanwhile
             driver_->picture(std::string(CINNABAR_PICTURES) + "/" + name + "-" + kind + ".png");
             EXPECT_EQ(driver_->errors(), Json::array());
             EXPECT_EQ(driver_->run(test::is_dark), look.dark);
@@ -63,7 +63,7 @@ class Browser : public testing::Test {
     std::optional<WebDriver> driver_;
 };
 
-// The checks find what they look for; otherwise the tests below would prove nothing.
+// The checks find the faults for which they look; otherwise the tests below would prove nothing.
 TEST_F(Browser, TheChecksFindFaultsOfAPage) {
     const support::Folder folder;
     const auto file =
@@ -120,7 +120,7 @@ TEST_F(Browser, ShowsTheComparison) {
     const auto widths = driver_->run(
         "return [...document.querySelectorAll('figure > svg')].map(plot => [...plot.querySelectorAll('.bar')].map("
         "bar => Math.round(100 * bar.getBoundingClientRect().width / plot.getBoundingClientRect().width)))");
-    const Json medians{33, 8, 17, 83};  // of 1,200, the end of the longest interval; who failed has no bar
+    const Json medians{33, 8, 17, 83};  // of 1,200, the end of the longest interval; a contender that failed has no bar
     EXPECT_EQ(widths, (Json{medians, medians}));
 }
 
@@ -130,7 +130,7 @@ constexpr Rpc<int(int)> echo{"browser.echo"};
 constexpr const char* long_name = "browser.a-name-that-is-rather-long-for-a-column";
 constexpr Rpc<int(int)> stuck{long_name};
 
-// A node that has served, holds a call, and has something to say in its log.
+// A node that has served calls, holds one, and has lines in its log.
 class BrowserOfANode : public Browser {
   protected:
     void SetUp() override {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of a page, as bodies of JavaScript functions. Those that return lists return what is wrong.
+// Checks of a page, as bodies of JavaScript functions. Those that return lists return the faults.
 #pragma once
 
 namespace cinnabar::test {
@@ -13,7 +13,7 @@ return [...document.body.querySelectorAll('*')]
   .map(e => e.tagName + ' ' + (e.textContent || '').slice(0, 40));
 )js";
 
-// Text whose contrast to what is behind it is below 4.5 (WCAG 2, AA), or that is smaller than 9 pixels.
+// Text with a contrast to its background below 4.5 (WCAG 2, AA), or smaller than 9 pixels.
 inline constexpr const char* hard_to_read = R"js(
 const channels = text => text.match(/[\d.]+/g).map(Number);
 const luminance = rgb => {
@@ -64,7 +64,7 @@ for (const svg of document.querySelectorAll('svg')) {
 return wrong;
 )js";
 
-// Resources that the page would load from elsewhere.
+// Resources that the page would load from other hosts.
 inline constexpr const char* comes_from_elsewhere = R"js(
 return [...document.querySelectorAll('[src], link[href]')].map(e => e.src || e.href)
   .filter(from => !from.startsWith('data:') && !(from.startsWith(location.origin) && location.protocol !== 'file:'));
@@ -75,7 +75,7 @@ const [r, g, b] = getComputedStyle(document.body).backgroundColor.match(/[\d.]+/
 return r + g + b < 3 * 128;
 )js";
 
-// Marks of points that are drawn, inside of their plots.
+// The marks of points that are drawn inside their plots.
 inline constexpr const char* points_shown = R"js(
 return [...document.querySelectorAll('.point')].filter(point => {
   const box = point.getBoundingClientRect();
@@ -85,7 +85,7 @@ return [...document.querySelectorAll('.point')].filter(point => {
 }).length;
 )js";
 
-// The points of each line of a plot, without those of legends.
+// The number of points in each line of a plot, without those of legends.
 inline constexpr const char* points_of_lines = R"js(
 return [...document.querySelectorAll('figure > svg polyline')].map(line => line.points.numberOfItems);
 )js";

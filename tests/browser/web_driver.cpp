@@ -27,7 +27,7 @@ using Json = nlohmann::json;
 constexpr int start_ms = 30'000;
 constexpr long answer_seconds = 60;
 
-// The driver prints the port at which it listens.
+// The driver prints the port on which it listens.
 pid_t start_driver(const std::string& folder, UniqueFd& out) {
     std::array<int, 2> pipe{};
     if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
@@ -104,7 +104,7 @@ WebDriver::WebDriver() {
     session_ = base + "/" + made.at("sessionId").get<std::string>();
 }
 
-// Ending the session also ends the browser; ending only the driver would leave it running.
+// Ending the session also ends the browser; ending only the driver would leave the browser running.
 WebDriver::~WebDriver() {
     try {
         if (!session_.empty()) (void)request("DELETE", session_, {});

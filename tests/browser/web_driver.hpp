@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A headless Chromium, driven by W3C's WebDriver through chromedriver. One thread. Its errors are std::runtime_error.
+// A headless Chromium, driven with W3C's WebDriver through chromedriver. One thread. Errors are std::runtime_error.
 #pragma once
 
 #include "support/folder.hpp"
@@ -13,7 +13,7 @@ namespace cinnabar::test {
 
 class WebDriver {
   public:
-    // Whether both programs are installed. If not, tests are skipped and name the missing one.
+    // Whether both programs are installed. Otherwise tests are skipped and name the missing program.
     [[nodiscard]] static bool is_here();
 
     WebDriver();
@@ -21,18 +21,18 @@ class WebDriver {
     WebDriver(const WebDriver&) = delete;
     WebDriver& operator=(const WebDriver&) = delete;
 
-    // How pages look from now on; an open page is rendered again.
+    // How pages are shown from now on. An open page is rendered again.
     struct Look {
         unsigned width = 1280;  // of the window, in CSS pixels
         bool dark = false;
     };
     void look(const Look& look);
     void open(const std::string& url);
-    // Returns the value of a function body.
+    // Runs a function body and returns its value.
     [[nodiscard]] nlohmann::json run(const std::string& script);
     // Errors of the page, its scripts and its requests since the last call.
     [[nodiscard]] nlohmann::json errors();
-    // The whole page, as PNG.
+    // Saves the whole page as PNG.
     void picture(const std::string& path);
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `./dev compare` makes of what programs print, of rounds that fail, and of figures.
+// What `./dev compare` makes of the output of programs, of rounds that fail, and of figures.
 #include "made_up_report.hpp"
 #include "measure.hpp"
 #include "output.hpp"
@@ -50,7 +50,7 @@ TEST(Readers, TellNothingOfTextWithoutAFigure) {
     EXPECT_EQ(read_perf("{\"per_second\": 5, \"done\": 9, \"failed\": 0, \"wrong\": 1}", 1), 0);
 }
 
-// The best of ours over each other one, in rounds in which both have a figure.
+// The best of ours divided by each other contender, in rounds in which both have a figure.
 TEST(Judge, ComparesWithinARound) {
     const Report report = some_report();
     const std::vector<Measured>& all = report.works[0].measured;
@@ -127,7 +127,7 @@ TEST_F(Rounds, FailuresAreToldAndHaveNoFigure) {
 
 TEST(Ports, AreSeenWhenSomebodyListens) { EXPECT_FALSE(is_listened_on(free_port())); }
 
-// Two contenders of ours at least take part whatever is installed, and each line names what it needs.
+// One of ours comes first, whatever is installed, and each contender has everything that it needs.
 TEST(Works, HaveOursFirst) {
     for (const Work& work : all_works()) {
         ASSERT_FALSE(work.contenders.empty());

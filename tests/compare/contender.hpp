@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program that does some work, as the shell lines that run it: what is measured is what the report prints.
+// A program that does some work, given as the shell lines that run it. The figure is read from its output.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,25 @@
 
 namespace cinnabar::compare {
 
-// How one knows that a server can be reached.
+// How to find out that a server can be reached.
 enum class Ready : std::uint8_t {
     at_once,  // there is no server
     port,     // something listens on the port
-    output,   // it has said something
-    file,     // its file is there and not empty
+    output,   // it has printed something
+    file,     // its file exists and is not empty
 };
 
-// In the lines, @PORT@ stands for a free port, @DIR@ for a folder of the slice on tmpfs, @FROM@ for the folder
-// that has what is moved, @FILE@ for the file that Ready waits for, @SECONDS@ and @COUNT@ for how long the client
-// works.
+// In the lines, @PORT@ stands for a free port, @DIR@ for a folder of the slice on tmpfs, @FROM@ for the folder with the
+// files to move, @FILE@ for the file for which Ready waits, @SECONDS@ and @COUNT@ for how long the client works.
 struct Contender {
     std::string name;
     std::string version;
     std::string server;
     Ready ready = Ready::at_once;
     std::string client;
-    // From what the client printed and the seconds it took, the work a second; 0: it reports nothing of that kind.
+    // The work per second, from the output of the client and the seconds that it took; 0: the output has no figure.
     double (*read)(const std::string& output, double seconds) = nullptr;
-    std::string remark;  // in which way it does something else than the others
+    std::string remark;  // how its work differs from that of the others
     bool is_ours = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who moves files from one folder on tmpfs into another, through a server as a rule.
+// Programs that move files from one folder on tmpfs to another, most of them through a server.
 #pragma once
 
 #include "works.hpp"

@@ -30,7 +30,7 @@ bool is_installed(const std::string& program) {
 }
 
 std::string version_of_package(const std::string& package) {
-    static std::map<std::string, std::string> known;  // asking takes a tenth of a second
+    static std::map<std::string, std::string> known;  // each query takes a tenth of a second
     const auto [version, is_new] = known.try_emplace(package);
     if (is_new) version->second = support::output_of("dpkg-query -W -f '${Version}' " + package + " 2>/dev/null");
     return version->second.empty() ? "unknown" : version->second;

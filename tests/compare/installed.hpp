@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which other programs are there, and of which version.
+// Which other programs are installed, and their versions.
 #pragma once
 
 #include <string>
 
 namespace cinnabar::compare {
 
-// Puts the folders of the programs that were built here, and those of system programs, into PATH. Before all else.
+// Adds the folders of the programs that were built here, and those of system programs, to PATH. Call it first.
 void extend_path();
-// Whether PATH has it.
+// Whether the program is in PATH.
 [[nodiscard]] bool is_installed(const std::string& program);
-// As dpkg knows it; "unknown" where there is no such package. One thread.
+// The version known to dpkg; "unknown" if there is no such package. One thread.
 [[nodiscard]] std::string version_of_package(const std::string& package);
 
 }  // namespace cinnabar::compare

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the figures were measured on.
+// The machine on which the figures were measured.
 #pragma once
 
 #include "outcome.hpp"
 
 namespace cinnabar::compare {
 
-// A report with the machine and the date in it, and nothing else.
+// A report that contains only the machine and the date.
 [[nodiscard]] Report about_this_machine();
 
 }  // namespace cinnabar::compare

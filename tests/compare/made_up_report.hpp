@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An invented comparison: two of ours, one that is slower and one that is faster, in three rounds.
+// An invented comparison: two of ours, a slower contender and a faster one, in three rounds.
 #pragma once
 
 #include "measure.hpp"

@@ -32,7 +32,7 @@ bool has_words(const fs::path& file) {
     return fs::file_size(file, ignored) > 0 && !ignored;
 }
 
-// One slice of a contender, in a folder of its own.
+// One slice of a contender, with a folder of its own.
 class Slice {
   public:
     Slice(const Contender& contender, const Pace& pace, const fs::path& scratch, double count)
@@ -47,7 +47,7 @@ class Slice {
     Slice(const Slice&) = delete;
     Slice& operator=(const Slice&) = delete;
 
-    // The work a second.
+    // Returns the work per second.
     double run() {
         const bench::Cores cores = bench::pick_cores();
         std::optional<Server> server;
@@ -102,14 +102,14 @@ class Slice {
     const fs::path file_ = folder_ / "ready";
 };
 
-// A count that fills a slice, by the last figure. Works that count bytes move 1 MiB each time.
+// A count that fills a slice, based on the last figure. Works that count bytes move 1 MiB at a time.
 double count_for(const Work& work, double figure, const Pace& pace) {
     if (figure == not_measured) return count_at_first;
     const double each = work.unit == "bytes" ? 1 << 20 : 1;
     return std::max(count_at_first / 10, figure / each * pace.seconds);
 }
 
-// Of ours, the best of that round.
+// The best of ours in that round.
 double ours_in(const Compared& compared, std::size_t round) {
     double best = not_measured;
     for (const Measured& each : compared.measured) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rounds in which each contender works once, in turn, so that a machine that drifts drifts for all of them.
+// Rounds in which each contender works once, in turn, so that a drift of the machine affects all of them.
 #pragma once
 
 #include "outcome.hpp"
@@ -14,12 +14,12 @@ struct Pace {
     unsigned rounds = 7;
 };
 
-// `tell` is called with a line for each slice. A contender that fails is asked again in the next round; its failure
-// is in the result.
+// `tell` is called with a line for each slice. A contender that fails is tried again in the next round; its failure is
+// in the result.
 [[nodiscard]] Compared compare(const Work& work, const Pace& pace, const std::filesystem::path& scratch,
                                const std::function<void(const std::string&)>& tell);
 
-// The intervals of what was measured. Pure.
+// Computes the intervals from the measured figures. Pure.
 void judge(Compared& compared);
 
 }  // namespace cinnabar::compare

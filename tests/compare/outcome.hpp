@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What came of a comparison.
+// The outcome of a comparison.
 #pragma once
 
 #include "contender.hpp"
@@ -13,9 +13,9 @@ namespace cinnabar::compare {
 
 struct Measured {
     Contender contender;
-    std::vector<double> figures;  // the work a second, of each round; 0: it failed
+    std::vector<double> figures;  // the work per second of each round; 0: it failed
     std::optional<bench::Interval> figure;
-    // Of ours, the best that takes part, over this one in the same round; absent for ours and where it was not
+    // The best of ours that takes part, divided by this one in the same round; absent for ours and if it was not
     // measured.
     std::optional<bench::Interval> ours_over_it;
     std::string failure;  // the last one
@@ -25,7 +25,7 @@ struct Measured {
 
 struct Compared {
     Work work;
-    std::vector<Measured> measured;  // as in work.contenders
+    std::vector<Measured> measured;  // in the order of work.contenders
 };
 
 struct Report {

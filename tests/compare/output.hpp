@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A report in the forms that people and programs read. In all but JSON, what others do better stands first. Pure.
+// A report in the forms for people and for programs. All forms except JSON begin with what others do better. Pure.
 #pragma once
 
 #include "outcome.hpp"
@@ -9,23 +9,23 @@
 namespace cinnabar::compare {
 
 [[nodiscard]] std::string to_text(const Report& report);
-// docs/performance.md.
+// For docs/performance.md.
 [[nodiscard]] std::string to_markdown(const Report& report);
-// A page of its own, without a network.
+// A self-contained page.
 [[nodiscard]] std::string to_html(const Report& report);
 // {"machine", "commit", "date", "seconds", "rounds", "works": [{"name", "title", "unit", "missing", "contenders":
 // [{"name", "version", "server", "client", "remark", "figures", "median", "ours_over_it", "failure"}]}]}. A figure is
-// null where the contender failed.
+// null if the contender failed.
 [[nodiscard]] std::string to_json(const Report& report);
 
-// Whether one of ours was not measured in each round.
+// Whether one of ours was not measured in some round.
 [[nodiscard]] bool has_failures(const Report& report) noexcept;
 
 // "12.3 thousand calls/s", "1.23 GB/s"; "-" without a figure.
 [[nodiscard]] std::string figure_text(const Measured& measured, const std::string& unit);
 // "2.31 [2.11 2.40]"; "-" without a ratio.
 [[nodiscard]] std::string ratio_text(const Measured& measured);
-// Work and contender, for each contender that is faster than ours: the largest lead first.
+// The work and the contender, for each contender that is faster than ours. The largest lead comes first.
 struct Lead {
     const Compared* work;
     const Measured* contender;

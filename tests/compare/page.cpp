@@ -12,7 +12,7 @@ namespace {
 
 using tools::perf::html_text;
 
-// Of a drawing, in its own units.
+// The units of a drawing.
 constexpr double drawing_width = 480;
 constexpr double row_height = 44;
 constexpr double bar_top = 20;  // below its label
@@ -28,7 +28,7 @@ double largest(const Compared& work) {
     return most;
 }
 
-// A bar as long as the median, with its interval.
+// A bar of the length of the median, with its interval.
 std::string bar_of(const Measured& each, const std::string& unit, double most, double top) {
     std::string text = fmt::format("<text x=\"0\" y=\"{:.1f}\">{}: {}</text>\n", top + bar_top - 6,
                                    html_text(each.contender.name), figure_text(each, unit));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double mebibyte = 1024.0 * 1024.0;
 
-// The numbers of the last line that begins with one.
+// The numbers in the last line that begins with a number.
 std::vector<double> last_numbers(std::string text, char separator) {
     std::vector<double> last;
     for (char& each : text) {
@@ -30,8 +30,8 @@ std::vector<double> last_numbers(std::string text, char separator) {
 
 double at(const std::vector<double>& numbers, std::size_t index) { return index < numbers.size() ? numbers[index] : 0; }
 
-// Of ucx_perftest: iterations, median, average and overall latency in microseconds, average and overall bandwidth in
-// MiB a second, ...
+// The columns of ucx_perftest: iterations, median, average and overall latency in microseconds, average and overall
+// bandwidth in MiB per second, ...
 constexpr std::size_t ucx_overall_latency = 3;
 constexpr std::size_t ucx_overall_bandwidth = 5;
 
@@ -66,7 +66,7 @@ double read_ucx_bandwidth(const std::string& output, double) {
     return at(last_numbers(output, ','), ucx_overall_bandwidth) * mebibyte;
 }
 
-// bytes, #sent, #ack, total, time, MB/sec, usec/xfer, Mxfers/sec; counts have units behind them.
+// The columns are bytes, #sent, #ack, total, time, MB/sec, usec/xfer, Mxfers/sec; counts are followed by units.
 double read_pingpong(const std::string& output, double) {
     std::istringstream lines(output);
     std::string line;

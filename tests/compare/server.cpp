@@ -27,7 +27,7 @@ namespace {
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what + ": " + std::strerror(errno)); }
 
-// In a process group of its own.
+// Starts the shell line in a process group of its own.
 pid_t start(const std::string& line, int core, const std::filesystem::path& output) {
     std::fflush(nullptr);
     const pid_t pid = ::fork();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shell line that serves until it is destroyed, with all processes that it has begun. Throws std::runtime_error.
+// A shell line that serves until it is destroyed, together with all processes that it has started. Throws
+// std::runtime_error.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +13,7 @@ namespace cinnabar::compare {
 
 class Server {
   public:
-    // What it prints goes into `output`.
+    // Its output goes to the file `output`.
     Server(const std::string& line, int core, const std::filesystem::path& output);
     ~Server();
     Server(const Server&) = delete;
@@ -24,7 +25,7 @@ class Server {
     pid_t pid_ = -1;
 };
 
-// What a client printed, and how long it took. Throws where it fails, or is not done in `seconds_max`.
+// Runs a client; returns its output and the time that it took. Throws if it fails or is not done in `seconds_max`.
 struct ClientRun {
     std::string output;
     double seconds = 0;
@@ -32,7 +33,8 @@ struct ClientRun {
 [[nodiscard]] ClientRun run_client(const std::string& line, int core, const std::filesystem::path& output,
                                    double seconds_max);
 
-// Of TCP, on any address. Connects to nobody: some servers serve one client only.
+// Whether something listens on the TCP port, on any address. Does not connect, since some servers serve only one
+// client.
 [[nodiscard]] bool is_listened_on(std::uint16_t port);
 [[nodiscard]] std::uint16_t free_port();
 

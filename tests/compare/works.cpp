@@ -81,7 +81,7 @@ Contender pingpong(Way way) {
     return one;
 }
 
-// A program of peers/: the same arguments for each.
+// A program of peers/; all of them take the same arguments.
 Contender echo(const std::string& name, const char* program, const std::string& version, const std::string& address,
                Shape shape) {
     Contender one;
@@ -108,7 +108,7 @@ Contender iperf() {
     return one;
 }
 
-// Echo programs count calls; a bulk work wants their bytes.
+// Echo programs count calls, but a bulk work needs bytes.
 double read_echo_bulk(const std::string& output, double seconds) { return read_echo(output, seconds) * (1 << 20); }
 
 Work messages(Way way, Shape shape, std::string name, std::string title) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is compared, and who is there to do it.
+// The works that are compared, with their contenders.
 #pragma once
 
 #include "contender.hpp"
@@ -9,7 +9,7 @@
 
 namespace cinnabar::compare {
 
-// What the works about files move, below @FROM@.
+// The files that the works about files move, below @FROM@.
 inline constexpr const char* file_name = "file";
 inline constexpr const char* folder_name = "folder";
 inline constexpr std::uint64_t file_bytes = 256 << 20;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Saves of random trees whose server or client is killed, or whose server's system calls fail, at random points. After
-// each: every name that exists is whole, and what was there before or what was saved; nothing that was there is lost;
-// what is left in the staging folder is bounded. At last the same command finishes the rest.
+// each one, every existing name has complete contents, either the old ones or the saved ones; no old file is lost; and
+// the staging folder is bounded. In the end the same command finishes the rest.
 #include "process.hpp"
 #include "random_tree.hpp"
 #include "support/content.hpp"
@@ -45,7 +45,7 @@ class Round {
   private:
     enum class Kind { kill_server, kill_client, fail_calls };
 
-    // What the process does with its system calls once `on` exists.
+    // The faults in the system calls of the process once the file `on_` exists.
     Surroundings faults(std::uint64_t kill_at, std::uint64_t rate) {
         Surroundings in;
         in.environment = {"LD_PRELOAD=" CINNABAR_FAULTS, "CINNABAR_FAULTS_ON=" + on_,
@@ -79,7 +79,7 @@ class Round {
     Surroundings server_faults(Kind kind, std::uint64_t kill_at, std::uint64_t rate) {
         return kind == Kind::kill_server ? faults(kill_at, 0) : faults(0, rate);
     }
-    // No more than the files that a client may have under way, of which each is no larger than it is to be.
+    // The staging folder has no more bytes than the tree and 1 MiB more.
     void expect_bounded() const {
         const auto staging = fs::path(root_) / ".cinnabar-staging";
         std::uint64_t bytes = 0;

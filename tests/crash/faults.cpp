@@ -48,7 +48,7 @@ std::uint64_t mixed(std::uint64_t value) {
     return value ^ (value >> 31);
 }
 
-// Kills the process if it is time; otherwise a number if this call is to fail, and 0 if not.
+// Kills the process if it is time for that. Otherwise returns a number if the call should fail, or 0.
 std::uint64_t next_fault() {
     Choice& of = choice();
     const int before = errno;
@@ -63,7 +63,7 @@ std::uint64_t next_fault() {
 
 int errno_of(std::uint64_t fault) { return fault % 2 == 0 ? EIO : ENOSPC; }
 
-// True: it fails, with errno.
+// True: the call fails, with errno set.
 bool fails() {
     const auto fault = next_fault();
     if (fault != 0) errno = errno_of(fault);
@@ -116,7 +116,7 @@ WRAP_WRITE(pwrite64)
 WRAP_READ(pread)
 WRAP_READ(pread64)
 
-// These do not fail: to be killed before them is enough.
+// These calls do not fail: being killed before them is enough.
 #define WRAP_KILL(name, result, parameters, arguments)                         \
     extern "C" __attribute__((visibility("default"))) result name parameters { \
         static auto* const next = real<result parameters>(#name);              \

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 std::uint64_t up_to(std::mt19937_64& random, std::uint64_t most) { return random() % (most + 1); }
 
-// Most are small; some need several windows, and a few can be gone on with.
+// Most files are small; some need several windows, and a few are large enough to be resumed.
 std::uint64_t random_size(std::mt19937_64& random) {
     const auto kind = up_to(random, 9);
     if (kind == 0) return 0;

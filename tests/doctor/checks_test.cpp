@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each thing that the doctor finds on a host, caused once. A healthy host is the other half of each test: on it nothing
-// of the kind is found.
+// Causes each problem that the doctor can find on a host. Each test also checks that a healthy host has no such
+// finding.
 #include "doctor/checks.hpp"
 
 #include "made_up_host.hpp"
@@ -13,7 +13,7 @@ namespace {
 struct Doctor : testing::Test {
     MadeUpHost host;
 
-    // The finding of that id, which has what a finding must have.
+    // The finding with that id; checks that it has everything that a finding needs.
     Finding found(const std::string& id) const {
         const Findings all = examine(host);
         const auto* const finding = all.find(id);

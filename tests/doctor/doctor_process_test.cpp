@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar doctor` as a process, on the machine that the tests run on, and with limits made bad on purpose.
+// `cinnabar doctor` as a process, on this machine, and with limits that are deliberately bad.
 #include "tools/process.hpp"
 
 #include <gtest/gtest.h>

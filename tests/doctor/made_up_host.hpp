@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A host that is as a test says: healthy at first, with two processors, nothing of RDMA, and user 1000.
+// A simulated host that a test can change: healthy at first, with two processors, no RDMA, and user 1000.
 #pragma once
 
 #include "doctor/host.hpp"
@@ -35,8 +35,8 @@ struct MadeUpHost : Host {
     std::set<std::string> locked;
     std::set<std::string> forbidden;
     double clock_cost = 25;
-    double pause_takes_ms = 0;       // beyond what was asked for
-    std::int64_t real_jumps_ms = 0;  // in a pause
+    double pause_takes_ms = 0;       // in addition to the requested time
+    std::int64_t real_jumps_ms = 0;  // during a pause
     std::string stat_after_pause;
     mutable std::uint64_t steady = 1'000'000'000;
     mutable std::uint64_t real = 1'700'000'000'000'000'000;
@@ -55,7 +55,7 @@ struct MadeUpHost : Host {
         return "Name:\tcinnabar\nUid:\t1000\t1000\t1000\t1000\nCapEff:\t" + capabilities + "\nCpus_allowed_list:\t" +
                processors + "\n";
     }
-    // An active port of RoCE v2, which everybody may open.
+    // Adds a device with an active RoCE v2 port that any user may open.
     void add_device(const std::string& name) {
         const std::string port = "/sys/class/infiniband/" + name + "/ports/1/";
         files[port + "state"] = "4: ACTIVE\n";

@@ -13,7 +13,7 @@ TEST(DoctorParse, ListsOfProcessors) {
     EXPECT_EQ(processors_of("5"), (Processors{5}));
     EXPECT_EQ(processors_of(""), Processors{});
     EXPECT_EQ(processors_of("x,2-,-3,4"), (Processors{4}));
-    EXPECT_EQ(processors_of("0-99999999999999"), Processors{});  // nonsense takes no memory
+    EXPECT_EQ(processors_of("0-99999999999999"), Processors{});  // a malformed list takes no memory
 }
 
 TEST(DoctorParse, Choices) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the doctor says of servers, which are nodes of this process.
+// What the doctor reports about servers, which are nodes of this process.
 #include "doctor/towards.hpp"
 #include "made_up_host.hpp"
 #include "perf/service.hpp"
@@ -71,7 +71,7 @@ TEST_F(DoctorServer, ALocalOneWithoutSharedMemory) {
     expect(look(node->address()), "server-way", Severity::note, "does not listen in shared memory");
 }
 
-// The folder of another host: shared memory is no way to there.
+// The address has the folder of another host, so shared memory cannot be used.
 TEST_F(DoctorServer, AWayThatIsNotTaken) {
     serve({"tcp://127.0.0.1:0"});
     const auto found = look(node->address() + ",shm://elsewhere?place=0123456789abcdef");
@@ -79,7 +79,7 @@ TEST_F(DoctorServer, AWayThatIsNotTaken) {
     expect(found, "server-way", Severity::warning, "shm:// is not taken", ExitCode::unreachable);
 }
 
-// No folder is named, so shared memory would be taken, and nobody is there.
+// The address names no folder, so shared memory would be used, but nothing listens there.
 TEST_F(DoctorServer, TheBestWayDoesNotAnswer) {
     serve({"tcp://127.0.0.1:0"});
     const auto found = look(node->address() + ",shm://nobody-here");
@@ -110,7 +110,7 @@ TEST_F(DoctorServer, OneThatServesGarbage) {
     EXPECT_EQ(found.exit(false), ExitCode::damaged);
 }
 
-// Its first answer comes behind the end of the measurement.
+// The first answer arrives after the end of the measurement.
 TEST_F(DoctorServer, OneThatAnswersNothingInThatTime) {
     options.faults.stall = options.faults.stall_every = std::chrono::milliseconds{400};
     serve({"tcp://127.0.0.1:0"});

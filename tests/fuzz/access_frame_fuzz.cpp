@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What travels of an access to memory, behind whichever header: kind, flags, status, 0, u32 bytes of data, u64 id, then
-// the body. What is taken keeps what both sides rely on, and encodes to something that is taken as the same.
+// The transport-independent part of an access to memory: kind, flags, status, 0, u32 bytes of data, u64 id, then the
+// body. An accepted one respects the limits on which both sides rely, and encodes to bytes that decode to the same.
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/na/session/access_frame.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses on the wire: what is taken says how long it is and encodes to something that is taken as the same.
+// Addresses on the wire: an accepted address knows its encoded size, and encodes to bytes that decode to the same.
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/na/addr.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of blocks: an accepted list stays within its end and its limits, takes memory in proportion to its bytes, and
+// Lists of blocks: an accepted list stays within its bounds and limits, takes memory in proportion to its bytes, and
 // encodes to the same bytes again.
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/bulk/blocks.hpp>
@@ -11,7 +11,7 @@ using bulk::Blocks;
 
 namespace {
 
-// Walks the first pieces; a list may have very many.
+// Walks the first pieces of a list, which may have very many.
 void walk(const Blocks& blocks) {
     constexpr int pieces_max = 4096;
     bulk::BlockWalk walk(blocks);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bulk descriptors: what is taken may be read in full, and stands alone after own().
+// Bulk descriptors: all of an accepted descriptor may be read, and it is self-contained after own().
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/bulk/remote_region.hpp>
 
@@ -9,7 +9,7 @@ using namespace cinnabar;
 
 namespace {
 
-// Touches every byte that the region shows, so that a sanitizer sees one too many.
+// Reads every byte that the region exposes, so that a sanitizer notices an invalid one.
 std::uint64_t sum_of(const bulk::RemoteRegion& region) {
     std::uint64_t sum = 0;
     for (const std::byte byte : region.eager()) sum += std::to_integer<std::uint64_t>(byte);

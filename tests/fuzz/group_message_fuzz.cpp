@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between members of a group: the first byte picks the kind, the rest is its payload. An accepted message
-// encodes to the same bytes again. A member that receives it keeps its own rank and life, or says that it is displaced;
-// it stores no more members than its options allow, and sends no more than it may.
+// Messages between members of a group: the first byte selects the kind, the rest is the payload. An accepted message
+// encodes to the same bytes again. A member that receives it keeps its rank and incarnation, or reports that it is
+// displaced; it stores no more members than its options allow, and sends no more messages than it may.
 #include "swim/swim.hpp"
 #include "tree.hpp"
 #include "variable_wire.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first bytes of a connection: whatever is taken encodes to something that is taken as the same.
+// The Hello of a connection: an accepted one encodes to bytes that decode to the same.
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/na/hello.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Heads of journals, as a server finds them next to unfinished files of an earlier run. The checksum would reject
+// The heads of journals that a server finds next to unfinished files of an earlier run. The checksum would reject
 // almost all inputs of a fuzzer, so it is repaired first. An accepted head encodes to the same bytes again.
 #include "file/journal.hpp"
 
@@ -31,7 +31,7 @@ void try_head(ConstBytes in) {
     CINNABAR_ASSERT(again->head.final_mode == head.final_mode);
 }
 
-// Replaces the checksum by the right one, if there is room for one.
+// Replaces the checksum with the right one, if there is room for one.
 void repair(std::vector<std::byte>& bytes) {
     if (bytes.size() < name_at) return;
     std::uint32_t name_bytes = 0;

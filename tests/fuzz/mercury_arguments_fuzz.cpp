@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Mercury's procs decode: strings, lists of numbers, bulk handles. What is taken is freed by the same proc, and a
-// bulk handle that came says the same when it is sent on.
+// What Mercury's procs decode: strings, lists of numbers, bulk handles. Accepted values are freed by the same proc, and
+// a received bulk handle is unchanged when it is sent on.
 #include <cinnabar/base/assert.hpp>
 
 #include <mercury.h>
@@ -52,7 +52,7 @@ struct Values {
     std::uint64_t number = 0;
 };
 
-// One proc for all three: the first byte says what follows.
+// One proc for all of them: the first byte selects the type of the rest.
 hg_return_t run(hg_proc_t proc, std::uint8_t kind, Values& values) {
     switch (kind % 4) {
         case 0:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes over a fabric and over the socket of its greeting: the first byte picks the decoder. What is taken keeps
-// the limits that sessions rely on, and encodes to something that is taken as the same.
+// Frames of a fabric and greetings of its socket: the first byte selects the decoder. Accepted ones respect the limits
+// on which sessions rely, and encode to bytes that decode to the same.
 #include "frame.hpp"
 #include "greeting.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arguments of calls: the first byte picks a type, the rest is its payload. What is taken has a size, encodes in that
-// size, and decodes again to the same.
+// Arguments of calls: the first byte selects a type, the rest is the payload. An accepted value has a size, encodes to
+// that size, and decodes to the same again.
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/rpc/proc.hpp>
 
@@ -76,7 +76,7 @@ void try_type(ConstBytes in) {
     CINNABAR_ASSERT(rpc::decode(first, again) == Errc::ok);
     const std::vector<std::byte> second = encoded(again);
     CINNABAR_ASSERT(second.size() == first.size());
-    // A hashed map is free to change its order.
+    // The order of a hashed map may change.
     if constexpr (!std::is_same_v<T, Containers>) CINNABAR_ASSERT(second == first);
 }
 
@@ -84,7 +84,7 @@ void try_type(ConstBytes in) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     if (size == 0) return 0;
-    // A copy, so that the payload starts at an aligned address as it does in a message.
+    // A copy, so that the payload begins at an aligned address as in a message.
     const auto payload = std::make_unique<std::byte[]>(size - 1);
     std::copy_n(reinterpret_cast<const std::byte*>(bytes + 1), size - 1, payload.get());
     const ConstBytes in(payload.get(), size - 1);

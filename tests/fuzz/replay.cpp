@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a fuzz target without libFuzzer: over every file of the corpus folder that is given, and over CINNABAR_SEEDS
-// seeded changes of each (bits flipped, cut, doubled, spliced). A crash or a failed assert is the failure.
+// Runs a fuzz target without libFuzzer: on every file of the given corpus folder, and on CINNABAR_SEEDS random changes
+// of each file (bits flipped, cut, doubled, spliced). A crash or a failed assertion is a failure.
 #include <cinnabar/base/random.hpp>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ Input changed(const Input& input, const Input& other, cinnabar::Random& random) 
     return made;
 }
 
-// An exact copy on the heap, so that the address sanitizer sees a read one byte past the end.
+// An exact copy on the heap, so that the address sanitizer notices a read one byte past its end.
 void try_one(const Input& input) {
     const auto exact = std::make_unique<std::uint8_t[]>(input.size());
     std::copy(input.begin(), input.end(), exact.get());

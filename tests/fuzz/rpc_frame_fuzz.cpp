@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The frames of the RPC layer: payloads lie within the bytes, and headers encode to what was taken. What is
-// taken for a plain frame decodes to the same.
+// The frames of the RPC layer: payloads lie within the bytes, and headers encode to the bytes that were decoded. A
+// frame that is taken for a plain one decodes to the same.
 #include "frame.hpp"
 #include "plain_frame.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls and answers of the save service: the first byte picks one, the rest is its payload. An accepted one encodes to
-// the same bytes again. A call that one side signs is accepted by the other, exactly once. What is checked before the
-// seal is correct about packs, names and attributes.
+// Calls and answers of the save service: the first byte selects one, the rest is the payload. An accepted one encodes
+// to the same bytes again. A call that one side signs is accepted by the other side exactly once. The checks before the
+// seal are right about packs, names and attributes.
 #include "session/client_session.hpp"
 #include "session/pack.hpp"
 #include "session/protocol.hpp"
@@ -22,7 +22,7 @@ using namespace cinnabar::files;
 
 namespace {
 
-// Memory is only lent by real calls, so it is not encoded here.
+// Only real calls lend memory, so it is not encoded here.
 template <class T>
 bool lends(const T& value) {
     if constexpr (requires { value.window; }) return !value.window.empty();
@@ -115,7 +115,7 @@ void try_call(ConstBytes in) {
     try_parts(call);
     Seals here = seals();
     Seals there = seals();
-    CINNABAR_ASSERT(!there.check(call));  // it is not signed
+    CINNABAR_ASSERT(!there.check(call));  // not signed
     here.stamp(call);
     CINNABAR_ASSERT(there.check(call));
     CINNABAR_ASSERT(!there.check(call));  // a replay
@@ -143,7 +143,7 @@ constexpr std::array tries{
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     if (size == 0) return 0;
-    // A copy, so that the payload starts at an aligned address as it does in a message.
+    // A copy, so that the payload begins at an aligned address as in a message.
     const auto payload = std::make_unique<std::byte[]>(size - 1);
     std::copy_n(reinterpret_cast<const std::byte*>(bytes + 1), size - 1, payload.get());
     tries[bytes[0] % tries.size()](ConstBytes(payload.get(), size - 1));

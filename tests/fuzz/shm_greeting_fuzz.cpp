@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The first message on a socket of shared memory: what is taken keeps the limits that a session relies on, and encodes
-// to something that is taken as the same.
+// The greeting of a socket of shared memory: an accepted one respects the limits on which a session relies, and encodes
+// to bytes that decode to the same.
 #include "greeting.hpp"
 #include "ring.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reader of a ring in shared memory, over a ring that holds whatever its writer likes: the first two bytes say
-// where in the ring the reader stands. It stays inside, and whatever it takes has a length that the session relies on.
-// Bodies are in access_frame_fuzz.cpp.
+// The reader of a ring in shared memory with arbitrary contents. The first two bytes give the position of the reader.
+// The reader stays inside the ring, and accepted records have lengths on which the session can rely.
+// access_frame_fuzz.cpp tests the bodies.
 #include "ring.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -27,13 +27,13 @@ struct Free {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
     if (size < 2) return 0;
-    // Exactly as large as it says, so that a sanitizer sees each step beyond it.
+    // Has exactly the announced size, so that a sanitizer notices each access outside.
     const std::unique_ptr<std::byte, Free> memory(
         static_cast<std::byte*>(::operator new (ring_header_bytes + ring_bytes, std::align_val_t{4096})));
     std::memset(memory.get(), 0, ring_header_bytes + ring_bytes);
     RingReader reader;
     reader.attach(memory.get(), ring_bytes, record_bytes_max);
-    // Led there by good records.
+    // Valid records move the reader to that position.
     RingWriter writer;
     writer.attach(memory.get(), ring_bytes);
     std::size_t at = (bytes[0] | std::size_t{bytes[1]} << 8) / 16 * 16;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The headers of a tcp connection's frames: the first byte picks the lane. What is taken keeps the limits that the
-// connection relies on, and encodes to something that is taken as the same. Bodies are in access_frame_fuzz.cpp.
+// The headers of frames of a tcp connection: the first byte selects the lane. Accepted headers respect the limits on
+// which the connection relies, and encode to bytes that decode to the same. access_frame_fuzz.cpp tests the bodies.
 #include "framing.hpp"
 
 #include <cinnabar/base/assert.hpp>

@@ -67,7 +67,7 @@ const na::Addr& somewhere() {
     return addr;
 }
 
-// One side of a connection, and its bytes on the way.
+// One side of a connection, with its end of the network.
 struct Side {
     Pair way = connected();
     na::Stream stream;

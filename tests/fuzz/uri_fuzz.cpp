@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Address strings: what parses prints to a text that parses to the same; an address survives the wire.
+// Address strings: the text of a parsed URI parses to the same, and an address is unchanged on the wire.
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/na/addr.hpp>
 #include <cinnabar/na/uri.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Data from a peer over RDMA: the first byte picks the greeting, the header of a message, or the key of a lease, either
-// unchanged or with a repaired checksum. Accepted data respects the limits that sessions rely on, and encodes to bytes
-// that decode to the same; a position that is found lies inside a segment.
+// Data from a peer over RDMA: the first byte selects the greeting, the header of a message, or the key of a lease,
+// either unchanged or with a repaired checksum. Accepted data respect the limits on which sessions rely, and encode to
+// bytes that decode to the same; a position that is found lies inside a segment.
 #include "credits.hpp"
 #include "greeting.hpp"
 #include "lease_key.hpp"
@@ -55,7 +55,7 @@ std::vector<KeySegment> segments_of(Reader& reader) {
     return segments;
 }
 
-// {u64 offset, u64 bytes} of the access, then the key.
+// The input is {u64 offset, u64 bytes} of the access, then the key.
 void try_key(ConstBytes in, bool put_right) {
     constexpr std::size_t access_bytes = 16;
     Reader reader(in);

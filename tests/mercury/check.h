@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The words of a C test that fails. */
+/* Fails a C test with the text of the condition. */
 #ifndef TESTS_MERCURY_CHECK_H
 #define TESTS_MERCURY_CHECK_H
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Ends the test, with exit status 1, when it does not hold. */
+/* Ends the test with exit status 1 if the condition does not hold. */
 #define CHECK(condition)                                                                         \
     do {                                                                                         \
         if (!(condition)) {                                                                      \

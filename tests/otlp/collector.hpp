@@ -19,7 +19,7 @@ namespace cinnabar::test {
 
 class Collector {
   public:
-    // `status` 0: reads, and never answers.
+    // `status` 0: it reads, but never answers.
     explicit Collector(int status) : status_(status), socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in name{};
         name.sin_family = AF_INET;
@@ -36,7 +36,7 @@ class Collector {
         thread_.join();
     }
     [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/v1/traces"; }
-    // Head and body of each request.
+    // The head and the body of each request.
     [[nodiscard]] std::vector<std::pair<std::string, std::string>> requests() {
         const std::lock_guard lock(mutex_);
         return requests_;

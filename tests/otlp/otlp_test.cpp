@@ -83,7 +83,7 @@ TEST_F(Otlp, ACollectorGetsTheSpansOfACallAndItsHandler) {
     EXPECT_NE(failed["traceId"], echoes[3]["traceId"]);
     EXPECT_EQ(failed["status"]["code"], 2);
     EXPECT_EQ(failed["status"]["message"], "no such rpc");
-    // A time after 2020: collectors sort by it.
+    // A time after 2020, since collectors sort by it.
     EXPECT_GT(std::stoull(failed["startTimeUnixNano"].get<std::string>()), 1'600'000'000'000'000'000u);
 }
 
@@ -101,7 +101,7 @@ TEST_F(Otlp, ACollectorThatNeverAnswersHoldsUpNoCall) {
     test::Collector collector(0);
     const auto exporter =
         OtlpExporter::make({.url = collector.url(), .answer_max = std::chrono::milliseconds(100)}).value();
-    call(exporter);  // ends before the thread exports
+    call(exporter);  // the call ends before the thread exports
     exporter->flush();
     EXPECT_EQ(exporter->dropped(), 3u);
 }

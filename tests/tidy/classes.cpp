@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts the functions of each class. It reads declarations, not C++, and may be off by one where a class declares
+// Counts the functions of each class. It reads declarations, not all of C++, and may be off by one if a class declares
 // something unusual.
 #include "rules.hpp"
 
@@ -12,7 +12,7 @@
 namespace cinnabar::tidy {
 namespace {
 
-// Classes that are over the bound still; they may not grow.
+// Classes that still exceed the limit. They may not grow.
 struct Large {
     std::string_view path;
     std::size_t functions;
@@ -40,7 +40,7 @@ std::string text_of(const Source& source) {
     return text;
 }
 
-// What stands in nested brackets of one kind becomes `instead`.
+// Replaces each outermost pair of brackets of one kind, with its contents, with `instead`.
 std::string without(std::string_view text, char open, char close, std::string_view instead) {
     std::string out;
     int depth = 0;
@@ -55,14 +55,14 @@ std::string without(std::string_view text, char open, char close, std::string_vi
     return out;
 }
 
-// One declaration of a class, without bodies, attributes and template arguments. Functions that the compiler writes, or
-// that are deleted, do not count.
+// Whether a declaration in a class, without bodies, attributes and template arguments, is a function. Functions that
+// the compiler writes or that are deleted do not count.
 bool declares_function(std::string_view declaration) {
     if (declaration.ends_with("= default") || declaration.ends_with("= delete")) return false;
     const std::size_t open = declaration.find('(');
     const std::size_t first = declaration.find_first_not_of(" \n:");
     if (open == std::string_view::npos || first == std::string_view::npos) return false;
-    if (declaration[first] == ',' || declaration[first] == ')') return false;  // goes on behind the braces of a value
+    if (declaration[first] == ',' || declaration[first] == ')') return false;  // continues after the braces of a value
     constexpr std::array<std::string_view, 3> others{"using ", "friend ", "static_assert"};
     const std::string_view begin = declaration.substr(first);
     if (std::any_of(others.begin(), others.end(), [&](auto other) { return begin.starts_with(other); })) return false;
@@ -83,7 +83,7 @@ std::size_t functions_in(std::string_view body) {
     return count;
 }
 
-// Where the body of the class begins whose keyword ends at `at`; npos: it is declared only, or no class.
+// Where the body of the class whose keyword ends at `at` begins; npos: it is only declared, or is not a class.
 std::size_t body_behind(std::string_view text, std::size_t at) {
     const std::size_t stop = text.find_first_of("{;()=>,", at);
     return stop != std::string_view::npos && text[stop] == '{' ? stop + 1 : std::string_view::npos;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the public headers of libfabric 1.17, rdma/*.h, have and those of 2.x have not, define as something else, or
-// call deprecated: found by comparing v1.17.0 with v2.0.0 to v2.6.0. Each name with where that is said. Headers are
-// those of v2.0.0 unless another version is named, "NEWS" is NEWS.md, and fi_NAME(3) is man/fi_NAME.3.md. Not here:
-// what is for providers only (rdma/fi_ext.h, now in providers/fi_peer.h), and FI_EVENT, which is deprecated for
-// fi_av_open alone.
+// Names in the public headers of libfabric 1.17 (rdma/*.h) that 2.x does not have, defines as something else, or calls
+// deprecated; found by comparing v1.17.0 with v2.0.0 to v2.6.0. Each name is listed with the place that says so.
+// Headers are those of v2.0.0 unless another version is named, "NEWS" is NEWS.md, and fi_NAME(3) is man/fi_NAME.3.md.
+// Not listed: names for providers only (rdma/fi_ext.h, now in providers/fi_peer.h), and FI_EVENT, which is deprecated
+// only for fi_av_open.
 #include "rules.hpp"
 
 #include <algorithm>
@@ -29,12 +29,12 @@ const std::map<std::string_view, std::string_view> names_of_1{
     {"container_of", "gone: fabric.h; NEWS 2.0.0 alpha, \"Remove internally used definitions from public headers\""},
     {"count_of", "gone: fabric.h; NEWS 2.0.0 alpha, \"Remove internally used definitions from public headers\""},
     {"fi_mr_mode", "gone: fabric.h; NEWS 2.0.0 alpha, \"Deprecate old MR modes\""},
-    // Of another value, so that what asked for something asks for nothing.
+    // With another value, so that a request for something becomes a request for nothing.
     {"FI_EP_SOCK_STREAM", "FI_EP_UNSPEC: the end of fabric.h, from 1.21 on"},
     {"FI_NOTIFY_FLAGS_ONLY", "0: the end of fabric.h, from 1.21 on"},
     {"FI_RESTRICTED_COMP", "0: the end of fabric.h, from 1.21 on"},
     {"FI_VARIABLE_MSG", "0: the end of fabric.h, from 1.21 on"},
-    // Deprecated: the headers make compilers warn.
+    // Deprecated: the headers cause compiler warnings.
     {"FI_LOCAL_MR", "deprecated: fabric.h, fi_getinfo(3)"},
     {"FI_MR_BASIC", "deprecated: fabric.h, fi_domain(3)"},
     {"FI_MR_SCALABLE", "deprecated: fabric.h, fi_domain(3)"},
@@ -52,7 +52,7 @@ const std::map<std::string_view, std::string_view> names_of_1{
     {"fi_tx_size_left", "deprecated, in 1.17 already: fi_endpoint.h, fi_endpoint(3)"},
     {"fi_wait", "deprecated: fi_eq.h, fi_poll(3)"},
     {"fi_wait_open", "deprecated: fi_domain.h, fi_poll(3)"},
-    // Deprecated: only words say so.
+    // Deprecated: only the documentation says so.
     {"FI_AV_MAP", "deprecated: fi_av(3), fi_domain(3)"},
     {"FI_THREAD_ENDPOINT", "deprecated: fi_domain(3); NEWS 2.0.0 alpha, \"Simplify threading models\""},
     {"FI_THREAD_FID", "deprecated: fi_domain(3); NEWS 2.0.0 alpha, \"Simplify threading models\""},
@@ -65,7 +65,7 @@ const std::map<std::string_view, std::string_view> names_of_1{
     {"wait_set", "deprecated: fi_eq.h, fi_cq(3)"},
 };
 
-// Where libfabric's headers are included.
+// The folders in which libfabric's headers are included.
 constexpr std::array<std::string_view, 3> users{"plugins/ofi/", "tests/unit/ofi/", "tests/bench/"};
 
 }  // namespace

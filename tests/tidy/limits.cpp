@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// docs/limits.md names, for each thing that can run out, the test that shows it. This holds it to that.
+// docs/limits.md names, for everything that can run out, the test that covers it. These checks enforce that.
 #include "rules.hpp"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace cinnabar::tidy {
 namespace {
 
-// Suites, tests, and both as "Suite.Test".
+// The names of suites and of tests, and both as "Suite.Test".
 std::set<std::string> tests_of(const std::vector<Source>& tree) {
     static const std::regex declaration(R"(^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\((\w+), (\w+)\))");
     std::set<std::string> names;
@@ -35,7 +35,7 @@ bool is_there(const std::set<std::string>& tests, const std::string& name) {
     return first != tests.end() && first->starts_with(begin);
 }
 
-// The cells of a row of a table; none of any other line, and of the line below a heading.
+// The cells of a table row; empty for other lines and for the line below a heading.
 std::vector<std::string> cells_of(const std::string& line) {
     std::vector<std::string> cells;
     if (!line.starts_with('|') || line.starts_with("|--")) return cells;

@@ -29,11 +29,11 @@ const std::map<std::string_view, Names> arrows{
     {"otlp", {"base", "na", "bulk", "rpc", "hl", "otlp"}},
     {"group", {"base", "na", "bulk", "rpc", "hl", "group"}},
     {"tools", {"base", "na", "bulk", "rpc", "hl", "files", "group", "tools", "builtin", "cinnabar"}},
-    // sim is what users test their services on.
+    // sim is included because users test their services on it.
     {"examples", {"base", "na", "bulk", "rpc", "hl", "files", "group", "builtin", "cinnabar", "sim"}},
 };
 
-// What the core depends on is the C++ library alone.
+// The core depends on the C++ library only.
 const Names core_rooms{"base", "na", "bulk", "rpc"};
 const Names library_rooms{"base", "na", "bulk", "rpc", "hl", "plugins", "mercury", "files", "otlp", "group"};
 
@@ -46,8 +46,8 @@ const Names bridges{"hl/include/cinnabar/hl/macros.hpp", "hl/include/cinnabar/hl
                     "hl/include/cinnabar/hl/spdlog.hpp", "mercury/include/mercury_config.h",
                     "mercury/include/mercury_macros.h"};
 
-// Where a banned name is the subject itself: the counter of allocations, a context's own member `sleep`, and strings
-// that users free.
+// Files in which a banned name is the subject itself: the counter of allocations, a context's own member `sleep`, and
+// strings that users free.
 const std::map<std::string_view, Names> banned_name_exceptions{
     {"tests/support/allocation_count.cpp", {"malloc", "calloc", "realloc"}},
     {"tests/counts/count_support_test.cpp", {"malloc"}},
@@ -64,7 +64,7 @@ std::size_t columns(std::string_view line) {
     return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }));
 }
 
-// "<cinnabar/na/op.hpp>" or "\"op.hpp\"" of an #include line; empty for other lines.
+// "<cinnabar/na/op.hpp>" or "\"op.hpp\"" for an #include line; empty for other lines.
 std::string_view included(std::string_view line) {
     const auto hash = line.find_first_not_of(' ');
     if (hash == std::string_view::npos || line[hash] != '#') return {};
@@ -92,7 +92,7 @@ bool is_public(const Source& source) {
     return source.is_header() && source.path.find("/include/") != std::string::npos;
 }
 
-// Walks the braces of a file and reports the bodies that stand outside of any other function.
+// Walks the braces of a file and reports the bodies that are outside any other function.
 class FunctionWalk {
   public:
     explicit FunctionWalk(const Source& source) : source_(source) {}
@@ -108,7 +108,7 @@ class FunctionWalk {
     }
 
   private:
-    // A preprocessor line, with the lines that a backslash adds to it.
+    // A preprocessor line, or a continuation of one after a backslash.
     [[nodiscard]] bool directive(std::size_t line) const {
         while (line > 0 && source_.code[line - 1].ends_with('\\')) --line;
         const auto first = source_.code[line].find_first_not_of(' ');
@@ -133,7 +133,7 @@ class FunctionWalk {
         }
     }
 
-    // Whether the brace after head_ opens a namespace or a type, whose functions count on their own.
+    // Whether the brace after head_ opens a namespace or a type, whose functions count separately.
     [[nodiscard]] bool opens_scope() const {
         if (head_.find('=') != std::string::npos && head_.find('(') != std::string::npos) return false;
         for (const std::string_view name : names_in(head_)) {
@@ -143,7 +143,7 @@ class FunctionWalk {
         }
         return false;
     }
-    // "struct tm now() {": the last thing before the brace is a parameter list, not a name or a base.
+    // For "struct tm now() {": the last thing before the brace is a parameter list, not a name or a base.
     [[nodiscard]] bool names_a_function() const {
         const auto last = head_.find_last_not_of(' ');
         return last != std::string::npos && head_[last] == ')' && head_.find("alignas") == std::string::npos;
@@ -159,7 +159,7 @@ class FunctionWalk {
     const Source& source_;
     Findings findings_;
     std::string head_;        // the code since the last brace or semicolon
-    std::size_t inside_ = 0;  // open braces of the body that is being walked
+    std::size_t inside_ = 0;  // open braces in the body that is being walked
     std::size_t start_ = 0;
     bool is_function_ = false;
 };
@@ -273,7 +273,7 @@ Findings check_banned_names(const Source& source) {
 }
 
 Findings check_leftovers(const Source& source) {
-    // In two halves, so that this file does not find itself.
+    // In two parts, so that this file does not violate the rule.
     static const std::set<std::string, std::less<>> words{std::string("FIX") + "ME", std::string("XX") + "X",
                                                           std::string("HA") + "CK", std::string("NO") + "COMMIT"};
     static const std::array<std::string, 3> marks{std::string("DISABLED") + "_", std::string("[") + "IN]",
@@ -338,11 +338,11 @@ Findings check_first_lines(const Source& source) {
     if (!source.is_cpp()) return findings;
     constexpr std::string_view licence = "// SPDX-License-Identifier: BSD-3-Clause";
     constexpr std::string_view c_licence = "/* SPDX-License-Identifier: BSD-3-Clause";
-    if (source.room() == "examples") return findings;  // shown in guides as they stand, and free to copy
+    if (source.room() == "examples") return findings;  // shown unchanged in guides, and free to copy
     const std::string_view first = source.lines.empty() ? std::string_view() : std::string_view(source.lines.front());
     if (first != licence && !first.starts_with(c_licence))
         findings.push_back(at(source, 0, "the licence line is not the first"));
-    // Headers for C keep to what every C compiler knows.
+    // Headers for C must use what every C compiler supports.
     const bool for_c = source.path.ends_with(".h");
     const bool guarded = std::any_of(source.lines.begin(), source.lines.end(), [&](const std::string& line) {
         return line == "#pragma once" || (for_c && line.starts_with("#ifndef "));
@@ -363,7 +363,7 @@ Findings check_listed(const std::vector<Source>& tree) {
             std::istringstream stream(words);
             for (std::string word; stream >> word;) {
                 const auto path = (list.parent_path() / word).lexically_normal().generic_string();
-                // Helpers and loops take a case's name for its file.
+                // Helpers and loops in CMake name a file by the name of its case.
                 for (const char* ending : {"", ".cpp", "_fuzz.cpp"}) listed.insert(path + ending);
             }
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each rule on a file that breaks it and on one that keeps it.
+// Each rule, on a file that violates it and on one that does not.
 #include "rules.hpp"
 
 #include <gtest/gtest.h>

@@ -22,7 +22,7 @@ std::vector<std::string> split(std::string_view text) {
     return lines;
 }
 
-// Where the comment or literal that begins at `at` ends (one past it); `at` itself when none begins there.
+// Where the comment or literal that begins at `at` ends (one past it); `at` itself if none begins there.
 std::size_t end_of_blank(std::string_view text, std::size_t at) {
     const auto until = [&](std::string_view mark, std::size_t from) {
         const auto found = text.find(mark, from);

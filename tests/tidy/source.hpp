@@ -11,7 +11,7 @@ namespace cinnabar::tidy {
 
 struct Source {
     std::string path;                // relative to the project, with '/'
-    std::vector<std::string> lines;  // as they stand
+    std::vector<std::string> lines;  // unchanged
     std::vector<std::string> code;  // C++ only: comments and literals are spaces, so that columns stay; else as `lines`
 
     Source(std::string path, std::string_view text);
@@ -24,7 +24,7 @@ struct Source {
     [[nodiscard]] std::string_view corner() const;
 };
 
-// Every text file of the project that a person wrote: no build trees, no hidden folders, no fuzz corpora.
+// Every text file of the project that was written by hand: no build trees, no hidden folders, no fuzz corpora.
 [[nodiscard]] std::vector<Source> load_tree(const std::filesystem::path& root);
 
 // The names in a line of code, in order: identifiers and keywords.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rules over this very project.
+// The rules, applied to this project itself.
 #include "rules.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words that this project no longer uses, with those that the field uses for the same (CONTRIBUTING.md, "Words"). A
-// word leaves the sources room by room. `still_in` names the rooms that it has not left yet; a room is taken off as
-// soon as the word is gone from it, and none is ever added.
+// Words that this project no longer uses, with the words that the field uses instead (CONTRIBUTING.md, "Words"). A word
+// leaves the sources room by room. `still_in` names the rooms that it has not left yet; a room is removed from the list
+// as soon as it no longer contains the word, and none is ever added.
 #include "rules.hpp"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 struct Retired {
     std::string_view word;  // or its plural, as a part of a name: put_off is found in PutOff and put_off_
-    bool in_prose;          // no word of English besides, so not in comments and documents either
+    bool in_prose;          // not an English word otherwise, so banned from comments and documents, too
     std::string_view instead;
     std::vector<std::string_view> still_in;
 };
@@ -54,7 +54,7 @@ bool has_part(std::string_view name, std::string_view word) {
     return parts.find(one + '_') != std::string::npos || parts.find(one + "s_") != std::string::npos;
 }
 
-// What tells of the past, and this list.
+// Texts about the past, and this list.
 bool keeps_old_words(const Source& source) {
     return source.path.starts_with("docs/decisions/") || source.path.starts_with("tests/tidy/") ||
            source.path == "CHANGELOG.md" || source.path == "CONTRIBUTING.md";
@@ -66,7 +66,7 @@ bool line_has(const Source& source, std::size_t index, const Retired& retired) {
         return std::any_of(names.begin(), names.end(), [&](auto name) { return has_part(name, retired.word); });
     };
     if (retired.in_prose) return in_names(source.lines[index]);
-    // Documents write names of the code as code; a single word there is English.
+    // Documents write names in the code as code; a single word outside is English.
     if (!source.is_cpp() && retired.word.find('_') == std::string_view::npos) return false;
     return in_names(source.code[index]);
 }
@@ -75,7 +75,7 @@ bool lies_in(std::string_view path, std::string_view room) {
     return path == room || (path.starts_with(room) && path[room.size()] == '/');
 }
 
-// The lines, from 1, and 0 for the file's own name.
+// The line numbers, from 1; 0 for the name of the file itself.
 std::vector<std::size_t> lines_with(const Source& source, const Retired& retired) {
     std::vector<std::size_t> lines;
     if (keeps_old_words(source)) return lines;

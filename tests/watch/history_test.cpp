@@ -26,7 +26,7 @@ TEST(History, QuantilesAreOfWhatIsNew) {
     auto now = before;
     now.requests += 10;
     now.serve_time.resize(11);
-    now.serve_time[10] = 10;  // the new ones took 512 to 1,024 us
+    now.serve_time[10] = 10;  // the new calls took 512 to 1,024 us
     (void)history.take(state_at(0, {before}));
     const auto rows = history.take(state_at(1, {now}));
     EXPECT_DOUBLE_EQ(rows.at(0).p50_us, 1'024);

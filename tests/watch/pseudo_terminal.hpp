@@ -54,7 +54,7 @@ class PseudoTerminal {
         ADD_FAILURE() << "no \"" << part << "\" on the screen; the last was: " << text_;
         return {};
     }
-    // All output, once the command has ended; returns its exit code.
+    // Reads all output until the command ends; returns its exit code.
     std::optional<int> wait() {
         while (read_more()) {
         }
@@ -65,7 +65,7 @@ class PseudoTerminal {
     [[nodiscard]] const std::string& text() const { return text_; }
 
   private:
-    // False at the end of the output, or if nothing came for half a minute.
+    // False at the end of the output, or if there was none for half a minute.
     bool read_more() {
         pollfd input{fd_, POLLIN, 0};
         if (::poll(&input, 1, 30'000) <= 0) return false;

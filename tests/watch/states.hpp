@@ -14,7 +14,7 @@ inline look::RpcReport served(const std::string& name, std::uint64_t requests, s
     rpc.serving = 1;
     rpc.requests = requests;
     rpc.requests_failed = failed;
-    rpc.serve_time = {0, 0, requests};  // each took 2 to 4 us
+    rpc.serve_time = {0, 0, requests};  // each call took 2 to 4 us
     return rpc;
 }
 
@@ -39,7 +39,7 @@ inline look::PeerReport connected(const std::string& name) {
     return peer;
 }
 
-// `second`: its time, since the first state.
+// `second`: the time since the first state.
 inline State state_at(int second, std::vector<look::RpcReport> rpcs) {
     State state;
     state.when = std::chrono::steady_clock::time_point(std::chrono::seconds(100 + second));

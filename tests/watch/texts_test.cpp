@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lists of calls, the text for Prometheus and the page of HTML.
+// The lists of calls, the text for Prometheus, and the HTML page.
 #include "watch/calls_text.hpp"
 #include "watch/html_page.hpp"
 #include "watch/prometheus.hpp"
@@ -56,7 +56,7 @@ TEST(CallsText, JsonIsOneLineWithAllOfIt) {
         "\"age_us\": 4000000, \"bytes\": 0, \"ahead\": 0}], \"cut\": false}\n");
 }
 
-// Each line is a comment, or a name with labels and a number; the lines of a family are together; no series occurs
+// Each line is a comment, or a name with labels and a number. The lines of a family are together, and no series occurs
 // twice.
 TEST(Prometheus, TextIsWellFormed) {
     State state = state_at(5, {served("a\"b\\c\nd\xff", 7, 2), served("plain", 0)});

@@ -25,7 +25,7 @@ namespace {
 constexpr Rpc<int(int)> echo{"watch.echo"};
 constexpr Rpc<int(int)> stuck{"watch.stuck"};
 
-// A node with an RPC that was served a few times, and one whose handler is stuck.
+// A node with an RPC that was served a few times, and an RPC whose handler is stuck.
 class Watch : public testing::Test {
   protected:
     static Node open(hl::Introspection to) {
@@ -151,7 +151,7 @@ TEST(ServeIntrospection, IsWhatTheOptionSays) {
 
 #ifdef CINNABAR_HAS_HTTP
 
-// The answer of a server at that port to `request`.
+// Sends `request` to the server at that port; returns the answer.
 std::string ask(std::uint16_t port, const std::string& request) {
     const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in name{};
@@ -211,7 +211,7 @@ TEST_F(Watch, ThePageServesOthersBesideAHostThatHoldsConnections) {
     name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     sockaddr_in from{};
     from.sin_family = AF_INET;
-    from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);  // 127.0.0.2 is another host to it
+    from.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);  // 127.0.0.2 counts as another host
     std::vector<UniqueFd> held;
     for (int i = 0; i < 12; ++i) {
         held.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the echo programs of other libraries have in common: arguments, the check of replies, and the count.
+// The common parts of the echo programs for other libraries: arguments, the check of replies, and the count.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ inline bool is_reply(std::string_view reply, const std::string& request) {
     return reply == std::string_view(request).substr(0, reply_bytes_max);
 }
 
-// Calls that ended, from the end of a tenth of a second on.
+// Counts the calls that end after the first tenth of a second.
 class Count {
   public:
     explicit Count(double seconds)
@@ -39,7 +39,7 @@ class Count {
     void add() {
         if (Clock::now() >= begin_) ++calls_;
     }
-    // What readers.hpp reads. The exit status.
+    // Prints the line that readers.hpp reads; returns the exit status.
     [[nodiscard]] int tell() const {
         const std::chrono::duration<double> span = Clock::now() - begin_;
         std::printf("per_second %f\n", static_cast<double>(calls_) / span.count());

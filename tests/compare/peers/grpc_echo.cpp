@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Echo over gRPC, with the callbacks that generated code would register, and a client that drives one completion queue:
-// `serve ADDRESS`, `call ADDRESS BYTES DEPTH SECONDS`. A reply is the first 64 bytes of the message.
+// `serve ADDRESS`, `call ADDRESS BYTES DEPTH SECONDS`. A reply consists of the first 64 bytes of the message.
 #include "echo.hpp"
 
 #include <grpcpp/generic/generic_stub.h>
@@ -32,7 +32,7 @@ ByteBuffer buffer_of(std::string_view text) {
     return {&slice, 1};
 }
 
-// Of each slice only what the reply needs is looked at.
+// Reads only the part of each slice that the reply needs.
 ByteBuffer reply_to(const ByteBuffer& request) {
     std::vector<grpc::Slice> slices;
     std::string head;

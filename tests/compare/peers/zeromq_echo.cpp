@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Echo over ZeroMQ, ROUTER and DEALER: `serve ADDRESS`, `call ADDRESS BYTES DEPTH SECONDS`. A reply is the first 64
-// bytes of the message.
+// Echo over ZeroMQ with ROUTER and DEALER: `serve ADDRESS`, `call ADDRESS BYTES DEPTH SECONDS`. A reply consists of the
+// first 64 bytes of the message.
 #include "echo.hpp"
 
 #include <zmq.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Handlers that hand their handles to another thread, which destroys each one twice without a response, as programs for
- * Mercury do where they want none: mostly before the thread that ran the handler is done with it, since a third one is
- * in HG_Progress. */
+ * Handlers pass their handles to another thread, which destroys each one twice without a response, as programs for
+ * Mercury do if they want none. Mostly that happens before the thread that ran the handler has finished with the
+ * handle, since a third thread is in HG_Progress. */
 #include "both_sides.h"
 
 #include <pthread.h>

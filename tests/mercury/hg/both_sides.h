@@ -21,7 +21,7 @@
             exit(1);                                                                                                   \
         }                                                                                                              \
     } while (0)
-/* The same where the library says why in its log. */
+/* The same, for calls whose reason the library logs. */
 #define CHECK_REFUSED(call, expected) \
     do {                              \
         HG_Set_log_level("none");     \
@@ -30,7 +30,7 @@
     } while (0)
 #define CHECK_OK(call) CHECK_RET(call, HG_SUCCESS)
 
-/* How a program writes the transport when it listens, and when it does not. */
+/* The init string of a program that listens on this transport, or does not. */
 const char* init_string(const char* transport, bool listen);
 
 struct side {
@@ -46,25 +46,25 @@ struct both_sides {
 };
 
 void open_both_sides(struct both_sides* both, const char* transport, const struct hg_init_info* options);
-/* Everything that was made must be given back before. */
+/* Requires: everything else was freed. */
 void close_both_sides(struct both_sides* both);
 
 /* One round of progress and callbacks on each side. */
 void pump_once(struct both_sides* both);
-/* Until *flag is at least `wanted`; fails the test after 20 seconds. */
+/* Pumps until *flag is at least `wanted`; fails the test after 20 seconds. */
 void pump_until(struct both_sides* both, const int* flag, int wanted);
 
-/* What a callback was told. */
+/* The results that a callback has received. */
 struct told {
     int count;
     hg_return_t ret;
 };
-/* Notes it; `arg` is a struct told. */
+/* Records the result; `arg` is a struct told. */
 hg_return_t note(const struct hg_cb_info* info);
-/* Forwards and waits for the end. */
+/* Forwards, and waits for the end of the call. */
 hg_return_t call(struct both_sides* both, hg_handle_t handle, void* in);
 
-/* Monotonic, in milliseconds. */
+/* Monotonic time, in milliseconds. */
 double now_ms(void);
 
 #endif

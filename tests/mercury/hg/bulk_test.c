@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Bulk handles: made, described, moved, bound, cancelled. */
+ * Bulk handles: created, serialized, transferred, bound, cancelled. */
 #include "both_sides.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static hg_return_t moved(const struct hg_cb_info* info) {
     return HG_SUCCESS;
 }
 
-/* In place of its own transfer, a move that cancels may cancel an earlier one of the same place. */
+/* Instead of its own transfer, a move that cancels may cancel an earlier transfer in the same slot. */
 static hg_op_id_t cancel_instead = HG_OP_ID_NULL;
 static hg_op_id_t last_id = HG_OP_ID_NULL;
 
@@ -169,7 +169,7 @@ static void cancels(struct both_sides* both, hg_id_t id) {
     free_origin(&origin);
 }
 
-/* The place of a transfer is used again and again. */
+/* The slot of a transfer is reused again and again. */
 static void cancels_late(struct both_sides* both, hg_id_t id) {
     struct origin origin;
     uint64_t sum = 0;
@@ -200,7 +200,7 @@ static void null_handles(struct both_sides* both) {
     CHECK_OK(HG_Bulk_free(HG_BULK_NULL));
 }
 
-/* Back at the class that described it, a description is the memory itself, as long as the handle lives. */
+/* At the class that serialized it, a description gives access to the memory itself while the handle exists. */
 static void comes_back(struct both_sides* both, struct origin* origin, char* text, hg_size_t bytes) {
     void* buffer = NULL;
     hg_size_t size = 0;
@@ -210,14 +210,14 @@ static void comes_back(struct both_sides* both, struct origin* origin, char* tex
     CHECK_OK(HG_Bulk_access(same, 1500, 100, HG_BULK_READ_ONLY, 1, &buffer, &size, &count));
     CHECK(count == 1 && size == 100 && buffer == origin->memory + 1500);
     CHECK_OK(HG_Bulk_free(same));
-    text[14] ^= 1; /* whoever does not know the secret has a peer's memory */
+    text[14] ^= 1; /* without the right secret it is taken for memory of a peer */
     CHECK_OK(HG_Bulk_deserialize(both->client.hg_class, &same, text, bytes));
     CHECK_RET(HG_Bulk_access(same, 0, 100, HG_BULK_READ_ONLY, 1, &buffer, &size, &count), HG_OPNOTSUPPORTED);
     CHECK_OK(HG_Bulk_free(same));
     text[14] ^= 1;
 }
 
-/* Described by hand, moved between handles of one process, and looked into. */
+/* Serialized by hand, transferred between handles of one process, and accessed. */
 static void describes(struct both_sides* both) {
     struct origin origin;
     make_origin(both, &origin, 4, 1000, HG_BULK_READ_ONLY);
@@ -242,7 +242,7 @@ static void describes(struct both_sides* both) {
     for (hg_size_t cut = 0; cut < bytes; ++cut) {
         CHECK(HG_Bulk_deserialize(both->server.hg_class, &copy, text, cut) == HG_PROTOCOL_ERROR);
     }
-    for (hg_size_t at = 0; at < bytes; ++at) { /* refused, or a handle that leads nowhere: never more */
+    for (hg_size_t at = 0; at < bytes; ++at) { /* refused, or a handle that refers to nothing: never more */
         text[at] ^= 0x5a;
         if (HG_Bulk_deserialize(both->server.hg_class, &copy, text, bytes) == HG_SUCCESS) CHECK_OK(HG_Bulk_free(copy));
         text[at] ^= 0x5a;
@@ -289,7 +289,7 @@ int main(int argc, char** argv) {
     if (both.client.hg_class != both.server.hg_class) {
         CHECK(MERCURY_REGISTER(both.client.hg_class, "move", move_in_t, move_out_t, NULL) == id);
     }
-    pulls(&both, id, 1, 16); /* travels with the handle */
+    pulls(&both, id, 1, 16); /* sent with the handle */
     pulls(&both, id, 1, 1000000);
     pulls(&both, id, 16, 4096);
     pulls(&both, id, 1024, 100);

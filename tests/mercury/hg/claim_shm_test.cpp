@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// claim_test.c in shared memory: greetings and rings made by hand. The stranger is a process of its own, since the
-// kernel says who called, and this process would be right to claim that it is.
+// claim_test.c over shared memory, with hand-made greetings and rings. The stranger is another process, since the
+// kernel tells who has called, and for this process the claim would be true.
 extern "C" {
 #include "claims.h"
 }
@@ -25,7 +25,7 @@ namespace {
 
 using Address = std::array<char, 256>;
 
-// Pipes of a process that was forked; closed at the end of the other, so that neither waits for ever.
+// The pipes of a forked process. Each side closes the ends of the other, so that neither waits for ever.
 class Pipe {
   public:
     Pipe() { EXPECT_EQ(::pipe(ends_.data()), 0); }
@@ -91,7 +91,7 @@ void be_strangers(const support::Folder& root, const Pipe& orders) {
         ASSERT_TRUE(orders.read(order));
         call_by_hand(*peer);
     }
-    (void)orders.read(order);  // until all were served
+    (void)orders.read(order);  // until all calls have been served
 }
 
 TEST(Claim, ToBeTheServerItselfIsNotBelieved) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A stranger that claims, in bytes made by hand, to be the very process it calls: it is not taken for it, nor for
- * another stranger with the same claim. docs/wire-format.md has the bytes. */
+ * A stranger claims, in hand-made bytes, to be the very process that it calls. It is taken neither for that process nor
+ * for another stranger with the same claim. docs/wire-format.md describes the bytes. */
 #include "claims.h"
 
 #include <arpa/inet.h>
@@ -33,7 +33,7 @@ static int dial(const struct both_sides* both, uint64_t claimed) {
     return fd;
 }
 
-/* Returns the incarnation of the other side: everybody who dials is told it. */
+/* Returns the incarnation of the other side, which every process that dials learns. */
 static uint64_t answer_of(struct both_sides* both, int fd) {
     unsigned char greeting[greeting_bytes];
     size_t have = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Classes, contexts, addresses, registration, counters, the log, what is told of versions and protocols. */
+ * Classes, contexts, addresses, registration, counters, the log, versions and protocols. */
 #include "both_sides.h"
 
 #include <poll.h>
@@ -139,7 +139,7 @@ static void registrations(hg_class_t* hg_class) {
     uint8_t flag = HG_TRUE;
     hg_id_t id = 0;
     CHECK_OK(HG_Registered_name(hg_class, "data", &id, &flag));
-    CHECK(!flag && id == 0x7c95915f); /* the hash is told all the same */
+    CHECK(!flag && id == 0x7c95915f); /* the hash is returned anyway */
     CHECK(HG_Register_name(hg_class, "data", hg_proc_hg_string_t, NULL, serve_nothing) == id);
     CHECK_OK(HG_Registered_name(hg_class, "data", NULL, &flag));
     CHECK(flag);
@@ -154,13 +154,13 @@ static void registrations(hg_class_t* hg_class) {
     CHECK_OK(HG_Registered(hg_class, id, &flag));
     CHECK(!flag);
     CHECK_RET(HG_Register_data(hg_class, id, &freed, count_freed), HG_NOENTRY);
-    /* 64 bits, as Margo's; registered twice is registered anew. */
+    /* Ids of 64 bits, as Margo has them. Registering an id twice replaces the first registration. */
     const hg_id_t wide = 0x123456789abcdef0u;
     CHECK_OK(HG_Register(hg_class, wide, NULL, NULL, serve_nothing));
     CHECK_OK(HG_Register(hg_class, wide, hg_proc_hg_string_t, NULL, serve_nothing));
     CHECK_OK(HG_Registered_proc_cb(hg_class, wide, &flag, &in, NULL));
     CHECK(flag && in == hg_proc_hg_string_t);
-    /* Two names of one hash. */
+    /* Two names with the same hash. */
     CHECK(HG_Register_name(hg_class, "Aa", NULL, NULL, serve_nothing) != 0);
     HG_Set_log_level("none");
     CHECK(HG_Register_name(hg_class, "B@", NULL, NULL, serve_nothing) == 0);
@@ -169,14 +169,14 @@ static void registrations(hg_class_t* hg_class) {
 
 static hg_return_t give_data(hg_handle_t handle, void* arg) { return HG_Set_data(handle, arg, count_freed); }
 
-/* Each context has its own calls; those with an id are reached by it. */
+/* Each context has its own calls. A context with an id can be called by that id. */
 static void contexts(struct both_sides* both) {
     hg_id_t id = HG_Register_name(both->server.hg_class, "where", NULL, NULL, serve_where);
     if (both->client.hg_class != both->server.hg_class) {
         CHECK(HG_Register_name(both->client.hg_class, "where", NULL, NULL, NULL) == id);
     }
     hg_context_t* seven = HG_Context_create_id(both->server.hg_class, 7);
-    hg_context_t* another = HG_Context_create(both->client.hg_class); /* the id of the first is taken */
+    hg_context_t* another = HG_Context_create(both->client.hg_class); /* the first context has that id already */
     CHECK(seven && another && HG_Context_get_id(seven) == 7 && HG_Context_get_id(another) == 0);
     CHECK(HG_Context_get_class(seven) == both->server.hg_class);
     CHECK_OK(HG_Context_set_data(seven, &freed, count_freed));
@@ -212,7 +212,7 @@ static void contexts(struct both_sides* both) {
     CHECK_OK(HG_Context_destroy(seven));
     CHECK(freed == of_requests + 2);
     CHECK_OK(HG_Context_destroy(another));
-    /* What their handles have counted stays. */
+    /* The counts of its handles are kept. */
     struct hg_diag_counters after;
     CHECK_OK(HG_Class_get_counters(both->client.hg_class, &after));
     CHECK(after.rpc_req_sent_count == before.rpc_req_sent_count);
@@ -246,7 +246,7 @@ static void events(struct both_sides* both, hg_id_t id) {
     CHECK_OK(HG_Destroy(handle));
 }
 
-/* Nothing to do: it waits for as long as it was told. */
+/* With nothing to do, it waits for the given time. */
 static void waits(struct both_sides* both) {
     unsigned count = 99;
     while (HG_Progress(both->client.context, 0) == HG_SUCCESS) {

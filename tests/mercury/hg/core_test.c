@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * HG_Core: the bytes are the user's. */
+ * HG_Core, with which the bytes are the user's. */
 #include "both_sides.h"
 
 #include <mercury_core.h>
@@ -45,7 +45,7 @@ static hg_return_t note_lookup(const struct hg_core_cb_info* info) {
     return HG_SUCCESS;
 }
 
-/* Turns the letters round. */
+/* Reverses the letters. */
 static hg_return_t serve_reverse(hg_core_handle_t handle) {
     const struct hg_core_info* info = HG_Core_get_info(handle);
     CHECK(info->id == 5 && info->addr != HG_CORE_ADDR_NULL && info->context != NULL);
@@ -63,7 +63,7 @@ static hg_return_t serve_reverse(hg_core_handle_t handle) {
     CHECK_RET(HG_Core_respond(handle, note_respond, NULL, 0xf0, in_bytes), HG_OPNOTSUPPORTED);
     CHECK_RET(HG_Core_respond(handle, note_respond, NULL, 0, out_bytes + 1), HG_MSGSIZE);
     CHECK_OK(HG_Core_respond(handle, note_respond, NULL, 0, in_bytes));
-    CHECK_RET(HG_Core_respond(handle, never, NULL, 0, 0), HG_OPNOTSUPPORTED); /* and the first one's callback stays */
+    CHECK_RET(HG_Core_respond(handle, never, NULL, 0, 0), HG_OPNOTSUPPORTED); /* and the first callback is kept */
     return HG_Core_destroy(handle);
 }
 
@@ -151,7 +151,7 @@ static void posts(struct pair* pair) {
     for (int i = 0; i < 50; ++i) drive(pair);
 }
 
-/* What did not fit the message lies here, and its length is in the message. */
+/* The data that do not fit in the message; their length is in the message. */
 static const char much[] = "much more than fits";
 static hg_core_handle_t waiting;
 static void (*tell_done)(hg_core_handle_t, hg_return_t);
@@ -215,14 +215,14 @@ static void more_data(struct pair* pair) {
     hg_core_handle_t handle = HG_CORE_HANDLE_NULL;
     CHECK_OK(HG_Core_create(pair->client_context, pair->to, 6, &handle));
     HG_Set_log_level("none");
-    /* Nobody can bring it. */
+    /* No callback can bring the data. */
     forward_more(pair, handle);
     wait_for(pair, &told_count);
     CHECK(told_ret == HG_OPNOTSUPPORTED && served_more == 0);
     CHECK_RET(HG_Core_set_more_data_callback(NULL, acquire, release), HG_INVALID_ARG);
     CHECK_OK(HG_Core_set_more_data_callback(pair->server, acquire, release));
     CHECK_OK(HG_Core_set_more_data_callback(pair->client, acquire, release));
-    /* Arguments and results, each when its bringer says so. */
+    /* Arguments and results, each when the callback reports that it has brought them. */
     forward_more(pair, handle);
     wait_for_acquire(pair, HG_INPUT);
     CHECK(served_more == 0 && told_count == 0);
@@ -234,10 +234,10 @@ static void more_data(struct pair* pair) {
     wait_for(pair, &told_count);
     CHECK_OK(told_ret);
     for (int i = 0; i < 50; ++i) drive(pair);
-    CHECK(released == 1); /* the target's */
+    CHECK(released == 1); /* by the target */
     CHECK_OK(HG_Core_reset(handle, pair->to, 6));
     CHECK(released == 2);
-    /* It cannot be brought, as is found out late or at once. */
+    /* The data cannot be brought, which becomes known late or at once. */
     forward_more(pair, handle);
     wait_for_acquire(pair, HG_INPUT);
     bring(HG_NOMEM);
@@ -257,7 +257,7 @@ int main(int argc, char** argv) {
     CHECK(argc == 2);
     struct both_sides both;
     open_both_sides(&both, argv[1], NULL);
-    /* The same objects under HG_Core's names. */
+    /* The same objects under the names of HG_Core. */
     struct pair pair = {(hg_core_class_t*)both.server.hg_class, (hg_core_class_t*)both.client.hg_class,
                         (hg_core_context_t*)both.server.context, (hg_core_context_t*)both.client.context,
                         (hg_core_addr_t)both.to};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Bulk handles of CUDA memory, by a driver that is made up (tests/far/fake_cuda.cpp), or, if LD_LIBRARY_PATH leads to
- * it, the real one. */
+ * Bulk handles of CUDA memory, on a simulated driver (tests/far/fake_cuda.cpp), or on the real one if LD_LIBRARY_PATH
+ * leads to it. */
 #include "both_sides.h"
 
 #include <string.h>
@@ -19,8 +19,8 @@ MERCURY_GEN_PROC(device_in_t, ((hg_bulk_t)(bulk))((uint8_t)(push)))
 MERCURY_GEN_PROC(device_out_t, ((int32_t)(ret)))
 
 static const struct hg_bulk_attr cuda = {HG_MEM_TYPE_CUDA, 0};
-static void* remote_memory;       /* the server's, of the device too */
-static unsigned char seen[bytes]; /* of a device, copied here */
+static void* remote_memory;       /* of the server, also on the device */
+static unsigned char seen[bytes]; /* device memory, copied here */
 
 static unsigned char pattern(size_t at) { return (unsigned char)(at * 7 + at / 251); }
 

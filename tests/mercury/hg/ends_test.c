@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * How calls end otherwise: cancelled, too late, refused, unknown, with nobody there any more; and what is refused when
- * things are put away. */
+ * Other ends of calls: cancelled, too late, refused, unknown, target gone; and what is refused when objects are
+ * destroyed. */
 #include "both_sides.h"
 
 #include <string.h>
@@ -40,7 +40,7 @@ static void cancelled_once(struct both_sides* both, hg_id_t id) {
         CHECK_OK(HG_Create(both->client.context, both->to, id, &handles[i]));
         CHECK_OK(HG_Cancel(handles[i])); /* nothing to cancel yet */
         CHECK_OK(HG_Forward(handles[i], note, &told[i], NULL));
-        for (int rounds = 0; rounds < i % 4; ++rounds) pump_once(both); /* early and late ones */
+        for (int rounds = 0; rounds < i % 4; ++rounds) pump_once(both); /* some early, some late */
         CHECK_OK(HG_Cancel(handles[i]));
         CHECK_OK(HG_Cancel(handles[i]));
     }
@@ -74,7 +74,7 @@ static void unposted(struct both_sides* both, hg_id_t id) {
     CHECK_OK(HG_Destroy(handle));
 }
 
-/* What is left keeps classes and contexts alive. */
+/* Objects that are left keep classes and contexts alive. */
 static void busy(struct both_sides* both, hg_id_t id) {
     hg_handle_t handle = HG_HANDLE_NULL;
     CHECK_OK(HG_Create(both->client.context, both->to, id, &handle));
@@ -83,7 +83,7 @@ static void busy(struct both_sides* both, hg_id_t id) {
     CHECK_OK(HG_Destroy(handle));
 }
 
-/* The context goes while a call is in flight whose handle was given back: its callback runs inside. */
+/* The context is destroyed while a call is in flight whose handle was destroyed: the callback runs inside. */
 static void destroyed_in_flight(struct both_sides* both, hg_id_t id) {
     hg_context_t* second = HG_Context_create(both->client.hg_class);
     CHECK(second != NULL);
@@ -98,7 +98,7 @@ static void destroyed_in_flight(struct both_sides* both, hg_id_t id) {
     let_go(both);
 }
 
-/* With nobody who drives the server. Until it was told, or for so long. */
+/* Drives only the client, until `told` has a result or for that time. */
 static void drive_client_for(struct both_sides* both, const struct told* told, double milliseconds) {
     const double end = now_ms() + milliseconds;
     while (told->count == 0 && now_ms() < end) {
@@ -114,13 +114,13 @@ static void server_gone(struct both_sides* both, hg_id_t id) {
     CHECK_OK(HG_Create(both->client.context, both->to, id, &handle));
     CHECK_OK(HG_Forward(handle, note, &told, NULL));
     pump_until(both, &held_count, 1);
-    CHECK_OK(HG_Destroy(held[0])); /* the reference of the answer stays */
+    CHECK_OK(HG_Destroy(held[0])); /* the reference for the answer remains */
     held_count = 0;
     CHECK_OK(HG_Context_destroy(both->server.context));
     CHECK_OK(HG_Finalize(both->server.hg_class));
     drive_client_for(both, &told, 20e3);
     CHECK(told.count == 1 && (told.ret == HG_CANCELED || told.ret == HG_HOSTUNREACH));
-    /* Nobody listens there now: an error at once, not after minutes. */
+    /* Nothing listens there now: the error comes at once, not after minutes. */
     const double began = now_ms();
     told.count = 0;
     CHECK_OK(HG_Forward(handle, note, &told, NULL));
@@ -133,7 +133,7 @@ static void server_gone(struct both_sides* both, hg_id_t id) {
     CHECK_OK(HG_Finalize(both->client.hg_class));
 }
 
-/* There is no deadline unless it is asked for, here by the environment. */
+/* There is no deadline unless it is requested, here by the environment. */
 static void too_late(const char* transport) {
     CHECK(setenv("CINNABAR_HG_DEADLINE_MS", "50", 1) == 0);
     struct both_sides both;
@@ -150,7 +150,7 @@ static void too_late(const char* transport) {
     close_both_sides(&both);
 }
 
-/* A server that is busy elsewhere is waited for, also by who has not met it before. */
+/* A busy server is waited for, also by a client that connects for the first time. */
 static void busy_for_long(const char* transport) {
     struct both_sides both;
     open_both_sides(&both, transport, NULL);
@@ -169,7 +169,7 @@ static void busy_for_long(const char* transport) {
     close_both_sides(&both);
 }
 
-/* But not for ever, if it never greets. */
+/* But not for ever, if the server never sends its greeting. */
 static void silent(const char* transport) {
     CHECK(setenv("CINNABAR_HG_PATIENCE_MS", "300", 1) == 0);
     struct both_sides both;

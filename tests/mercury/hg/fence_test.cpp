@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HG_Bulk_free and the fence behind it, on a simulated network whose fences take time, fail, or do not come: it does
-// not return before the fence, and where it gives up, it says so and the memory stays registered.
+// HG_Bulk_free and its fence, on a simulated network whose fences take time, fail, or never end: it does not return
+// before the fence has ended. If it gives up, it returns an error and the memory stays registered.
 extern "C" {
 #include "both_sides.h"
 }
@@ -37,7 +37,7 @@ class Fence : public testing::Test {
         CHECK_OK(HG_Context_destroy(one.context));
         CHECK_OK(HG_Finalize(one.hg_class));
     }
-    // A handle whose memory peers may use: it was serialized.
+    // A handle whose memory peers may access, because it was serialized.
     [[nodiscard]] hg_bulk_t lend() {
         hg_bulk_t bulk = HG_BULK_NULL;
         void* memory = memory_.data();
@@ -49,7 +49,7 @@ class Fence : public testing::Test {
         EXPECT_EQ(leases(), 1U);
         return bulk;
     }
-    // What peers can use at this moment.
+    // The leases through which peers can access memory now.
     [[nodiscard]] std::uint32_t leases() const { return world_->counts("lender").leases; }
     [[nodiscard]] std::uint32_t registrations() const { return world_->counts("lender").registrations; }
 
@@ -82,7 +82,7 @@ TEST_F(Fence, ThatFailsIsToldAndTheMemoryStaysRegistered) {
     close(lender_);
 }
 
-// The time of this network stands still while one of its hosts is not driven, so that the fence does not come.
+// The time of this network stands still while one of its hosts is not driven, so that the fence does not end.
 TEST_F(Fence, ThatDoesNotComeIsWaitedForASecond) {
     open(0);
     const side idle = open_side("idle");
@@ -116,7 +116,7 @@ hg_return_t free_it(const hg_cb_info* info) {
     return HG_SUCCESS;
 }
 
-// Nobody but that thread drives the fence.
+// Only that thread drives the fence.
 TEST_F(Fence, IsOverWhenTheEndOfItsContextFreesTheHandle) {
     open(0);
     const hg_id_t id = HG_Register_name(lender_.hg_class, "nobody answers", nullptr, nullptr, nullptr);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Values that end too early: what was decoded of them before is freed, and HG_Get_input fails as if nothing had been.
- */
+ * Values that end too early: everything decoded before is freed, and HG_Get_input fails as if nothing had been
+ * decoded. */
 #include "both_sides.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static outer_t make_outer(struct both_sides* both, char* text) {
     return outer;
 }
 
-/* A bulk handle that is left over shows when the class is finalized: HG_BUSY. */
+/* A leaked bulk handle is noticed when the class is finalized: HG_BUSY. */
 static void cut_anywhere(struct both_sides* both) {
     char bytes[1024];
     char text[] = "a text";
@@ -81,7 +81,7 @@ static hg_return_t refuse_half(hg_handle_t handle) {
     return HG_Destroy(handle);
 }
 
-/* What a peer sends that knows only the first half of the value. */
+/* The bytes from a peer that knows only the first half of the value. */
 static void comes_by_half(struct both_sides* both) {
     const hg_id_t id = HG_Register_name(both->server.hg_class, "half", hg_proc_outer_t, NULL, refuse_half);
     CHECK(HG_Register_name(both->client.hg_class, "half", hg_proc_half_t, NULL, NULL) == id);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Peers that are killed: calls and transfers end at once, with an error; and a server that was started again at the
- * same place is found without a new look-up. */
+ * Peers that are killed: calls and transfers end at once with an error, and a server that was restarted at the same
+ * address is found without another lookup. */
 #include "both_sides.h"
 
 #include <signal.h>
@@ -22,7 +22,7 @@ static hg_return_t serve_null(hg_handle_t handle) {
     return HG_Destroy(handle);
 }
 
-/* Pulls all of what it is given. */
+/* Pulls all of the given memory. */
 static hg_return_t pulled(const struct hg_cb_info* info) {
     hg_handle_t handle = info->arg;
     CHECK_OK(HG_Respond(handle, NULL, NULL, NULL));
@@ -129,7 +129,7 @@ static void server_killed(const char* listen, const char* dial) {
         CHECK_OK(HG_Create(side.context, to, hold, &handles[i]));
         CHECK_OK(HG_Forward(handles[i], note, &told[i], &none));
     }
-    CHECK_RET(call_from(&side, to, null), HG_SUCCESS); /* the others are there by now */
+    CHECK_RET(call_from(&side, to, null), HG_SUCCESS); /* by now the others have arrived */
     kill_it(&server);
     const double began = now_ms();
     for (int i = 0; i < 8; ++i) {
@@ -148,7 +148,7 @@ static void server_killed(const char* listen, const char* dial) {
     CHECK_OK(HG_Finalize(side.hg_class));
 }
 
-/* A reader that is stopped in the middle: HG_Bulk_free waits a moment, and then says what it knows. */
+/* A reader is suspended in the middle: HG_Bulk_free waits for a moment and then returns what it knows. */
 static hg_return_t freed_while_stopped(struct side* side, hg_addr_t to, hg_id_t pull, pid_t reader, double after_ms) {
     const hg_size_t bytes = 256u << 20;
     hg_bulk_t bulk = HG_BULK_NULL;
@@ -188,8 +188,8 @@ static void reader_stopped(const char* listen, const char* dial) {
     const hg_id_t pull = HG_Register_name(side.hg_class, "pull", hg_proc_hg_bulk_t, NULL, NULL);
     hg_addr_t to = HG_ADDR_NULL;
     CHECK_OK(HG_Addr_lookup2(side.hg_class, server.address, &to));
-    /* What libfabric has begun to send cannot be taken back from a reader that takes nothing: then it is HG_TIMEOUT.
-     * When the bytes are on their way nobody knows, so the reader is stopped earlier and later. */
+    /* What libfabric has begun to send cannot be taken back from a suspended reader: then the result is HG_TIMEOUT. It
+     * is unknown when the bytes are in flight, so the reader is suspended earlier and later. */
     for (int i = 0; i < 5; ++i) (void)freed_while_stopped(&side, to, pull, server.pid, 5.0 + 10.0 * i);
     kill_it(&server);
     CHECK_OK(HG_Addr_free(side.hg_class, to));
@@ -213,7 +213,7 @@ static hg_return_t free_bulk(const struct hg_cb_info* info) {
     return HG_SUCCESS;
 }
 
-/* The same, from a callback that the end of the only context runs: there is nobody else to drive the fence. */
+/* The same from a callback that runs when the only context is destroyed, so that nothing else drives the fence. */
 static double freed_in_destroy(const char* dial, const struct process* server, double after_ms) {
     const hg_size_t bytes = 256u << 20;
     struct freed freed = {HG_BULK_NULL, HG_OTHER_ERROR, 0, 0};
@@ -246,8 +246,8 @@ static double freed_in_destroy(const char* dial, const struct process* server, d
     return freed.ms;
 }
 
-/* A fence ends within a third of a second. One that nobody drives is waited for a second; a busy machine may be as
- * slow once. */
+/* A fence ends within a third of a second. A fence that is not driven is waited for one second; a busy machine may be
+ * as slow once. */
 static void reader_stopped_in_destroy(const char* listen, const char* dial) {
     struct process server = start_server(listen);
     int slow = 0;
@@ -256,7 +256,7 @@ static void reader_stopped_in_destroy(const char* listen, const char* dial) {
     kill_it(&server);
 }
 
-/* The child lends its memory and is stopped, so that a pull may have begun, then killed. */
+/* The child lends its memory and is suspended, so that a pull may have begun, and is then killed. */
 static void client_killed(const char* listen, const char* dial) {
     int ends[2];
     char address[256];
@@ -315,7 +315,7 @@ static void client_killed(const char* listen, const char* dial) {
     struct told responded = {0, HG_OTHER_ERROR};
     CHECK_OK(HG_Respond(held, note, &responded, NULL));
     drive(&side, &responded.count, 1);
-    /* It may have left before the loss was noticed. */
+    /* The response may have been sent before the loss was noticed. */
     CHECK(responded.ret == HG_HOSTUNREACH || responded.ret == HG_SUCCESS);
     CHECK_OK(HG_Bulk_free(local));
     CHECK_OK(HG_Free_input(held, &origin));
@@ -328,7 +328,7 @@ static void client_killed(const char* listen, const char* dial) {
 
 int main(int argc, char** argv) {
     CHECK(argc == 2);
-    HG_Set_log_level("none"); /* the core warns of peers that are lost */
+    HG_Set_log_level("none"); /* the core warns of lost peers */
     server_killed(init_string(argv[1], true), init_string(argv[1], false));
     client_killed(init_string(argv[1], true), init_string(argv[1], false));
     reader_stopped(init_string(argv[1], true), init_string(argv[1], false));

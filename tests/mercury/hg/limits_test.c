@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Too much at once is HG_AGAIN, from the function or in the callback; nothing is lost by it, and there is room again
- * afterwards. */
+ * If there is too much at once, HG_AGAIN is returned by the function or passed to the callback. Nothing is lost, and
+ * afterwards there is room again. */
 #include "both_sides.h"
 
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static hg_return_t serve_later(hg_handle_t handle) {
     return HG_SUCCESS;
 }
 
-/* Forwards until it is told that there is no room, or `most` are under way; how many are. */
+/* Forwards until there is no room or `most` calls are in flight; returns how many are. */
 static int forward_many(hg_id_t id, int most) {
     ok = again = 0;
     int begun = 0;
@@ -87,7 +87,7 @@ static void requests_in_hands(void) {
 
 int main(int argc, char** argv) {
     CHECK(argc == 2);
-    HG_Set_log_level("error"); /* the core warns that it is overloaded */
+    HG_Set_log_level("error"); /* the core warns of overload */
     open_both_sides(&both, argv[1], NULL);
     answered = HG_Register_name(both.server.hg_class, "answered", NULL, NULL, serve_answer);
     kept = HG_Register_name(both.server.hg_class, "kept", NULL, NULL, serve_later);

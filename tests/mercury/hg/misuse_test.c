@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What programs forget, do twice or do at odd times: refused, or done without harm. */
+ * What programs forget, do twice, or do at odd times is refused or harmless. */
 #include "both_sides.h"
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 
 static hg_return_t serve_forget(hg_handle_t handle) { return HG_Destroy(handle); }
 
-/* Handlers that give their handle back without an answer use nothing up. */
+/* Handlers that destroy their handles without an answer use nothing up. */
 static void forgotten(struct both_sides* both, hg_id_t id) {
     hg_handle_t handle = HG_HANDLE_NULL;
     CHECK_OK(HG_Create(both->client.context, both->to, id, &handle));
@@ -19,8 +19,8 @@ static void forgotten(struct both_sides* both, hg_id_t id) {
     CHECK(counters.rpc_req_recv_active_count == 0);
 }
 
-/* However many there have been, only those that are open count. Ids are the same over all transports, and libfabric
- * takes 50 ms for a context. */
+/* Only existing contexts count, no matter how many there have been. Ids are shared by all transports, and a context of
+ * libfabric takes 50 ms. */
 static void contexts_come_and_go(struct both_sides* both, const char* transport) {
     const int count = strcmp(transport, "ofi") == 0 ? 20 : 1100;
     for (int i = 0; i < count; ++i) {
@@ -48,7 +48,7 @@ static void bulk_arguments(struct both_sides* both) {
         HG_INVALID_ARG);
     CHECK_RET(HG_Bulk_transfer(NULL, nothing, NULL, HG_BULK_PULL, both->to, bulk, 0, bulk, 0, 1, HG_OP_ID_IGNORE),
               HG_INVALID_ARG);
-    /* Who wants no callback gets none. */
+    /* Without a callback function, no callback is made. */
     CHECK_OK(HG_Bulk_transfer(context, NULL, NULL, HG_BULK_PULL, both->to, bulk, 0, bulk, 0, 1, HG_OP_ID_IGNORE));
     CHECK_OK(HG_Bulk_bind(bulk, context));
     CHECK_RET(HG_Bulk_bind_transfer(NULL, nothing, NULL, HG_BULK_PULL, bulk, 0, bulk, 0, 1, HG_OP_ID_IGNORE),
@@ -57,7 +57,7 @@ static void bulk_arguments(struct both_sides* both) {
     CHECK_OK(HG_Bulk_free(bulk));
 }
 
-/* A handle forgets its peer: the next forward goes nowhere, not to the old one. */
+/* A handle forgets its peer: the next forward fails, instead of going to the old peer. */
 static void reset_to_nobody(struct both_sides* both, hg_id_t id) {
     hg_handle_t handle = HG_HANDLE_NULL;
     struct told told = {0, HG_OTHER_ERROR};
@@ -72,7 +72,7 @@ static void reset_to_nobody(struct both_sides* both, hg_id_t id) {
     CHECK_OK(HG_Destroy(handle));
 }
 
-/* Where there is no RPC, no proc or no buffer: docs/mercury.md. */
+/* Calls without an RPC, a proc or a buffer: docs/mercury.md. */
 static void faults(struct both_sides* both, hg_id_t id) {
     hg_handle_t handle = HG_HANDLE_NULL;
     struct told told = {0, HG_OTHER_ERROR};
@@ -93,7 +93,7 @@ static void faults(struct both_sides* both, hg_id_t id) {
     CHECK_OK(HG_Destroy(handle));
 }
 
-/* A peer that is not there: no HG_NODEV. */
+/* For a peer that does not exist the error is not HG_NODEV. */
 static void nobody_there(void) {
     struct side side;
     struct told told = {0, HG_OTHER_ERROR};
@@ -153,7 +153,7 @@ static void strings(void) {
     HG_Set_log_level("warning");
 }
 
-/* What a handle's create callback says is what the origin hears. */
+/* The origin receives the error of a create callback of the target. */
 static hg_return_t give_nothing(hg_handle_t handle, void* arg) {
     (void)handle;
     (void)arg;
@@ -208,7 +208,7 @@ static void* drive_client(void* arg) {
     return NULL;
 }
 
-/* A server that answers and goes: what it said still arrives, and its own callback runs. */
+/* A server that answers and then disappears: its answer still arrives, and its own callback runs. */
 static void answers_and_goes(const char* transport) {
     struct both_sides both;
     open_both_sides(&both, transport, NULL);
@@ -249,6 +249,6 @@ int main(int argc, char** argv) {
     handles_that_cannot_be(&both, forget);
     strings();
     close_both_sides(&both);
-    if (strcmp(argv[1], "self") != 0) answers_and_goes(argv[1]); /* else both sides would go */
+    if (strcmp(argv[1], "self") != 0) answers_and_goes(argv[1]); /* otherwise both sides would disappear */
     return 0;
 }

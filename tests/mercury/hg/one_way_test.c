@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * RPCs without a response, forwarded by a program that then gives everything back at once: each of them is handled by
- * the server, which is another process. */
+ * RPCs without a response, forwarded by a program that then frees everything at once: the server, which is another
+ * process, handles each of them. */
 #include "both_sides.h"
 
 #include <sched.h>

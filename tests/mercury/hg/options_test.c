@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * The options of HG_Init_opt2 that have an effect here, networks that are given, and peers of the same host. */
+ * The options of HG_Init_opt2 that have an effect here, NA classes that are passed in, and peers on the same host. */
 #include "both_sides.h"
 
 #include <string.h>
@@ -62,7 +62,7 @@ static double cpu_ms(void) {
     return (double)used.tv_sec * 1e3 + (double)used.tv_nsec / 1e6;
 }
 
-/* Who sleeps has used nothing of the time that it waited. */
+/* A side that sleeps uses no processor time while it waits. */
 static void polls(const char* transport, const struct hg_init_info* options) {
     struct both_sides both;
     open_both_sides(&both, transport, options);
@@ -99,7 +99,7 @@ static void each_option(const char* transport) {
     with(transport, &options, 100000, HG_SUCCESS);
 }
 
-/* As Mercury's own tests do it: an NA class is opened first and handed over. */
+/* As in Mercury's own tests: an NA class is opened first and passed in. */
 static void given_network(const char* info_string) {
     const struct na_init_info network = NA_INIT_INFO_INITIALIZER;
     na_class_t* na_class =
@@ -139,7 +139,7 @@ static hg_return_t serve_null(hg_handle_t handle) {
     return HG_Destroy(handle);
 }
 
-/* A class that does not listen calls itself all the same. */
+/* A class that does not listen can call itself, too. */
 static void calls_itself(const char* info_string) {
     struct both_sides both = {{NULL, NULL}, {NULL, NULL}, HG_ADDR_NULL};
     both.client.hg_class = HG_Init(info_string, HG_FALSE);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Descriptions that come back to the class that made them, and are kept for longer than the handle that they describe.
- */
+ * Descriptions that return to the class that made them, and are kept for longer than the handle that they describe. */
 #include "both_sides.h"
 
 #include <pthread.h>
@@ -10,8 +9,7 @@
 
 enum { memory_bytes = 4 << 20 };
 
-/* Memory that is gone for the process once it is freed, with a handle, and a handle that was decoded of its
- * description. */
+/* Memory that is unmapped once it is freed, its handle, and a handle that was decoded from the description. */
 struct lent {
     void* memory;
     hg_bulk_t original;
@@ -82,7 +80,7 @@ static void leads_nowhere_once_its_memory_is_gone(struct both_sides* both) {
     CHECK_OK(HG_Bulk_free(own));
 }
 
-/* It is a transfer on the network, for which the decoded handle is the local one. */
+/* A transfer on the network, for which the decoded handle is the local one. */
 static void is_kept_by_a_transfer(struct both_sides* both) {
     struct lent lent;
     make_lent(&both->client, &lent);
@@ -107,7 +105,7 @@ static void is_kept_by_a_transfer(struct both_sides* both) {
     CHECK(munmap(lent.memory, memory_bytes) == 0);
 }
 
-/* Whoever it was passed on to reaches the memory for as long as the original lives. */
+/* A process to which the description was forwarded can access the memory while the original handle exists. */
 static void is_passed_on(struct both_sides* both) {
     struct lent lent;
     make_lent(&both->server, &lent);
@@ -140,7 +138,7 @@ static void* copies(void* user) {
     return NULL;
 }
 
-/* HG_Bulk_free waits for the copy of another thread, or comes before it. */
+/* HG_Bulk_free waits for the copy by another thread, or comes before it. */
 static void is_freed_while_it_is_copied(struct both_sides* both) {
     HG_Set_log_level("none");
     for (int i = 0; i < 20; ++i) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Procs: every type there and back, growth, hostile bytes, raw windows, strings; and the raw buffers of handles. */
+ * Procs: round trips of every type, growth, hostile bytes, raw windows, strings; and the raw buffers of handles. */
 #include "both_sides.h"
 
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static void grows(hg_class_t* hg_class) {
     CHECK(hg_proc_get_size_used(proc) == 80000 && hg_proc_get_extra_buf(proc) != NULL);
     char* bytes = hg_proc_get_extra_buf(proc);
     CHECK(hg_proc_get_extra_size(proc) >= 80000);
-    CHECK_OK(hg_proc_set_extra_buf_is_mine(proc, HG_TRUE)); /* taken */
+    CHECK_OK(hg_proc_set_extra_buf_is_mine(proc, HG_TRUE)); /* takes the buffer over */
     CHECK_OK(hg_proc_reset(proc, bytes, 80000, HG_DECODE));
     for (uint64_t i = 0; i < 10000; ++i) {
         uint64_t value = 0;
@@ -100,7 +100,7 @@ static void strings(hg_class_t* hg_class) {
     CHECK_OK(hg_proc_reset(proc, NULL, 0, HG_FREE));
     CHECK_OK(hg_proc_strings_t(proc, &out));
     CHECK(out.text == NULL && out.fixed == NULL);
-    /* Not ended, and longer than what came. */
+    /* Unterminated, and longer than the received bytes. */
     bytes[8 + 6] = '!';
     CHECK_OK(hg_proc_reset(proc, bytes, used, HG_DECODE));
     CHECK_RET(hg_proc_hg_string_t(proc, &out.text), HG_PROTOCOL_ERROR);
@@ -128,7 +128,7 @@ static void string_objects(void) {
     CHECK_OK(hg_string_object_free(&object));
 }
 
-/* Raw bytes in front of the arguments, and without any proc. */
+/* Raw bytes before the arguments, and without any proc. */
 static hg_return_t serve_raw(hg_handle_t handle) {
     char* in = NULL;
     char* out = NULL;
@@ -186,7 +186,7 @@ static void raw(struct both_sides* both) {
         CHECK_OK(HG_Get_input_buf(handle, (void**)&head, &size));
         CHECK(size == HG_Class_get_input_eager_size(both->client.hg_class));
         memcpy(head, "head", 4);
-        CHECK_OK(HG_Set_target_id(handle, 1)); /* what was written stays */
+        CHECK_OK(HG_Set_target_id(handle, 1)); /* the bytes that were written are kept */
         CHECK_OK(HG_Set_target_id(handle, 0));
         CHECK_OK(call(both, handle, &value));
         CHECK(HG_Get_output_payload_size(handle) == 8);
@@ -199,16 +199,16 @@ static void raw(struct both_sides* both) {
         void* extra = head;
         CHECK_OK(HG_Get_output_extra_buf(handle, &extra, NULL));
         CHECK(extra == NULL);
-        CHECK_OK(HG_Reset(handle, both->to, large)); /* once more, as one that does not fit a message */
+        CHECK_OK(HG_Reset(handle, both->to, large)); /* again, with data that do not fit in a message */
         CHECK_RET(HG_Get_output_buf(handle, (void**)&head, &size), HG_FAULT);
     }
     CHECK_OK(HG_Destroy(handle));
 }
 
-/* A proc that hands out a pointer into the arguments, and a handler that keeps it beyond its return. */
+/* A proc that returns a pointer into the arguments, and a handler that uses it after it has returned. */
 enum { window_bytes = 100 };
 static hg_return_t proc_window(hg_proc_t proc, void* data) {
-    uint8_t first = 7; /* what was read before the window, so that it does not begin where the bytes do */
+    uint8_t first = 7; /* read before the window, so that the window does not begin where the bytes do */
     CHECK_OK(hg_proc_uint8_t(proc, &first));
     char** window = data;
     if (hg_proc_get_op(proc) == HG_FREE) return HG_SUCCESS;

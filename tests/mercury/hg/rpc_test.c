@@ -50,7 +50,7 @@ static hg_return_t serve_wrongly(hg_handle_t handle) {
 
 static hg_return_t serve_never(hg_handle_t handle) {
     CHECK_OK(HG_Destroy(handle));
-    return HG_Destroy(handle); /* as Mercury's programs may: the reference of the answer */
+    return HG_Destroy(handle); /* as Mercury's programs may: the reference for the answer */
 }
 
 static hg_return_t serve_leaking(hg_handle_t handle) { return HG_Destroy(handle); }
@@ -75,7 +75,7 @@ static void sums(struct both_sides* both, hg_id_t id) {
         CHECK(responded.ret == HG_SUCCESS);
     }
     CHECK(served == 3 && responded.count == 3);
-    /* The handle of the same call, again and without a reset. */
+    /* The handle of the same call again, without a reset. */
     CHECK_OK(call(both, handle, &in));
     CHECK_OK(HG_Destroy(handle));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * A class that calls itself, and moves its own memory: its address is the same from all sides. */
+ * A class that calls itself, and moves its own memory. Its address is the same from all sides. */
 #include "both_sides.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ static hg_return_t serve_ping(hg_handle_t handle) {
     return HG_Destroy(handle);
 }
 
-/* Only of a class that listens has the address a text that others could use. */
+/* Only if the class listens does its address have a text that others can use. */
 static void source_is_oneself(struct both_sides* both, const struct side* side) {
     const hg_id_t id = MERCURY_REGISTER(side->hg_class, "ping", void, void, serve_ping);
     hg_addr_t self = HG_ADDR_NULL;
@@ -43,7 +43,7 @@ static void others_are_not_oneself(struct both_sides* both) {
     CHECK_OK(HG_Addr_free(both->client.hg_class, self));
 }
 
-/* As a peer would that got the description, but it is the owner that decodes it. */
+/* As by a peer that received the description, except that the owner decodes it. */
 static void bound_memory_is_found(struct both_sides* both, const struct side* side) {
     enum { size = 100000 };
     static char from[size], to[size];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * What the other programs have no use for: older ways to open, references, data that is kept for the user, NA's classes
- * and addresses, and HG_Core's names for all that. */
+ * Functions that the other programs do not use: older ways to open, references, user data, NA's classes and addresses,
+ * and HG_Core's names for all of these. */
 #include "both_sides.h"
 
 #include <mercury_core.h>
@@ -18,7 +18,7 @@ static hg_return_t serve_null(hg_handle_t handle) {
     return HG_Destroy(handle);
 }
 
-/* Of Mercury 2.2, whose options end earlier. */
+/* The options of Mercury 2.2 are shorter. */
 static void older_inits(void) {
     const struct hg_init_info options = HG_INIT_INFO_INITIALIZER;
     hg_class_t* hg_class = HG_Init_opt("na+sm", HG_FALSE, &options);
@@ -125,7 +125,7 @@ static void core_finds(struct both_sides* both) {
     HG_Core_free_na_protocol_info(list);
 }
 
-/* As a loop of the user's own would: sleep on the descriptor only where nothing is ready. */
+/* As in the user's own event loop: sleeps on the descriptor only if nothing is ready. */
 static void core_events(struct both_sides* both, hg_id_t id) {
     hg_core_context_t* server = (hg_core_context_t*)both->server.context;
     hg_handle_t handle = HG_HANDLE_NULL;

@@ -64,14 +64,14 @@ static void* drive_client(void* none) {
     return none;
 }
 
-/* Waits inside HG_Trigger, as some do. */
+/* Waits inside HG_Trigger, as some programs do. */
 static void* only_trigger(void* none) {
     unsigned count = 0;
     while (!atomic_load(&stop)) (void)HG_Trigger(both.client.context, 5, 4, &count);
     return none;
 }
 
-/* What it registers anew is as it was, and what it registers first nobody calls. */
+/* Registers an RPC again unchanged, and new ones that are never called. */
 static void* keep_registering(void* none) {
     for (hg_id_t other = 1; !atomic_load(&stop); other = other % 500 + 1) {
         CHECK(MERCURY_REGISTER(both.server.hg_class, "number", number_t, number_t, serve_number) == id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Handlers that hand their handles to worker threads: those read arguments, transfer, cancel and respond while another
+ * Handlers that pass their handles to worker threads, which read arguments, transfer, cancel and respond while another
  * thread is in HG_Progress. */
 #include "both_sides.h"
 
@@ -66,7 +66,7 @@ static void begin(hg_handle_t handle) {
     hg_op_id_t op = HG_OP_ID_NULL;
     CHECK_OK(HG_Bulk_transfer(info->context, pulled, work, HG_BULK_PULL, info->addr, work->in.bulk, 0, work->local, 0,
                               size, &op));
-    if (cancel) CHECK_OK(HG_Bulk_cancel(op)); /* perhaps too late: then nothing happens, to nobody */
+    if (cancel) CHECK_OK(HG_Bulk_cancel(op)); /* if it is too late, it has no effect on any call */
 }
 
 static void* take_work(void* none) {

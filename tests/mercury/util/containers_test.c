@@ -35,10 +35,10 @@ static void table_finds_what_was_put_in(void) {
     /* An equal key replaces key and value. */
     CHECK(hg_hash_table_insert(table, &again, &values[0]) != 0);
     CHECK(hg_hash_table_num_entries(table) == keys_count && freed_keys == 1 && freed_values == 1);
-    keys[5] = -1; /* no longer looked at */
+    keys[5] = -1; /* not used any more */
     CHECK(hg_hash_table_lookup(table, &again) == &values[0]);
 
-    /* The value that the walk gave may be removed. */
+    /* The value returned by the walk may be removed. */
     for (hg_hash_table_iterate(table, &iter); hg_hash_table_iter_has_more(&iter); ++walked) {
         int* value = (int*)hg_hash_table_iter_next(&iter);
         if (value == &values[7]) CHECK(hg_hash_table_remove(table, &keys[7]) != 0);

@@ -92,7 +92,7 @@ static void files_are_named_by_base_and_process(void) {
     CHECK(file != NULL);
     CHECK(fgets(written, sizeof(written), file) != NULL && strstr(written, "static") != NULL);
     CHECK(fclose(file) == 0 && unlink(path) == 0);
-    hg_dlog_dump_file(&static_log, "no/such/folder", 0, 0); /* says so, and goes on */
+    hg_dlog_dump_file(&static_log, "no/such/folder", 0, 0); /* reports that, and continues */
 }
 
 int main(void) {

@@ -60,7 +60,7 @@ static void set_reports_what_is_ready(void) {
     CHECK(wait_for(set, 1000, 2, events) == 1 && (events[0].events & HG_POLLERR));
     CHECK(hg_poll_remove(set, ends[1]) == HG_UTIL_SUCCESS && close(ends[1]) == 0);
 
-    CHECK(hg_poll_destroy(set) == HG_UTIL_FAIL); /* one is in it */
+    CHECK(hg_poll_destroy(set) == HG_UTIL_FAIL); /* it is not empty */
     CHECK(hg_poll_remove(set, one) == HG_UTIL_SUCCESS && hg_poll_remove(set, one) == HG_UTIL_FAIL);
     CHECK(hg_poll_remove(outer, hg_poll_get_fd(set)) == HG_UTIL_SUCCESS);
     CHECK(hg_poll_destroy(outer) == HG_UTIL_SUCCESS && hg_poll_destroy(set) == HG_UTIL_SUCCESS);

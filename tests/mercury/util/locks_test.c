@@ -33,7 +33,7 @@ static void* work(void* data) {
         CHECK(by_rwlock > 0);
         hg_thread_rwlock_release_rdlock(&rwlock);
     }
-    /* The last wakes all others. */
+    /* The last thread wakes all others. */
     hg_thread_mutex_lock(&mutex);
     if (++arrived == threads_count) CHECK(hg_thread_cond_broadcast(&cond) == HG_UTIL_SUCCESS);
     while (arrived < threads_count) CHECK(hg_thread_cond_wait(&cond, &mutex) == HG_UTIL_SUCCESS);

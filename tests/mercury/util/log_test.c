@@ -27,7 +27,7 @@ static int write_here(FILE* stream, const char* format, ...) {
     return length;
 }
 
-/* Says with which level each of the three outlets writes, as digits. */
+/* The levels at which the three outlets write, as digits. */
 static int levels(void) {
     return 100 * HG_LOG_OUTLET_LEVEL(app) + 10 * HG_LOG_OUTLET_LEVEL(app_net) + HG_LOG_OUTLET_LEVEL(app_noise);
 }

@@ -25,7 +25,7 @@ static void header_lies_before(void) {
         for (header = 0; header <= 100; header += 25) {
             char* payload = (char*)hg_mem_header_alloc(header, aligns[i], 50);
             CHECK(payload != NULL && (aligns[i] == 0 || (uintptr_t)payload % aligns[i] == 0));
-            memset(payload - header, 2, header + 50); /* the sanitizer looks at the ends */
+            memset(payload - header, 2, header + 50); /* a sanitizer checks both ends */
             hg_mem_header_free(header, aligns[i], payload);
         }
     }
@@ -51,7 +51,7 @@ static void shared_memory_has_a_name(void) {
     CHECK(mine != NULL && theirs != NULL && mine != theirs);
     mine[4095] = 'x';
     CHECK(theirs[4095] == 'x');
-    CHECK(hg_mem_shm_map(name, 1 << 20, false) == NULL); /* longer than it is */
+    CHECK(hg_mem_shm_map(name, 1 << 20, false) == NULL); /* longer than the object is */
     CHECK(hg_mem_shm_unmap(NULL, theirs, 4096) == HG_UTIL_SUCCESS);
     CHECK(hg_mem_shm_unmap(name, mine, 4096) == HG_UTIL_SUCCESS);
     CHECK(hg_mem_shm_unmap(name, NULL, 0) == HG_UTIL_FAIL);

@@ -5,7 +5,7 @@
 #include <mercury_thread.h>
 #include <mercury_time.h>
 
-/* A network whose callbacks come after so many rounds of progress. */
+/* A network whose callbacks become ready after that many rounds of progress. */
 struct Network {
     int rounds_to_go;
     int callbacks; /* ready to be triggered */

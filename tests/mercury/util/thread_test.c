@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#define _GNU_SOURCE /* CPU_SET and its kin */
+#define _GNU_SOURCE /* CPU_SET and related macros */
 #include "check.h"
 
 #include <mercury_thread.h>
