@@ -6,21 +6,21 @@
 // - The baseline (*calm*) is not idle. Three honest peers that ask for as much as they are allowed get their share of
 //   the server, and calls wait for their turn; three hostile peers must not get more. Without other peers a call takes
 //   a few microseconds, and any work for others is more than twice that.
-// - One thread drives everybody in turns, and the clock is its processor time without that of the other peers; on a
-//   virtual network it is the network's own. The other peers get as much processor time as client and server together,
-//   as if they ran in parallel. So a busy machine measures the same, and a server that spins or serves others for too
-//   long is found.
+// - One thread drives all the peers in turns, and the clock is its processor time without that of the other peers; on a
+//   virtual network it is the network's own clock. The other peers get as much processor time as client and server
+//   together, as if they ran in parallel. So a busy machine measures the same, and a server that spins or serves others
+//   for too long is found.
 // - The long plan measures long enough to compare 99th percentiles: they count above 0.3 ms. Medians may be three times
 //   the baseline, and count above 20 us.
 // - The short plan measures a few dozen transfers, whose 99th percentile is the slowest. A kernel may process the
-//   packets of a flood, and the resets that answer it, within the next system call of anybody, for up to 2 ms at once
-//   (net.core.netdev_budget_usecs). So percentiles count above 3 ms and medians above 0.1 ms. Next to peers that lend
-//   memory, of which a server reads many times as much, only medians count. So it is over `tcps`, where a handshake
-//   takes milliseconds, and there they may be three times the baseline.
+//   packets of a flood, and the resets that answer it, within the next system call of any process, for up to 2 ms at
+//   once (net.core.netdev_budget_usecs). So percentiles count above 3 ms and medians above 0.1 ms. Next to peers that
+//   lend memory, of which a server reads many times as much, only medians count. The same holds over `tcps`, where a
+//   handshake takes milliseconds, and there medians may be three times the baseline.
 // - On devices and on virtual networks the long plan judges like the short one.
-// - Where memory is read without its owner, what is lent costs the server as much whoever lends it. Over devices the
-//   busy peers lend as much as they are allowed, too; over shared memory, where honest calls would then reach their
-//   deadlines on a busy host, the long plan judges lenders like the short one.
+// - If memory is read without its owner, lent memory costs the server the same, no matter which peer lends it. Over
+//   devices the busy peers also lend as much as they are allowed; over shared memory honest calls would then reach
+//   their deadlines on a busy host, so the long plan judges lenders like the short one.
 // - Measurements of both kinds alternate, and one pair within the bounds is enough: noise only adds time.
 // - `self` is left out: code within the process can disturb it without any network.
 #pragma once
