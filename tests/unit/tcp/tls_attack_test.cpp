@@ -142,7 +142,7 @@ TEST_F(TlsAttack, ACutInMidRecordLosesThePeer) {
     expect_others_served();
 }
 
-// Whichever byte of the handshake is changed, no connection results.
+// No connection results if a byte of the handshake is changed; every 37th is tried.
 TEST_F(TlsAttack, AChangedHandshakeComesToNothing) {
     log_.allow("");
     std::size_t whole = 0;  // size of an unchanged handshake, without the greetings
