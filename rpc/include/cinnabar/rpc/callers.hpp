@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names for the other side of a connection, as rules use them.
+// Names of callers, as rules use them.
 //
-//     key:NAME, cert:NAME  whoever has proven that key or certificate (tcps); a '*' at the end matches any ending
-//     uid:N, gid:N         that user or group of this host, as the kernel reports it (shm)
-//     proven               any key or certificate
-//     local                any process whose user the kernel reports
-//     dialled              a peer that this process dialled: calls back over that connection
-//     anyone               everybody, including peers that have proven nothing
+//     key:NAME, cert:NAME  a caller that has proven this key or certificate (tcps); a '*' at the end matches any ending
+//     uid:N, gid:N         a process of this user or group on this host, as reported by the kernel (shm)
+//     proven               a caller that has proven any key or certificate
+//     local                a process whose user the kernel reports
+//     dialled              a peer that this process dialled: for calls back over that connection
+//     anyone               every caller, including those that have proven nothing
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -21,13 +21,13 @@
 
 namespace cinnabar::rpc {
 
-// A name for logs and accounts, as far as it is proven: "key:ann", "cert:ann", "uid:1000". Otherwise where the
-// connection came from ("tcp://10.0.0.5:41234"), which address was dialled, or "own" for this process itself.
+// The name of a caller for logs and accounts. If it is proven: "key:ann", "cert:ann", "uid:1000". Otherwise the address
+// from which the connection came ("tcp://10.0.0.5:41234"), or the address that was dialled. "own": this process.
 [[nodiscard]] CINNABAR_API std::string caller_name(const na::Addr& source);
-// Whether it is this process, calling itself.
+// Whether the caller is this process itself.
 [[nodiscard]] CINNABAR_API bool is_own_process(const na::Addr& source) noexcept;
 
-// A name or, with a '*' at the end, all names that begin with it.
+// Matches one name, or, with a '*' at the end, all names that begin with the text before it.
 class CINNABAR_API NamePattern {
   public:
     explicit NamePattern(std::string_view pattern);
@@ -42,7 +42,8 @@ class CINNABAR_API NamePattern {
 
 class CINNABAR_API Callers {
   public:
-    // Parses the words above. invalid_argument: a word is unknown, which is the subject, or the list is empty.
+    // Parses the words listed above. invalid_argument: the list is empty, or a word is unknown, which is then the
+    // subject.
     [[nodiscard]] static Result<Callers> of(std::span<const std::string> words);
     // Any thread.
     [[nodiscard]] bool include(const na::Addr& source) const noexcept;

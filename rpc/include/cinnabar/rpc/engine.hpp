@@ -22,22 +22,23 @@ namespace cinnabar::rpc {
 
 class CINNABAR_API Engine {
   public:
-    // invalid_argument: no transport.
+    // invalid_argument: the list is empty.
     [[nodiscard]] static Result<std::unique_ptr<Engine>> open(std::vector<std::shared_ptr<na::Transport>> transports);
-    // Requires: its contexts are destroyed.
+    // Requires: all its contexts are destroyed.
     ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    // The engine outlives the context. exists: that context id is open. Errors of na::Context::open.
+    // The engine must outlive the context. exists: a context with that id is open. Also the errors of
+    // na::Context::open.
     [[nodiscard]] Result<std::unique_ptr<Context>> open_context(const Options& options);
 
-    // Any thread, at any time; requests that arrive later see it. exists: the id is served already (the subject names
-    // by what: two names may share an id).
+    // Registers a handler for requests that arrive from now on. Any thread, at any time. exists: the id is served
+    // already; the subject has the names of both handlers, because two names may have the same id.
     [[nodiscard]] Result<void> serve(RpcId id, ProviderId provider, Handler handler);
-    // not_found. Requests that are running go on.
+    // Removes a handler; requests that are running are not affected. not_found.
     [[nodiscard]] Errc withdraw(RpcId id, ProviderId provider);
-    // Null when it is not served. Stays valid for the life of the engine.
+    // Null: no handler is registered. The result stays valid for the life of the engine.
     [[nodiscard]] const Handler* find(RpcId id, ProviderId provider) const noexcept;
 
     struct Served {
@@ -45,23 +46,24 @@ class CINNABAR_API Engine {
         ProviderId provider = 0;
         std::string name;
     };
-    // The RPCs that are served now, in no particular order. Any thread.
+    // The RPCs that are served at present, in no particular order. Any thread.
     [[nodiscard]] std::vector<Served> served() const;
 
-    // Where peers reach context 0. When nothing listens it serves only those that this process has dialled.
+    // The address at which peers reach context 0. If no transport listens, only peers that this process has dialled can
+    // use it.
     [[nodiscard]] na::Addr self_addr() const;
     [[nodiscard]] const std::vector<std::shared_ptr<na::Transport>>& transports() const noexcept;
-    // Of arguments and of a result: so much fits in a message of every transport, what is larger goes by bulk. A peer
-    // with smaller messages may make that less.
+    // The largest encoded arguments and result that fit in a message of every transport; larger ones are transferred in
+    // bulk. A peer with smaller messages may reduce this further.
     [[nodiscard]] std::size_t input_bytes_eager() const noexcept;
     [[nodiscard]] std::size_t output_bytes_eager() const noexcept;
 
-    // The lender of far memory, by calls that it serves from the first use on (bulk/far_lender.hpp). Any thread.
-    // exists: the program itself serves a call of that name.
+    // The transport that lends far memory, by means of calls that this engine serves from the first use on
+    // (bulk/far_lender.hpp). Any thread. exists: the program itself serves a call of that name.
     [[nodiscard]] Result<std::shared_ptr<bulk::FarLender>> far_lender();
 
-    // New requests are answered `shutting_down`, new calls fail with `closed`; what runs goes on. Any thread. Drive the
-    // contexts until their counts show no calls and no requests, or time is up.
+    // New requests are answered with `shutting_down`, and new calls fail with `closed`; those in progress continue. Any
+    // thread. Then drive the contexts until their counts show no calls and no requests, or a time limit has passed.
     void drain() noexcept;
     [[nodiscard]] bool draining() const noexcept;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What serves an RPC id.
+// The handler of an RPC id.
 #pragma once
 
 #include <cinnabar/rpc/rpc_id.hpp>
@@ -12,19 +12,20 @@ namespace cinnabar::rpc {
 
 class Request;
 
-// `run` is called from trigger(), or else see on_arrival, with one reference to the request, which it must release (or
-// hand on). `target` is kept alive while any request of this handler is running.
+// `run` is called from trigger(), or as on_arrival says, with one reference to the request, which it must release or
+// pass on. `target` is kept alive while any request of this handler is running.
 struct Handler {
     void (*run)(Request& request, void* target) noexcept = nullptr;
     std::shared_ptr<void> target;
-    std::string name;         // for messages; and to tell colliding ids apart
+    std::string name;         // for messages, and to detect two names with the same id
     std::uint16_t shape = 0;  // of the argument type; 0: not checked
-    // Small requests run inside progress(), where they were read, while the context is owned: no queue lies between,
-    // and the reply leaves at once. For handlers that compute and answer. Such a one must not block or wait, must not
-    // drive a context, and may use no other context but to forward calls. One that keeps its request, or hands it to
-    // another thread, calls detach() first. Larger requests, and one-way ones, run from trigger().
+    // Runs the handler inside progress(), where the request was read, while the context is owned: without a queue in
+    // between, and the reply is sent at once. Only for small requests that are not one-way; all others run from
+    // trigger(). For handlers that only compute and answer. The handler must not block, must not drive a context, and
+    // may use other contexts only to forward calls. If it keeps the request, or hands it to another thread, it must
+    // call detach() first.
     bool on_arrival = false;
-    // Each request carries a key that the handler checks, so no policy is consulted.
+    // Each request carries a key that the handler checks, so the policy is not consulted.
     bool by_key = false;
 };
 

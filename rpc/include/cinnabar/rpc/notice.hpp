@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A notification that a peer's push brings behind its bytes (bulk::TransferArgs::notify): it gets a value here, which
-// the peer is told in a call, and comes once. From another peer it does not count.
+// Waits for the notification that follows the data of a peer's push (bulk::TransferArgs::notify). expect() assigns a
+// value, which a call tells the peer; the notification arrives once. A notification from any other peer is ignored.
 //
-// Threads: one at a time, and none beside the one that triggers the context. It must live until it is over.
+// Threads: only one thread at a time may use a notice, counting the thread that triggers the context. The notice must
+// live until it is over.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -19,22 +20,23 @@ class ContextCore;
 
 class CINNABAR_API Notice {
   public:
-    // `result`: ok, the bytes are in place; else what close() said.
+    // `result`: ok if the bytes are in place; otherwise the error given to close().
     using Function = void (*)(Errc result, void* user) noexcept;
 
     Notice() = default;
-    // Requires: never expected, or over.
+    // Requires: expect() was never called, or the notice is over.
     ~Notice();
     Notice(const Notice&) = delete;
     Notice& operator=(const Notice&) = delete;
 
-    // `from`: a request's source. `done` runs once, from trigger(); then it is over, and may be expected again.
-    // overloaded: 65,536 are expected in this context. Requires: not expected. Not inside progress().
+    // `from`: the source of a request. `done` runs once, from trigger(); then the notice is over and may be expected
+    // again. overloaded: 65,536 notices are expected in this context, or memory is out. Requires: not expected. Do not
+    // call inside progress().
     [[nodiscard]] Errc expect(Context& context, const na::Addr& from, Function done, void* user) noexcept;
-    // Ends it with `why`, unless it has come. Not inside progress().
+    // Ends the wait with `why`, unless the notification has arrived. Do not call inside progress().
     void close(Errc why) noexcept;
 
-    // What the peer pushes with. Requires: expected.
+    // The value that the peer must pass to its push. Requires: expected.
     [[nodiscard]] std::uint32_t value() const noexcept { return value_; }
 
   private:
@@ -42,7 +44,7 @@ class CINNABAR_API Notice {
     friend class Notices;
     void finish(Errc result) noexcept;
 
-    ContextCore* core_ = nullptr;  // while it is expected
+    ContextCore* core_ = nullptr;  // null: not expected
     na::Addr from_;
     std::uint32_t value_ = 0;
     Errc result_ = Errc::ok;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// proc: arguments and results to bytes and back. Aggregates, numbers, enums and the standard types of proc_std.hpp need
-// nothing. Another type takes part by one of these, found by ADL or as a member:
+// proc: encodes arguments and results to bytes and decodes them. Aggregates, numbers, enums and the standard types of
+// proc_std.hpp need nothing. Any other type needs one of these, found by ADL or as a member:
 //
-//     auto proc_fields(Type& v) { return std::tie(v.a, v.b); }                   // a record like an aggregate
-//     template <class P> void proc(P& p, Type& v) { p(v.a); if (v.a) p(v.b); }   // anything; P is in proc_coder.hpp
-//     template <class P> void proc(P& p);                                        // the same as a member
+//     auto proc_fields(Type& v) { return std::tie(v.a, v.b); }                   // a record, like an aggregate
+//     template <class P> void proc(P& p, Type& v) { p(v.a); if (v.a) p(v.b); }   // anything; P: see proc_coder.hpp
+//     template <class P> void proc(P& p);                                        // the same as a member function
 //
-// The format is in docs/proc-encoding.md. Functions here keep no state: any thread may call them. Nothing throws.
+// The format is in docs/proc-encoding.md. The functions here have no state: any thread may call them. They do not
+// throw.
 #pragma once
 
 #include <cinnabar/rpc/proc_codec.hpp>
@@ -21,18 +22,18 @@
 
 namespace cinnabar::rpc {
 
-// The argument or result of a call that has none; no bytes.
+// For calls without an argument or a result; encoded to no bytes.
 struct Empty {
     friend bool operator==(const Empty&, const Empty&) = default;
 };
 
-// T can be an argument or a result: encode, decode and shape_of work on it.
+// T can be an argument or a result: encode, decode and shape_of accept it.
 template <class T>
 concept Procable = !std::is_reference_v<T> && detail::supported<T>(TypeList<>{});
 
 namespace detail {
 
-// Runs f and turns what user code and allocators throw into a failure of the coder.
+// Runs f and turns exceptions of user code and allocators into a failure of the coder.
 template <class P, class F>
 void guarded(P& p, Errc otherwise, F&& f) noexcept {
     try {
@@ -54,7 +55,7 @@ void take_default(T& field, T& fresh) {
         field = std::move(fresh);
 }
 
-// The outermost record may end early: fields from the first one on for which no byte is left get their defaults.
+// The outermost record may end early: if no bytes are left for a field, that field and all after it get their defaults.
 template <class T>
 void read_outermost(Decoder& in, T& value) {
     if constexpr (!Record<T>) {
@@ -77,7 +78,7 @@ void read_outermost(Decoder& in, T& value) {
 
 }  // namespace detail
 
-// How many bytes encode() will write for `value`; Sizer::unencodable when no buffer is large enough.
+// The number of bytes that encode() will write for `value`; Sizer::unencodable: no buffer is large enough.
 template <class T>
 [[nodiscard]] std::size_t proc_size(const T& value, void* user = nullptr) noexcept {
     Sizer sizer(user);
@@ -85,12 +86,12 @@ template <class T>
     return sizer.size();
 }
 
-// Writes `value` at the start of `out` and the number of bytes to `used`, 0 after a failure. Allocates nothing.
-//   too_large         it does not fit in `out` (proc_size tells what would do), is nested deeper than proc_depth_max,
-//                     or has a container of more than 2^32 - 1 elements
-//   invalid_argument  a variant without a value, or a hand-written proc function that threw or encoded an element of a
-//                     container to no bytes
-// `out` may hold a part of the value after a failure.
+// Encodes `value` to the start of `out`, and stores their number in `used`; 0 after a failure. Does not allocate.
+//   too_large         `value` does not fit in `out` (see proc_size), is nested deeper than proc_depth_max, or has a
+//                     container of more than 2^32 - 1 elements
+//   invalid_argument  a variant without a value, or a hand-written proc function that threw or that encoded an element
+//                     of a container to no bytes
+// After a failure `out` may contain a part of the value.
 template <class T>
 [[nodiscard]] Errc encode(Bytes out, const T& value, std::size_t& used, void* user = nullptr) noexcept {
     Encoder encoder(out, user);
@@ -99,16 +100,16 @@ template <class T>
     return encoder.error();
 }
 
-// Reads `out` from a payload that may come from anybody. Views in `out` live as long as `in`. Bytes behind the value
-// are ignored. `out` is valid and unspecified after a failure.
-//   protocol          the bytes are not a T, or end within a field
-//   too_large         nested too deeply, or it would take more memory than `limits` allow
-//   overloaded, ...   what `limits.charge` answered
+// Decodes `out` from an untrusted payload. Views in `out` point into `in`. Bytes after the value are ignored. After a
+// failure `out` is valid, but its value is unspecified.
+//   protocol          the bytes are not an encoded T, or end within a field
+//   too_large         nested too deeply, or decoding would take more memory than `limits` allow
+//   overloaded, ...   the result of `limits.charge`
 //   out_of_memory     an allocation failed
-//   invalid_argument  T has views of elements wider than a byte and `in` does not start at a multiple of 8
+//   invalid_argument  T has views of elements wider than a byte, and `in` does not start at a multiple of 8
 template <class T>
 [[nodiscard]] Errc decode(ConstBytes in, T& out, void* user = nullptr, DecodeLimits limits = {}) noexcept {
-    if constexpr (Codec<T>::any_bits) {  // the whole hot path of small arguments
+    if constexpr (Codec<T>::any_bits) {  // the whole hot path for small arguments
         if (in.size() >= sizeof(T)) {
             std::memcpy(&out, in.data(), sizeof(T));
             return Errc::ok;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses as arguments and results: u32, the size, then the address (docs/wire-format.md, "Addresses"); 0 stands for
-// an empty one. That of a peer that does not listen means nothing to others: encoding it fails with `unreachable`.
+// Addresses as arguments and results: a u32 size, then the encoded address (docs/wire-format.md, "Addresses"); size 0
+// is an empty address. Encoding the address of a peer that does not listen fails with `unreachable`, since other
+// processes could not use it.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory as a member of an argument. The origin puts a region in: it is lent to the target for the time of the call.
-// The target gets a descriptor out, to pull from or push to. Put into another call, it is handed on: the third party
-// moves the bytes from or to the owner itself, if it follows owners (TransferArgs::follow_owner). That call fails with
-// `unreachable` when nobody can reach the owner: it does not listen on the transport that the memory is lent on.
+// Bulk memory as a member of an argument. The origin stores a region in it, which is lent to the target for the
+// duration of the call. The target gets a descriptor from it, to pull from or push to. If the target puts it into
+// another call, the memory is forwarded: the third party transfers the bytes directly with the owner, if it sets
+// TransferArgs::follow_owner. That call fails with `unreachable` if the owner does not listen on the transport on which
+// the memory is lent.
 //
-// On the wire: u32, the size of the descriptor, then the descriptor (docs/wire-format.md, "Bulk descriptors"); 0 stands
-// for no memory. The coder's user() is the rpc::Call while encoding, and the rpc::Request while decoding.
+// Encoding: a u32, the size of the descriptor, then the descriptor (docs/wire-format.md, "Bulk descriptors"); size 0:
+// no memory. The coder's user() is the rpc::Call when encoding, and the rpc::Request when decoding.
 #pragma once
 
 #include <cinnabar/bulk/region.hpp>
@@ -22,11 +23,11 @@ namespace cinnabar::rpc {
 
 class Bulk {
   public:
-    static constexpr std::uint64_t proc_shape = 0x6b6c7562;  // part of the shape of what holds it
-    static constexpr bool proc_borrows = true;               // decoded, it points into the message
+    static constexpr std::uint64_t proc_shape = 0x6b6c7562;  // part of the shape of types that contain a Bulk
+    static constexpr bool proc_borrows = true;               // when decoded, points into the message
 
     Bulk() = default;
-    // Origin: what the region allows, or less.
+    // Origin. The target may access the memory as the region allows, or only as `access` says.
     Bulk(bulk::Region region) : region_(std::move(region)) {
         if (region_) access_ = region_.access();
     }
@@ -39,7 +40,7 @@ class Bulk {
     [[nodiscard]] const bulk::Region& region() const noexcept { return region_; }
     // Target; valid as long as the request's input.
     [[nodiscard]] const bulk::RemoteRegion& remote() const noexcept { return remote_; }
-    // Target: the request that it came with; null at the origin.
+    // Target: the request that the memory came with. Null at the origin.
     [[nodiscard]] Request* request() const noexcept { return request_; }
 
     template <class P>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How one type is coded: scalars, fixed arrays, records, and types with a `proc` function of their own. Containers are
-// in proc_std.hpp. `Codec` is specialised here only: user types take part by `proc` or `proc_fields` (proc.hpp).
+// Codecs of scalars, fixed-size arrays, records, and types with a `proc` function of their own. Containers are in
+// proc_std.hpp. `Codec` is specialised only by these two headers: user types define `proc` or `proc_fields` (proc.hpp).
 //
-// A Codec has: kind and Parts (for the shape), allowed (what the parts cannot say), min_size (bytes, the least), fixed
-// (always exactly that many), alignment (of elements in sequences), flat (memory and wire are the same bytes), any_bits
-// (flat, and each pattern of bits is a value), write (to an Encoder or Sizer) and read.
+// A Codec has: kind and Parts (for the shape), allowed (a requirement beyond those of the parts), min_size (the
+// smallest encoding, in bytes), fixed (every encoding has exactly min_size bytes), alignment (of elements in
+// sequences), flat (the encoding equals the memory), any_bits (flat, and every bit pattern is a valid value), write (to
+// an Encoder or Sizer) and read.
 #pragma once
 
 #include <cinnabar/rpc/proc_coder.hpp>
@@ -20,7 +21,7 @@
 namespace cinnabar::rpc {
 namespace detail {
 
-// A letter for the kind of a type and up to two numbers; the table is in docs/proc-encoding.md, "Shapes".
+// Describes the kind of a type by a letter and up to two numbers; the table is in docs/proc-encoding.md, "Shapes".
 struct Kind {
     char letter;
     std::uint64_t first = 0;
@@ -82,7 +83,7 @@ inline constexpr bool is_steady_time = false;
 template <class Clock, class Duration>
 inline constexpr bool is_steady_time<std::chrono::time_point<Clock, Duration>> = Clock::is_steady;
 
-// Names the first thing that is wrong with T, for the build's output.
+// Fails the build with the first reason why T is not supported.
 template <class T>
 constexpr void explain_unsupported() {
     constexpr bool never = sizeof(T*) == 0;
@@ -124,7 +125,7 @@ constexpr void explain_unsupported() {
 
 }  // namespace detail
 
-// A type that cannot travel.
+// A type that is not supported.
 template <class T>
 struct Codec {
     static constexpr detail::Kind kind{'!'};
@@ -206,7 +207,7 @@ struct RecordTraits<T, TypeList<Field...>> {
     static constexpr std::size_t min_size = (std::size_t{0} + ... + Codec<Field>::min_size);
     static constexpr bool fixed = (true && ... && Codec<Field>::fixed);
     static constexpr std::size_t alignment = fixed ? std::max({std::size_t{1}, Codec<Field>::alignment...}) : 1;
-    // Listed fields may stand in another order than in memory, so only true aggregates are copied whole.
+    // The order of listed fields may differ from their order in memory, so only plain aggregates are copied as a whole.
     static constexpr bool flat = PlainAggregate<T> && !HasProcFields<T> && std::is_trivially_copyable_v<T> &&
                                  sizeof...(Field) > 0 && min_size == sizeof(T) && (true && ... && Codec<Field>::flat);
     static constexpr bool any_bits = flat && (true && ... && Codec<Field>::any_bits);
@@ -219,7 +220,7 @@ struct Codec<T[N]> : detail::ArrayCodec<T[N], T, N> {};
 template <class T, std::size_t N>
 struct Codec<std::array<T, N>> : detail::ArrayCodec<std::array<T, N>, T, N> {};
 
-// Field after field, without padding.
+// The fields in order, without padding.
 template <detail::Record T>
 struct Codec<T> : detail::RecordTraits<T, detail::FieldTypes<T>> {
     static constexpr detail::Kind kind{'('};
@@ -249,7 +250,7 @@ struct Codec<T> {
     static constexpr detail::Kind kind{'x', detail::shape_number<T>()};
     using Parts = TypeList<>;
     static constexpr bool allowed = std::is_default_constructible_v<T>;
-    static constexpr std::size_t min_size = 1;  // sequences check it when they write
+    static constexpr std::size_t min_size = 1;  // write_elements() checks it
     static constexpr bool fixed = false;
     static constexpr std::size_t alignment = 1;
     static constexpr bool flat = false;
@@ -257,7 +258,7 @@ struct Codec<T> {
 
     template <class Out>
     static void write(Out& out, const T& value) {
-        run(out, const_cast<T&>(value));  // one function serves both ways; it must not change what it encodes
+        run(out, const_cast<T&>(value));  // one function for both ways; it must not modify what it encodes
     }
     static void read(Decoder& in, T& value) { run(in, value); }
 

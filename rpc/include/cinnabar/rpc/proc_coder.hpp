@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The three things a `proc` function is run with: Encoder writes into a bounded buffer, Sizer counts, Decoder reads.
-// All three are sticky: after the first failure nothing more happens and `error()` keeps the reason. They allocate
-// nothing themselves. One object serves one message on one thread.
+// The coders that a `proc` function is run with: Encoder writes to a bounded buffer, Sizer counts bytes, Decoder reads.
+// After its first failure a coder does nothing more, and `error()` returns the reason. Coders do not allocate. Each
+// object is for one message and one thread.
 //
 //     template <class P> void proc(P& p, Point& point) { p(point.x, point.y); }
 //
-// Encoder and Sizer run the same function on a value that must not be changed; `P::decoding` tells the cases apart.
-// Formats are in docs/proc-encoding.md.
+// Encoder and Sizer run the same function, on a value that it must not modify; `P::decoding` distinguishes them from
+// Decoder. The format is in docs/proc-encoding.md.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -19,24 +19,26 @@
 
 namespace cinnabar::rpc {
 
-// How one type is coded; see proc_codec.hpp.
+// How values of type T are coded (proc_codec.hpp).
 template <class T>
 struct Codec;
 
-// Containers and std::unique_ptr inside each other, on both sides: what could not be decoded is not sent either.
+// The maximum nesting of containers and std::unique_ptr, for encoding as well as decoding, so that nothing is sent that
+// cannot be decoded.
 inline constexpr std::uint32_t proc_depth_max = 64;
 
-// What decoding one message may allocate: hostile bytes can name small elements that are large in memory. It comes on
-// top of the message. 48 bytes for each one are what a sequence of empty std::optional<std::string> takes, or a list of
-// single bytes.
+// Limits the memory that decoding one message may allocate, in addition to the message itself: hostile bytes can encode
+// small elements that are large in memory. 48 bytes per byte of the message are enough for a sequence of empty
+// std::optional<std::string>, or a list of single bytes.
 struct DecodeLimits {
     std::size_t memory_base_bytes = std::size_t{1} << 20;
-    std::size_t memory_per_byte = 48;  // and so many bytes for each byte of the message
-    // Asked, in steps, for what goes beyond decode_free_bytes; anything but ok fails the decoder. Null: nobody counts.
+    std::size_t memory_per_byte = 48;  // plus this many bytes per byte of the message
+    // Called in steps for memory beyond decode_free_bytes; any result but ok fails the decoder. Null: memory is not
+    // charged.
     Errc (*charge)(void* payer, std::size_t bytes) noexcept = nullptr;
     void* payer = nullptr;
 };
-// As much as a message has; nobody is charged for it.
+// Memory that each message may use without being charged: about the size of a message.
 inline constexpr std::size_t decode_free_bytes = std::size_t{16} << 10;
 
 class Encoder {
@@ -44,7 +46,7 @@ class Encoder {
     static constexpr bool decoding = false;
     static constexpr bool sizing = false;
 
-    // `out` is where the payload starts, `user` what hand-written functions find in `user()`.
+    // `out` starts where the payload starts. `user` is returned by user(), for hand-written functions.
     explicit Encoder(Bytes out, void* user = nullptr) noexcept : writer_(out), user_(user) {}
 
     template <class... T>
@@ -53,7 +55,7 @@ class Encoder {
     }
 
     [[nodiscard]] bool ok() const noexcept { return writer_.ok(); }
-    // too_large when the value did not fit.
+    // too_large: the value did not fit.
     [[nodiscard]] Errc error() const noexcept { return ok() ? Errc::ok : error_; }
     [[nodiscard]] std::size_t position() const noexcept { return writer_.size(); }
     [[nodiscard]] void* user() const noexcept { return user_; }
@@ -62,19 +64,20 @@ class Encoder {
         writer_.fail();
     }
 
-    // Bytes as they are, without a length.
+    // Writes the bytes without a length.
     void raw(const void* from, std::size_t count) noexcept { writer_.copy_from(from, count); }
-    // Zeros up to the next multiple of `alignment` (a power of two, at most 8) from the start of the payload.
+    // Writes zeros up to the next multiple of `alignment` (a power of two, at most 8), counted from the start of the
+    // payload.
     void align(std::size_t alignment) noexcept {
         constexpr std::byte zeros[8] = {};
         raw(zeros, -position() & (alignment - 1));
     }
-    // The number of elements that follow; proc_count_max at most.
+    // Writes the number of the elements that follow. too_large: more than 2^32 - 1.
     void count(std::size_t elements) noexcept {
         if (elements > std::numeric_limits<std::uint32_t>::max()) return fail(Errc::too_large);
         writer_.u32(static_cast<std::uint32_t>(elements));
     }
-    // Around what may hold itself. False when it is too deep; leave() only after true.
+    // Call around values that may be nested. False: nested too deeply. Call leave() only after true.
     [[nodiscard]] bool enter() noexcept {
         if (depth_ == proc_depth_max)
             fail(Errc::too_large);
@@ -107,7 +110,7 @@ class Sizer {
     [[nodiscard]] bool ok() const noexcept { return error_ == Errc::ok; }
     [[nodiscard]] Errc error() const noexcept { return error_; }
     [[nodiscard]] std::size_t position() const noexcept { return position_; }
-    // `unencodable` when no buffer is large enough.
+    // `unencodable`: no buffer is large enough.
     [[nodiscard]] std::size_t size() const noexcept { return ok() ? position_ : unencodable; }
     [[nodiscard]] void* user() const noexcept { return user_; }
     void fail(Errc error) noexcept {
@@ -141,8 +144,8 @@ class Decoder {
     static constexpr bool decoding = true;
     static constexpr bool sizing = false;
 
-    // `in` starts where the payload starts, at an address that is a multiple of 8 if it holds views of anything wider
-    // than a byte. Views that are decoded live as long as these bytes.
+    // `in` starts where the payload starts, and is 8-byte aligned if the value contains views of elements wider than a
+    // byte. Decoded views point into `in`.
     explicit Decoder(ConstBytes in, void* user = nullptr, DecodeLimits limits = {}) noexcept
         : reader_(in),
           size_(in.size()),
@@ -164,7 +167,7 @@ class Decoder {
     }
 
     [[nodiscard]] bool ok() const noexcept { return reader_.ok(); }
-    // protocol when the bytes made no sense or ended early.
+    // protocol: the bytes are malformed or end early.
     [[nodiscard]] Errc error() const noexcept { return ok() ? Errc::ok : error_; }
     [[nodiscard]] std::size_t left() const noexcept { return reader_.left(); }
     [[nodiscard]] std::size_t position() const noexcept { return size_ - reader_.left(); }
@@ -174,17 +177,18 @@ class Decoder {
         reader_.fail();
     }
 
-    // Fills `to`, which keeps its bytes after a failure.
+    // Fills `to`; leaves it unchanged after a failure.
     void raw(void* to, std::size_t count) noexcept { reader_.copy_to(to, count); }
-    // The next bytes in place; empty after a failure.
+    // The next `count` bytes, without copying; empty after a failure.
     [[nodiscard]] ConstBytes view(std::size_t count) noexcept { return reader_.view(count); }
     [[nodiscard]] std::uint8_t u8() noexcept { return reader_.u8(); }
     void align(std::size_t alignment) noexcept {
         for (const std::byte pad : view(-position() & (alignment - 1)))
             if (pad != std::byte{}) return fail(Errc::protocol);
     }
-    // The number of elements that follow. Fails, and gives 0, when the bytes left cannot hold so many of at least
-    // `each_bytes` (not 0), or when their `memory_each_bytes` would take more memory than is allowed.
+    // Reads the number of the elements that follow. Fails, and returns 0, if the bytes left cannot hold that many
+    // elements of at least `each_bytes` (not 0), or if elements of `memory_each_bytes` would take more memory than
+    // allowed.
     [[nodiscard]] std::size_t count(std::size_t each_bytes, std::size_t memory_each_bytes) noexcept {
         const std::size_t elements = reader_.u32();
         if (elements > left() / each_bytes) {
@@ -193,8 +197,8 @@ class Decoder {
         }
         return charge(elements, memory_each_bytes) ? elements : 0;
     }
-    // Call before allocating: fails with too_large when the message has had its share of memory, or with what
-    // DecodeLimits::charge says.
+    // Call before allocating. Fails with too_large if the message would exceed its memory limit, or with the result of
+    // DecodeLimits::charge.
     [[nodiscard]] bool charge(std::size_t elements, std::size_t memory_each_bytes) noexcept {
         if (memory_each_bytes != 0 && elements > memory_left_ / memory_each_bytes && !pay(elements, memory_each_bytes))
             return false;
@@ -211,7 +215,7 @@ class Decoder {
     void leave() noexcept { --depth_; }
 
   private:
-    // In steps, so that many small elements do not ask one by one.
+    // The smallest step, so that many small elements do not cause a call of `charge` each.
     static constexpr std::size_t pay_step_bytes = std::size_t{64} << 10;
     [[gnu::noinline]] bool pay(std::size_t elements, std::size_t memory_each_bytes) noexcept {
         if (!ok()) return false;
@@ -233,7 +237,7 @@ class Decoder {
     Reader reader_;
     std::size_t size_;
     void* user_;
-    std::size_t memory_left_;  // that is allowed, and paid for
+    std::size_t memory_left_;  // may be allocated without a further charge
     std::size_t memory_unpaid_ = 0;
     Errc (*charge_)(void*, std::size_t) noexcept;
     void* payer_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the fields of a record are. A record is a std::pair or std::tuple, a type with a `proc_fields` function found by
-// ADL (`auto proc_fields(T& v) { return std::tie(v.a, v.b); }`), or an aggregate without bases of at most
-// `aggregate_fields_max` fields, which needs nothing. All of it is decided at compile time.
+// Determines the fields of a record. A record is a std::pair or std::tuple, a type with a `proc_fields` function found
+// by ADL (`auto proc_fields(T& v) { return std::tie(v.a, v.b); }`), or an aggregate without bases of at most
+// `aggregate_fields_max` fields, which needs no function. Everything is decided at compile time.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 namespace cinnabar::rpc {
 
 inline constexpr std::size_t aggregate_fields_max = 32;
-// The elements of C arrays inside an aggregate count one by one here. std::array has no such limit.
+// Each element of a C array inside an aggregate counts as one initializer. std::array has no such limit.
 inline constexpr std::size_t aggregate_initializers_max = 256;
 
 template <class... T>
@@ -23,8 +23,8 @@ struct TypeList {
 
 namespace detail {
 
-// Stands for the initializer of any field. Never called, but defined: checking the constructor of a std::optional makes
-// some compilers look for the body.
+// Converts to any field, as its initializer. Never called, but defined, because checking the constructor of a
+// std::optional makes some compilers look for the body.
 template <class Whole>
 struct AnyField {
     template <class Field>
@@ -49,7 +49,7 @@ struct Initializers;
 template <class T, std::size_t... Before>
 struct Initializers<T, std::index_sequence<Before...>> {
     static constexpr bool fit = requires { T{AnyFieldAt<T, Before>{}...}; };
-    // Whether that many initializers, an empty pair of braces and then `After` more fit.
+    // Whether T accepts the `Before` initializers, then an empty pair of braces, then `After` more initializers.
     template <std::size_t... After>
     static consteval bool fit_around_braces(std::index_sequence<After...>) {
         return requires { T{AnyFieldAt<T, Before>{}..., {}, AnyFieldAt<T, After>{}...}; };
@@ -62,7 +62,7 @@ template <class T, std::size_t Before, std::size_t After>
 inline constexpr bool takes_around_braces =
     Initializers<T, std::make_index_sequence<Before>>::fit_around_braces(std::make_index_sequence<After>{});
 
-// The largest count of initializers that fits, known to be at least Low and less than High.
+// The largest number of initializers that T accepts, known to be at least Low and less than High.
 template <class T, std::size_t Low, std::size_t High>
 consteval std::size_t initializer_count_between() {
     if constexpr (High - Low == 1) {
@@ -75,7 +75,7 @@ consteval std::size_t initializer_count_between() {
             return initializer_count_between<T, Low, middle>();
     }
 }
-// Looks at 2, 4, 8, ... first: most aggregates are small, and each probe costs build time.
+// Tries 2, 4, 8, ... first: most aggregates are small, and each probe costs build time.
 template <class T, std::size_t High = 2>
 consteval std::size_t initializer_count() {
     if constexpr (High > aggregate_initializers_max)
@@ -98,14 +98,15 @@ consteval std::size_t initializers_after() {
             return initializers_after<T, Before, Low, middle>();
     }
 }
-// A C array swallows one initializer an element when its braces are left out, so initializers are not fields. `{}`
-// stands for a whole field of any kind: what still fits behind it tells where the next field begins.
+// If the braces of a C array are left out, it takes one initializer per element, so the number of initializers is not
+// the number of fields. `{}` initializes a whole field of any type; the number of initializers that T accepts after it
+// tells where the next field begins.
 template <class T, std::size_t Total, std::size_t Before = 0>
 consteval std::size_t field_count_from() {
     if constexpr (Before >= Total)
         return 0;
     else if constexpr (takes_around_braces<T, Before, Total - Before - 1> || !takes_around_braces<T, Before, 0>)
-        return 1 + field_count_from<T, Total, Before + 1>();  // the latter: a field that `{}` cannot make
+        return 1 + field_count_from<T, Total, Before + 1>();  // the second condition: `{}` cannot make that field
     else {
         constexpr std::size_t after = initializers_after<T, Before, 0, Total - Before - 1>();
         return 1 + field_count_from<T, Total, Total - after>();
@@ -139,7 +140,7 @@ struct Unpack<0> {
         return f();
     }
 };
-// Structured bindings cannot have a variable number of names before C++26, hence one line a count.
+// Before C++26, structured bindings cannot have a variable number of names, hence one line for each number.
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
 #define CINNABAR_BIND(count, ...)                                \
     template <>                                                  \
@@ -203,7 +204,7 @@ concept HasProcFields = requires(T& value) {
     proc_fields(value);
 };
 
-// What an archive looks like to a serialize or save function.
+// Stands for the archive in checks for a serialize or save function.
 struct AnyArchive {
     template <class... T>
     AnyArchive& operator()(T&&...);
@@ -214,8 +215,8 @@ struct AnyArchive {
     template <class T>
     AnyArchive& operator>>(T&&);
 };
-// A type with such a function says itself how it travels. It is no plain aggregate even where the bridge to those
-// functions is not included, or two parts of a program could take it for two different things.
+// A type with such a function defines its own encoding. It is not a plain aggregate even where the bridge to those
+// functions is not included; otherwise two parts of a program could encode it differently.
 template <class T>
 concept SerializesItself = requires(T& value, AnyArchive& archive) {
     value.serialize(archive);
@@ -235,7 +236,7 @@ concept BaselessAggregate =
 
 template <class T>
 consteval bool is_plain_aggregate() {
-    if constexpr (BaselessAggregate<T>)  // a class with a field that has no default may look as if it had none
+    if constexpr (BaselessAggregate<T>)  // a class that has a field without a default may seem to have no fields
         return aggregate_field_count<T>() <= aggregate_fields_max &&
                (aggregate_field_count<T>() > 0 || std::is_empty_v<T>);
     else
@@ -244,12 +245,12 @@ consteval bool is_plain_aggregate() {
 template <class T>
 concept PlainAggregate = is_plain_aggregate<T>();
 
-// Calls f(field, ...) with references to all fields of a record in wire order and returns what it returns.
+// Calls f(field, ...) with references to all fields of a record in wire order, and returns the result of f.
 template <class T, class F>
 constexpr decltype(auto) visit_fields(T& value, F&& f) {
     using Record = std::remove_const_t<T>;
     if constexpr (is_tuple<Record>) return std::apply(std::forward<F>(f), value);
-    // `proc_fields` names the fields for reading and writing alike; encoders never write through it.
+    // `proc_fields` lists the fields for both reading and writing; encoders never write through the references.
     else if constexpr (HasProcFields<Record>)
         return std::apply(std::forward<F>(f), proc_fields(const_cast<Record&>(value)));
     else
@@ -262,7 +263,7 @@ struct ToTypeList {
         return {};
     }
 };
-// A const field stays const here, so that it is refused: nothing could be decoded into it.
+// A const field stays const here, and is rejected, because it cannot be decoded.
 template <class T>
 using FieldTypes = decltype(visit_fields(std::declval<T&>(), ToTypeList{}));
 

@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The 16-bit shape of an argument or result type that travels in the header. It must tell different types apart and yet
-// let a record grow at its end, seen from both sides; docs/proc-encoding.md, "Shapes", has the layout and the odds.
-// proc_shape_hash.hpp makes shapes; this compares them and needs to know no type.
+// The 16-bit shape of an argument or result type, sent in the frame header. It detects different types, but allows
+// records to grow at their end, on either side. docs/proc-encoding.md, "Shapes", describes the layout and the
+// probabilities. proc_shape_hash.hpp computes shapes; this file only compares them.
 #pragma once
 
 #include <cstdint>
 
 namespace cinnabar::rpc {
 
-// Not checked: for calls and peers that do not use proc. A record without fields has it too: any record may follow it.
+// Not checked: for calls and peers that do not use proc. Also the shape of a record without fields, which any record
+// extends.
 inline constexpr std::uint16_t shape_any = 0;
 
 namespace detail {
 
 inline constexpr unsigned shape_hash_bits = 12;
 inline constexpr unsigned shape_hash_mask = (1U << shape_hash_bits) - 1;
-// In the four bits above: how many fields a record has, or that it is none.
-inline constexpr unsigned shape_record_fields_max = 14;  // that many or more
+// The values of the four bits above the hash: the number of fields of a record, or shape_not_record.
+inline constexpr unsigned shape_record_fields_max = 14;  // or more
 inline constexpr unsigned shape_not_record = 15;
 
-// How many bits of the hash each field of a record of so many fields has.
+// The number of hash bits for each field of a record with so many fields.
 constexpr unsigned shape_bits_each(unsigned fields) noexcept {
     return fields == 0 ? 0 : (fields >= shape_hash_bits ? 1 : shape_hash_bits / fields);
 }
 
 }  // namespace detail
 
-// Whether a payload of shape `theirs` may be decoded as a type of shape `ours`; symmetric. Two records match when the
-// fields that both have match; false means bad_signature.
+// Whether a payload of shape `theirs` may be decoded as a type of shape `ours`; symmetric. Two records match if the
+// fields that both have match. False: the call fails with bad_signature.
 [[nodiscard]] constexpr bool shapes_match(std::uint16_t ours, std::uint16_t theirs) noexcept {
     if (ours == theirs || ours == shape_any || theirs == shape_any) return true;
     const unsigned our_fields = ours >> detail::shape_hash_bits;

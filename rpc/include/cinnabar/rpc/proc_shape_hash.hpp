@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shape of a type, computed while compiling; proc_shape.hpp says what for, docs/proc-encoding.md, "Shapes", how.
+// Computes the shape of a type at compile time (proc_shape.hpp; docs/proc-encoding.md, "Shapes").
 #pragma once
 
 #include <cinnabar/rpc/proc_codec.hpp>
@@ -11,14 +11,14 @@ namespace cinnabar::rpc {
 
 namespace detail {
 
-// FNV-1a, 32 bits; numbers go in as eight bytes, the lowest first.
+// FNV-1a, 32 bits; a number is added as eight bytes, the lowest first.
 class ShapeHash {
   public:
     constexpr void add(std::uint8_t byte) noexcept { state_ = (state_ ^ byte) * 16777619U; }
     constexpr void add_number(std::uint64_t number) noexcept {
         for (int i = 0; i < 8; ++i) add(static_cast<std::uint8_t>(number >> (8 * i)));
     }
-    // The finishing step of MurmurHash3: the low bits alone must be good.
+    // The finishing step of MurmurHash3, because the low bits are used alone.
     [[nodiscard]] constexpr std::uint32_t value() const noexcept {
         std::uint32_t h = state_;
         h = (h ^ (h >> 16)) * 0x85ebca6bU;
@@ -30,7 +30,8 @@ class ShapeHash {
     std::uint32_t state_ = 2166136261U;
 };
 
-// How many steps out of the innermost of `Seen` T is, the last one being 0; their number when T is none of them.
+// The number of steps from the last type of `Seen`, the innermost one, outwards to T; sizeof...(Seen) if T is not in
+// it.
 template <class T, class... Seen>
 consteval std::size_t steps_back(TypeList<Seen...>) {
     std::size_t steps = sizeof...(Seen);
@@ -39,7 +40,7 @@ consteval std::size_t steps_back(TypeList<Seen...>) {
     return steps;
 }
 
-// `Seen` are the types around T: a type that holds itself is hashed as a step back.
+// `Seen` are the types that enclose T. A type that contains itself is hashed as that number of steps.
 template <class T, class... Seen>
 constexpr void add_shape(ShapeHash& hash, TypeList<Seen...>) {
     constexpr std::size_t back = steps_back<T>(TypeList<Seen...>{});
@@ -76,7 +77,7 @@ consteval bool supported(TypeList<Seen...>) {
         }(typename Codec<T>::Parts{});
 }
 
-// Fails the build with the reason why T, or the first part of it that is at fault, cannot travel.
+// Fails the build with the reason why T, or the first unsupported part of it, is not supported.
 template <class T, class... Seen>
 constexpr void explain(TypeList<Seen...>) {
     if constexpr ((false || ... || std::is_same_v<T, Seen>)) {

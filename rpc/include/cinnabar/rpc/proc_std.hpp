@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the standard library's strings, paths, sequences, sets, maps, optionals, variants, times and bit sets are
-// coded.
-// What may throw is std::bad_alloc, which decode() in proc.hpp catches.
+// Codecs of the standard library's strings, paths, sequences, sets, maps, optionals, variants, times and bit sets. They
+// may throw std::bad_alloc, which decode() in proc.hpp catches.
 #pragma once
 
 #include <cinnabar/rpc/proc_codec.hpp>
@@ -26,15 +25,15 @@
 namespace cinnabar::rpc {
 namespace detail {
 
-// What a container that allocates each element by itself is charged on top of the element.
+// Charged per element for containers that allocate each element separately, in addition to the element.
 inline constexpr std::size_t node_overhead_bytes = 24;
 
-// u32 count, zeros up to the alignment of the elements when there are any, the elements.
+// A u32 count, zeros up to the alignment of the elements if there are any, then the elements.
 template <class T>
 struct SequenceTraits {
     static constexpr Kind kind{'s'};
     using Parts = TypeList<T>;
-    // An element of no bytes could be sent four thousand million times for nothing.
+    // Otherwise a message could announce four thousand million elements that take no bytes.
     static constexpr bool allowed = Codec<T>::min_size > 0;
     static constexpr std::size_t min_size = sizeof(std::uint32_t);
     static constexpr bool fixed = false;
@@ -43,7 +42,7 @@ struct SequenceTraits {
     static constexpr bool any_bits = false;
 };
 
-// Writes what `write_element` makes of each element of a range.
+// Writes the count, then calls write_element for each element of a range.
 template <class T, class Out, class Range, class WriteElement>
 void write_elements(Out& out, const Range& values, WriteElement write_element) {
     static_assert(Codec<T>::min_size > 0, "cinnabar: the elements of a container must take at least one byte each");
@@ -60,7 +59,7 @@ void write_elements(Out& out, const Range& values, WriteElement write_element) {
             write_element(value);
         }
         out.leave();
-        // Only a hand-written proc function can break this; the peer would refuse the count.
+        // Only a hand-written proc function can cause this; the peer would reject the count.
         if (out.position() - start < values.size() * Codec<T>::min_size) out.fail(Errc::invalid_argument);
     }
 }
@@ -76,7 +75,7 @@ void write_sequence(Out& out, const Range& values) {
     }
 }
 
-// Calls read_element count times, with the depth guarded; it must leave `in` failed if it cannot.
+// Calls read_element `count` times, with the nesting checked. If read_element cannot read, it must make `in` fail.
 template <class T, class ReadElement>
 void read_elements(Decoder& in, std::size_t count, ReadElement read_element) {
     if (count == 0) return;
@@ -86,7 +85,7 @@ void read_elements(Decoder& in, std::size_t count, ReadElement read_element) {
     in.leave();
 }
 
-// The count and the bytes of flat elements that stay where they are.
+// Reads the count and returns the bytes of flat elements without copying.
 template <class T>
 ConstBytes read_in_place(Decoder& in) {
     const std::size_t count = in.count(sizeof(T), 0);
@@ -99,7 +98,7 @@ bool is_aligned(ConstBytes bytes) noexcept {
     return reinterpret_cast<std::uintptr_t>(bytes.data()) % alignof(T) == 0;
 }
 
-// A vector or a string of elements whose every pattern of bits is a value.
+// For a vector or string whose elements may have any bit pattern.
 template <class T, class Container>
 void read_contiguous(Decoder& in, Container& values) {
     const ConstBytes bytes = read_in_place<T>(in);
@@ -126,7 +125,7 @@ struct SequenceCodec : SequenceTraits<typename Container::value_type> {
         const std::size_t count = in.count(Codec<T>::min_size, sizeof(T) + OverheadBytes);
         if constexpr (requires { values.reserve(count); }) values.reserve(count);
         read_elements<T>(in, count, [&] {
-            if constexpr (std::is_same_v<T, bool>) {  // the elements of a vector<bool> have no address
+            if constexpr (std::is_same_v<T, bool>) {  // elements of a vector<bool> have no address
                 bool value = false;
                 in(value);
                 values.push_back(value);
@@ -137,7 +136,7 @@ struct SequenceCodec : SequenceTraits<typename Container::value_type> {
     }
 };
 
-// Elements that are inserted by key. Keys that come twice in a container that holds them once are refused.
+// Elements inserted by key. Duplicate keys are rejected if the container holds each key once.
 template <class Container, class Element>
 struct KeyedCodec : SequenceTraits<Element> {
     static constexpr bool is_map = requires { typename Container::mapped_type; };
@@ -163,7 +162,7 @@ struct KeyedCodec : SequenceTraits<Element> {
     }
 };
 
-// A byte, 0 or 1, and the value after a 1.
+// A byte, 0 or 1, followed by the value if it is 1.
 template <class Holder, class T>
 struct MaybeCodec {
     static constexpr Kind kind{'o'};
@@ -220,7 +219,7 @@ struct Codec<std::deque<T, A>> : detail::SequenceCodec<std::deque<T, A>, 0> {};
 template <class T, class A>
 struct Codec<std::list<T, A>> : detail::SequenceCodec<std::list<T, A>, detail::node_overhead_bytes> {};
 
-// Views of the payload; they live as long as it does.
+// Views into the payload; valid as long as the payload.
 template <class C, class Traits>
 struct Codec<std::basic_string_view<C, Traits>> : detail::SequenceTraits<C> {
     static_assert(alignof(C) <= 8);
@@ -236,7 +235,7 @@ struct Codec<std::basic_string_view<C, Traits>> : detail::SequenceTraits<C> {
 };
 template <class T>
 struct Codec<std::span<const T>> : detail::SequenceTraits<T> {
-    // Elements with padding, bools, or an alignment that the payload does not have cannot be looked at in place.
+    // Elements with padding, bools, or a larger alignment than the payload has cannot be viewed in place.
     static constexpr bool allowed = Codec<T>::any_bits && alignof(T) <= Codec<T>::alignment;
     template <class Out>
     static void write(Out& out, const std::span<const T>& values) {
@@ -281,7 +280,7 @@ template <class T>
 requires(!std::is_array_v<T>) struct Codec<std::unique_ptr<T>> : detail::MaybeCodec<std::unique_ptr<T>, T> {
 };
 
-// A byte, the index of the alternative, and its value.
+// A byte, the index of the alternative, followed by its value.
 template <class... T>
 requires(sizeof...(T) <= 255) struct Codec<std::variant<T...>> {
     static constexpr detail::Kind kind{'v', sizeof...(T)};
@@ -308,7 +307,7 @@ requires(sizeof...(T) <= 255) struct Codec<std::variant<T...>> {
     }
 };
 
-// The count of ticks; the unit belongs to the type.
+// The number of ticks; the unit is a part of the type.
 template <class Rep, class Period>
 struct Codec<std::chrono::duration<Rep, Period>> {
     static constexpr detail::Kind kind{'d', static_cast<std::uint64_t>(Period::num),
@@ -331,7 +330,7 @@ struct Codec<std::chrono::duration<Rep, Period>> {
     }
 };
 
-// Ticks since the clock's epoch. A steady clock's mean nothing elsewhere.
+// Ticks since the clock's epoch. Not for steady clocks, whose time points mean nothing to another process.
 template <class Clock, class Duration>
 requires(!Clock::is_steady) struct Codec<std::chrono::time_point<Clock, Duration>> : Codec<Duration> {
     using Time = std::chrono::time_point<Clock, Duration>;
@@ -350,7 +349,7 @@ requires(!Clock::is_steady) struct Codec<std::chrono::time_point<Clock, Duration
     }
 };
 
-// As its native string, which is bytes; the same as a string of them.
+// The bytes of its native string; the same encoding as that of a string.
 template <>
 struct Codec<std::filesystem::path> : detail::SequenceTraits<char> {
     template <class Out>
@@ -364,7 +363,7 @@ struct Codec<std::filesystem::path> : detail::SequenceTraits<char> {
     }
 };
 
-// Bit i is bit i % 8 of byte i / 8; the bits above the last are zero.
+// Bit i is bit i % 8 of byte i / 8; the unused bits of the last byte are zero.
 template <std::size_t N>
 struct Codec<std::bitset<N>> {
     static constexpr detail::Kind kind{'B', N};

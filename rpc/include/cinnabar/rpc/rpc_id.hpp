@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of calls as 64-bit ids, made at compile time. Two names with one id are found when the second is served.
+// RPC ids: 64-bit hashes of names, computed at compile time. If two names have the same id, serving the second one
+// fails.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@ namespace cinnabar::rpc {
 
 using RpcId = std::uint64_t;
 
-// Several services of one kind at one address are told apart by a provider id; 0 is the usual one.
+// Distinguishes several services of one kind at the same address; usually 0.
 using ProviderId = std::uint16_t;
 
 // FNV-1a, 64 bits; part of the wire format.
@@ -19,8 +20,8 @@ using ProviderId = std::uint16_t;
     return hash;
 }
 
-// Where a call belongs in a trace, for whoever records one: a trace id and the span that made the call. It travels as
-// it is and means nothing here. All zero: none.
+// The position of a call in a trace, for tracing tools: a trace id and the span that made the call. This layer passes
+// it on unchanged. All zero: none.
 struct TraceContext {
     std::uint64_t id[2] = {0, 0};
     std::uint64_t span = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules in text form: one per line, made of words between blanks, and lists with commas.
+// Rules in text form: one per line, of words separated by blanks; lists are separated by commas.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -15,7 +15,7 @@ namespace cinnabar::rpc {
 
 inline constexpr std::size_t rule_text_bytes_max = 1u << 20;
 
-// 1 to 64 letters, digits and "-_.".
+// A name has 1 to 64 letters, digits and "-_.".
 [[nodiscard]] CINNABAR_API bool is_rule_name(std::string_view name) noexcept;
 
 // Removes the next word from a line; empty: there is none.
@@ -27,8 +27,8 @@ inline constexpr std::size_t rule_text_bytes_max = 1u << 20;
 [[nodiscard]] CINNABAR_API Result<void> for_each_rule(std::string_view text, const std::string& place,
                                                       const std::function<Result<void>(std::string_view)>& take);
 
-// Reads a file of rules. Whoever can write such a file decides who may do what. permission: it belongs neither to this
-// user nor to root, or others may write it; invalid_argument: not a regular file; too_large; and the errors of the
+// Reads a file of rules. permission: the file belongs neither to this user nor to root, or others may write to it and
+// so change the rules. invalid_argument: not a regular file. too_large: over rule_text_bytes_max. Also errors of the
 // system.
 [[nodiscard]] CINNABAR_API Result<std::string> read_rules(const std::string& path);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Snapshots of a context for people who look at a running program: its peers, the calls of this side in progress, and
-// the requests of others. Read by Context::look_at_*; any thread. Each look owns the context while it fills one page,
-// and allocates nothing.
+// Snapshots of a running context for people: its peers, the calls that this side has in progress, and the requests of
+// its peers. Taken by Context::look_at_*; any thread. Each call owns the context while it fills one page, and does not
+// allocate.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -34,11 +34,11 @@ inline constexpr std::uint8_t call_phases = static_cast<std::uint8_t>(CallPhase:
 // For people, for example "waiting for a credit".
 [[nodiscard]] CINNABAR_API std::string_view to_string(CallPhase phase) noexcept;
 
-// Where the next page begins; a default one begins at the start. Entries that come or go between two pages may be
+// Where the next page begins; by default at the start. Entries that are added or removed between two pages may be
 // missed.
 struct LookPlace {
     std::uint32_t peer = 0;
-    std::uint32_t item = 0;  // of that peer; after the last peer, a slot
+    std::uint32_t item = 0;  // the next item of that peer; after the last peer, the next slot of calls
     bool over = false;       // nothing is left
 };
 
@@ -67,7 +67,7 @@ struct CallSnapshot {
     RpcId rpc = 0;
     ProviderId provider = 0;
     std::uint64_t id = 0;  // the id that its origin gave it
-    TimeUs began_us = 0;   // made, or passed to its handler; on the context's clock; 0: not known
+    TimeUs began_us = 0;   // when it was made, or passed to its handler, on the context's clock; 0: not known
     TimeUs deadline_us = time_never;
     std::uint64_t bytes = 0;    // of the encoded arguments
     std::uint32_t credits = 0;  // for the peer, at this side
