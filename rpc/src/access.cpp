@@ -18,7 +18,7 @@ const Policy::Verdict no_account{"that has no memory for its quota", false};
 
 }  // namespace
 
-// Without memory for the cache, the policy is asked each time.
+// If there is no memory for the cache, the policy is asked for each request.
 const Policy::Verdict* Access::ask(PeerBook& book, const Handler& handler, ProviderId provider) noexcept {
     if (handler.by_key) return nullptr;
     if (!book.verdicts && !book.counted && !begin_verdicts(book)) return &no_account;
@@ -32,7 +32,7 @@ const Policy::Verdict* Access::ask(PeerBook& book, const Handler& handler, Provi
     return verdict.allow && !book.counted ? nullptr : &verdict;
 }
 
-// False: the caller has a quota, and there is no memory to count its requests.
+// False: the caller has a quota, but there is no memory to count its requests.
 bool Access::begin_verdicts(PeerBook& book) noexcept {
     const Policy::Quota* const quota = policy_->quota_of(book.peer->addr());
     if (!quota) {
@@ -59,7 +59,7 @@ Errc Access::obey(Request& request, const Policy::Verdict& verdict) noexcept {
     return Errc::ok;
 }
 
-// Called from trigger, since the audit function is the program's.
+// Runs the audit function from trigger(), because it is user code.
 void Access::audit(const PeerBook& book, const Handler& handler, ProviderId provider,
                    const Policy::Verdict& verdict) noexcept {
     struct Told {
@@ -79,7 +79,7 @@ void Access::audit(const PeerBook& book, const Handler& handler, ProviderId prov
     core_.na->enqueue(told->work);
 }
 
-// The reply's text names the rule.
+// The text of the reply names the rule.
 Errc Access::refuse(Request& request, const Policy::Verdict& verdict) noexcept {
     static constinit LogLimit lines;
     const std::string_view name = verdict.name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may call what: asks the policy of a context once for each connection and handler, then a cache. Owner of the
-// context only, unless it says otherwise.
+// Access control: asks the policy of a context once for each connection and handler, and caches the verdict. Owner of
+// the context only, unless it says otherwise.
 #pragma once
 
 #include "peer_book.hpp"
@@ -16,15 +16,15 @@ class Access {
     Access(ContextCore& core, std::shared_ptr<const Policy> policy) noexcept
         : core_(core), policy_(std::move(policy)) {}
 
-    // Null: it may. A verdict that allows it: it may if its caller's quota does.
+    // Null: the call is allowed. A verdict that allows it: allowed within the quota of its caller.
     [[nodiscard]] const Policy::Verdict* refusal_of(PeerBook& book, const Handler& handler,
                                                     ProviderId provider) noexcept {
         if (!policy_ || (book.verdicts && book.verdicts->allow(handler))) [[likely]]
             return nullptr;
         return ask(book, handler, provider);
     }
-    // Applies the verdict to a request that is otherwise accepted. ok: it goes to its handler, and is counted if the
-    // caller has a quota.
+    // Applies the verdict to a request that is otherwise accepted. ok: pass it to its handler; if the caller has a
+    // quota, the request was counted.
     [[nodiscard]] static Errc obey(Request& request, const Policy::Verdict& verdict) noexcept;
     void set(std::shared_ptr<const Policy> wanted) noexcept;  // any thread
 
@@ -36,7 +36,7 @@ class Access {
     [[nodiscard]] static Errc refuse(Request& request, const Policy::Verdict& verdict) noexcept;
 
     ContextCore& core_;
-    std::shared_ptr<const Policy> policy_;  // null: none
+    std::shared_ptr<const Policy> policy_;  // null: no policy
     CallerAccounts callers_;
 };
 

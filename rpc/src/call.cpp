@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls as their callers have them: made, filled, forwarded, canceled, released.
+// Calls as used by their callers: made, filled, forwarded, canceled, released.
 #include "context_core.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -10,10 +10,10 @@
 
 namespace cinnabar::rpc {
 
-// Fifteen cache lines. A slot more than that costs a miss with many calls in flight.
+// Fifteen cache lines. With many calls in flight, each further line costs a cache miss.
 static_assert(sizeof(Call) <= 960);
 
-// The attribute has to stand here as well (na/src/context.cpp).
+// The attribute must be repeated here (see na/src/context.cpp).
 [[gnu::tls_model("initial-exec")]] constinit thread_local SpareSlot<Call> spare_call;
 
 void Origin::renew_whole_way(Call& call) noexcept {
@@ -28,7 +28,7 @@ void Origin::renew_whole_way(Call& call) noexcept {
 Origin::Origin(ContextCore& core, Threads threads, std::uint32_t calls_max, std::uint32_t messages_retained) noexcept
     : calls(threads, calls_max), core_(core), messages_retained_(messages_retained) {}
 
-// As new, but not free yet.
+// Resets the call for its next use, without freeing its slot.
 [[gnu::always_inline]] inline void Origin::renew(Call& call) noexcept {
     if (call.whole_way_) [[unlikely]]
         renew_whole_way(call);
@@ -43,14 +43,14 @@ Origin::Origin(ContextCore& core, Threads threads, std::uint32_t calls_max, std:
     call.phase_.store(Call::Phase::outside, std::memory_order_relaxed);
 }
 
-// Any thread. Requires: it holds nothing but its message.
+// Any thread. Requires: the call holds nothing but its message.
 [[gnu::always_inline]] inline void Origin::reuse(Call& call) noexcept {
     renew(call);
     spare_call.release(calls, call);
 }
 
-// The slot that this thread has just released, if the same peer is called again: it has all that a call needs. Whether
-// the context still takes calls is asked by forward().
+// If the slot that this thread has just released was used for the same peer, it is taken again: it has all that a call
+// needs. forward() checks whether the context still accepts calls.
 Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     ContextCore& core = *core_;
     Call* const spare = spare_call.slot;
@@ -80,7 +80,7 @@ Call* Origin::make(const na::Addr& to, Errc& why) noexcept {
         return nullptr;
     }
     why = Errc::ok;
-    if (!call->core_) {  // else a late cancel of the slot's last call may be reading it
+    if (!call->core_) {  // otherwise a late cancel of the slot's last call may be reading it
         call->core_ = &core_;
         call->timer_.user = call->work_.user = call;
     }
@@ -129,8 +129,8 @@ Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept 
     return Errc::ok;
 }
 
-// Of the call that has that generation, whoever has the slot by now. A cancel that is queued for an earlier call of the
-// slot becomes this one's.
+// Requests a cancel for `generation` of the slot, even if the slot has a later call by now. A cancel that is queued for
+// an earlier generation is replaced by this one.
 bool Call::prepare_cancel(std::uint64_t generation) noexcept {
     std::uint64_t queued = cancel_generation_.load(std::memory_order_relaxed);
     do {
@@ -155,7 +155,7 @@ void Call::cancel_soon() noexcept {
 
 void Context::cancel(CallId id) noexcept {
     Call* call = core_->origin.calls.at(static_cast<std::uint32_t>(id & ((1u << call_slot_bits) - 1)));
-    if (!call || !call->core_) return;  // no call of that id was ever made
+    if (!call || !call->core_) return;  // no call with that id was ever made
     const std::uint64_t generation = call->generation_.load(std::memory_order_acquire);
     if (Call::id_of(generation, call->slot_index) != id) return;
     CINNABAR_TEST_YIELD("call: found by its id");
@@ -164,7 +164,7 @@ void Context::cancel(CallId id) noexcept {
 
 bool Call::times(TimeUs& sent_us, TargetTimes& target) const noexcept {
     if (!args.timed || !was_sent_ || !times_came_)
-        return false;  // one that was not sent may be of a slot that was timed
+        return false;  // a call that was not sent may be in a slot whose last call was timed
     sent_us = sent_us_;
     target = target_times_;
     return true;
@@ -180,7 +180,7 @@ void Call::release() noexcept {
 }
 
 void Call::release_whole_way() noexcept {
-    // In flight, a thread that delivers it may be about to take it.
+    // If the call is in flight, another thread may be about to deliver it.
     Phase before = phase_.load(std::memory_order_acquire);
     if (before == Phase::in_flight) before = phase_.exchange(Phase::abandoned);
     CINNABAR_ASSERT(before != Phase::abandoned);
@@ -203,7 +203,7 @@ void Origin::free(Call& call) noexcept {
         return;
     }
     call.free_after_cancel_ = call.free_when_over_ = false;
-    while (RpcLend* lend = call.lends_) {  // a call that was never forwarded
+    while (RpcLend* lend = call.lends_) {  // the call was never forwarded
         call.lends_ = lend->next;
         lend->next = nullptr;
         (void)core_.fences.take_back(*lend, nullptr, 0, nullptr, nullptr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fence of a call. When a call that lent memory ends without an answer, the target is asked to let go (the cancel),
-// and `released` is awaited for fence_grace. Then the leases are revoked by force (fences.hpp), and only after that the
-// completion runs. Memory that was shown by a handle has no leases: `released` is awaited until the connection ends.
+// Fences of calls. When a call that lent memory ends without an answer, a cancel asks the target to let go of the
+// memory, and `released` is awaited for fence_grace. Then the leases are revoked by force (fences.hpp), and only then
+// the call completes. Memory that is shown by a handle has no leases: `released` is awaited until the connection ends.
 #include "context_core.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -11,7 +11,7 @@ namespace cinnabar::rpc {
 void Origin::begin_fence(Call& call) noexcept {
     if (!call.lends_ && !call.forwards_ && !call.shows_memory_) return;
     if (!call.awaiting_release_) return revoke_lends(call);
-    if (call.shows_memory_) return;  // no force takes it back
+    if (call.shows_memory_) return;  // a handle cannot be revoked
     call.timer_.fire = [](Timer& timer) noexcept {
         Call& overdue = call_of(timer.user);
         overdue.core_->origin.release_came(overdue);
@@ -19,7 +19,7 @@ void Origin::begin_fence(Call& call) noexcept {
     core_.na->arm(call.timer_, after(core_.na->now_us(), core_.options.fence_grace));
 }
 
-// The target has let go, or has had its time.
+// The target no longer uses the memory that the call lent, or fence_grace is over.
 void Origin::release_came(Call& call) noexcept {
     call.awaiting_release_ = false;
     core_.na->disarm(call.timer_);
@@ -34,9 +34,9 @@ void Origin::revoke_lends(Call& call) noexcept {
         --lender.fences_;
         lender.core_->origin.complete_if_over(lender);
     };
-    // A call that was never sent is known to nobody.
+    // No peer knows of a call that was never sent.
     PeerBook* const knows = call.was_sent_ ? call.book_ : nullptr;
-    ++call.fences_;  // holds the completion until all of them were asked
+    ++call.fences_;  // prevents the completion until all leases were asked for
     while (RpcLend* lend = call.lends_) {
         call.lends_ = lend->next;
         lend->next = nullptr;
@@ -54,7 +54,7 @@ void Origin::tell_shown(Call& call) noexcept {
                 call.to_.log_name().c_str());
 }
 
-// Rounds are limited too: a simulated clock stands still while others are not driven.
+// The number of rounds is limited as well, because a simulated clock stands still while other contexts are not driven.
 template <typename F>
 void Origin::drive_while(F&& left) noexcept {
     const TimeUs until = after(core_.na->clock().now_us(), core_.options.fence_grace);
@@ -64,8 +64,8 @@ void Origin::drive_while(F&& left) noexcept {
     }
 }
 
-// The context closes: takes all lent memory back by force. What others copy by a handle gets some time to end, and so
-// do fences, which need the ports.
+// When the context closes: revokes all lent memory by force. Copies by a handle get some time to end, and so do fences,
+// because they need the ports.
 void Origin::end_lends() noexcept {
     drive_while([this] {
         const na::Context::Ownership ownership(*core_.na);

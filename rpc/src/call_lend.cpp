@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a call lends memory: small memory that is only read goes along with the call, any other is leased.
+// How a call lends memory: small read-only memory travels inside the descriptor, and any other memory is leased.
 #include "context_core.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -8,7 +8,7 @@
 namespace cinnabar::rpc {
 namespace {
 
-// Memory in several segments is gathered on the stack.
+// Memory in several segments is copied to the stack first.
 constexpr std::size_t gathered_bytes_max = 4096;
 
 bool goes_along(const bulk::Region& region, na::Access access, const Options& options) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many requests each caller has in progress in a context, over all its connections, if the policy has a quota for
-// it (access.cpp). Owner of the context only.
+// The number of requests that each caller with a quota has in progress in a context, over all its connections
+// (access.cpp). Owner of the context only.
 #pragma once
 
 #include "verdicts.hpp"
@@ -17,7 +17,7 @@
 namespace cinnabar::rpc {
 
 struct CallerAccount {
-    std::uint32_t requests = 0;  // passed to handlers and not yet over
+    std::uint32_t requests = 0;  // passed to handlers and not yet freed
     std::uint32_t requests_max = 0;
     std::string quota;  // name of the quota's rule
 };
@@ -30,14 +30,14 @@ struct CountedCaller {
 
 class CallerAccounts {
   public:
-    // Returns the account of the caller, with this quota from now on. Null: no memory.
+    // Returns the account of the caller, and sets its quota. Null: memory is out.
     [[nodiscard]] std::shared_ptr<CallerAccount> of(const na::Addr& source, const Policy::Quota& quota) noexcept;
 
   private:
     static constexpr std::size_t unused_max = 64;
 
-    // By caller_name(). Accounts that no connection and no request uses are removed when there are twice as many
-    // accounts as after the last removal.
+    // By caller_name(). Accounts without a connection or request are removed when there are twice as many accounts as
+    // after the last removal.
     std::map<std::string, std::shared_ptr<CallerAccount>, std::less<>> accounts_;
     std::size_t look_at_ = unused_max;
 };

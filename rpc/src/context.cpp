@@ -15,7 +15,7 @@
 namespace cinnabar::rpc {
 namespace {
 
-// Those that are retained are missing to others, so they are a small part of all.
+// Other users cannot have the messages that are retained, so only a small part is.
 std::uint32_t messages_retained_of(const Engine& engine) noexcept {
     std::uint32_t most = 256;
     for (const auto& transport : engine.transports()) {
@@ -25,8 +25,8 @@ std::uint32_t messages_retained_of(const Engine& engine) noexcept {
     return most;
 }
 
-// Calls that wait for a peer must not keep answers to it from being sent: it may be waiting for those. Pools grow by
-// blocks.
+// Calls that wait for a peer must not prevent answers to it from being sent: the peer may be waiting for these. Rounded
+// to blocks, because pools grow by blocks.
 std::uint32_t calls_of(const Engine& engine, const Options& wanted) noexcept {
     std::uint32_t most = std::min(wanted.calls_max, 1u << call_slot_bits);
     for (const auto& transport : engine.transports()) {
@@ -54,7 +54,7 @@ ContextCore::ContextCore(Engine& owner, const Options& wanted)
 ContextCore::~ContextCore() = default;
 
 std::recursive_mutex& ContextCore::after_close() noexcept {
-    // Never destroyed: contexts may outlive the statics.
+    // Never destroyed, because contexts may outlive static objects.
     alignas(std::recursive_mutex) static std::array<std::byte, sizeof(std::recursive_mutex)> room;
     static auto* const turns = ::new (room.data()) std::recursive_mutex;
     return *turns;
@@ -79,7 +79,8 @@ Result<void> ContextCore::open() {
     return {};
 }
 
-// Receive slots in two halves. The last of the requests' are for connections to come.
+// Divides the receive slots: one half for replies, one half for requests, of which a quarter is for further
+// connections.
 void ContextCore::share_slots(std::uint32_t slots) noexcept {
     replies.limit(std::max(slots / 2, 1u));
     credits.limit(std::max(slots / 2 - std::min(slots / 8, slots / 2), 1u));
@@ -97,7 +98,7 @@ void ContextCore::note_homes() {
     }
 }
 
-// Their memory goes with the ports.
+// The memory of replies is freed with the ports.
 void ContextCore::drop_replies() noexcept {
     origin.calls.for_each([](Call& call) {
         if (!call.reply_) return;
@@ -106,12 +107,12 @@ void ContextCore::drop_replies() noexcept {
         call.app_text_ = {};
         if (call.large_output_) return;
         call.output_ = {};
-        // Answered, but its fence is still under way.
+        // The call was answered, but its fence has not ended.
         if (call.phase_.load() == Call::Phase::in_flight && call.result_ == Errc::ok) call.result_ = Errc::canceled;
     });
 }
 
-// Those of the ports that are closed. Answers that were copied into one go with it.
+// Gives messages back to the closed ports, and clears views of answers that were copied into them.
 void ContextCore::drop_messages() noexcept {
     origin.calls.for_each([](Call& call) {
         if (!call.message_) return;
@@ -136,7 +137,7 @@ void ContextCore::deliver_all() noexcept {
     }
 }
 
-// Those in flight; `one_way`: these, too.
+// Cancels the calls in flight; `one_way`: including one-way calls.
 void ContextCore::cancel_calls(bool one_way) noexcept {
     const na::Context::Ownership ownership(*na);
     origin.calls.for_each([this, one_way](Call& call) {
@@ -145,7 +146,7 @@ void ContextCore::cancel_calls(bool one_way) noexcept {
     });
 }
 
-// What was accepted leaves, everything else that is in flight ends with `canceled`, and the endings are delivered.
+// Sends what was accepted, ends everything else in flight with `canceled`, and delivers the completions.
 void ContextCore::close() noexcept {
     closing_ = true;
     target.close_short_way();
@@ -159,14 +160,14 @@ void ContextCore::close() noexcept {
         });
     }
     mover->close();
-    // A moment for cancelled transfers and fences to end by themselves; what is left is cut off below.
+    // Lets canceled transfers and fences end by themselves for a while; the rest is cut off below.
     for (int rounds = 0; rounds < 64 && (mover->transfers() != 0 || na->ops_posted() != 0); ++rounds) {
         (void)na->progress(Microseconds{0});
         deliver_all();
     }
     origin.end_lends();
-    deliver_all();  // what has ended may show its reply still
-    // Before the ports close: their memory goes with them.
+    deliver_all();  // completed calls may still show their replies
+    // Before the ports close, because the memory of their slots goes with them.
     {
         const na::Context::Ownership ownership(*na);
         target.requests.for_each([this](Request& request) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The inside of an rpc::Context: what it is made of, and how its parts reach one another. Functions are the owner's
-// (na/context.hpp) unless they say "any thread".
+// The implementation of rpc::Context: its parts, and how they reach each other. Owner of the context only
+// (na/context.hpp), unless a function says "any thread".
 #pragma once
 
 #include "access.hpp"
@@ -41,7 +41,7 @@ class ContextCore final : public na::Receiver {
     void close() noexcept;
     void deliver_all() noexcept;
 
-    // For people (snapshot.cpp).
+    // Snapshots for people (snapshot.cpp).
     class Snapshots;
 
     void on_unexpected(na::Arrival& arrival) noexcept override { target.on_unexpected(arrival); }
@@ -52,7 +52,7 @@ class ContextCore final : public na::Receiver {
     void on_notify(na::Peer& peer, std::uint32_t value) noexcept override;
     void on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept override { peers.on_peer(peer, event, why); }
 
-    // Any thread: owns the context for the call of `function`.
+    // Any thread: calls `function` as the owner of the context.
     template <typename F>
     void owned(F&& function) noexcept {
         if (closed_) {
@@ -62,10 +62,10 @@ class ContextCore final : public na::Receiver {
         const na::Context::Ownership ownership(*na);
         function();
     }
-    // Nobody owns a closed context: threads that still release requests take turns by this. It outlives the core, whose
-    // end may come inside.
+    // A closed context has no owner: threads that still release requests use this lock instead. It outlives the core,
+    // which may be destroyed while the lock is held.
     [[nodiscard]] static std::recursive_mutex& after_close() noexcept;
-    // Runs `work` as the owner, at once if possible; after close(), here. Any thread.
+    // Runs `work` as the owner, at once if possible; after close(), in this call. Any thread.
     void run_owned(Work& work) noexcept {
         if (closed_) [[unlikely]]
             return run_closed(work);
@@ -75,26 +75,27 @@ class ContextCore final : public na::Receiver {
         const std::lock_guard lock(after_close());
         work.run(work);
     }
-    // The same from a thread that drives another context: never at once, but after close().
+    // As run_owned(), for threads that drive another context: only queues `work`, but after close() runs it in this
+    // call.
     void hand_over(Work& work) noexcept {
         if (closed_) return run_closed(work);
         na->submit(work);
     }
     [[nodiscard]] const std::shared_ptr<na::Transport>& transport_of(const na::Port& port) const noexcept;
-    // What lends far memory; null: it cannot be had.
+    // The transport that lends far memory; null: not available.
     [[nodiscard]] std::shared_ptr<na::Transport> far_lender() noexcept;
-    // The encoded address by which others reach this process over that port's transport; empty when it does not listen.
+    // The encoded address at which others reach this process on that port's transport; empty if it does not listen.
     [[nodiscard]] ConstBytes home_of(const na::Port& port) const noexcept;
 
     Engine& engine;
     Context* facade = nullptr;
     const Options options;
-    // Of each message.
+    // Flags of every frame.
     const std::uint16_t frame_flags = options.checksums ? flag_checksum : std::uint16_t{0};
     std::unique_ptr<na::Context> na;
-    na::Port* only_port = nullptr;  // null where there are several
+    na::Port* only_port = nullptr;  // null if there are several ports
     std::unique_ptr<bulk::Mover> mover;
-    // The first slots of calls and of requests keep their message for the next use; all keep their address.
+    // So many slots of calls, and of requests, retain their message for the next use; all slots retain their address.
     const std::uint32_t messages_retained;
     bool closing_ = false;  // no new calls
     bool closed_ = false;
@@ -112,7 +113,7 @@ class ContextCore final : public na::Receiver {
     Debtors debtors{*this};
     Access access;
 
-    // Either.
+    // As either.
     Peers peers{*this};
     Control control{*this};
     Overflow overflow;
@@ -121,14 +122,15 @@ class ContextCore final : public na::Receiver {
     FarMoves far_moves{*this};
     Notices notices;
 
-    // What outlives close(): requests that handlers hold, calls that were never sent, fences that take their time.
+    // Whether something outlives close(): requests that handlers hold, calls that were not released, fences in
+    // progress.
     [[nodiscard]] bool held() const noexcept {
         return target.taken() != 0 || origin.calls.taken() != 0 || fences.in_progress() != 0;
     }
     void go_if_over() noexcept {
         if (closed_ && !held()) keep_alive.reset();
     }
-    std::shared_ptr<ContextCore> keep_alive;  // of a closed core that is held
+    std::shared_ptr<ContextCore> keep_alive;  // set while a closed core is held
 
   private:
     // Sends what was accepted before the context closes (farewell.cpp).
@@ -141,7 +143,7 @@ class ContextCore final : public na::Receiver {
     void drop_replies() noexcept;
     void drop_messages() noexcept;
 
-    std::vector<std::vector<std::byte>> homes_;  // of each transport, for home_of
+    std::vector<std::vector<std::byte>> homes_;  // of each transport, for home_of()
 };
 
 inline bool SendQueue::has_room(std::size_t bytes) const noexcept {

@@ -11,10 +11,11 @@
 namespace cinnabar::rpc {
 namespace {
 
-// The most records that a message has, whatever its size.
+// The maximum number of records in a message, whatever its size.
 constexpr std::size_t batch_max = 1024;
-// A peer brings `released` about by canceling and by one-way calls with large arguments, `refused` by any request. It
-// has at most its credits of requests here at a time, and others come only after some time without an acknowledgement.
+// A peer causes `released` by cancels and by one-way calls with large arguments, and `refused` by any request. The
+// number of its requests here is limited by its credits, and further requests can only come after some time without an
+// acknowledgement.
 constexpr std::size_t answers_spare = 256;
 
 }  // namespace
@@ -25,7 +26,7 @@ void Control::send(PeerBook& book, const ControlRecord& record) noexcept {
         book.control.answers() >= std::size_t{2} * core_.options.credits_per_peer_max + answers_spare) {
         return end_session(book, "acknowledges no control messages");
     }
-    // Own cancels: a call that ended has its slot back, and the next one may time out as well.
+    // Cancels of this side: an ended call frees its slot, and the next call in it may time out as well.
     if (book.control.of_calls() >= std::size_t{2} * core_.options.calls_max) {
         return end_session(book, "acknowledges no control messages");
     }
@@ -33,12 +34,11 @@ void Control::send(PeerBook& book, const ControlRecord& record) noexcept {
     flush(book);
 }
 
-// One line for each connection: a peer that has
-// many of its records under way when it is cut off fills no log.
+// Logs one line per connection, so that a peer with many records in progress cannot fill the log.
 void Control::end_session(PeerBook& book, const char* why) noexcept {
     if (!book.open || std::exchange(book.ending, true)) return;
     ++sessions_ended_;
-    static constinit LogLimit lines;  // whoever is cut off may come again
+    static constinit LogLimit lines;  // a peer that was cut off may come again
     log_limited(lines, LogLevel::warning, "rpc", "%s %s and is cut off", book.peer->addr().log_name().c_str(), why);
     book.peer->port().disconnect(*book.peer);
 }
@@ -98,7 +98,8 @@ void Control::on_message(PeerBook& book, ConstBytes bytes) noexcept {
     }
     if ((flags & control_is_ack) != 0) book.control_unacked = false;
     if (records != 0 || (flags & control_wants_ack) != 0) {
-        // It cannot have the acknowledgement of the one before. Unchecked, its messages would hold up all others.
+        // The peer cannot have received the acknowledgement of its previous message. Without this check, its messages
+        // could crowd out those of all other peers.
         if (book.owes_ack) return end_session(book, "sends control messages without waiting for acknowledgements");
         book.owes_ack = (flags & control_wants_ack) != 0;
     }
@@ -143,7 +144,7 @@ void Control::apply(PeerBook& book, const ControlRecord& record) noexcept {
         case ControlType::stay:
             return core_.peers.stays(book);
         default:
-            return;  // of a newer peer
+            return;  // from a peer with a newer version
     }
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Control messages: grants, cancels, releases, pings; what gathers while one is out leaves together. A message that
-// carries records wants an acknowledgement before the next one goes, so that two receive slots for each connection are
-// enough: one for it and one for an acknowledgement. A peer that acknowledges nothing cannot make this side gather more
-// than a bounded number of records (control_queue.hpp). Owner of the context only.
+// Control messages: grants, cancels, releases, pings. Records that are queued while a message is unacknowledged are
+// sent together. A message with records must be acknowledged before the next one is sent, so that two receive slots per
+// connection are enough: one for it and one for an acknowledgement. If a peer acknowledges nothing, the number of
+// queued records stays bounded (control_queue.hpp). Owner of the context only.
 #pragma once
 
 #include "peer_book.hpp"
@@ -14,10 +14,10 @@ class Control {
     explicit Control(ContextCore& core) noexcept : core_(core) {}
 
     void send(PeerBook& book, const ControlRecord& record) noexcept;
-    // Sends what has gathered, if it may leave now.
+    // Sends the queued records, if a message may be sent now.
     void flush(PeerBook& book) noexcept;
     void on_message(PeerBook& book, ConstBytes bytes) noexcept;
-    // For a peer that breaks the rules, or that this side has no memory for.
+    // For a peer that breaks the protocol, or if there is no memory for it.
     [[gnu::noinline]] void end_session(PeerBook& book, const char* why) noexcept;
     [[nodiscard]] std::uint64_t sessions_ended() const noexcept { return sessions_ended_; }
 

@@ -8,7 +8,7 @@
 namespace cinnabar::rpc {
 namespace {
 
-constexpr std::size_t kept_records_max = 64;  // room for so many stays when the list is empty
+constexpr std::size_t kept_records_max = 64;  // the list keeps at most this capacity when it is empty
 
 constexpr std::uint16_t bit(ControlType type) noexcept {
     return static_cast<std::uint16_t>(1u << static_cast<unsigned>(type));
@@ -19,7 +19,7 @@ constexpr bool answers_a_request(ControlType type) noexcept {
 constexpr bool names_a_call(ControlType type) noexcept {
     return type == ControlType::cancel || answers_a_request(type) || type == ControlType::fetched;
 }
-// Credits add up; of a ping, or of what a recall leaves, the last one counts.
+// The values of grants and returned credits add up; for a ping or a recall only the last value counts.
 constexpr bool adds_up(ControlType type) noexcept {
     return type == ControlType::grant || type == ControlType::returned;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Budgets grow only while the receive slots that are not for replies hold them and the control messages of all
-// connections, and leave room for the first credits of some more.
+// Budgets grow only while the receive slots for requests are enough for them and for the control messages of all
+// connections, and leave room for the first credits of some more connections.
 #include "credit_pool.hpp"
 
 #include "context_core.hpp"
@@ -10,13 +10,13 @@
 namespace cinnabar::rpc {
 namespace {
 
-constexpr std::uint32_t control_slots = 2;  // of each connection
+constexpr std::uint32_t control_slots = 2;  // per connection
 
-// Longer than an ordinary reply takes, shorter than anybody would notice.
+// Longer than an ordinary reply takes, but too short to be noticed.
 constexpr Microseconds starving_max{100};
-// Between two looks at a starving peer that reads neither its replies nor its control messages.
+// The interval between checks of a starving peer that reads neither its replies nor its control messages.
 constexpr Microseconds starving_again{10'000};
-// A peer with so many control records waiting that answer its requests gets no grant on top.
+// A peer with this many queued control records that answer its requests gets no grants.
 constexpr std::size_t answers_waiting_max = 64;
 
 constexpr std::uint32_t books_per_look = 64;
@@ -52,18 +52,18 @@ void CreditPool::retire(PeerBook& book) noexcept {
     watch_starving(book);
 }
 
-// For a peer that asks, while slots are left.
+// Gives the peer more credits while there are slots left.
 void CreditPool::grow(PeerBook& book) noexcept {
     Credits& account = book.account;
     account.set_hungry(false);
     if (!book.open || account.budget() >= peer_budget_max_) return;
     const std::uint32_t used = made_ + control_slots * core_.peers.connections();
     const std::uint32_t slots = used < slots_max_ ? slots_max_ - used : 0;
-    // Some requests are on their way while others are held; many more would only be turned away.
+    // Some requests may be on their way while others are held, but many more than that would only be refused.
     const std::uint64_t held_max = std::uint64_t{2} * core_.options.requests_held_max;
     const auto left =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, made_ < held_max ? held_max - made_ : 0));
-    // Doubles the budget; one credit at a time while it has results to fetch.
+    // Doubles the budget, but adds only one credit while the peer has large results to fetch.
     const std::uint32_t wanted = book.unfetched_bytes == 0 ? std::max(account.budget(), 1u) : 1;
     const std::uint32_t more = std::min({wanted, peer_budget_max_ - account.budget(), left});
     account.grow(more);
@@ -92,8 +92,8 @@ void CreditPool::grant_if_starved(PeerBook& book) noexcept {
     core_.control.send(book, {ControlType::grant, for_reply(book), 0});
 }
 
-// The pool is spent and somebody asks for more: the books are looked at in turn, and a peer that has sent nothing since
-// the last turn is asked for what it does not use, down to its first credits. One that does not answer is cut off.
+// All credits are in use and a peer needs more: checks the next books. Each peer that has sent nothing since the last
+// check is asked for its unused credits, except for as many as its first ones. A peer that does not answer is cut off.
 void CreditPool::recall_idle() noexcept {
     const std::uint32_t kept = first();
     for (std::uint32_t looks = 0; looks < books_per_look; ++looks) {
@@ -119,7 +119,7 @@ void CreditPool::recall_idle() noexcept {
 
 void CreditPool::returned(PeerBook& book, std::uint32_t credits) noexcept {
     made_ -= book.account.returned(credits);
-    // What it kept may have been used since: the requests are here before its answer.
+    // The peer may have used the credits that it kept: those requests arrive before its answer.
     watch_starving(book);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The credits for requests that all peers of a context have together: made, granted, returned, recalled and destroyed.
-// What one peer has is its account (credits.hpp). Owner of the context only.
+// The credits for requests of all peers of a context: made, granted, returned, recalled and destroyed. The account of
+// one peer is in credits.hpp. Owner of the context only.
 #pragma once
 
 #include "peer_book.hpp"
@@ -11,31 +11,32 @@ namespace cinnabar::rpc {
 
 class CreditPool {
   public:
-    // At most `requests_max` requests have a slot at a time.
+    // `requests_max`: the number of slots for requests.
     CreditPool(ContextCore& core, const Options& options, std::uint32_t requests_max) noexcept;
 
-    // So many receive slots are for requests, up to which budgets grow.
+    // Sets the number of receive slots for requests, which limits the budgets.
     void limit(std::uint32_t slots) noexcept { slots_max_ = slots; }
     [[nodiscard]] std::uint32_t made() const noexcept { return made_; }
-    // Replies that were posted, or wait to be, and have not left.
+    // Replies that were begun and not sent: posted, or waiting for room in the transport.
     [[nodiscard]] std::uint32_t replies_unsent() const noexcept { return replies_unsent_; }
 
     void open(PeerBook& book) noexcept;
     void close(PeerBook& book) noexcept { made_ -= book.account.close(); }
 
-    // What goes along with a reply: what came back, and more for a peer that asks. None while too many replies to it
-    // have not left.
+    // The credits to send with a reply: those that came back, and more for a peer that asks for them. 0 while too many
+    // replies to the peer were not sent.
     [[nodiscard]] std::uint16_t for_reply(PeerBook& book) noexcept;
-    // The receive slot of a request is free again, and so is the credit that it stood for.
+    // The receive slot of a request is free, so its credit can be granted again.
     void come_back(Request& request) noexcept;
-    // A request that is turned away for want of room takes its credit along: the peer comes back with less at a time.
+    // A request is refused because there is no room for it: its credit is destroyed, so that the peer sends fewer at a
+    // time.
     void retire(PeerBook& book) noexcept;
-    // Called whenever a credit was used or came back and the peer has none. It is told by a message of its own if no
-    // reply does it in a moment: handlers may be holding all that it has sent.
+    // Call whenever a credit was used or came back and the peer has none. If no reply brings credits within a moment,
+    // they are sent in a grant: handlers may be holding all requests of the peer.
     [[gnu::noinline]] void watch_starving(PeerBook& book) noexcept;
-    // The peer answers a recall.
+    // The answer of a peer to a recall.
     void returned(PeerBook& book, std::uint32_t credits) noexcept;
-    // As origin, asked by a recall: gives back what no call can use now.
+    // As origin, after a recall: returns the credits that no call can use now.
     void give_back(PeerBook& book, std::uint32_t keep) noexcept;
 
     void reply_begins(PeerBook& book) noexcept {
@@ -51,7 +52,7 @@ class CreditPool {
         --replies_unsent_;
     }
 
-    // For debug builds: so much was made for that many connections, and so many replies have not left.
+    // For debug builds. The arguments are counted from the books: credits made, open connections, replies not sent.
     [[nodiscard]] bool adds_up(std::uint32_t made, std::uint32_t connections, std::uint32_t unsent) const noexcept;
 
   private:
@@ -61,8 +62,8 @@ class CreditPool {
     void recall_idle() noexcept;
 
     ContextCore& core_;
-    // What one peer may have of the request slots, so that there is room for others (docs/limits.md): credits; replies
-    // that have not left, beyond which it gets no credits.
+    // The share of one peer in the request slots, so that other peers find room (docs/limits.md): credits, and replies
+    // not sent, beyond which it gets no credits.
     const std::uint32_t peer_budget_max_;
     const std::uint32_t peer_unsent_max_ = std::max(peer_budget_max_, 1u);
     std::uint32_t made_ = 0;  // of all peers

@@ -49,7 +49,7 @@ Credits::Recall Credits::look(std::uint32_t keep, TimeUs now, Microseconds answe
     const bool sent = std::exchange(came_at_look_, came_) != came_;
     if (recalled_ || (!sent && granted_ > keep)) {
         if (asked_ != 0 && after(asked_, answer_max) <= now) {
-            asked_ = now;  // it is said once
+            asked_ = now;  // reports it once
             return Recall::overdue;
         }
     }

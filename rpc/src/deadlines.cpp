@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where deadlines of calls fire. A call whose result is being pulled has a timer of its own (stall.cpp). A request has
-// none: its handler asks, and a transfer under it gets its deadline.
+// Fires the deadlines of calls. A call whose result is being pulled has a timer of its own (stall.cpp). A request has
+// no timer: its handler checks the deadline, and its transfers have the same deadline.
 #include "context_core.hpp"
 
 namespace cinnabar::rpc {
@@ -10,8 +10,8 @@ Deadlines::Deadlines(ContextCore& core) noexcept : core_(core) {
     first_.fire = [](Timer& timer) noexcept { TimerOf<Deadlines>::owner_of(timer).look(); };
 }
 
-// Mostly a call's deadline is behind that of the call before: those are a queue, which has one timer for its first.
-// That stays armed when its call has ended, and looks again.
+// Most calls have a later deadline than the call before. These calls form a queue with one timer, which is armed for
+// the first of them. The timer stays armed when that call ends, and then checks the queue again.
 void Deadlines::watch(Call& call) noexcept {
     const TimeUs deadline = call.args.deadline;
     if (deadline == time_never) return;

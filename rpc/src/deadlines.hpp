@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Deadlines of calls. Calls whose deadlines ascend are a queue that shares one timer; any other call has a timer of its
-// own. Owner of the context only.
+// Deadlines of calls. Calls with ascending deadlines are in a queue with a common timer; any other call has a timer of
+// its own. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/timer_of.hpp>
@@ -16,7 +16,7 @@ class Deadlines {
 
     void watch(Call& call) noexcept;
     void forget(Call& call) noexcept;
-    // The same for a call that went the short way: it has no timer of its own.
+    // As forget(), for a call of the fast path, which has no timer of its own.
     void forget_plain(Call& call) noexcept {
         if (call.deadline_link_.linked) calls_.remove(call);
     }
@@ -28,8 +28,8 @@ class Deadlines {
     void look() noexcept;
 
     ContextCore& core_;
-    IntrusiveList<Call, &Call::deadline_link_> calls_;  // ascending
-    TimerOf<Deadlines> first_;                          // fires at or before the first of them
+    IntrusiveList<Call, &Call::deadline_link_> calls_;  // with ascending deadlines
+    TimerOf<Deadlines> first_;                          // fires at or before the deadline of the first of them
 };
 
 }  // namespace cinnabar::rpc

@@ -6,7 +6,7 @@
 namespace cinnabar::rpc {
 namespace {
 
-// Replies leave in the round in which they are posted. Those that have waited for so long do not leave by themselves.
+// Replies are normally sent in the round in which they are posted. A reply that waits for this long is not being read.
 constexpr Microseconds debt_patience{100'000};
 
 }  // namespace
@@ -35,7 +35,7 @@ void Debtors::watch() noexcept {
     core_.na->arm(look_, after(core_.na->now_us(), debt_patience));
 }
 
-// One at a time: it frees its slots, and the next refusal looks again.
+// One peer at a time: its slots become free, and the next refusal checks again.
 void Debtors::disconnect_worst() noexcept {
     if (core_.target.requests.taken() < core_.target.requests.slots_max() - core_.target.requests.slots_max() / 8)
         return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests for which there is no slot, and who pays for it. The origin is told by a control record, which needs none,
-// and its credit comes back. If slots stay scarce, the peer with the most replies that it does not read is
-// disconnected: it pays, and not those whose requests are refused. Owner of the context only.
+// Refuses requests for which there is no slot. A control record, which needs no slot, tells the origin, and the credit
+// comes back. If slots stay scarce, the peer with the most unread replies is disconnected, rather than those whose
+// requests are refused. Owner of the context only.
 #pragma once
 
 #include "peer_book.hpp"
@@ -14,7 +14,7 @@ class Debtors {
   public:
     explicit Debtors(ContextCore& core) noexcept;
 
-    // `flags`: of the request's header; 0 where that makes no sense.
+    // `flags`: of the request's header; 0 if the header is malformed.
     void refuse(PeerBook& book, std::uint64_t id, std::uint16_t flags) noexcept;
     void close() noexcept;
 
@@ -23,7 +23,7 @@ class Debtors {
     void disconnect_worst() noexcept;
 
     ContextCore& core_;
-    TimerOf<Debtors> look_;  // armed since a request was refused
+    TimerOf<Debtors> look_;  // armed when a request was refused
 };
 
 }  // namespace cinnabar::rpc

@@ -14,7 +14,7 @@ struct Engine::Shared {
     HandlerTable handlers;
     std::atomic<bool> draining{false};
     std::mutex mutex;
-    std::shared_ptr<bulk::FarLender> far_lender;  // guarded
+    std::shared_ptr<bulk::FarLender> far_lender;  // guarded by mutex
 };
 
 Engine::Engine(std::unique_ptr<Shared> shared) noexcept : shared_(std::move(shared)) {}
@@ -51,7 +51,7 @@ na::Addr Engine::self_addr() const {
         for (std::string& endpoint : transport->endpoints()) endpoints.push_back(std::move(endpoint));
     }
     if (!endpoints.empty()) return na::Addr::make(std::move(endpoints), 0, 0);
-    // Nobody can dial this process: its name, which leads nobody to it.
+    // No transport listens: returns an address that names this process but that nobody can dial.
     return na::Addr::make({}, 0, shared_->transports.front()->incarnation());
 }
 

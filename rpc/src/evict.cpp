@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that nobody uses make room for new ones before the transport has to turn peers away. Nothing is lost by
-// it: the peer is asked to leave, and both sides send nothing more until it has left or said that it stays; what waited
-// is sent on the next connection.
+// Evicts unused connections, so that the transport need not reject new ones. Nothing is lost: the peer is asked to
+// leave, and neither side sends anything else until the peer has left or has answered that it stays. Calls that were
+// queued meanwhile are sent on the next connection.
 #include "context_core.hpp"
 
 #include <algorithm>
@@ -16,7 +16,8 @@ bool unused(const PeerBook& book) noexcept { return book.open && book.idle() && 
 
 }  // namespace
 
-// One eighth of the connections is kept free. Of the next few, the one that was silent the longest is asked to leave.
+// Keeps one eighth of the connections free. Of the next few peers, the one that was silent for longest is asked to
+// leave.
 void Peers::make_room() noexcept {
     const std::uint32_t spare = std::max(connections_max_ / 8, 1u);
     while (connections_ - leaving_ > connections_max_ - spare) {
@@ -46,7 +47,8 @@ void Peers::stays(PeerBook& book) noexcept {
     if (book.leaving != Leaving::asked) return;
     book.leaving = Leaving::no;
     --leaving_;
-    // The next connection that is made asks again: at once, those that have to stay would be asked for ever.
+    // Others are asked when the next connection is made: if they were asked now, peers that must stay would be asked
+    // continually.
     core_.queue.pump(book);
 }
 

@@ -11,8 +11,8 @@
 namespace cinnabar::rpc {
 namespace {
 
-// {u64 offset, u8 direction, 8 bytes of key}, then the descriptor of the window; by handle: {u64 bytes, u8 kind, u64
-// offset in the allocation, 64 bytes of the driver}.
+// A request is {u64 offset, u8 direction, 8 bytes of key}, then the descriptor of the window; or, by handle: {u64
+// bytes, u8 kind, u64 offset in the allocation, 64 bytes of the driver}.
 constexpr std::uint8_t owner_pushes = 1;
 constexpr std::uint8_t owner_pulls = 2;
 constexpr std::uint8_t owner_writes_shown = 3;
@@ -100,12 +100,12 @@ void FarMoves::on_done(Call& call, void* user) noexcept {
 
 namespace {
 
-// A chunk that this side, the owner, moves. It ends when both serve() and the transfer are done with it.
+// A chunk that this side, the owner of the memory, moves. It is deleted when both serve() and the transfer have ended.
 struct ServedMove : bulk::FarLender::Use {
     ServedMove(Request& of, bulk::FarLender& from) noexcept : request(of), lender(from) {}
     Request& request;
     bulk::FarLender& lender;
-    bulk::RemoteRegion window;  // or else:
+    bulk::RemoteRegion window;  // unless it is moved by handle
     bulk::IpcHandle shown;
     std::atomic<bulk::Transfer*> transfer{nullptr};
     std::atomic<bool> stopped{false};
@@ -124,14 +124,14 @@ struct ServedMove : bulk::FarLender::Use {
 void ServedMove::over() noexcept {
     lender.end(*this);
     if (bulk::Transfer* const moved = transfer.load()) request.context().mover().release(*moved);
-    // This side took the lease back, so the peer sees it as no longer lent.
+    // This side has taken the lease back, so the peer is told that the memory is no longer lent.
     if (result == Errc::canceled && stopped.load()) result = Errc::permission;
     result == Errc::ok ? request.respond(0) : request.respond_error(result);
     request.release();
     delete this;
 }
 
-// What is asked for.
+// The decoded request.
 struct Asked {
     std::uint64_t key = 0;
     std::uint64_t offset = 0;
@@ -146,7 +146,7 @@ struct Asked {
 
 Errc parse_window(Reader& reader, Asked& asked, bulk::RemoteRegion& window) noexcept {
     if (const Errc bad = bulk::RemoteRegion::decode(reader, window); bad != Errc::ok) return bad;
-    // Far memory cannot be such a window: moving it would take a call in return.
+    // The window cannot be far memory, because moving it would take a call in the other direction.
     if (reader.left() != 0 || window.empty() || !window.key_for(bulk::far_scheme).empty()) return Errc::protocol;
     asked.bytes = window.bytes();
     return window.own();
@@ -213,7 +213,7 @@ void serve(Request& request, void* target) noexcept {
     }
     if (const Errc why = start(*serving, asked); why != Errc::ok) {
         serving->result = why;
-        serving->half_over();  // there is no transfer whose end to wait for
+        serving->half_over();  // no transfer was started
     }
     serving->half_over();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves far memory that a peer has lent, by calls to that peer: `cinnabar.far.move`, one per chunk, in which the peer
-// pulls from or pushes to a window of this side, or copies from or to memory that it opens by a handle
+// Moves far memory that a peer has lent, by calls of `cinnabar.far.move` to that peer, one per chunk. The peer pulls
+// from or pushes to a window of memory of this side, or copies from or to memory that it opens by a handle
 // (docs/wire-format-bulk.md, "Far memory").
 #pragma once
 
@@ -19,7 +19,7 @@ class ContextCore;
 inline constexpr const char* far_move_name = "cinnabar.far.move";
 inline constexpr RpcId far_move_id = rpc_id(far_move_name);
 
-// The side that asks.
+// The requesting side.
 class FarMoves final : public bulk::OwnerMoves {
   public:
     explicit FarMoves(ContextCore& core) noexcept : core_(core) {}
@@ -32,7 +32,7 @@ class FarMoves final : public bulk::OwnerMoves {
     ContextCore& core_;
 };
 
-// The side that serves.
+// The serving side.
 [[nodiscard]] Handler far_move_handler(std::shared_ptr<bulk::FarLender> lender);
 
 }  // namespace cinnabar::rpc

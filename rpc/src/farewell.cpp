@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Before it closes, a context sends what it has accepted: one-way calls, whose callers wait for nothing, and answers. A
-// message that the transport has taken may still lie in a buffer that is dropped with the connection. So each target of
-// one-way calls is sent a ping: its acknowledgement says that it has everything sent before.
+// Before a context closes, it sends what it has accepted: one-way calls, for which no caller waits, and answers. A
+// message that the transport has accepted may still be in a buffer that is dropped with the connection. Each target of
+// one-way calls is therefore sent a ping: its acknowledgement says that it has received everything sent before.
 #include "context_core.hpp"
 
 namespace cinnabar::rpc {
 namespace {
 
 constexpr Microseconds round_max{1'000};
-constexpr int rounds_simulated = 1'000;  // a simulated clock stands while others are not driven
+constexpr int rounds_simulated = 1'000;  // a simulated clock stands still while other contexts are not driven
 
 }  // namespace
 
@@ -18,7 +18,7 @@ class ContextCore::Farewell {
 
     void run() noexcept {
         if (core_.options.leave_max.count() == 0) return;
-        while (core_.na->trigger(64) != 0) {  // requests that came go to their handlers
+        while (core_.na->trigger(64) != 0) {  // pass requests that have arrived to their handlers
         }
         until_ = after(core_.na->clock().now_us(), core_.options.leave_max);
         drive_while([this] { return anything_to_leave(); });

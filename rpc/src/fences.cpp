@@ -22,7 +22,7 @@ Fences::Fences(ContextCore& core, Threads threads, std::uint32_t lends_max) noex
 
 bool Fences::take_back(RpcLend& lend, PeerBook* peer, std::uint32_t connection, void* holder,
                        RpcLend::Ended ended) noexcept {
-    // Runs in whichever context of the transport saw the end first; from there it is handed over to this one.
+    // Runs in the context of the transport that first saw the fence end, and submits the rest to this context.
     lend.fenced.run = [](Work& work) noexcept {
         RpcLend& fenced = static_cast<RpcLend&>(bulk::Lend::of(work));
         fenced.over.user = &fenced;
@@ -50,11 +50,11 @@ bool Fences::take_back(RpcLend& lend, PeerBook* peer, std::uint32_t connection, 
 }
 
 void Fences::fence_ended(RpcLend& lend) noexcept {
-    const std::shared_ptr<ContextCore> alive = core_.keep_alive;  // this may be the last fence that kept it alive
+    const std::shared_ptr<ContextCore> alive = core_.keep_alive;  // this may be the last fence that keeps it alive
     const PeerBook* const peer = lend.peer;
     const RpcLend::Ended ended = std::exchange(lend.ended, nullptr);
-    // A peer that was never told of the memory, or only on a connection that is lost, cannot write to it any more.
-    // Others to which it was forwarded may; only the transport knows.
+    // A peer that was never told of the memory, or only on a connection that was lost, cannot write to it any more.
+    // Peers to which it was forwarded may; only the transport knows.
     const bool gone = !peer || peer->connection != lend.connection;
     const bool safe = !lend.quarantined() || (gone && !lend.is_accessed());
     lend.fencing = false;
@@ -128,7 +128,7 @@ void Fences::end_quarantine() noexcept {
     forget_if([](RpcLend&) { return true; });
 }
 
-// Nothing reports the end of the last access, so it is looked for now and then.
+// Nothing reports the end of the last access, so it is checked periodically.
 void Fences::wait_for_others(RpcLend& lend) noexcept {
     leave_peer(lend);
     if (core_.closed_ || look_.armed()) return;
@@ -139,7 +139,7 @@ void Fences::look_at_quarantine() noexcept {
     forget_if([this](RpcLend& lend) {
         if (lend.peer) return false;
         if (!lend.is_accessed()) return true;
-        wait_for_others(lend);  // until the next look
+        wait_for_others(lend);  // until the next check
         return false;
     });
 }

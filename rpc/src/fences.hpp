@@ -22,13 +22,13 @@ struct PeerBook;
 struct RpcLend : bulk::Lend {
     using Ended = void (*)(void* holder, bool safe) noexcept;
 
-    RpcLend* next = nullptr;  // of the same holder, or in quarantine
-    // From take_back() on:
+    RpcLend* next = nullptr;  // in the list of its holder, or of the quarantine
+    // Valid from take_back() on:
     Fences* fences = nullptr;
-    void* holder = nullptr;        // the argument of `ended`
-    Ended ended = nullptr;         // null: nobody waits for the fence
-    PeerBook* peer = nullptr;      // the peer that knows the lease; null once that cannot access it any more
-    std::uint32_t connection = 0;  // of the peer, when it was told
+    void* holder = nullptr;        // passed to `ended`
+    Ended ended = nullptr;         // null: the end of the fence is not reported
+    PeerBook* peer = nullptr;      // knows the lease; null once it cannot access the memory any more
+    std::uint32_t connection = 0;  // the peer's connection on which it was told of the lease
     bool fencing = false;
     Work over;  // runs when the fence has ended
 };
@@ -37,21 +37,22 @@ class Fences {
   public:
     Fences(ContextCore& core, Threads threads, std::uint32_t lends_max) noexcept;
 
-    // Null: too many are lent. Any thread of a context for many.
+    // Null: lends_max is reached. Any thread of a context with Threads::many.
     [[nodiscard]] RpcLend* acquire() noexcept { return lends_.acquire(); }
     // Requires: not granted. Threads: as acquire().
     void release(RpcLend& lend) noexcept { lends_.release(lend); }
 
-    // Takes the memory back. `peer`: who was told of it, on which of its connections; null: nobody. True: it is done,
-    // and the lend is released. False: `ended` will be called once, with whether the memory is safe.
+    // Takes the memory back. `peer` and `connection`: the peer that was told of the lease, and on which of its
+    // connections; null: none. True: done, and the lend is released. False: `ended` will be called once, and is told
+    // whether the memory is safe.
     [[nodiscard]] bool take_back(RpcLend& lend, PeerBook* peer, std::uint32_t connection, void* holder,
                                  RpcLend::Ended ended) noexcept;
 
-    // The connection to the peer is lost: its quarantine ends, except for memory that others still access.
+    // The connection to the peer was lost: ends its quarantine, except for memory that others still access.
     void end_quarantine(PeerBook& peer) noexcept;
-    // The context is closed, and nobody would deliver the end of the fences in progress: they count as failed.
+    // The context is closed, so the end of the fences in progress cannot be delivered: they count as failed.
     void abandon() noexcept;
-    // All quarantine ends: the ports are closed.
+    // The ports are closed: ends all quarantine.
     void end_quarantine() noexcept;
 
     [[nodiscard]] std::uint32_t in_progress() const noexcept { return in_progress_; }
@@ -65,14 +66,14 @@ class Fences {
     void leave_peer(RpcLend& lend) noexcept;
     void wait_for_others(RpcLend& lend) noexcept;
     void look_at_quarantine() noexcept;
-    // Ends the quarantine of each lend of which `over(lend)` is true.
+    // Ends the quarantine of each lend for which `over(lend)` is true.
     template <typename F>
     void forget_if(F&& over) noexcept;
 
     ContextCore& core_;
     SlotPool<RpcLend> lends_;
     RpcLend* quarantined_ = nullptr;  // a list
-    TimerOf<Fences> look_;            // armed while lends without a peer are in quarantine
+    TimerOf<Fences> look_;            // armed while there are lends without a peer in quarantine
     std::uint32_t quarantined_count_ = 0;
     std::uint32_t in_progress_ = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The end of a call: answered, failed or canceled, it ends once, and its callback runs once it uses nothing of its
-// caller's any more.
+// The end of a call: it is answered, fails or is canceled, but ends only once. Its callback runs when the call no
+// longer uses anything that belongs to its caller.
 #include "context_core.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -8,12 +8,12 @@
 
 namespace cinnabar::rpc {
 
-// One that was delivered is its caller's, who may be freeing it at this moment, as the owner of nothing (reuse). Of one
-// that is in flight nobody does: whoever takes delivery of it from now on sees that a cancel is queued.
+// A delivered call belongs to its caller, which may be freeing it at this moment without owning the context (reuse()).
+// A call in flight cannot be freed that way: whoever takes delivery of it from now on sees that a cancel is queued.
 void Origin::cancel_if_under_way(Call& call) noexcept {
     if (call.phase_.load() == Call::Phase::outside) return;
     if (call.state_ == Call::State::made) {
-        call.canceled_early_ = true;  // its submit() is handed over still
+        call.canceled_early_ = true;  // submit() is queued, and will see this
     } else if (call.state_ != Call::State::idle) {
         CINNABAR_TEST_YIELD("call: about to be canceled");
         note_phase(call);
@@ -25,7 +25,7 @@ void Origin::cancel_requested(Call& call) noexcept {
     std::uint64_t meant = call.cancel_generation_.load();
     do {
         if (meant == call.generation_.load(std::memory_order_acquire)) cancel_if_under_way(call);
-    } while (!call.cancel_generation_.compare_exchange_strong(meant, 0));  // a later call of the slot was canceled, too
+    } while (!call.cancel_generation_.compare_exchange_strong(meant, 0));  // else a later call was canceled, too
     if (call.free_after_cancel_) free(call);
 }
 
@@ -40,7 +40,7 @@ void Origin::finish(Call& call, Errc result) noexcept {
     bool unanswered = false;
     if (before == Call::State::sent) {
         --call.book_->sent;
-        // Where slots are counted, a reply that nobody waits for still comes and takes one.
+        // If the transport counts receive slots, the reply still arrives, and uses one, although nobody waits for it.
         if (call.was_sent_ && !call.args.one_way && !call.book_->strict) core_.replies.settle(*call.book_);
         unanswered = result == Errc::timed_out || result == Errc::canceled;
     } else if (before == Call::State::pulling) {
@@ -53,8 +53,8 @@ void Origin::finish(Call& call, Errc result) noexcept {
     complete_if_over(call);
 }
 
-// By the short way, what finish() does for a call that was sent and is answered, and nothing else: the slot of its
-// reply is the caller's matter.
+// The part of finish() that the fast path needs, for a call that was sent and is answered. The caller frees the slot of
+// the reply.
 void Origin::finish_answered(Call& call, PeerBook& book, TimeUs now) noexcept {
     CINNABAR_DEBUG_ASSERT(call.state_ == Call::State::sent && !call.whole_way_ && call.nothing_beside_message());
     call.book_ = nullptr;
@@ -68,7 +68,7 @@ void Origin::finish_answered(Call& call, PeerBook& book, TimeUs now) noexcept {
     hand_to_caller(call);
 }
 
-// What a call that went the whole way uses beside its message.
+// Ends the use of resources of the slow path.
 void Origin::let_go(Call& call, bool unanswered, bool target_may_know) noexcept {
     if (call.op_.state != na::OpState::idle && unanswered) core_.na->cancel_owned(call.op_);
     if (call.pull_) core_.mover->cancel(*call.pull_);
@@ -76,8 +76,8 @@ void Origin::let_go(Call& call, bool unanswered, bool target_may_know) noexcept 
     call.awaiting_release_ = target_may_know && gave_memory && !core_.closed_;
 }
 
-// The completion does not wait for the transport to let go of the message: what cannot be recalled may take until the
-// connection is lost. The slot does.
+// The completion does not wait until the transport has released the message, which may take until the connection is
+// lost if the message cannot be recalled. The slot is not freed before that.
 void Origin::complete_if_over(Call& call) noexcept {
     if (call.state_ != Call::State::ended || call.awaiting_release_ || call.fences_ != 0) return;
     CINNABAR_DEBUG_ASSERT(call.whole_way_ || call.nothing_beside_message());
@@ -95,7 +95,7 @@ void Origin::complete_if_over(Call& call) noexcept {
     if (transport_is_done && call.free_when_over_) free(call);
 }
 
-// It may be free from here on.
+// The call may be freed during this function.
 void Origin::hand_to_caller(Call& call) noexcept {
     call.work_.run = [](Work& work) noexcept {
         Call& over = call_of(work.user);
@@ -116,7 +116,7 @@ void Origin::deliver(Call& call) noexcept {
     core_.run_owned(call.work_);
 }
 
-// As a reply that says `overloaded`.
+// As if the reply were `overloaded`.
 void Origin::refused(PeerBook& book, std::uint64_t id) noexcept {
     if (book.strict) core_.replies.settle(book);
     Call* const call = find(id, &book);

@@ -15,14 +15,14 @@ HandlerTable::HandlerTable() {
     current_.store(tables_.back().get(), std::memory_order_release);
 }
 
-// The entry, or the free place where it would be.
+// The entry of that id and provider, or the free place for it.
 template <typename AnyTable>
 auto& HandlerTable::place(AnyTable& table, RpcId id, ProviderId provider) noexcept {
     const std::size_t mask = table.mask;
     std::size_t at = static_cast<std::size_t>((id ^ provider) * 0x9e3779b97f4a7c15u >> 32) & mask;
     for (;; at = (at + 1) & mask) {
         auto& entry = table.entries[at];
-        // The id was written before the handler.
+        // The writer stores the id before the handler.
         if (!entry.handler.load(std::memory_order_acquire)) return entry;
         if (entry.id == id && entry.provider == provider) return entry;
     }
@@ -44,7 +44,7 @@ void HandlerTable::put(Table& table, RpcId id, ProviderId provider, const Handle
     entry.handler.store(handler, std::memory_order_release);
 }
 
-// A table with room for as many again, without the places of those that nobody serves any more.
+// Makes a table with twice the room needed, without the entries of removed handlers.
 void HandlerTable::grow() {
     const auto serves = [](const Entry& entry) {
         const Handler* const handler = entry.handler.load(std::memory_order_relaxed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RPC id and provider to handler. Readers take no lock. Handlers, and tables that were outgrown, stay until the end of
-// the engine, so that a pointer once found remains good: some hundred bytes for each registration there ever was.
+// Maps RPC id and provider to handler. Readers take no lock. Handlers and outgrown tables are kept until the engine is
+// destroyed, so that a pointer from find() stays valid. This costs some hundred bytes per registration.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -29,9 +29,9 @@ class HandlerTable {
     struct Entry {
         RpcId id = 0;
         ProviderId provider = 0;
-        std::atomic<const Handler*> handler{nullptr};  // null: a free place; `removed`: nobody serves it any more
+        std::atomic<const Handler*> handler{nullptr};  // null: a free place; `removed`: no longer served
     };
-    // Open addressing, at most half full. A place, once taken, stays with its id.
+    // Open addressing, at most half full. A place that was taken keeps its id.
     struct Table {
         explicit Table(std::size_t size) : entries(size), mask(size - 1) {}
         std::vector<Entry> entries;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Heartbeats: a peer that is alive but stopped, or behind a cable that was pulled, keeps its connection for long. Only
-// while calls are out; anything that comes from the peer counts as a sign of life. A peer that was asked to leave
-// (evict.cpp) is watched as well, heartbeats or not: nothing is sent to it until it answers.
+// Heartbeats: a peer that is stopped, or behind a broken cable, keeps its connection for a long time. Peers are watched
+// only while calls wait for them; anything received from a peer counts as a sign of life. A peer that was asked to
+// leave (evict.cpp) is watched as well, even without heartbeats, because nothing is sent to it until it answers.
 #include "context_core.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -9,7 +9,7 @@
 namespace cinnabar::rpc {
 namespace {
 
-// Whoever is asked to leave answers at once, unless it is not one of ours.
+// A correct peer answers at once when it is asked to leave.
 constexpr Microseconds leave_answer_max{5'000'000};
 
 }  // namespace
@@ -31,7 +31,7 @@ void Peers::beat(PeerBook& book) noexcept {
     if (!book.open || (book.sent == 0 && book.leaving == Leaving::no)) return;
     const TimeUs now = core_.na->now_us();
     const bool silent = book.pinged != 0 && book.heard < book.pinged;
-    // What it still has here it has sent before it was asked.
+    // Requests of the peer that are still here were sent before it was asked.
     const bool leaves = book.leaving == Leaving::asked && book.held.empty();
     if (silent || (leaves && after(book.asked, leave_answer_max) <= now)) {
         static constinit LogLimit lines;
@@ -44,7 +44,7 @@ void Peers::beat(PeerBook& book) noexcept {
         if (book.leaving == Leaving::asked) core_.na->arm(book.beat, after(now, leave_answer_max));
         return;
     }
-    // Asked anew at each beat, so that a stop of this process itself is not held against the peer.
+    // Each beat decides anew whether to ping, so that a pause of this process is not held against the peer.
     book.pinged = 0;
     if (after(book.heard, core_.options.heartbeat) <= now) {
         book.pinged = now;
