@@ -16,7 +16,7 @@ class Access {
     Access(ContextCore& core, std::shared_ptr<const Policy> policy) noexcept
         : core_(core), policy_(std::move(policy)) {}
 
-    // Null: the call is allowed. A verdict that allows it: allowed within the quota of its caller.
+    // Null: the call is allowed. Otherwise pass the verdict to obey(): it refuses the call, or the caller has a quota.
     [[nodiscard]] const Policy::Verdict* refusal_of(PeerBook& book, const Handler& handler,
                                                     ProviderId provider) noexcept {
         if (!policy_ || (book.verdicts && book.verdicts->allow(handler))) [[likely]]

@@ -49,8 +49,8 @@ Origin::Origin(ContextCore& core, Threads threads, std::uint32_t calls_max, std:
     spare_call.release(calls, call);
 }
 
-// If the slot that this thread has just released was used for the same peer, it is taken again: it has all that a call
-// needs. forward() checks whether the context still accepts calls.
+// Takes the slot that this thread has just released, if it was used for the same peer: it needs no set-up. forward()
+// checks whether the context still accepts calls.
 Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     ContextCore& core = *core_;
     Call* const spare = spare_call.slot;

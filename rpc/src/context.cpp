@@ -15,7 +15,7 @@
 namespace cinnabar::rpc {
 namespace {
 
-// Other users cannot have the messages that are retained, so only a small part is.
+// Retained messages are not available to others, so they are a small part of all.
 std::uint32_t messages_retained_of(const Engine& engine) noexcept {
     std::uint32_t most = 256;
     for (const auto& transport : engine.transports()) {

@@ -95,7 +95,7 @@ class ContextCore final : public na::Receiver {
     std::unique_ptr<na::Context> na;
     na::Port* only_port = nullptr;  // null if there are several ports
     std::unique_ptr<bulk::Mover> mover;
-    // So many slots of calls, and of requests, retain their message for the next use; all slots retain their address.
+    // This many slots of calls, and of requests, retain their message for the next use; all retain their address.
     const std::uint32_t messages_retained;
     bool closing_ = false;  // no new calls
     bool closed_ = false;

@@ -58,7 +58,7 @@ class Credits {
     // Makes more credits, which are returnable.
     void grow(std::uint32_t more) noexcept;
 
-    // Whether credits may be granted: too few replies are unsent to prevent it, and credits are not withheld.
+    // Whether credits may be granted: not while too many replies were not sent, or credits are withheld.
     [[nodiscard]] bool may_give() const noexcept { return unsent() < unsent_max_; }
     // Set while the peer leaves too many large results unfetched, including those of its earlier connections.
     void withhold(bool withheld) noexcept;
@@ -83,7 +83,7 @@ class Credits {
     [[nodiscard]] std::uint32_t unsent() const noexcept { return begun_ - left_; }
     // Requests of the peer that are here; including those of earlier connections.
     [[nodiscard]] std::uint32_t requests() const noexcept { return came_ - over_; }
-    // Requests that wait for more than sending their reply.
+    // Those of them that do not merely wait for their reply to be sent.
     [[nodiscard]] std::uint32_t handling() const noexcept { return requests() - unsent(); }
 
     // Marks the replies begun so far. old_debt() is the number of them that were not sent yet.

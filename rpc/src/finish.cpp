@@ -9,7 +9,7 @@
 namespace cinnabar::rpc {
 
 // A delivered call belongs to its caller, which may be freeing it at this moment without owning the context (reuse()).
-// A call in flight cannot be freed that way: whoever takes delivery of it from now on sees that a cancel is queued.
+// A call in flight cannot be freed that way: the thread that takes delivery of it later sees that a cancel is queued.
 void Origin::cancel_if_under_way(Call& call) noexcept {
     if (call.phase_.load() == Call::Phase::outside) return;
     if (call.state_ == Call::State::made) {

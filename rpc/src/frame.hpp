@@ -60,8 +60,8 @@ struct ReplyHeader {
 inline constexpr std::size_t times_bytes = 8;
 
 enum class ControlType : std::uint8_t {
-    grant = 1,     // call: the call to cancel
-    cancel = 2,    // call: whom
+    grant = 1,     // value: credits
+    cancel = 2,    // call: the call to cancel
     released = 3,  // to the origin: the memory lent by the call is not used any more
     ping = 4,
     pong = 5,

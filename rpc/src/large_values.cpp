@@ -110,7 +110,7 @@ void LargeValues::output_pulled(Call& call) noexcept {
     if (call.book_->open) core_.control.send(*call.book_, {ControlType::fetched, 0, call.id()});
     if (call.state_ == Call::State::ended) return core_.origin.complete_if_over(call);
     call.output_ = call.large_output_.contiguous();
-    // A result that was taken back: the target lost this side, or is closing, and we do not know it yet.
+    // The lease was revoked: the target lost the connection or is closing, and this side does not know yet.
     core_.origin.finish(call, result == Errc::permission ? Errc::peer_lost : result);
 }
 
@@ -154,7 +154,7 @@ void LargeValues::input_pulled(Request& request) noexcept {
     core_.na->disarm(request.timer_);
     release_input(request);
     if (result != Errc::ok) return core_.serving.answer_now(request, request.stalled_ ? Errc::timed_out : result);
-    core_.serving.return_slot(request);  // only the descriptor was in it
+    core_.serving.return_slot(request);  // it held only the descriptor
     request.input_ = request.large_input_.contiguous();
     core_.target.start(request);
 }
@@ -183,8 +183,8 @@ Errc LargeValues::lend_result(Request& request) noexcept {
     return Errc::ok;
 }
 
-// A peer that leaves too many results unfetched gets no more credits: further requests would only cost handlers and
-// memory. A single result may have any size.
+// A peer that leaves too many large results unfetched gets no more credits, because further requests would only cost
+// handlers and memory. A single result may have any size.
 void LargeValues::result_lent(Request& request) noexcept {
     PeerBook& book = *request.book_;
     if (book.unfetched_bytes > core_.options.unfetched_bytes_max) book.account.withhold(true);
@@ -200,8 +200,8 @@ void LargeValues::result_over(Request& request) noexcept {
     core_.credits.watch_starving(book);
 }
 
-// From now on: once when the reply is posted, and again when it has left. The origin gives up at the deadline, but what
-// it reads may still be on its way: it tells when that is over.
+// Called when the reply is posted, and again when it was sent; the time is counted from the last call. The origin gives
+// up at the deadline, but may still be reading then: it reports when it has stopped.
 void LargeValues::keep_result(Request& request) noexcept {
     const TimeUs by_deadline = after(request.deadline_, core_.options.fence_grace);
     const std::uint64_t rate = std::max<std::uint64_t>(core_.options.pull_rate_min, 1);
@@ -216,7 +216,7 @@ void LargeValues::result_released(Request& request) noexcept {
     if (!lend || lend->fencing) return;
     core_.na->disarm(request.timer_);
     if (!request.reply_posted_ && !request.reply_done_) {
-        // The reply still waits for room, and now has nothing to tell.
+        // The reply still waits for room; it now has no result to report.
         request.answer_ = Errc::timed_out;
         request.output_bytes_ = 0;
         request.output_shape_ = 0;

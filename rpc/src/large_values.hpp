@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arguments and results that do not fit a message go by bulk: the receiver pulls them from memory that the sender keeps
-// leased. Owner of the context only.
+// Large arguments and results, which do not fit in a message: the receiver pulls them from memory that the sender has
+// leased to it. Owner of the context only.
 #pragma once
 
 #include "peer_book.hpp"
@@ -11,18 +11,18 @@ class LargeValues {
   public:
     explicit LargeValues(ContextCore& core) noexcept : core_(core) {}
 
-    // As origin. Puts the descriptor of the large arguments where the arguments would have been.
+    // As origin. Replaces the arguments in the message by the descriptor of the large arguments.
     [[nodiscard]] Errc lend_input(Call& call) noexcept;
-    // The same for encoded arguments that are in the message already, but the peer takes smaller ones than this side.
+    // As lend_input(), for arguments that are encoded in the message already but are larger than the peer accepts.
     [[nodiscard]] Errc move_input(Call& call) noexcept;
     void pull_output(Call& call, ConstBytes descriptor) noexcept;
 
     // As target.
     void pull_input(Request& request, ConstBytes descriptor) noexcept;
-    // No reply will tell the origin of a one-way call that its arguments are not read any more.
+    // For a one-way call: tells the origin that its arguments are no longer read, because no reply will.
     void release_input(Request& request) noexcept;
     void drop_input(Request& request) noexcept;
-    // Puts the descriptor of a large result into the reply, and keeps the result until the origin has it.
+    // Writes the descriptor of a large result into the reply, and keeps the result until the origin has fetched it.
     [[nodiscard]] Errc lend_result(Request& request) noexcept;
     void keep_result(Request& request) noexcept;
     void result_released(Request& request) noexcept;
@@ -32,7 +32,7 @@ class LargeValues {
     void input_pulled(Request& request) noexcept;
     void result_lent(Request& request) noexcept;
     void result_over(Request& request) noexcept;
-    // Those that do not come, or too slowly (stall.cpp).
+    // Detects pulls that stall or are too slow (stall.cpp).
     void watch(Request& request) noexcept;
     void watch(Call& call) noexcept;
     [[nodiscard]] bool stalls(StallWatch& watch, const bulk::Transfer& pull) noexcept;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What becomes of calls and requests when the connection to their peer is lost, or could not be made: calls end,
-// requests are orphaned, and memory that the peer alone could access is safe.
+// When the connection to a peer is lost, or could not be made: its calls end, its requests are orphaned, and memory
+// that only this peer could access is safe.
 #include "context_core.hpp"
 
 #include <utility>
 
 namespace cinnabar::rpc {
 
-// Notes what the calls waited for, before the book forgets it.
+// Records what the calls waited for, while the book still knows it.
 void Peers::note_phases(PeerBook& book) noexcept {
     core_.origin.calls.for_each([&](Call& call) {
         if (call.book_ == &book) core_.origin.note_phase(call);
     });
 }
 
-// Requests of the lost connection are kept until their handlers end, one-way requests as well: nobody can be answered
-// any more, and their credits are gone.
+// Requests of the lost connection are kept until their handlers end, including one-way requests. They cannot be
+// answered any more, and their credits are gone.
 void Peers::orphan_requests(PeerBook& book) noexcept {
     for (Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
         request->orphaned_ = true;
@@ -24,7 +24,7 @@ void Peers::orphan_requests(PeerBook& book) noexcept {
     }
 }
 
-// Handlers learn that nobody waits. One-way requests run on, since nobody waits for them anyway.
+// Tells handlers that the answer is no longer wanted. One-way requests continue, because they have no answer anyway.
 void Peers::end_orphans(PeerBook& book) noexcept {
     for (Request* request = book.held.front(); request;) {
         Request* const next = PeerBook::Requests::next(*request);
@@ -46,7 +46,7 @@ void Peers::close(PeerBook& book, Errc why) noexcept {
         --connections_;
     }
     book.open = false;
-    book.verdicts.reset();  // the next connection may be another caller's
+    book.verdicts.reset();  // the next connection may be from another caller
     book.counted.reset();
     book.posted = 0;
     ++book.connection;
@@ -64,10 +64,10 @@ void Peers::close(PeerBook& book, Errc why) noexcept {
         call.never_left_ = dial_failed;
         core_.origin.finish(call, why);
     });
-    // Calls that waited while the peer was asked to leave have lost nothing.
+    // Queued calls are not affected if the peer left because it was asked to: they are sent on the next connection.
     const bool left = std::exchange(book.leaving, Leaving::no) != Leaving::no;
     if (left) --leaving_;
-    // The end of a call may end another one, so the list is read again each time.
+    // The end of a call may end other calls, so the list is read again each time.
     while (Call* call = left ? nullptr : book.queued.front()) core_.origin.finish(*call, why);
     core_.origin.calls.for_each([&](Call& call) {
         if (call.book_ == &book && call.awaiting_release_) core_.origin.release_came(call);

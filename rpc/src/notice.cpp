@@ -32,7 +32,7 @@ bool Notices::enter(Notice& notice) noexcept {
 void Notices::leave(const Notice& notice) noexcept {
     const std::uint32_t index = notice.value_ & (places_max - 1);
     places_[index].notice = nullptr;
-    free_.push_back(index);  // there is room since it was made
+    free_.push_back(index);  // does not allocate: capacity is reserved
 }
 
 Notice* Notices::find(const na::Peer& peer, std::uint32_t value) const noexcept {
@@ -67,7 +67,7 @@ void Notice::close(Errc why) noexcept {
     });
 }
 
-// As the owner.
+// Owner of the context only.
 void Notice::finish(Errc result) noexcept {
     core_->notices.leave(*this);
     result_ = result;
@@ -75,7 +75,7 @@ void Notice::finish(Errc result) noexcept {
     work_.run = [](Work& work) noexcept {
         auto& self = *static_cast<Notice*>(work.user);
         self.core_ = nullptr;
-        self.done_(self.result_, self.user_);  // it may be gone then
+        self.done_(self.result_, self.user_);  // the function may destroy the notice
     };
     core_->na->enqueue(work_);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The notices that a context expects, by their values: the place in a table, and how often it was used. Owner of the
-// context only.
+// The notices that a context expects, by value. A value consists of an index into a table and of how often that entry
+// was used. Owner of the context only.
 #pragma once
 
 #include <cinnabar/na/peer.hpp>
@@ -16,8 +16,8 @@ class Notices {
     // False: all places are taken, or memory is out.
     [[nodiscard]] bool enter(Notice& notice) noexcept;
     void leave(const Notice& notice) noexcept;
-    [[nodiscard]] bool expects(const Notice& notice) const noexcept;  // it has not come
-    // Null: nobody expects that value from that peer.
+    [[nodiscard]] bool expects(const Notice& notice) const noexcept;  // the notification has not arrived
+    // Null: no notice expects that value from that peer.
     [[nodiscard]] Notice* find(const na::Peer& peer, std::uint32_t value) const noexcept;
 
   private:

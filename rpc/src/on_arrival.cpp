@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handlers that run where their request was read (Handler::on_arrival). One request, kept at hand, serves them all: it
-// is in no list and no table, since nobody can cancel it or lose its connection meanwhile. A handler that keeps its
-// request, or a reply that cannot leave at once, makes it one like any other.
+// Handlers that run where their request was read (Handler::on_arrival). They all use one request, which is kept at
+// hand: it is in no list and no table, because it cannot be canceled or lose its connection while its handler runs. If
+// the handler keeps the request, or the reply cannot be sent at once, it becomes an ordinary request.
 #include "context_core.hpp"
 
 #include <cstring>
@@ -25,7 +25,7 @@ void Target::run_on_arrival(Request& request, ConstBytes payload) noexcept {
     request.user_data = nullptr;
 }
 
-// From here on it is a request like any other.
+// Makes it an ordinary request.
 void Target::keep_beyond_arrival(Request& request) noexcept {
     at_hand_ = nullptr;
     request.arriving_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call's way out and its end: made and freed (call.cpp), sent (send.cpp), ended once and delivered (finish.cpp), its
+// Calls of this side: made and freed (call.cpp), sent (send.cpp), ended once and delivered (finish.cpp), with their
 // memory fenced (call_fence.cpp). Owner of the context only, unless it says "any thread" or "trigger".
 #pragma once
 
@@ -10,10 +10,10 @@
 namespace cinnabar::rpc {
 
 // The spare slot of the context whose callbacks this thread runs. initial-exec: accessed without a function call, even
-// in a shared library.
+// from a shared library.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareSlot<Call> spare_call;
 
-// The `user` of what belongs to a call.
+// The call that is the `user` of a work, timer or operation.
 [[nodiscard]] inline Call& call_of(void* user) noexcept { return *static_cast<Call*>(user); }
 
 class Origin {
@@ -21,13 +21,13 @@ class Origin {
     Origin(ContextCore& core, Threads threads, std::uint32_t calls_max, std::uint32_t messages_retained) noexcept;
 
     [[nodiscard, gnu::noinline]] Call* make(const na::Addr& to, Errc& why) noexcept;
-    // The call of that id that waits for an answer of this peer, or has ended without; null: there is none.
+    // The call with that id that waits for an answer of this peer, or has ended without one; null: none.
     [[nodiscard, gnu::always_inline]] Call* find(std::uint64_t id, const PeerBook* book) const noexcept {
         Call* const call = calls.at(static_cast<std::uint32_t>(id & ((1u << call_slot_bits) - 1)));
         return call && call->id() == id && call->book_ == book ? call : nullptr;
     }
     void submit(Call& call) noexcept;
-    // False: not now.
+    // False: the call cannot be sent now.
     [[nodiscard, gnu::noinline]] bool send(Call& call) noexcept;
     void on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes message) noexcept;
 
@@ -42,12 +42,12 @@ class Origin {
     void reuse(Call& call) noexcept;  // any thread
     void renew(Call& call) noexcept;  // any thread
 
-    // The target has let go of what the call lent, or has had its time.
+    // The target no longer uses the memory that the call lent, or its time to let go is over.
     void release_came(Call& call) noexcept;
-    // The context closes: takes all lent memory back by force.
+    // When the context closes: revokes all lent memory by force.
     void end_lends() noexcept;
 
-    // For people: what the call waits for (snapshot.cpp).
+    // Records what the call waits for, for Call::ended_in (snapshot.cpp).
     void note_phase(Call& call) noexcept;
 
     SlotPool<Call> calls;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of arguments and results that do not fit a message. One byte budget per context counts all such buffers,
-// and another what arguments are decoded to; of either, each peer has a part. Any thread.
+// The memory of large arguments and results, which do not fit in a message. One budget per context counts the bytes of
+// all these buffers, and another one those of decoded arguments; each peer may have a part of either. Any thread.
 #pragma once
 
 #include "overflow_pool.hpp"
@@ -11,7 +11,7 @@
 
 namespace cinnabar::rpc {
 
-// `peer`: for whose request; null for a call of this side.
+// `peer`: the peer whose request needs the memory; null: a call of this side.
 class Overflow {
   public:
     explicit Overflow(const Options& options) noexcept
@@ -24,20 +24,20 @@ class Overflow {
     void give_back(std::uint64_t bytes, PeerBook* peer) noexcept;
     [[nodiscard]] Errc allocate(std::uint64_t bytes, bulk::Region& region, PeerBook* peer) noexcept;
     void drop(bulk::Region& region, PeerBook* peer) noexcept;
-    // Whether the peer may have a result of so many bytes fetched. A target claims what it may never send: one result,
-    // and more as far as that leaves as much free for others. Owner of the context only.
+    // Whether a result of this size may be pulled from the peer. A target may announce results that it never sends: it
+    // may claim one result, and more as long as that leaves as much free for others. Owner of the context only.
     [[nodiscard]] bool may_claim(const PeerBook& book, std::uint64_t bytes) const noexcept;
     void close() noexcept { pool_.close(); }
 
     [[nodiscard]] std::uint64_t taken() const noexcept { return budget_.taken(); }
     [[nodiscard]] std::uint64_t pooled() noexcept { return pool_.bytes(); }
-    // What arguments take beyond decode_free_bytes.
+    // The budget of decoded arguments, beyond decode_free_bytes each.
     [[nodiscard]] SharedBudget& decoded() noexcept { return decoded_; }
 
   private:
     const std::uint64_t bytes_max_;
     SharedBudget budget_;
-    OverflowPool pool_;  // of buffers whose use is over
+    OverflowPool pool_;  // completed buffers, for reuse
     SharedBudget decoded_;
 };
 

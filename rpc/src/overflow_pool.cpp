@@ -50,7 +50,7 @@ std::uint64_t OverflowPool::bytes() noexcept {
     return bytes_;
 }
 
-// Prefers the one used last, which may still be in a cache.
+// Prefers the region that was used last, which may still be in a cache.
 bulk::Region OverflowPool::take_kept(std::uint64_t room) noexcept {
     const std::lock_guard lock(mutex_);
     for (std::size_t i = count_; i-- != 0;) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The books that a context keeps of one peer: credits in both directions, calls that wait or are out, requests held,
-// control messages. Owner of the context only. Made at first use, gone when nothing is open and the peer is not
-// connected.
+// The state that a context keeps for one peer: credits in both directions, calls that are queued or sent, requests
+// held, control messages. Owner of the context only. Made on first use, and released when nothing uses it and the peer
+// is not connected.
 #pragma once
 
 #include "caller_quotas.hpp"
@@ -22,11 +22,11 @@ namespace cinnabar::rpc {
 
 class ContextCore;
 
-// Of a connection that is about to end for want of use: no call is sent on it any more.
+// For an unused connection that is about to be closed (evict.cpp): no call is sent on it any more.
 enum class Leaving : std::uint8_t {
     no,
     asked,  // the peer was asked to close it
-    gone,   // it is closed here, and the event is to come
+    gone,   // this side has closed it, and the event of its loss will follow
 };
 
 struct PeerBook : PoolSlot {
@@ -35,52 +35,53 @@ struct PeerBook : PoolSlot {
 
     ContextCore* core = nullptr;
     na::Peer* peer = nullptr;
-    std::uint32_t users = 0;  // calls and lent memory that refer to it
-    bool open = false;        // connected, and the counts below are of this connection
+    std::uint32_t users = 0;  // calls and lent memory that refer to this book
+    bool open = false;        // connected; the counts below are of this connection
 
     // As origin.
-    Calls queued;                     // wait for a credit
-    std::uint32_t sent = 0;           // calls that wait for a reply, or pull one
+    Calls queued;                     // calls that wait to be sent
+    std::uint32_t sent = 0;           // calls that wait for a reply, or pull its result
     std::uint32_t credits = 0;        // requests that may be sent
-    std::uint32_t posted = 0;         // requests that the transport has not sent yet
-    std::uint32_t connection = 0;     // counts connections: what was posted for an older one is no matter of this one
-    std::uint32_t replies_owed = 0;   // reply slots that are reserved
-    bool strict = false;              // the transport counts receive slots: a late reply still needs its own
+    std::uint32_t posted = 0;         // requests that the transport has accepted and not sent yet
+    std::uint32_t connection = 0;     // counts connections, to recognize what was posted for an earlier one
+    std::uint32_t replies_owed = 0;   // receive slots that are reserved for replies
+    bool strict = false;              // the transport counts receive slots: a late reply still needs its own slot
     std::uint64_t claimed_bytes = 0;  // of large results that are being pulled
-    ListLink<PeerBook> reply_waiter;  // in Replies
-    bool one_way_sent = false;        // on this connection, or ahead to dial: a closing context asks for a receipt
-    bool looks_again = false;         // `look` is queued or `retry` armed: what waits is tried again soon
+    ListLink<PeerBook> reply_waiter;  // in Replies::waiters_
+    bool one_way_sent = false;        // on this connection, or on the dial: a closing context asks for a receipt
+    bool looks_again = false;         // `look` is queued or `retry` is armed: what waits will be tried again soon
     Work look;
     Timer retry;
 
-    // While calls are out and heartbeats are on.
+    // Armed while calls wait for replies and heartbeats are on, or while the peer is asked to leave.
     Timer beat;
-    TimeUs heard = 0;   // when the last message came
-    TimeUs pinged = 0;  // 0: not since
+    TimeUs heard = 0;   // when the last message arrived
+    TimeUs pinged = 0;  // when the last beat sent a ping; 0: it sent none
 
     Leaving leaving = Leaving::no;
-    TimeUs asked = 0;       // to leave
+    TimeUs asked = 0;       // when the peer was asked to leave
     bool dropping = false;  // `drop` is queued
     Work drop;
 
     // As target.
-    Requests held;                         // also those of connections before this one
-    SharedBudget::Part overflow_bytes{0};  // large arguments and results of its requests
-    SharedBudget::Part decoded_bytes{0};   // what those of its requests are decoded to
-    WorkQueue unsent_replies;              // that the transport had no room for
+    Requests held;                         // including those of earlier connections
+    SharedBudget::Part overflow_bytes{0};  // of large arguments and results of its requests
+    SharedBudget::Part decoded_bytes{0};   // of decoded arguments of its requests
+    WorkQueue unsent_replies;              // replies that the transport had no room for
     Credits account;
-    std::uint64_t unfetched_bytes = 0;       // of large results lent to it
+    std::uint64_t unfetched_bytes = 0;       // of large results that the peer has not fetched
     std::unique_ptr<Verdicts> verdicts;      // of this connection; null: the policy was not asked yet, or
-    std::unique_ptr<CountedCaller> counted;  // it has a quota for the caller, and each request is counted
+    std::unique_ptr<CountedCaller> counted;  // `counted` is used: the caller has a quota, and its requests are counted
 
-    // Control: one message that wants an acknowledgement at a time, besides one acknowledgement: two slots there.
+    // Control messages: at most one message that needs an acknowledgement and one acknowledgement are in flight, in two
+    // receive slots of the peer.
     ControlQueue control;
     na::Op control_op;
     na::Message* control_message = nullptr;
     bool control_unacked = false;
     bool owes_ack = false;
-    bool complained = false;  // that its requests make no sense: one line in the log for each connection
-    bool ending = false;      // this side has ended the connection, and the event is to come
+    bool complained = false;  // a malformed request was logged: one line per connection
+    bool ending = false;      // this side has ended the connection, and the event of its loss will follow
 
     [[nodiscard]] bool idle() const noexcept {
         return users == 0 && held.empty() && control_message == nullptr && !looks_again;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Receive slots of a connection. For requests: credit_pool.cpp. For replies: the origin reserves a slot of its own
-// before it sends (replies.hpp). For control messages: two (control.hpp).
+// Receive slots of a connection: for requests see credit_pool.cpp; for replies, the origin reserves a slot before it
+// sends the call (replies.hpp); for control messages there are two (control.hpp).
 #include "peers.hpp"
 
 #include "context_core.hpp"
@@ -27,7 +27,7 @@ PeerBook* Peers::make(na::Peer& peer) noexcept {
     if (!book) return nullptr;
     book->core = &core_;
     book->peer = &peer;
-    book->one_way_sent = false;  // of a dial that the slot's last peer gave up
+    book->one_way_sent = false;  // may be set from a dial of the slot's last peer that failed
     book->strict = core_.transport_of(peer.port())->caps().counted_slots;
     peer.upper = book;
     peer.acquire();
@@ -40,7 +40,7 @@ void Peers::open(PeerBook& book) noexcept {
     book.open = true;
     book.heard = core_.na->now_us();
     const std::uint32_t first = std::clamp(book.peer->initial_credits(), 1u, Credits::budget_max);
-    const std::uint32_t used = book.posted;  // went ahead to dial
+    const std::uint32_t used = book.posted;  // requests that were posted before the connection was made
     book.credits = first > used ? first - used : 0;
     core_.credits.open(book);
     ++connections_;
@@ -50,7 +50,7 @@ void Peers::open(PeerBook& book) noexcept {
     make_room();
 }
 
-// Deferred, because callers are in the middle of the book.
+// Deferred, because callers still use the book.
 void Peers::drop_closed_if_idle(PeerBook& book) noexcept {
     if (!book.peer || book.dropping || !book.idle()) return;
     book.dropping = true;
@@ -129,7 +129,7 @@ bool Peers::add_up() noexcept {
            core_.credits.adds_up(made, open, unsent);
 }
 
-// granted + returnable + held is the budget, where held is what the requests that are here say.
+// Whether granted + returnable + held equals the budget, where `held` is counted from the requests.
 bool Peers::account_adds_up(const PeerBook& book) noexcept {
     const Credits& account = book.account;
     std::uint32_t requests_here = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain frames, which most are: a request whose arguments come along, and a reply with a result that does, neither with
-// a checksum. Whether one is plain shows in its first word, and its fields are read where they lie. They are frames
-// like any other: the functions of frame.hpp read and write the same bytes.
+// Plain frames, the most common ones: requests and replies whose arguments or result are in the message, without a
+// checksum. The first word of a frame tells whether it is plain, and its fields are read in place. The format is the
+// same as in frame.hpp, whose functions read and write the same bytes.
 #pragma once
 
 #include "frame.hpp"
@@ -12,7 +12,7 @@ namespace cinnabar::rpc {
 
 namespace detail {
 
-// Fields of a header whose size is known: no check for each of them, as Reader and Writer make.
+// Accesses fields of a header whose size was checked before, unlike Reader and Writer, which check each access.
 template <typename T>
 [[nodiscard]] inline T load(const std::byte* at) noexcept {
     T value;
@@ -60,7 +60,7 @@ class PlainRequest {
                 detail::load<std::uint64_t>(trace + 16)};
     }
 
-    // One without flags, in front of the payload, which is in its place already.
+    // Encodes the header of a request without flags, in front of the payload, which is in place already.
     static void encode(std::byte* at, std::uint32_t payload_bytes, RpcId rpc, std::uint64_t time_left_us,
                        std::uint16_t shape, ProviderId provider) noexcept {
         detail::store(at, std::uint64_t{payload_bytes} << 32 | detail::request_begins);
@@ -78,7 +78,7 @@ class PlainReply {
   public:
     // Requires: is_plain().
     explicit PlainReply(const std::byte* frame) noexcept : at_(frame) {}
-    // With times, or without.
+    // `timed`: requires flag_times; otherwise there must be no flags.
     [[nodiscard]] static bool is_plain(ConstBytes frame, bool timed) noexcept {
         const std::uint32_t flags = timed ? std::uint32_t{flag_times} << 16 : 0;
         const std::size_t behind = timed ? times_bytes : 0;
@@ -97,7 +97,7 @@ class PlainReply {
         detail::store(at, std::uint64_t{payload_bytes} << 32 | detail::reply_begins);
         detail::store(at + 8, std::uint64_t{credits} << 16 | shape);
     }
-    // Requires: room for them behind the payload.
+    // Requires: there is room for the times after the payload.
     static void add_times(std::byte* at, const TargetTimes& times) noexcept {
         const std::size_t payload_bytes = PlainReply(at).payload_bytes();
         detail::store(at + 2, flag_times);

@@ -67,7 +67,7 @@ Result<std::shared_ptr<const Policy>> Policy::parse(std::string_view text, Audit
             return {};
         }
         CINNABAR_TRY(Rule rule, rule_of(line));
-        CINNABAR_TRY_VOID(make({rule}));  // checks each rule alone, so that the error has its line
+        CINNABAR_TRY_VOID(make({rule}));  // checks each rule separately, so that the error names its line
         rules.push_back(std::move(rule));
         return {};
     };

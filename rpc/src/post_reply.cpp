@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A reply that does not go the short way: written, posted as an operation, tried again later while the transport has no
-// room, and over when it has left or cannot.
+// Replies on the slow path: a reply is written, posted as an operation, and tried again later while the transport has
+// no room. It is over when it was sent or cannot be sent.
 #include "context_core.hpp"
 #include "plain_frame.hpp"
 
@@ -9,7 +9,7 @@
 #include <algorithm>
 
 namespace cinnabar::rpc {
-// Into the request's message. Requires: it has one.
+// Writes the reply into the request's message. Requires: there is a message.
 ConstBytes Serving::write_reply(Request& request, std::uint16_t given) const noexcept {
     ReplyHeader header;
     header.result = request.answer_;
@@ -24,7 +24,7 @@ ConstBytes Serving::write_reply(Request& request, std::uint16_t given) const noe
     return {request.message_->payload, reply_header_bytes + request.output_bytes_};
 }
 
-// Without the times, where the message has no room for them.
+// Leaves out the times if the message has no room for them.
 ConstBytes Serving::write_timed_reply(Request& request, ReplyHeader& header) const noexcept {
     const Bytes room = request.message_->bytes();
     std::size_t bytes = reply_header_bytes + request.output_bytes_;
@@ -37,7 +37,7 @@ ConstBytes Serving::write_timed_reply(Request& request, ReplyHeader& header) con
     return {request.message_->payload, bytes};
 }
 
-// The same to a plain reply that is written.
+// Adds the times to an encoded plain reply, unless the message has no room for them.
 ConstBytes Serving::add_times(const Request& request, ConstBytes reply) const noexcept {
     const Bytes room = request.message_->bytes();
     if (reply.size() + times_bytes > room.size()) return reply;
@@ -54,7 +54,7 @@ TargetTimes Serving::times_of(const Request& request) const noexcept {
     return {span(request.came_us_, request.handler_us_), span(request.handler_us_, now)};
 }
 
-// The whole way: what is taken is told by reply_sent().
+// Slow path: the operation completes with reply_sent().
 Errc Serving::post_reply_op(Request& request, ConstBytes reply) noexcept {
     request.go_whole_way();
     na::Op& op = request.op_;
@@ -73,11 +73,11 @@ Errc Serving::post_reply_op(Request& request, ConstBytes reply) noexcept {
 
 void Serving::post_reply(Request& request) noexcept {
     if (request.one_way_ || request.orphaned_ || core_.closed_) {
-        if (request.users_gone_) return_slot(request);  // nobody comes by again who would
+        if (request.users_gone_) return_slot(request);  // nothing else would return it later
         return reply_over(request, request.one_way_ ? Errc::ok : core_.closed_ ? Errc::closed : Errc::peer_lost);
     }
     PeerBook& book = *request.book_;
-    // Nothing holds the receive slot any more: its credit goes along with the reply.
+    // If nothing holds the receive slot any more, its credit is sent with this reply.
     if (!request.holds_slot() || request.users_gone_ || request.references_.load(std::memory_order_acquire) == 0) {
         return_slot(request);
     }
@@ -85,7 +85,7 @@ void Serving::post_reply(Request& request) noexcept {
     Errc taken = request.message_ ? Errc::ok : Errc::again;
     const bool large = request.answer_ == Errc::ok && request.output_is_large();
     if (large && request.canceled_.load(std::memory_order_relaxed)) {
-        request.answer_ = Errc::canceled;  // no lease for a result that nobody will fetch
+        request.answer_ = Errc::canceled;  // the result will not be fetched, so no memory is leased
         request.output_bytes_ = 0;
         return post_reply(request);
     }
@@ -98,7 +98,8 @@ void Serving::post_reply(Request& request) noexcept {
     if (taken == Errc::ok) {
         const std::uint16_t credits = core_.credits.for_reply(book);
         const ConstBytes reply = write_reply(request, credits);
-        // The short way: it has left. Not where somebody is told of that, or a result is kept from then on.
+        // Fast path: the transport takes the reply at once. Not if the handler wants to know when it was sent, or if a
+        // large result is kept from then on.
         if ((!request.whole_way() || (!request.on_sent_ && !request.lend_)) &&
             core_.na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) {
             return reply_over(request, Errc::ok);
@@ -114,7 +115,7 @@ void Serving::post_reply(Request& request) noexcept {
     }
     if (taken == Errc::again) return post_reply_later(request);
     if (taken == Errc::too_large && request.answer_ == Errc::ok && !request.large_output_) {
-        // The origin takes smaller messages than this side: by bulk after all, or an error.
+        // The origin accepts only smaller messages than this side: sends the result in bulk, or else an error.
         if (const Errc failed = core_.overflow.allocate(request.output_bytes_, request.large_output_, &book);
             failed == Errc::ok) {
             request.large_output_.copy_in(0,
@@ -129,7 +130,7 @@ void Serving::post_reply(Request& request) noexcept {
 }
 
 void Serving::post_reply_later(Request& request) noexcept {
-    // The work may be anything of the past: an answer without a handler is posted without it.
+    // The work may be left over from anything before: answer_now() posts a reply without it.
     request.work_.run = [](Work& work) noexcept {
         Request& later = request_of(work.user);
         later.core_->credits.reply_begins_later(*later.book_);
@@ -148,7 +149,7 @@ void Serving::reply_sent(Request& request) noexcept {
     reply_over(request, request.op_.result);
 }
 
-// What it was to bring stays here: credits, and a large result that nobody will fetch now.
+// Takes back what the reply contained: credits, and a large result, which will not be fetched now.
 void Serving::reply_failed(Request& request) noexcept {
     PeerBook& book = *request.book_;
     ReplyHeader header;
@@ -164,7 +165,7 @@ void Serving::reply_failed(Request& request) noexcept {
 void Serving::reply_over(Request& request, Errc result) noexcept {
     request.reply_done_ = true;
     if (!request.whole_way() || !request.on_sent_) return free_if_over(request);
-    if (core_.closed_) {  // nobody triggers any more
+    if (core_.closed_) {  // no thread calls trigger() any more
         request.on_sent_ = nullptr;
         return request.release();
     }

@@ -13,12 +13,12 @@
 namespace cinnabar::rpc {
 namespace {
 
-// A copy costs less than to keep the receive slot.
+// Copying a reply of at most this size costs less than keeping its receive slot.
 constexpr std::size_t small_reply_bytes_max = 512;
 
 }  // namespace
 
-// Not now, but in a moment: the caller may be in the middle of any list.
+// Deferred, because the caller may be iterating over any list.
 void Replies::wake_waiter() noexcept {
     if (waiters_.empty() || core_.closed_) return;
     core_.queue.look_soon(*waiters_.pop_front());
@@ -29,7 +29,7 @@ void Replies::settle_all(PeerBook& book) noexcept {
     wake_waiter();
 }
 
-// Into the buffer of the request, which has left, and is there until the call is released.
+// Copies a small reply into the buffer of the request, which was sent. The buffer stays until the call is released.
 [[gnu::always_inline]] inline bool Replies::copy_small(Call& call, ConstBytes payload, ConstBytes& kept) noexcept {
     const bool left = !call.whole_way_ || call.op_.state == na::OpState::idle;
     if (payload.size() > small_reply_bytes_max || !left || !call.message_) return false;
@@ -44,7 +44,7 @@ inline void Replies::take_times(Call& call, ConstBytes reply) noexcept {
     call.times_came_ = true;
 }
 
-// The answer to a call that went the short way, with a small result. False, and nothing has changed: it is none.
+// Handles the answer to a call of the fast path, if its result is small. False, and nothing has changed: anything else.
 [[gnu::always_inline]] inline bool Replies::take_plain(PeerBook& book, na::Arrival& arrival, bool timed) noexcept {
     const PlainReply frame(arrival.bytes.data());
     Call* const found = core_.origin.find(arrival.tag, &book);
@@ -90,8 +90,8 @@ void Replies::take_any(na::Arrival& arrival) noexcept {
     } else if (decoded == Errc::protocol) {
         core_.control.end_session(*book, "sends a reply that makes no sense");
     }
-    // A late reply is of no call, and neither is one of another peer. A large result that comes too late needs no word:
-    // the cancel that went out when its call ended gives it back.
+    // A late reply, or one from a wrong peer, belongs to no call. If a late reply has a large result, nothing need be
+    // sent: the cancel that was sent when its call ended releases the result.
     if (Call* const call = core_.origin.find(arrival.tag, book)) {
         if (call->state_ == Call::State::sent) {
             if (decoded == Errc::ok) {
@@ -107,15 +107,15 @@ void Replies::take_any(na::Arrival& arrival) noexcept {
             }
         } else if (call->awaiting_release_) {
             core_.origin.release_came(
-                *call);  // an answer, however late, says that the handler is done with what was lent
+                *call);  // an answer, even a late one, shows that the handler has finished with the lent memory
         }
     }
     core_.queue.pump(*book);
     core_.peers.drop_if_idle(*book);
 }
 
-// Makes it last until the call is released. Answers that nobody releases must not keep out those to come: where they
-// hold half of the slots, the next are copied.
+// Keeps the reply until the call is released. If calls are not released, their replies must not use up all receive
+// slots: when half of the slots are kept, further replies are copied.
 Errc Replies::keep(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBytes& kept) noexcept {
     if (copy_small(call, payload, kept)) return Errc::ok;
     call.whole_way_ = true;
@@ -153,13 +153,13 @@ void Replies::release(Call& call) noexcept {
 void Replies::accept(Call& call, na::Arrival& arrival, const ReplyHeader& header, ConstBytes payload) noexcept {
     call.output_shape_ = header.shape;
     if (header.result != Errc::ok) {
-        call.whole_way_ = true;  // codes and texts of applications
+        call.whole_way_ = true;  // errors of applications have a code and a text
         if (ConstBytes kept; payload.size() >= 4 && keep(call, arrival, payload, kept) == Errc::ok) {
             Reader reader(kept);
             call.app_code_ = reader.u32();
             call.app_text_ = as_text(reader.view(reader.left()));
         }
-        // `again` and such are no endings.
+        // `again` and similar results cannot end a call.
         return core_.origin.finish(
             call, is_known(header.result) && header.result != Errc::again ? header.result : Errc::handler_failed);
     }

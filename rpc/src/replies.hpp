@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replies that this side waits for: slots that are reserved for them before their calls are sent, and the way of each
-// to the one call that it belongs to. Owner of the context only.
+// Replies that this side waits for: reserves receive slots for them before their calls are sent, and matches each reply
+// to its call. Owner of the context only.
 #pragma once
 
 #include "frame.hpp"
@@ -12,28 +12,28 @@ class Replies {
   public:
     explicit Replies(ContextCore& core) noexcept : core_(core) {}
 
-    // So many slots of the transports are for replies.
+    // Sets the number of receive slots for replies.
     void limit(std::uint32_t slots) noexcept { slots_max_ = slots; }
     [[nodiscard]] std::uint32_t expected() const noexcept { return expected_; }
     [[nodiscard]] std::uint32_t kept() const noexcept { return kept_; }
     [[nodiscard]] bool has_slot() const noexcept { return expected_ + kept_ < slots_max_; }
     [[nodiscard]] bool add_up() const noexcept { return expected_ + kept_ <= slots_max_; }
 
-    // A call leaves that wants a reply.
+    // A call that needs a reply is being sent.
     void expect(PeerBook& book) noexcept {
         ++book.replies_owed;
         ++expected_;
     }
-    // A slot is free again; whoever waited for one may go on.
+    // A slot is free again; wakes a peer that waits for one.
     [[gnu::always_inline]] void settle(PeerBook& book) noexcept {
         if (book.replies_owed == 0) return;
         --book.replies_owed;
         --expected_;
         if (!waiters_.empty()) wake_waiter();
     }
-    // No reply of that peer comes any more.
+    // The connection was lost: no replies will come from that peer.
     void settle_all(PeerBook& book) noexcept;
-    // The book could send but for a slot.
+    // Queues a book that could send a call but for a free slot.
     void wait(PeerBook& book) noexcept {
         if (!book.reply_waiter.linked) waiters_.push_back(book);
     }
@@ -43,7 +43,7 @@ class Replies {
     [[gnu::noinline]] void wake_waiter() noexcept;
 
     void on_expected(na::Arrival& arrival) noexcept;
-    // Releases what keep() kept.
+    // Frees what keep() has kept.
     void release(Call& call) noexcept;
 
   private:
@@ -56,7 +56,7 @@ class Replies {
 
     ContextCore& core_;
     std::uint32_t expected_ = 0;  // of all peers
-    std::uint32_t kept_ = 0;      // that came, and still hold their slots
+    std::uint32_t kept_ = 0;      // kept, with their receive slots
     std::uint32_t slots_max_ = 0;
     IntrusiveList<PeerBook, &PeerBook::reply_waiter> waiters_;
 };

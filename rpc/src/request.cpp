@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests as their handlers have them: run, answered once, released, freed. Its slot goes back when the reply has left
-// (post_reply.cpp), nobody refers to it, no transfer runs under it, and a large result was fetched.
+// Requests as used by their handlers: run, answered once, released, freed. The slot of a request is freed when its
+// reply was sent (post_reply.cpp), it has no references and no transfers, and a large result was fetched.
 #include "context_core.hpp"
 #include "plain_frame.hpp"
 
@@ -70,7 +70,7 @@ void Request::detach() noexcept {
 }
 
 void Request::release_input() noexcept {
-    if (arriving_) return;  // it holds no slot
+    if (arriving_) return;  // there is no slot to return
     core_->owned([this] {
         input_ = {};
         core_->serving.return_slot(*this);
@@ -101,8 +101,8 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
     post_answer();
 }
 
-// By the short way, of a request that nobody refers to and that has gone no other. False: by the whole way then, and
-// nothing has changed but that the credit is back.
+// Replies on the fast path, for a request without references that has used nothing of the slow path. False: use the
+// slow path; nothing has changed, except that the credit has come back.
 [[gnu::always_inline]] inline bool Serving::reply_short_way(Request& request) noexcept {
     CINNABAR_DEBUG_ASSERT(!request.whole_way() && !request.one_way_ && !request.orphaned_);
     PeerBook& book = *request.book_;
@@ -127,7 +127,7 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
 
 bool Serving::reply_at_once(Request& request) noexcept { return reply_short_way(request); }
 
-// What describe() and an answer set anew is left as it is.
+// Does not reset what describe() and the next answer will set.
 [[gnu::always_inline]] inline void Serving::free(Request& request) noexcept {
     CINNABAR_DEBUG_ASSERT(request.nothing_beside_message());
     PeerBook& book = *request.book_;
@@ -145,8 +145,8 @@ bool Serving::reply_at_once(Request& request) noexcept { return reply_short_way(
     core_.go_if_over();
 }
 
-// Where nobody else can refer to it, the reply on its way to the owner is a reference: so the release that mostly
-// follows is not the last one, and nothing to be handed over.
+// If no other reference exists, the queued reply holds a reference. The release that usually follows is then not the
+// last one, and need not be submitted to the owner.
 void Request::post_answer() noexcept {
     if (arriving_) return answered_.store(true, std::memory_order_relaxed);
     reply_refers_ = references_.load(std::memory_order_relaxed) == 1 &&
@@ -157,7 +157,7 @@ void Request::post_answer() noexcept {
         Request& request = request_of(work.user);
         ContextCore& core = *request.core_;
         if (!request.reply_refers_) return core.serving.post_reply(request);
-        // One that is alone needs no lock.
+        // If the count is 1, no atomic decrement is needed.
         request.users_gone_ = request.references_.load(std::memory_order_acquire) == 1 ||
                               request.references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
         if (!request.users_gone_) return core.serving.post_reply(request);
@@ -200,7 +200,7 @@ void Request::on_cancel(CancelFunction function, void* user) noexcept {
     if (arriving_) outlive_arrival();
     go_whole_way();
     on_cancel_user_ = user;
-    // The owner cancels first and looks for the function then: one of both sees the other.
+    // The owner sets canceled_ first and then reads on_cancel_, so one of the two threads sees the change of the other.
     on_cancel_.store(function, std::memory_order_seq_cst);
     if (!canceled_.load(std::memory_order_seq_cst)) return;
     core_->owned([this] { core_->serving.tell_canceled(*this); });
@@ -237,7 +237,7 @@ void Serving::tell_canceled(Request& request) noexcept {
     request.cancel_work_.user = &request;
     request.cancel_work_.run = [](Work& work) noexcept {
         Request& told = request_of(work.user);
-        // Nobody is told after the last release: what the function was given may be gone by then.
+        // Not called after the last release, because the data of the function may be gone by then.
         const CancelFunction function = told.on_cancel_.load(std::memory_order_acquire);
         if (function && told.references_.load(std::memory_order_acquire) > 1) function(told, told.on_cancel_user_);
         told.release();
@@ -340,7 +340,7 @@ void Serving::drop_message(Request& request) noexcept {
 
 void Serving::free_if_over(Request& request) noexcept {
     if (!request.reply_done_ || !request.users_gone_) return;
-    CINNABAR_DEBUG_ASSERT(!request.kept_ && request.credit_returned_);  // since its users are gone
+    CINNABAR_DEBUG_ASSERT(!request.kept_ && request.credit_returned_);  // because its users are gone
     if (request.whole_way()) {
         if (request.transfers_ || request.pull_ || request.lend_) return;
         end_whole_way(request);
@@ -348,7 +348,7 @@ void Serving::free_if_over(Request& request) noexcept {
     free(request);
 }
 
-// What it has besides its message.
+// Frees what the request has besides its message.
 void Serving::end_whole_way(Request& request) noexcept {
     PeerBook& book = *request.book_;
     core_.large.drop_input(request);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The requests that are here, by the id that their origin gave them: a control message of a peer that holds thousands
-// of requests may name a thousand of them. Most requests are over before anybody asks for one of their peer's, and are
-// never put here: see Target::find. Owner of the context only.
+// The requests that are here, by the id that their origin gave them. A peer that holds thousands of requests may name a
+// thousand of them in one control message. Most requests end before their peer names any, and are never inserted: see
+// Target::find. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/random.hpp>
@@ -17,7 +17,7 @@ namespace cinnabar::rpc {
 
 class RequestTable {
   public:
-    // Under the id that it has at its origin. Never fails: without memory for more buckets, chains get longer.
+    // Inserts the request under its id at the origin. Never fails: without memory for more buckets, chains get longer.
     void insert(Request& request, PeerBook& book, std::uint64_t tag) noexcept {
         request.book_ = &book;
         request.tag_ = tag;
@@ -25,7 +25,7 @@ class RequestTable {
         link(request, bucket_of(book, tag));
     }
     [[nodiscard]] static bool has(const Request& request) noexcept { return request.tag_place_ != nullptr; }
-    // Does nothing to one that is not here.
+    // Does nothing if the request is not in the table.
     void remove(Request& request) noexcept {
         if (!request.tag_place_) return;
         --count_;
@@ -34,7 +34,7 @@ class RequestTable {
         request.tag_next_ = nullptr;
         request.tag_place_ = nullptr;
     }
-    // One of that peer's; null: none.
+    // The request of that peer; null: none.
     [[nodiscard]] Request* find(const PeerBook& book, std::uint64_t tag) const noexcept {
         for (Request* request = *bucket_of(book, tag); request; request = request->tag_next_) {
             if (request->tag_ == tag && request->book_ == &book) return request;
@@ -54,8 +54,8 @@ class RequestTable {
     }
 
   private:
-    // No peer can foresee it, so that none can put its requests into one chain, or into that of somebody else; ids
-    // alone are alike, since every origin begins with the same ones.
+    // Peers cannot predict the bucket, so none can put its requests into one chain, or into the chain of another peer.
+    // The ids alone are similar, because every origin begins with the same ones.
     [[nodiscard]] Request** bucket_of(const PeerBook& book, std::uint64_t tag) const noexcept {
         const std::uint64_t mixed = tag * factor_ + reinterpret_cast<std::uintptr_t>(&book) * salt_;
         return table_ + ((mixed ^ mixed >> 32) * factor_ >> shift_);
@@ -90,7 +90,7 @@ class RequestTable {
     const std::uint64_t salt_ = secret_u64() | 1;
     unsigned shift_ = 64 - first_bits;
     std::size_t count_ = 0;
-    std::size_t grow_above_ = std::size_t{1} << first_bits;  // as many as there are buckets
+    std::size_t grow_above_ = std::size_t{1} << first_bits;  // the number of buckets
     Request* first_[std::size_t{1} << first_bits]{};
     Request** table_ = first_;
     std::unique_ptr<Request*[]> grown_;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call on its way to the target: its request is written and sent by the short way, if nothing waits and the transport
-// takes it at once, or else by the queue (send_queue.hpp) and an operation.
+// Sending calls. A request is written and sent on the fast path if nothing is queued before it and the transport takes
+// it at once; otherwise it goes through the queue (send_queue.hpp) and is posted as an operation.
 #include "context_core.hpp"
 #include "plain_frame.hpp"
 
 #include <algorithm>
 
 namespace cinnabar::rpc {
-// To the transport, or with it.
+// The request was sent, or was accepted by the transport.
 inline void Origin::request_left(Call& call, PeerBook& book) noexcept {
     core_.queue.leave(call);
     note_sent(call, book);
@@ -18,7 +18,7 @@ inline void Origin::note_sent(Call& call, PeerBook& book) noexcept {
     call.state_ = Call::State::sent;
     call.was_sent_ = true;
     call.connection_ = book.connection;
-    if (book.credits > 0) --book.credits;  // none before the connection is made
+    if (book.credits > 0) --book.credits;  // there are no credits before the connection is made
     if (core_.options.heartbeat.count() != 0) core_.peers.watch(book);
 }
 
@@ -28,7 +28,7 @@ inline std::uint64_t Origin::time_left(const Call& call) const noexcept {
     return call.args.deadline > now ? call.args.deadline - now : 0;
 }
 
-// The header in front of the arguments, and what follows them. Returns how much that is together.
+// Writes the header before the arguments and what follows them. Returns the size of the frame.
 inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) const noexcept {
     const bool hungry = book.credits <= 1 && book.queued.front() != book.queued.back();
     const bool traced = static_cast<bool>(call.args.trace);
@@ -57,7 +57,7 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
     return static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ + behind_payload(header.flags));
 }
 
-// By the short way, if the transport takes it at once: then it has left.
+// Fast path: true if the transport takes the request at once; then it was sent.
 [[gnu::always_inline]] inline bool Origin::leaves_at_once(const Call& call, PeerBook& book,
                                                           std::uint32_t bytes) noexcept {
     return book.open && core_.na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(),
@@ -70,8 +70,7 @@ void Origin::ask_for_times(Call& call) const noexcept {
     call.times_came_ = false;
 }
 
-// What write_request() would have little to say of but the arguments, and no other call waits. False when the
-// transport cannot take it now.
+// Sends a plain request, if no other call is queued. False: the transport cannot take it now.
 [[gnu::always_inline]] inline bool Origin::send_plain(Call& call, PeerBook& book, std::uint64_t left) noexcept {
     PlainRequest::encode(call.message_->payload, call.input_bytes_, call.args.rpc, left, call.args.shape,
                          call.args.provider);
@@ -107,7 +106,7 @@ void Origin::submit(Call& call) noexcept {
         if (const Errc failed = core_.large.lend_input(call); failed != Errc::ok) return finish(call, failed);
     }
     core_.deadlines.watch(call);
-    // Nothing waits in front of it: not by way of the queue, unless it has to wait.
+    // If no call is queued before it, it is not queued either, unless it has to wait.
     if (book->queued.empty() && core_.queue.may_send(*book)) {
         const bool plain = !call.whole_way_ && !call.args.one_way && !call.args.trace && core_.frame_flags == 0;
         static_assert(time_never == time_left_none);
@@ -118,7 +117,8 @@ void Origin::submit(Call& call) noexcept {
     core_.queue.pump(*book);
 }
 
-// A request that waited with the transport. Of one whose call is over the target hears that it has no time left.
+// A request has waited in the transport: updates its time left. If its call has ended, the target is told that there is
+// no time left.
 void Origin::on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes message) noexcept {
     if (kind != na::OpKind::send_unexpected) return;
     if (frame_kind(message) != static_cast<std::uint8_t>(FrameKind::request)) return;
@@ -128,7 +128,7 @@ void Origin::on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes mess
     if (waits && call->args.timed) call->sent_us_ = core_.na->clock().now_us();
 }
 
-// The whole way of a message: what is taken is told by request_sent().
+// Slow path: the operation completes with request_sent().
 Errc Origin::post_request(Call& call, std::uint32_t bytes) noexcept {
     call.whole_way_ = true;
     na::Op& op = call.op_;
@@ -152,7 +152,7 @@ bool Origin::send(Call& call) noexcept {
         return true;
     }
     const std::uint32_t bytes = write_request(call, book);
-    // One that is one-way completes when it has left, which is told on the whole way only.
+    // A one-way call completes when it was sent, which only an operation reports.
     if (call.args.one_way || !leaves_at_once(call, book, bytes)) return send_whole_way(call, bytes);
     request_left(call, book);
     core_.replies.expect(book);
@@ -191,7 +191,7 @@ void Origin::request_sent(Call& call) noexcept {
     if (call.connection_ == book.connection) {
         --book.posted;
         if (result != Errc::ok) {
-            // It never left: its credit is free again, and so is the slot for its reply.
+            // The request was not sent: its credit is free again, and so is the slot for its reply.
             if (book.open) ++book.credits;
             if (!call.args.one_way && (!ended || book.strict)) core_.replies.settle(book);
         }
@@ -202,20 +202,20 @@ void Origin::request_sent(Call& call) noexcept {
     }
     if (result == Errc::ok) {
         if (call.args.one_way && !call.overflow_) finish(call, Errc::ok);
-        return;  // else a reply ends it, or `released` a one-way call whose arguments are still to be fetched
+        return;  // a reply ends the call; or `released`, if it is one-way and its arguments must still be fetched
     }
     call.was_sent_ = false;
     const bool too_large = result == Errc::too_large && !call.overflow_;
     call.may_have_left_ = book.open && result != Errc::too_large;
     const Errc by_bulk = too_large ? core_.large.move_input(call) : result;
     if (by_bulk == Errc::ok) {
-        // The peer's limit became known with its Hello: the same call again, by bulk.
+        // The peer's message limit became known with its Hello: sends the same call again, with its arguments in bulk.
         --book.sent;
         core_.queue.enter(call, true);
         return core_.queue.pump(book);
     }
     finish(call, by_bulk);
-    // What waited for this dial has the same answer; dialling again for each would be a storm.
+    // Calls that waited for this dial end in the same way, because dialling again for each of them would cause a storm.
     if (!book.open) core_.peers.close(book, result);
 }
 

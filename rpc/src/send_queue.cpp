@@ -8,12 +8,12 @@
 namespace cinnabar::rpc {
 namespace {
 
-// Between two tries of what the transport has no room for.
+// The interval between attempts while the transport has no room.
 constexpr Microseconds retry_after{20};
 
 }  // namespace
 
-// Before the connection is made nobody knows how many credits there will be; one call goes ahead and dials.
+// The number of credits is not known before the connection is made, so only one call is sent ahead, which dials.
 bool SendQueue::may_send(PeerBook& book) noexcept {
     if (book.looks_again || book.leaving != Leaving::no) return false;
     if (book.credits == 0 && (book.open || (book.sent | book.posted) != 0)) return false;
@@ -47,7 +47,7 @@ void SendQueue::look_soon(PeerBook& book) noexcept {
     core_.na->submit(book.look);
 }
 
-// The transport has no room. It says nothing when it has some again, so it is asked a little later.
+// The transport has no room. It does not report when it has room again, so the next attempt is made a little later.
 void SendQueue::try_later(PeerBook& book) noexcept {
     if (book.looks_again || core_.closed_) return;
     book.looks_again = true;
@@ -59,7 +59,7 @@ void SendQueue::try_later(PeerBook& book) noexcept {
     core_.na->arm(book.retry, after(core_.na->now_us(), retry_after));
 }
 
-// Whatever had to wait: replies, control messages, calls.
+// Tries again what had to wait: replies, control messages and calls.
 void SendQueue::look_again(PeerBook& book) noexcept {
     book.looks_again = false;
     WorkQueue replies;
@@ -71,8 +71,9 @@ void SendQueue::look_again(PeerBook& book) noexcept {
     core_.peers.drop_if_idle(book);
 }
 
-// The oldest, unless half its time is over: then the peer takes less than it is offered, and an answer to the oldest
-// would come too late. The newest still has its time; those passed over go when the load falls, or expire.
+// The oldest call, unless half of its time is over. In that case the peer handles less than it is offered, and the
+// answer to the oldest call would come too late, while the newest call still has time. The calls that are passed over
+// are sent when the load falls, or expire.
 Call& SendQueue::next(PeerBook& book) noexcept {
     Call& oldest = *book.queued.front();
     return oldest.stale_at_ > core_.na->now_us() ? oldest : *book.queued.back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What waits at the origin to be sent: for a credit, a slot for the reply, the connection, or room in the transport.
-// Owner of the context only.
+// Calls of this side that wait to be sent: for a credit, a slot for the reply, the connection, or room in the
+// transport. Owner of the context only.
 #pragma once
 
 #include "peer_book.hpp"
@@ -12,27 +12,27 @@ class SendQueue {
     explicit SendQueue(ContextCore& core) noexcept : core_(core) {}
 
     [[nodiscard]] std::uint32_t calls() const noexcept { return calls_; }
-    // Whether so many bytes of arguments may wait, too.
+    // Whether a call with so many bytes of arguments may be queued.
     [[nodiscard]] bool has_room(std::size_t bytes) const noexcept;
     void enter(Call& call, bool first) noexcept;
-    // Does nothing to a call that does not wait.
+    // Does nothing if the call is not queued.
     void leave(Call& call) noexcept {
         if (!call.link_.linked) return;
         call.book_->queued.remove(call);
         bytes_ -= call.input_bytes_;
         --calls_;
     }
-    // The arguments of a call that waits had `before` bytes.
+    // The arguments of a queued call had `before` bytes until now.
     void resized(const Call& call, std::uint32_t before) noexcept { bytes_ = bytes_ - before + call.input_bytes_; }
 
-    // Sends what may be sent.
+    // Sends the queued calls that may be sent now.
     void pump(PeerBook& book) noexcept {
         if (!book.queued.empty()) send_queued(book);
     }
     [[nodiscard]] bool may_send(PeerBook& book) noexcept;
-    // The transport has no room: the book is looked at a little later.
+    // The transport has no room: tries again a little later.
     void try_later(PeerBook& book) noexcept;
-    // Not now, but in a moment: the caller may be in the middle of any list.
+    // Deferred, because the caller may be iterating over any list.
     void look_soon(PeerBook& book) noexcept;
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request's way through its handler and back: run, answered once, released, freed. Owner of the context only, unless
+// Requests from their handlers to their replies: run, answered once, released, freed. Owner of the context only, unless
 // it says "trigger".
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace cinnabar::rpc {
 
-// A transfer that runs under a request.
+// A transfer that belongs to a request.
 struct RequestTransfer : PoolSlot {
     Request* request = nullptr;
     bulk::Transfer* transfer = nullptr;
@@ -22,7 +22,7 @@ struct RequestTransfer : PoolSlot {
     RequestTransfer* next = nullptr;
 };
 
-// The `user` of what belongs to a request.
+// The request that is the `user` of a work, timer or operation.
 [[nodiscard]] inline Request& request_of(void* user) noexcept { return *static_cast<Request*>(user); }
 
 class Serving {
@@ -30,16 +30,16 @@ class Serving {
     Serving(ContextCore& core, const Options& options) noexcept;
 
     void run_handler(Request& request) noexcept;  // trigger
-    // An answer without a handler: the request has no user.
+    // Answers without a handler: the request has no references.
     void answer_now(Request& request, Errc code) noexcept;
-    // Of one that runs on arrival. False: it goes the whole way, by post_reply().
+    // For a request that runs on arrival. False: use post_reply().
     [[nodiscard]] bool reply_at_once(Request& request) noexcept;
     [[nodiscard]] bool reply_short_way(Request& request) noexcept;
     void post_reply(Request& request) noexcept;
     void users_gone(Request& request) noexcept;
     void cancel(Request& request) noexcept;
     void tell_canceled(Request& request) noexcept;
-    // Its receive slot is free again, and so is the credit that it stood for.
+    // Frees the receive slot of the request; its credit can be granted again.
     void return_slot(Request& request) noexcept;
     void free_if_over(Request& request) noexcept;
     void free(Request& request) noexcept;
@@ -49,7 +49,7 @@ class Serving {
     SlotPool<RequestTransfer> transfers;
 
   private:
-    // post_reply.cpp
+    // In post_reply.cpp.
     [[nodiscard, gnu::noinline]] ConstBytes write_reply(Request& request, std::uint16_t given) const noexcept;
     [[nodiscard]] ConstBytes write_timed_reply(Request& request, ReplyHeader& header) const noexcept;
     [[nodiscard, gnu::noinline]] ConstBytes add_times(const Request& request, ConstBytes reply) const noexcept;

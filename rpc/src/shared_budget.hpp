@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes that all peers of a context share. Each may have as much as it leaves free: half of them where nobody else has
-// any, and whoever comes next always finds room. Any thread.
+// A byte budget that all peers of a context share. Each peer may have as much as it leaves free: at most half, if no
+// other peer has any, so that there is always room for the next peer. Any thread.
 #pragma once
 
 #include <atomic>
@@ -10,11 +10,12 @@ namespace cinnabar::rpc {
 
 class SharedBudget {
   public:
-    using Part = std::atomic<std::uint64_t>;  // of one peer
+    using Part = std::atomic<std::uint64_t>;  // the bytes of one peer
 
     explicit SharedBudget(std::uint64_t bytes_max) noexcept : bytes_max_(bytes_max) {}
 
-    // `part`: who takes them; null: this side itself, which may have all. False: nothing was taken.
+    // `part`: the bytes of the peer that takes them; null: this side itself, which may have all. False: nothing was
+    // taken.
     [[nodiscard]] bool take(std::uint64_t bytes, Part* part) noexcept {
         if (bytes > bytes_max_) return false;
         const std::uint64_t all = all_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
@@ -30,7 +31,7 @@ class SharedBudget {
 
     [[nodiscard]] std::uint64_t taken() const noexcept { return all_.load(std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t bytes_max() const noexcept { return bytes_max_; }
-    // The most that one peer can have.
+    // The maximum for one peer.
     [[nodiscard]] std::uint64_t part_max() const noexcept { return bytes_max_ / 2; }
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fills snapshots of a context. It only reads what the owner of the context alone changes: calls that wait in the list
-// of a peer, and calls that were sent. Other calls may be in use by another thread.
+// Fills snapshots of a context. Reads only what the owner of the context alone changes: calls that are queued for a
+// peer, and calls that were sent. Other calls may be in use by another thread.
 #include "context_core.hpp"
 
 #include <algorithm>
@@ -10,10 +10,10 @@ namespace cinnabar::rpc {
 namespace {
 
 constexpr std::uint32_t steps_per_page = 4'096;  // books, or slots of calls
-constexpr std::size_t items_max = 4'096;         // shown for one peer, except for calls that were sent
+constexpr std::size_t items_max = 4'096;         // per peer, not counting calls that were sent
 
-// LookPlace::peer after the last book: the sent calls, to all peers; LookPlace::item is the next slot. Slots of a pool
-// are fewer than that.
+// The value of LookPlace::peer after the last book: next are the sent calls to all peers, by slot (LookPlace::item).
+// There are fewer books than that.
 constexpr std::uint32_t sent_calls = 1u << 23;
 
 template <typename List>
@@ -23,7 +23,7 @@ std::uint32_t count_of(const List& list, std::uint32_t most) noexcept {
     return count;
 }
 
-// Copies a list into a page, skipping the first `skipped` items, which earlier pages had.
+// Copies a list into a page, without the first `skipped` items, which were in earlier pages.
 class PageOf {
   public:
     PageOf(std::span<CallSnapshot> out, std::uint32_t skipped) noexcept : out_(out), skipped_(skipped) {}
@@ -77,18 +77,18 @@ std::string_view to_string(CallPhase phase) noexcept {
     return index < words.size() ? words[index] : words.front();
 }
 
-// Reads as the owner of the context.
+// Owner of the context only.
 class ContextCore::Snapshots {
   public:
     explicit Snapshots(const ContextCore& core) noexcept : core_(core) {}
 
     [[nodiscard]] static CallPhase phase_of(const PeerBook& book, const Call& call) noexcept;
     void describe(const PeerBook& book, PeerSnapshot& out) const noexcept;
-    // Calls that wait to be sent to that peer, and its requests that are here.
+    // The calls that are queued for that peer, and its requests that are here.
     [[nodiscard]] unsigned describe_calls(const PeerBook& book, LookPlace& place,
                                           std::span<CallSnapshot> out) const noexcept;
-    // All calls that were sent, by slot: they are in no list, and one walk finds those to all peers. `steps`: how many
-    // slots may still be visited.
+    // All calls that were sent, by slot: they are in no list, and one pass over the slots finds them for all peers.
+    // `steps`: how many more slots may be visited.
     [[nodiscard]] unsigned describe_sent_calls(LookPlace& place, std::uint32_t& steps,
                                                std::span<CallSnapshot> out) const noexcept;
 
@@ -138,14 +138,14 @@ TimeUs ContextCore::Snapshots::began_us(const Request& request) const noexcept {
     return now - std::min(std::max(age, TimeUs{1}), now);
 }
 
-// Writes nothing about a call that is not in progress: another thread may be using it.
+// Does not write to a call that is not in progress, because another thread may be using it.
 void Origin::note_phase(Call& call) noexcept {
     const CallPhase phase = call.book_ ? ContextCore::Snapshots::phase_of(*call.book_, call) : CallPhase::unknown;
     if (phase == CallPhase::unknown) return;
     call.noted_generation_ = call.generation_.load(std::memory_order_relaxed);
     call.noted_phase_ = phase;
     const bool waited = call.state_ == Call::State::queued && call.stale_at_ != time_never;
-    // At stale_at_, half of the time was over that was left when it began to wait.
+    // stale_at_ is in the middle between the time when the call was queued and its deadline.
     const TimeUs began = waited ? 2 * call.stale_at_ - call.args.deadline : 0;
     call.noted_wait_us_ = waited ? core_.na->now_us() - std::min(began, core_.na->now_us()) : 0;
 }

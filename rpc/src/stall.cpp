@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pull of large arguments or of a large result takes a part of a budget that others wait for. One of which nothing
-// comes for stall_max, or less than pull_rate_min on the whole, is given up.
+// A pull of large arguments or a large result uses a part of a budget that others need. It is canceled if nothing
+// arrives for stall_max, or if its average rate is below pull_rate_min.
 #include "context_core.hpp"
 
 namespace cinnabar::rpc {
@@ -33,7 +33,7 @@ void LargeValues::watch(Request& request) noexcept {
     core_.na->arm(request.timer_, next_look());
 }
 
-// Its timer is for the deadline as well.
+// The timer also enforces the deadline.
 void LargeValues::watch(Call& call) noexcept {
     call.watch_ = {core_.na->now_us(), {}};
     call.timer_.fire = [](Timer& timer) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every request that can be addressed gets an answer.
+// Accepts requests. Every request gets an answer, unless the answer cannot be addressed.
 #include "target.hpp"
 
 #include "context_core.hpp"
@@ -16,7 +16,7 @@ namespace cinnabar::rpc {
 
 namespace {
 
-// Answers to requests beyond the limit need slots, too.
+// Requests beyond the limit need slots as well, for their answers.
 constexpr std::uint32_t request_slots_spare = 4'096;
 
 }  // namespace
@@ -72,7 +72,7 @@ void Target::describe(Request& request, const RequestHeader& header, const Handl
     request.deadline_ = deadline_of(header.time_left_us);
 }
 
-// What most requests do not ask.
+// Sets what most requests do not use.
 void Target::describe_unusual(Request& request, std::uint16_t flags, const TraceContext& trace) noexcept {
     static_assert(flag_trace >> 4 == Request::asks_trace && flag_times >> 4 == Request::asks_times);
     request.asks_ = static_cast<std::uint8_t>(flags >> 4 & (Request::asks_trace | Request::asks_times));
@@ -81,7 +81,7 @@ void Target::describe_unusual(Request& request, std::uint16_t flags, const Trace
     request.handler_us_ = 0;
 }
 
-// To the handler, by way of the completion queue.
+// Passes the request to its handler through the completion queue.
 void Target::start(Request& request) noexcept {
     request.work_.run = [](Work& work) noexcept {
         Request& next = request_of(work.user);
@@ -109,7 +109,7 @@ void Target::on_unexpected(na::Arrival& arrival) noexcept {
 
 void Target::on_first_message(na::Arrival& arrival) noexcept {
     PeerBook* const book = core_.peers.book_of(*arrival.source);
-    if (!book) return arrival.source->port().disconnect(*arrival.source);  // no memory: the peer hears of it
+    if (!book) return arrival.source->port().disconnect(*arrival.source);  // memory is out: the peer is disconnected
     if (!book->open) core_.peers.open(*book);
     on_unexpected(arrival);
 }
@@ -129,8 +129,9 @@ void Target::on_first_message(na::Arrival& arrival) noexcept {
     if ((flags & flag_hungry) != 0) book.account.set_hungry(true);
 }
 
-// By the short way: what admit() asks of a request, but for the crowd, and that its arguments are small ones that came
-// along. False, and nothing has changed: it may be refused, or there may be too many. Its credit is spent.
+// Fast path: makes the checks of admit(), except for crowded(), for a request with small arguments in the message.
+// False, and nothing has changed: the request may have to be refused, or there may be too many. Requires: its credit
+// was spent.
 inline bool Target::accept_plain(PeerBook& book, na::Arrival& arrival) noexcept {
     const PlainRequest frame(arrival.bytes.data());
     const std::size_t bytes = frame.payload_bytes();
@@ -166,7 +167,7 @@ inline bool Target::accept_plain(PeerBook& book, na::Arrival& arrival) noexcept 
     return true;
 }
 
-// Any other. Its credit is spent. `verdict`: null where the policy was not asked.
+// Any other request. Requires: its credit was spent. `verdict`: null if the policy was not asked.
 void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict* verdict) noexcept {
     RequestHeader header;
     ConstBytes payload;
@@ -179,7 +180,7 @@ void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict*
     if (!request) return core_.debtors.refuse(book, arrival.tag, known.flags);
     begin(*request, book, arrival);
     describe(*request, known, handler);
-    request->output_bytes_ = 0;  // as answer_now() wants it; the rule that refuses it may have a text
+    request->output_bytes_ = 0;  // as answer_now() requires; a policy rule may add a text
     request->output_shape_ = 0;
     request->one_way_ = (known.flags & flag_one_way) != 0;
     if (request->one_way_) request->go_whole_way();
@@ -205,7 +206,7 @@ void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict*
     start(*request);
 }
 
-// Those that came since the last look are at the end of the list, and each is put into the table once.
+// Requests that arrived since the last call are at the end of the list; each is inserted into the table once.
 Request* Target::find(PeerBook& book, std::uint64_t tag) noexcept {
     for (Request* newest = book.held.back(); newest; newest = newest->link_.previous) {
         if (newest->orphaned_ || RequestTable::has(*newest)) break;
@@ -214,7 +215,7 @@ Request* Target::find(PeerBook& book, std::uint64_t tag) noexcept {
     return table.find(book, tag);
 }
 
-// Makes them last: small ones are copied, others keep their receive slot.
+// Keeps the arguments: small ones are copied, others keep their receive slot.
 Errc Target::take_input(Request& request, na::Arrival& arrival, ConstBytes payload) noexcept {
     if (payload.size() <= Request::small_bytes_max) {
         copy_input(request, payload);
@@ -226,8 +227,8 @@ Errc Target::take_input(Request& request, na::Arrival& arrival, ConstBytes paylo
     return failed;
 }
 
-// Whether this one is too many. A peer may have as many as all leave free, and one in any case, so that whoever comes
-// next finds room.
+// Whether there are too many requests, including this one. Each peer may have as many as all leave free, but always
+// one, so that there is room for the next peer.
 bool Target::crowded(const PeerBook& book) const noexcept {
     const std::uint32_t all = in_handlers();
     return all > core_.options.requests_held_max ||

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What arrives unasked: requests and control messages. A request is accepted and goes to its handler, or is answered
-// with an error. Owner of the context only.
+// Unexpected messages: requests and control messages. A request is passed to its handler, or answered with an error.
+// Owner of the context only.
 #pragma once
 
 #include "frame.hpp"
@@ -20,27 +20,27 @@ class Target {
     Target(ContextCore& core, const Options& options) noexcept;
 
     void on_unexpected(na::Arrival& arrival) noexcept;
-    // To the handler, by way of the completion queue.
+    // Passes the request to its handler through the completion queue.
     void start(Request& request) noexcept;
-    // One of that peer's, by the id that it has there; null: it is not here, or came by an earlier connection.
+    // The request of that peer with that id; null: it is not here, or came by an earlier connection.
     [[nodiscard]] Request* find(PeerBook& book, std::uint64_t tag) noexcept;
-    // A handler that runs where the request was read keeps it (on_arrival.cpp).
+    // For a handler that runs on arrival and keeps its request (on_arrival.cpp).
     void keep_beyond_arrival(Request& request) noexcept;
     [[nodiscard]] const Request* arriving() const noexcept { return at_hand_; }
     [[nodiscard, gnu::always_inline]] std::uint32_t taken() const noexcept {
         return requests.taken() - (at_hand_ ? 1 : 0);
     }
-    // The peer does not want the answer any more. A request that is not here was answered already, and the answer,
-    // which is on its way, says the same as `released`; or, on an unordered transport, the request is still to come.
+    // The peer does not need the answer any more. If the request is not here, it was answered, and the answer, which is
+    // on its way, has the same effect as `released`; or, on an unordered transport, it has not arrived yet.
     void cancel(PeerBook& book, std::uint64_t tag) noexcept;
-    // The connection is lost.
+    // The connection was lost.
     void forget_canceled(const na::Peer& peer) noexcept { tombstones_.forget(peer); }
-    // From now on each request is looked at by admit(), which turns it away if the context is closing.
+    // From now on admit() checks each request, and refuses it if the context is closing.
     void close_short_way() noexcept { is_short_way_closed_ = true; }
     void close() noexcept;
 
     SlotPool<Request> requests;
-    RequestTable table;  // of connections that are open; the newest of a peer may be missing (find)
+    RequestTable table;  // of open connections; the newest requests of a peer may be missing (see find())
 
   private:
     [[gnu::noinline]] void on_first_message(na::Arrival& arrival) noexcept;
@@ -61,9 +61,9 @@ class Target {
 
     ContextCore& core_;
     Tombstones tombstones_;
-    bool is_short_way_closed_ = false;  // where there are tombstones, too
-    Request* at_hand_ = nullptr;        // taken, and in use only while a handler runs on arrival
-    // So many requests in handlers are never too many, whoever sent them (crowded()).
+    bool is_short_way_closed_ = false;  // also set when there are tombstones
+    Request* at_hand_ = nullptr;        // reserved, but in use only while a handler runs on arrival
+    // While at most this many requests are in handlers, crowded() is not checked: one peer may have all of them.
     const std::uint32_t uncrowded_max_;
 };
 

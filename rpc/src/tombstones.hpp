@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls whose cancel came before they did, as it may on unordered transports: a bounded memory, the oldest is
+// Calls that were canceled before they arrived, which is possible on unordered transports. Bounded: the oldest entry is
 // overwritten. Owner of the context only.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace cinnabar::rpc {
 class Tombstones {
   public:
     void put(const na::Peer& peer, std::uint64_t call) noexcept { places_[next_++ % places_.size()] = {&peer, call}; }
-    // Whether that call was there; it is not any more.
+    // Whether that call was canceled; removes the entry.
     [[nodiscard]] bool take(const na::Peer& peer, std::uint64_t call) noexcept {
         for (Tombstone& place : places_) {
             if (place.peer != &peer || place.call != call) continue;
@@ -24,7 +24,7 @@ class Tombstones {
         }
         return false;
     }
-    // The connection is lost.
+    // The connection was lost.
     void forget(const na::Peer& peer) noexcept {
         for (Tombstone& place : places_) {
             if (place.peer == &peer) place = {};

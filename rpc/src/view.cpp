@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lent memory in place.
+// Reads lent memory in place.
 #include "context_core.hpp"
 
 #include <cinnabar/rpc/request.hpp>
@@ -7,7 +7,7 @@
 namespace cinnabar::rpc {
 namespace {
 
-// What came along in the descriptor.
+// Memory that travelled inside the descriptor.
 class EagerView final : public na::View {
   public:
     explicit EagerView(ConstBytes bytes) noexcept : View(bytes) {}

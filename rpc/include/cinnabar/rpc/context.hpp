@@ -50,7 +50,7 @@ class CINNABAR_API Context {
 
     // Now plus `span`, on this context's clock; time_never for Microseconds::max(). Any thread.
     [[nodiscard]] TimeUs deadline_in(Microseconds span) const noexcept;
-    [[nodiscard]] TimeUs now_us() const noexcept;  // fresh; any thread
+    [[nodiscard]] TimeUs now_us() const noexcept;  // reads the clock; any thread
 
     [[nodiscard]] na::Context& na() noexcept;
     [[nodiscard]] bulk::Mover& mover() noexcept;
@@ -65,7 +65,7 @@ class CINNABAR_API Context {
         std::uint32_t requests = 0;         // held
         std::uint32_t peers = 0;            // peers for which a PeerBook is kept
         std::uint32_t queued = 0;           // calls that wait to be sent
-        std::uint64_t credits_granted = 0;  // of all peers
+        std::uint64_t credits_granted = 0;  // the credit budgets of all peers together
         std::uint64_t overflow_bytes = 0;
         std::uint64_t overflow_kept = 0;   // bytes of freed buffers for large arguments and results, kept for reuse
         std::uint64_t decoded_bytes = 0;   // charged for decoded arguments
@@ -75,7 +75,7 @@ class CINNABAR_API Context {
         std::uint32_t transfers = 0;       // bulk transfers that were not released
         std::uint32_t replies_owed = 0;    // receive slots reserved for replies
         std::uint32_t replies_kept = 0;    // receive slots that replies hold until their calls are released
-        std::uint64_t sessions_ended = 0;  // connections closed because the peer broke the protocol
+        std::uint64_t sessions_ended = 0;  // connections cut off for breaking the protocol since the context was opened
         std::uint32_t replies_unsent = 0;  // replies to peers that were not sent yet
     };
     [[nodiscard]] Counts counts();

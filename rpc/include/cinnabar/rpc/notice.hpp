@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Waits for the notification that follows the data of a peer's push (bulk::TransferArgs::notify). expect() assigns a
-// value, which a call tells the peer; the notification arrives once. A notification from any other peer is ignored.
+// value, which must be sent to the peer in a call. The notification arrives once; from any other peer it is ignored.
 //
 // Threads: only one thread at a time may use a notice, counting the thread that triggers the context. The notice must
 // live until it is over.

@@ -86,7 +86,7 @@ template <class T>
     return sizer.size();
 }
 
-// Encodes `value` to the start of `out`, and stores their number in `used`; 0 after a failure. Does not allocate.
+// Encodes `value` to the start of `out`. `used`: the number of bytes written; 0 after a failure. Does not allocate.
 //   too_large         `value` does not fit in `out` (see proc_size), is nested deeper than proc_depth_max, or has a
 //                     container of more than 2^32 - 1 elements
 //   invalid_argument  a variant without a value, or a hand-written proc function that threw or that encoded an element

@@ -93,7 +93,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // Options::decoded_bytes_max. too_large: more than one peer may ever use. overloaded: the memory is in use by other
     // peers, or by other requests of this one.
     [[nodiscard]] Errc charge_memory(std::uint64_t bytes) noexcept;
-    // For decode(input()): charges this request for what decoding allocates.
+    // For decode(input()): charges the caller for the memory that decoding allocates, by charge_memory().
     [[nodiscard]] DecodeLimits decode_limits() noexcept {
         DecodeLimits limits;
         limits.payer = this;
@@ -134,9 +134,9 @@ class CINNABAR_API Request : public AlignedPoolSlot {
 
     // Maps a part of memory that the origin lent with this request, for reading, without copying; the memory must be on
     // this host and allocated by the origin's library. Memory that travelled inside the descriptor is shown in place,
-    // until release_input(). Errors: as na::Context::view; permission: the memory belongs to another process, or was
-    // not lent for reading; unreachable: it was not lent on the transport that the request came by; canceled. After any
-    // error but permission and canceled, pull the memory instead.
+    // for as long as input() is valid. Errors: as na::Context::view; permission: the memory belongs to another process,
+    // or was not lent for reading; unreachable: it was not lent on the transport that the request came by; canceled.
+    // After any error but permission and canceled, pull the memory instead.
     [[nodiscard]] Result<std::unique_ptr<na::View>> view(const bulk::RemoteRegion& remote, std::uint64_t offset,
                                                          std::uint64_t bytes);
 

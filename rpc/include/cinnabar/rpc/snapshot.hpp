@@ -22,13 +22,13 @@ enum class CallPhase : std::uint8_t {
     connecting,            // the connection is being made, or made again
     waits_for_credit,      // the target allows no further request at the moment
     waits_for_reply_slot,  // too many answers are outstanding here
-    waits_for_room,        // the transport accepts no more
-    sending,               // the transport has it
+    waits_for_room,        // the transport has no room
+    sending,               // the transport has accepted it, and not sent it yet
     sent,                  // at the target, or on its way there or back
     fetching,              // a large argument or result is being pulled
-    waits_for_handler,     // at the target: it has arrived
+    waits_for_handler,     // it has arrived at the target
     in_handler,
-    answered,  // the reply has not left yet
+    answered,  // the reply was not sent yet
 };
 inline constexpr std::uint8_t call_phases = static_cast<std::uint8_t>(CallPhase::answered) + 1;
 // For people, for example "waiting for a credit".
@@ -46,16 +46,16 @@ struct PeerSnapshot {
     na::Addr addr;
     std::string_view scheme;  // of the transport; static storage
     na::PeerState state = na::PeerState::idle;
-    bool leaving = false;              // it was asked to close the connection, which is idle
-    std::uint32_t connections = 0;     // how many there have been
+    bool leaving = false;              // the peer was asked to close the connection, which is idle
+    std::uint32_t connections = 0;     // connections to the peer until now
     std::uint32_t credits = 0;         // requests that this side may send
-    std::uint32_t credits_given = 0;   // requests that it may send
+    std::uint32_t credits_given = 0;   // requests that the peer may send
     std::uint32_t calls_queued = 0;    // waiting to be sent; counted up to steps_max
-    std::uint32_t calls_sent = 0;      // waiting for an answer; counted likewise
+    std::uint32_t calls_sent = 0;      // waiting for an answer
     std::uint32_t requests = 0;        // requests of the peer that are here
-    std::uint32_t replies_unsent = 0;  // replies to the peer that have not left
-    std::uint64_t large_bytes = 0;     // of its large arguments and results
-    std::uint64_t decoded_bytes = 0;   // of its decoded arguments
+    std::uint32_t replies_unsent = 0;  // replies to the peer that were not sent yet
+    std::uint64_t large_bytes = 0;     // of large values of its requests, and of results that are pulled from it
+    std::uint64_t decoded_bytes = 0;   // of the decoded arguments of its requests
     TimeUs heard_us = 0;               // when its last message arrived, on the context's clock; 0: never
 
     static constexpr std::uint32_t steps_max = 1024;
@@ -69,8 +69,8 @@ struct CallSnapshot {
     std::uint64_t id = 0;  // the id that its origin gave it
     TimeUs began_us = 0;   // when it was made, or passed to its handler, on the context's clock; 0: not known
     TimeUs deadline_us = time_never;
-    std::uint64_t bytes = 0;    // of the encoded arguments
-    std::uint32_t credits = 0;  // for the peer, at this side
+    std::uint64_t bytes = 0;    // of the encoded arguments; 0 for a request of the peer
+    std::uint32_t credits = 0;  // requests that this side may send to the peer
     std::uint32_t ahead = 0;    // calls before it in the same queue
     std::string_view scheme;
     na::Addr peer;
