@@ -26,12 +26,12 @@ std::uint32_t by_table(ConstBytes bytes, std::uint32_t sum) noexcept {
 }
 
 #if defined(__x86_64__)
-// The instruction takes three cycles and can begin in each, so three lanes of so many bytes are summed at once. Long
-// lanes are whole pages, which the processor fetches ahead: memory that is in no cache takes half the time.
+// The instruction has a latency of three cycles and a throughput of one per cycle, so three lanes of this size are
+// summed at once. Long lanes are whole pages, which the processor prefetches: uncached memory takes half the time.
 constexpr std::size_t long_lane_bytes = 8192;
 constexpr std::size_t short_lane_bytes = 1024;
 
-// What so many zeros make of a sum: the sum of a followed by b is past(lane, sum of a) ^ sum of b.
+// For appending a lane of zeros to a sum: the sum of a followed by b is past(lane, sum of a) ^ sum of b.
 using LaneTable = std::array<std::array<std::uint32_t, 256>, 4>;
 
 constexpr std::uint32_t past(const LaneTable& lane, std::uint64_t sum) noexcept {
@@ -60,7 +60,7 @@ std::uint64_t word_at(const std::byte* at) noexcept {
     return word;
 }
 
-// Takes three lanes at a time off the front of `bytes`, and returns the sum of what came before and these.
+// Removes three lanes at a time from the front of `bytes`, and returns `sum` continued over them.
 __attribute__((target("sse4.2"))) std::uint64_t by_lanes(ConstBytes& bytes, std::uint64_t sum, std::size_t lane_bytes,
                                                          const LaneTable& lane) noexcept {
     for (; bytes.size() >= 3 * lane_bytes; bytes = bytes.subspan(3 * lane_bytes)) {

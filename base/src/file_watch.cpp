@@ -16,8 +16,7 @@ namespace {
 
 constexpr std::chrono::seconds look_interval{1};
 
-// What tells one version of the files from another. A new file has another time of its last change, whatever time it
-// claims to be of.
+// Identifies a version of the files. The change time (ctime) of a new file is new, whatever its modification time says.
 std::vector<std::uint64_t> version_of(const std::vector<std::string>& paths) {
     std::vector<std::uint64_t> parts;
     for (const std::string& path : paths) {
@@ -36,7 +35,7 @@ std::vector<std::uint64_t> version_of(const std::vector<std::string>& paths) {
 
 struct FileWatch::State {
     std::vector<std::string> paths;
-    std::vector<std::uint64_t> seen;  // the version that is in use; the thread's, once that runs
+    std::vector<std::uint64_t> seen;  // the version in use; after start(), only the thread accesses it
     std::function<bool()> changed;
     std::mutex mutex;
     std::condition_variable ends;
@@ -80,7 +79,7 @@ void FileWatch::State::watch() noexcept {
         try {
             look();
         } catch (const std::exception&) {
-            // Memory is out: it looks again.
+            // Out of memory, or `changed` threw: tries again at the next interval.
         }
         lock.lock();
     }

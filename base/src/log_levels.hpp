@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The levels of the modules that have one of their own, and that of all others. Thread-safe; readers take no lock. A
-// module, once named, keeps its place.
+// The levels of modules that have one of their own, and the level of all others. Thread-safe; readers take no lock. A
+// module keeps its entry once it has one.
 #pragma once
 
 #include <cinnabar/base/log.hpp>
@@ -16,7 +16,7 @@ class LogLevels {
     constexpr LogLevels() noexcept = default;
 
     void set_all(LogLevel level) noexcept;
-    // False: all places are taken.
+    // False: all entries are taken.
     [[nodiscard]] bool set(std::string_view module, LogLevel level) noexcept;
     [[nodiscard]] LogLevel of(std::string_view module) const noexcept;
 
@@ -33,7 +33,7 @@ class LogLevels {
     std::atomic<LogLevel> all_{LogLevel::warning};
     std::atomic<std::size_t> count_{0};
     std::array<Entry, modules_max> entries_{};
-    std::mutex mutex_;  // of those who write
+    std::mutex mutex_;  // for writers
 };
 
 }  // namespace cinnabar::detail

@@ -16,7 +16,7 @@
 namespace cinnabar::detail {
 namespace {
 
-// Takes pieces as long as they fit, and none after one that did not.
+// Appends pieces as long as they fit; after one that does not fit, none is appended.
 class Pieces {
   public:
     Pieces(std::span<char> room, std::size_t kept_free) noexcept : room_(room), end_(room.size() - kept_free) {}
@@ -28,7 +28,7 @@ class Pieces {
         used_ += piece.size();
         return true;
     }
-    // What room was kept free for.
+    // Appends `tail`, for which room was kept free.
     std::string_view finish(std::string_view tail) noexcept {
         std::memcpy(room_.data() + used_, tail.data(), tail.size());
         return {room_.data(), used_ + tail.size()};
@@ -43,7 +43,7 @@ class Pieces {
 
 bool is_control(char c) noexcept { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
-// `format` takes one number of 8 bits.
+// `format` must take one 8-bit number.
 bool put_number(Pieces& out, const char* format, char c) noexcept {
     std::array<char, 8> text{};
     (void)std::snprintf(text.data(), text.size(), format, static_cast<unsigned>(static_cast<unsigned char>(c)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A line of the log as bytes for stderr, in a buffer of the caller. Both always end with a newline, and cut the text
-// where room ends, between two characters. What a peer sent cannot forge another line, nor command a terminal.
+// Formats a log line for stderr into a buffer of the caller. Both functions always end the line with a newline, and
+// truncate its text between two characters if it does not fit. Text from a peer cannot forge another line or contain
+// terminal control codes.
 #pragma once
 
 #include <cinnabar/base/log.hpp>
@@ -14,7 +15,7 @@ namespace cinnabar::detail {
 // `unix_us`: the time of day, in microseconds since 1970.
 [[nodiscard]] std::string_view print_json(const LogLine& line, std::uint64_t unix_us, int process, int thread,
                                           std::span<char> room) noexcept;
-// In the format that is set, of this moment, thread and process.
+// In the format that is set, with the present time, thread and process.
 [[nodiscard]] std::string_view print_line(const LogLine& line, std::span<char> room) noexcept;
 
 }  // namespace cinnabar::detail

@@ -26,14 +26,14 @@ struct Kept {
 
 struct Recent {
     std::mutex mutex;
-    std::uint64_t count = 0;  // of all that were ever kept
+    std::uint64_t count = 0;  // of all lines that were ever kept
     std::array<Kept, lines_kept> lines{};
 };
 constinit Recent recent;
 
 }  // namespace
 
-// A thread that logs waits for nobody, so it gives up where another one is inside.
+// A thread that logs must not wait, so the line is not kept if another thread holds the mutex.
 void detail::remember_line(const LogLine& line) noexcept {
     if (line.level < LogLevel::warning) return;
     const std::unique_lock lock(recent.mutex, std::try_to_lock);

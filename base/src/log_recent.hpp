@@ -5,7 +5,7 @@
 
 namespace cinnabar::detail {
 
-// Keeps a warning or an error for recent_log(). Never waits.
+// Keeps the line for recent_log(), if it is a warning or an error. Never waits.
 void remember_line(const LogLine& line) noexcept;
 
 }  // namespace cinnabar::detail

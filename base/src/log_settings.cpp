@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Levels and format of the log, by functions and by CINNABAR_LOG.
+// Levels and format of the log, set by functions or by CINNABAR_LOG.
 #include "log_settings.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -28,7 +28,7 @@ std::optional<LogLevel> level_of(std::string_view name) noexcept {
     return {};
 }
 
-// What a text asks for.
+// The settings in a text.
 struct Wanted {
     std::optional<LogLevel> all;
     std::optional<LogFormat> format;
@@ -60,7 +60,7 @@ struct Wanted {
     }
 };
 
-// Before main(), or when the library is loaded.
+// Runs before main(), or when the library is loaded.
 const bool environment_read = [] {
     const char* const text = std::getenv("CINNABAR_LOG");
     if (!text) return false;

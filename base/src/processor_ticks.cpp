@@ -31,14 +31,14 @@ bool may_be_read() noexcept {
     return ::prctl(PR_GET_TSC, &mode) == 0 && mode == PR_TSC_ENABLE;
 }
 
-// Linux gives it up where the processors disagree.
+// Linux stops using the counter if it differs between processors.
 bool linux_uses_it() noexcept {
     const UniqueFd file(
         ::open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC));
     std::array<char, 64> text{};
     const ssize_t count = file ? ::read(file.get(), text.data(), text.size()) : 0;
     if (count <= 1) return false;
-    const std::string_view name(text.data(), static_cast<std::size_t>(count) - 1);  // without the end of the line
+    const std::string_view name(text.data(), static_cast<std::size_t>(count) - 1);  // without the newline
     return name == "tsc" || name == "kvm-clock" || name == "hyperv_clocksource_tsc_page";
 }
 

@@ -11,7 +11,8 @@ namespace cinnabar {
 struct ProcessorTicks {
     static std::uint64_t ticks() noexcept { return __builtin_ia32_rdtsc(); }
     static std::uint64_t monotonic_ns() noexcept { return clock_ns(CLOCK_MONOTONIC); }
-    // Whether it ticks evenly, at all times, on all processors at once, and Linux counts time by it.
+    // Whether the counter ticks evenly, never stops, and is synchronized across processors, and Linux uses it as its
+    // clock.
     static bool usable() noexcept;
     static void pause() noexcept { __builtin_ia32_pause(); }
 };

@@ -21,7 +21,7 @@ std::uint64_t monotonic_ns() noexcept { return clock_ns(CLOCK_MONOTONIC); }
 class SteadyClock final : public TimeSource {
   public:
     TimeUs now_us() noexcept override { return monotonic_ns() / 1'000u; }
-    // What is counted may be behind CLOCK_MONOTONIC, but not behind this.
+    // now_us() may be behind CLOCK_MONOTONIC, but not as far behind as this.
     TimeUs coarse_us() noexcept override { return clock_ns(CLOCK_MONOTONIC_COARSE) / 1'000u - 2; }
 };
 
@@ -30,7 +30,7 @@ class SteadyClock final : public TimeSource {
 std::uint64_t steady_ns() noexcept { return monotonic_ns(); }
 
 TimeSource& steady_clock() noexcept {
-    // Never destroyed: what runs at exit reads it, such as the last lines of the log.
+    // Never destroyed, because code that runs at exit uses it, for example for the last lines of the log.
     union Kept {
         SteadyClock clock;
         constexpr Kept() noexcept : clock() {}

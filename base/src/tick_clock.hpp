@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A clock by a counter of the processor that ticks evenly, at half the cost of CLOCK_MONOTONIC. That is read every 10
-// ms; between two readings, time is a straight line. It never goes back on a thread, and is within a microsecond of
-// CLOCK_MONOTONIC; where the counter jumps, as when a virtual machine is moved, by at most 10 ms ahead until it has
-// caught up. Decision 0095.
+// A clock that is read from a processor counter with a constant rate, at half the cost of CLOCK_MONOTONIC. It reads
+// CLOCK_MONOTONIC every 10 ms and interpolates linearly in between. It never goes back on a thread, and is within a
+// microsecond of CLOCK_MONOTONIC. If the counter jumps, for example when a virtual machine is migrated, the clock is at
+// most 10 ms ahead until CLOCK_MONOTONIC has caught up. Decision 0095.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace cinnabar {
 
-// Any thread; none waits for another for longer than some microseconds. Source has static functions: ticks(),
-// monotonic_ns(), usable(), which says whether the counter is good for it, and pause().
+// Any thread; a thread waits for another for at most some microseconds. Source has static functions: ticks(),
+// monotonic_ns(), usable(), which returns whether the counter is suitable, and pause().
 template <typename Source>
 class TickClock {
   public:
@@ -27,16 +27,16 @@ class TickClock {
   private:
     static constexpr unsigned rate_bits = 40;
     static constexpr double rate_one = 1ull << rate_bits;
-    static constexpr double line_ns = 1e7;         // as fractions of 2^-rate_bits, that fits 64 bits
-    static constexpr double sharp_after_ns = 5e6;  // between two sharp readings, which say how long a tick is
-    static constexpr double known_after_ns = 1e9;  // between any two
-    static constexpr double odd_rate = 1e-3;       // no clock is corrected by as much
+    static constexpr double line_ns = 1e7;         // multiplied by 2^rate_bits it still fits in 64 bits
+    static constexpr double sharp_after_ns = 5e6;  // minimum between two sharp readings for measuring the tick length
+    static constexpr double known_after_ns = 1e9;  // the same between any two readings
+    static constexpr double odd_rate = 1e-3;       // a larger change of the rate is not a correction of the clock
     static constexpr std::uint64_t off_ns_max = 1'000;
     static constexpr unsigned tries_max = 100;
     static constexpr unsigned readings_max = 16;
     static constexpr std::uint64_t none = ~std::uint64_t{0};
 
-    // At tick `from` it is `at_ns`. Not later than `span` ticks from there; 0: there is no line.
+    // The time is `at_ns` at tick `from`. The line is valid for `span` ticks; 0: there is no line.
     struct Line {
         std::atomic<std::uint64_t> from{0};
         std::atomic<std::uint64_t> span{0};
@@ -45,15 +45,15 @@ class TickClock {
     };
     struct Seen {
         std::uint64_t ns = 0;
-        bool valid = false;  // else `ns` is the end of the line: nobody has seen a later time
+        bool valid = false;  // false: `ns` is the end of the line, and no thread has seen a later time
     };
     struct Reading {
         std::uint64_t ticks = 0;
         std::uint64_t ns = 0;
-        bool sharp = false;  // nothing held up the thread between the two
+        bool sharp = false;  // the thread was not delayed between the two
     };
 
-    // Two lines take turns: the one that is drawn is nobody's yet.
+    // The two lines alternate: readers do not use the one that is being written.
     [[nodiscard]] Seen see() const noexcept {
         for (;;) {
             const std::uint32_t version = version_.load(std::memory_order_acquire);
@@ -76,7 +76,7 @@ class TickClock {
         for (unsigned tries = 0; drawing_.test_and_set(std::memory_order_acquire); ++tries) {
             const Seen seen = see();
             if (seen.valid) return seen.ns;
-            // Who draws does not run now. Its line will be within a microsecond of this.
+            // The thread that draws the line is not running. Its line will be within a microsecond of this time.
             if (tries == tries_max) return std::max(Source::monotonic_ns() - off_ns_max, seen.ns);
             Source::pause();
         }
@@ -96,7 +96,7 @@ class TickClock {
     }
 
     [[nodiscard]] Reading read_both() noexcept {
-        // How long two readings take that nothing holds up is known after some of them.
+        // The duration of an undelayed pair of readings is known only after several tries.
         const bool is_first = least_gap_ == none;
         Reading best;
         std::uint64_t best_gap = none;
@@ -112,12 +112,12 @@ class TickClock {
         return best;
     }
 
-    // `floor_ns`: nobody has seen a later time.
+    // `floor_ns`: no thread has seen a later time.
     std::uint64_t draw(std::uint64_t floor_ns) noexcept {
         const Reading now = read_both();
         measure(now);
         const std::uint64_t begin = std::max(now.ns, floor_ns);
-        // From where the time seen last is ahead, more slowly, until both meet at the end of the line.
+        // If the time seen last is ahead, the line runs more slowly, so that both meet at its end.
         const double slower = 1 - std::min(static_cast<double>(begin - now.ns) / line_ns, 0.5);
         const double span = ns_per_tick_ == 0 ? 0 : line_ns / ns_per_tick_;
         publish(now.ticks, static_cast<std::uint64_t>(span), begin,
@@ -125,7 +125,7 @@ class TickClock {
         return begin;
     }
 
-    // How long a tick is, from this reading and an earlier one.
+    // Measures the length of a tick from this reading and an earlier one.
     void measure(const Reading& now) noexcept {
         const bool goes_on = earlier_.ns != 0 && now.ticks > earlier_.ticks;
         const auto ns = static_cast<double>(now.ns - earlier_.ns);
@@ -152,10 +152,10 @@ class TickClock {
     std::atomic<std::uint32_t> version_{0};
     Line lines_[2];
     std::atomic<Usable> usable_{Usable::unknown};
-    std::atomic_flag drawing_ = ATOMIC_FLAG_INIT;  // whoever has set it, and nobody else, uses what follows
+    std::atomic_flag drawing_ = ATOMIC_FLAG_INIT;  // held by the thread that draws; guards what follows
     Reading earlier_;
     std::uint64_t least_gap_ = none;
-    double ns_per_tick_ = 0;  // 0: not known
+    double ns_per_tick_ = 0;  // 0: unknown
 };
 
 }  // namespace cinnabar

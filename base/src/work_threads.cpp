@@ -7,7 +7,7 @@
 namespace cinnabar {
 namespace {
 
-// For as long as it lives, new threads begin with signals blocked, but for those that a thread brings upon itself.
+// While it exists, new threads start with all signals blocked, except for those that a thread raises by a fault.
 class SignalsBlocked {
   public:
     SignalsBlocked() noexcept {
@@ -33,7 +33,7 @@ WorkThreads::WorkThreads(unsigned threads) {
     try {
         for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { serve(); });
     } catch (...) {
-        stop();  // those that run
+        stop();  // stops the threads that were started
         throw;
     }
 }

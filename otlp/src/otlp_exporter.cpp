@@ -21,7 +21,7 @@ struct Headers {
 
 std::size_t ignore(char*, std::size_t size, std::size_t count, void*) noexcept { return size * count; }
 
-// The status that the collector answered; 0, and `why`: none.
+// Returns the HTTP status of the collector's answer; 0: no answer, and `why` tells the reason.
 long post(const OtlpOptions& options, const std::string& body, std::string& why) {
     const std::unique_ptr<CURL, Easy> handle(curl_easy_init());
     const std::unique_ptr<curl_slist, Headers> headers(curl_slist_append(nullptr, "Content-Type: application/json"));
@@ -33,7 +33,7 @@ long post(const OtlpOptions& options, const std::string& body, std::string& why)
     (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body.data());
     (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
     (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(options.answer_max.count() / 1'000));
-    (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);  // it is a library of a program with threads
+    (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);  // a library must not use signals in a program with threads
     (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &ignore);
     if (const CURLcode failed = curl_easy_perform(easy); failed != CURLE_OK) {
         why = curl_easy_strerror(failed);

@@ -17,13 +17,13 @@ Json attribute(const char* key, const std::string& value) {
     return {{"key", key}, {"value", {{"stringValue", value}}}};
 }
 
-// As protobuf's enumeration: 1 internal, 2 server, 3 client.
+// The values of protobuf's enumeration: 1 internal, 2 server, 3 client.
 int kind_of(hl::SpanKind kind) {
     constexpr std::array<int, 3> kinds{3, 2, 1};
     return kinds[static_cast<std::size_t>(kind)];
 }
 
-// Numbers of 64 bits are strings there.
+// In protobuf's JSON, 64-bit numbers are strings.
 std::string nanoseconds(std::uint64_t us) { return std::to_string(us * 1'000); }
 
 Json json_of(const hl::SpanRecord& span) {

@@ -8,7 +8,7 @@
 
 namespace cinnabar::otlp {
 
-// The body of a request to /v1/traces: ExportTraceServiceRequest in the JSON of protobuf, with ids in hex.
+// The body of a request to /v1/traces: an ExportTraceServiceRequest in protobuf's JSON, with ids in hex.
 [[nodiscard]] std::string otlp_json(const std::string& service, const std::vector<hl::SpanRecord>& spans);
 
 }  // namespace cinnabar::otlp

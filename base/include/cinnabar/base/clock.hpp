@@ -19,14 +19,15 @@ class TimeSource {
   public:
     virtual ~TimeSource() = default;
     [[nodiscard]] virtual TimeUs now_us() noexcept = 0;
-    // The same clock read at a third of the cost: it may be some milliseconds late, and is never ahead.
+    // The same clock at a third of the cost: may be some milliseconds behind, but never ahead.
     [[nodiscard]] virtual TimeUs coarse_us() noexcept { return now_us(); }
 };
 
-// CLOCK_MONOTONIC, to a microsecond, by the processor's counter where it has one (decision 0095). Any thread. It never
-// goes back on a thread, but another thread's later reading may be less: clamp differences between threads.
+// CLOCK_MONOTONIC, accurate to a microsecond, read from the processor's counter if possible (decision 0095). It never
+// goes back on a thread, but a later reading on another thread may be smaller: clamp differences between threads. Any
+// thread.
 [[nodiscard]] CINNABAR_API TimeSource& steady_clock() noexcept;
-// The same clock in nanoseconds, for what measures.
+// The same clock in nanoseconds, for measurements.
 [[nodiscard]] CINNABAR_API std::uint64_t steady_ns() noexcept;
 
 // `now` plus `span`, saturating at time_never; a negative span gives `now`.

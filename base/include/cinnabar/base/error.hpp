@@ -44,11 +44,11 @@ enum class Errc : std::uint8_t {
     bad_address = 28,     // an address string that cannot be parsed or resolved
     address_in_use = 29,
     shutting_down = 30,  // the target is draining
-    stale = 31,          // the memory has other contents since, or is not shared any more
+    stale = 31,          // the memory has new contents, or is not shared any more
 };
 inline constexpr std::uint8_t errc_count = 32;
 
-// False for a value without a name: a code of a newer peer, or an unused one.
+// False for values without a name: codes of a newer peer, or unused ones.
 [[nodiscard]] constexpr bool is_known(Errc code) noexcept {
     const auto number = static_cast<std::uint8_t>(code);
     return number < errc_count && number != 4 && number != 8;

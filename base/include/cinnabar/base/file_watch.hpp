@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells when files have changed, once a second, by a thread, so that no loop waits for the disk that they are on
-// (decision 0062). Any thread; one at a time uses one object.
+// Checks files for changes once a second on a thread of its own, so that no event loop waits for their disk (decision
+// 0062). An object may be used by any thread, but by only one at a time.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -15,21 +15,22 @@ namespace cinnabar {
 
 class CINNABAR_API FileWatch {
   public:
-    // Notes what the files are now: read them afterwards, so that what is written meanwhile counts as changed. Empty
-    // paths are no files.
+    // Records the present version of the files. Read the files afterwards, so that a change made meanwhile is noticed.
+    // Empty paths are ignored.
     explicit FileWatch(std::vector<std::string> paths);
-    // No call of `changed` begins from now on. One that is under way is not waited for: it owns all that it uses.
+    // No check begins after this. Does not wait for a check in progress, which may still call `changed`, so that
+    // function must own all that it uses.
     ~FileWatch();
     FileWatch(const FileWatch&) = delete;
     FileWatch& operator=(const FileWatch&) = delete;
 
-    // Once. `changed` runs on the thread when another file has a path, or the file itself has changed. It says whether
-    // it could use what is there now; if not, or if it throws, it is called again each second. io: the system cannot
-    // create a thread.
+    // Call it once. `changed` runs on the thread when a path leads to another file, or its file has changed. It returns
+    // whether it could use the new files; if it returns false or throws, it is called again every second. io: the
+    // system cannot create a thread.
     [[nodiscard]] Result<void> start(std::function<bool()> changed);
 
   private:
-    struct State;  // also the thread's
+    struct State;  // shared with the thread
     std::shared_ptr<State> state_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why a library or a plugin could not be loaded.
+// The reason why a library or a plugin could not be loaded.
 #pragma once
 
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 
 namespace cinnabar {
 
-// What the dynamic loader says of the last failure of this thread, once.
+// The dynamic loader's message on the last failure in this thread; returned only once.
 [[nodiscard]] inline std::string loader_text() {
     const char* const text = ::dlerror();
     return text ? text : "no reason given";

@@ -16,21 +16,22 @@
 
 namespace cinnabar {
 
-// `off` is a level for modules, of which nothing is logged then; no line has it.
+// `off` is only for modules that log nothing; no line has it.
 enum class LogLevel : std::uint8_t { debug, info, warning, error, off };
 
-// The part of a program that logs: the library's rooms (base, na, bulk, rpc, hl, files, mercury), a transport by its
-// scheme (tcp, shm, ofi, verbs), or a name of the program's own. A literal of at most 15 small letters, digits, `_`
-// and `-`, which the compiler checks.
+// The part of a program that logs: a module of the library (base, na, bulk, rpc, hl, files, mercury), the scheme of a
+// transport (tcp, shm, ofi, verbs), or a name chosen by the program. A literal of at most 15 lower-case letters,
+// digits, `_` and `-`; the compiler checks it.
 class LogModule {
   public:
     static constexpr std::size_t bytes_max = 15;
 
-    // NOLINTNEXTLINE(google-explicit-constructor): a literal is meant
+    // NOLINTNEXTLINE(google-explicit-constructor): implicit, so that a literal can be passed
     consteval LogModule(const char* name) : name_(name) {
         if (!is_name(name)) throw "the name of a module: at most 15 of a to z, 0 to 9, _ and -";
     }
-    // For a name that the compiler does not know, such as a scheme; static storage. A wrong name has no level.
+    // For a name that is not known at compile time, such as a scheme; static storage. A malformed name has no level of
+    // its own.
     [[nodiscard]] static constexpr LogModule named(std::string_view name) noexcept { return LogModule(name, 0); }
     [[nodiscard]] constexpr std::string_view name() const noexcept { return name_; }
 
@@ -46,48 +47,49 @@ class LogModule {
     std::string_view name_;
 };
 
-// One line as sinks get it; its text is valid during the call only.
+// A line as passed to sinks; its text is valid only during the call.
 struct LogLine {
     LogLevel level = LogLevel::info;
     std::string_view module;
-    std::string_view text;       // without a newline, at most 1023 bytes; a peer may have chosen some of them
-    std::uint64_t left_out = 0;  // lines like this one that its LogLimit refused since the last; the text says it, too
+    std::string_view text;       // without a newline, at most 1023 bytes; parts of it may come from a peer
+    std::uint64_t left_out = 0;  // lines that its LogLimit dropped since the last one; also in the text
 };
 
 [[nodiscard]] CINNABAR_API std::string_view to_string(LogLevel level) noexcept;
 
-// Called on the thread that logs; may be called by several threads at once. A sink must not block, since that thread
-// may drive a context, whose calls would stop: do not write to a pipe, a terminal or a file here, but copy the line to
-// another thread that does (cinnabar/hl/spdlog.hpp is one that does).
+// Called on the thread that logs, and by several threads at once. A sink must not block, because that thread may drive
+// a context: it must not write to a pipe, a terminal or a file, but can pass a copy of the line to a thread that does
+// (cinnabar/hl/spdlog.hpp is an example).
 using LogSink = void (*)(const LogLine& line, void* user);
 
-// Replaces the sink; null restores stderr. Another thread may still be inside the old sink when this returns. Every
-// LogLimit begins anew: the new sink has been told nothing yet.
+// Replaces the sink; null restores stderr. When this returns, another thread may still be inside the old sink. Resets
+// every LogLimit, because the new sink has received nothing yet.
 CINNABAR_API void set_log_sink(LogSink sink, void* user) noexcept;
 
-// Lines below its level are dropped before they are formatted. Default: warning, or what the environment says in
-// CINNABAR_LOG, in the words of configure_log(). The first sets the level of all modules, and forgets what was set for
-// one.
+// Lines below the level are dropped before they are formatted. Default: warning, or as the environment variable
+// CINNABAR_LOG says, in the format of configure_log(). The first function sets the level of all modules, and removes
+// the levels of single modules.
 CINNABAR_API void set_log_level(LogLevel level) noexcept;
-// invalid_argument: not the name of a module; overloaded: 32 modules have a level.
+// invalid_argument: not a module name. overloaded: 32 modules have a level already.
 [[nodiscard]] CINNABAR_API Errc set_log_level(std::string_view module, LogLevel level) noexcept;
 [[nodiscard]] CINNABAR_API bool log_enabled(LogLevel level, LogModule module) noexcept;
 
-// How the sink of stderr writes: for people, or one object of JSON a line with "time" (UTC), "level", "module", "text",
-// "process", "thread" and, where lines were left out, "left_out".
+// The output format of the stderr sink: text for people, or a JSON object per line, with "time" (UTC), "level",
+// "module", "text", "process", "thread" and, if lines were dropped, "left_out".
 enum class LogFormat : std::uint8_t { text, json };
 CINNABAR_API void set_log_format(LogFormat format) noexcept;
 
-// Levels and format as text, in any order: "warning,rpc=debug,tcp=off,json". A level without a module is that of all
-// others. invalid_argument: a word that is not understood, which is the error's subject; then nothing is changed.
+// Sets levels and format from text, in any order: "warning,rpc=debug,tcp=off,json". A level without a module is for all
+// modules that have none of their own. invalid_argument: a word is unknown, which is the subject; nothing is changed.
+// overloaded: 32 modules have a level already; a part of the text was applied.
 [[nodiscard]] CINNABAR_API Result<void> configure_log(std::string_view text);
 
 // Logs a line with printf formatting, truncated to 1023 bytes.
 CINNABAR_API void log(LogLevel level, LogModule module, const char* format, ...) noexcept
     __attribute__((format(printf, 3, 4)));
 
-// Rate limit for one place in the code that logs: a burst of lines, then one per period. Make it static, one for each
-// place, so that memory does not grow with the number of peers. Thread-safe.
+// A rate limit for one place in the code that logs: a burst of lines, then one line per period. Make it static, one for
+// each place, so that memory does not grow with the number of peers. Thread-safe.
 class CINNABAR_API LogLimit {
   public:
     static constexpr std::uint32_t burst_default = 10;
@@ -99,8 +101,8 @@ class CINNABAR_API LogLimit {
     LogLimit(const LogLimit&) = delete;
     LogLimit& operator=(const LogLimit&) = delete;
 
-    // Whether a line may be logged at `now`. If so, `left_out` is set to the number of lines refused since the last
-    // one.
+    // Whether a line may be logged at `now`. If so, sets `left_out` to the number of lines that were dropped since the
+    // last one.
     [[nodiscard]] bool admits(TimeUs now, std::uint64_t& left_out) noexcept;
 
   private:
@@ -108,7 +110,7 @@ class CINNABAR_API LogLimit {
     const TimeUs period_us_;
     std::atomic<TimeUs> paid_until_{0};
     std::atomic<std::uint64_t> refused_{0};
-    std::atomic<std::uint32_t> sink_{0};  // the number of the sink that the others are of
+    std::atomic<std::uint32_t> sink_{0};  // the sink that the members above are for
 };
 
 // Like log(), for lines that peers can cause. Lines over the limit are dropped and counted; the next line that is
@@ -118,12 +120,12 @@ CINNABAR_API void log_limited(LogLimit& limit, LogLevel level, LogModule module,
 
 // A warning or an error that was logged, whichever sink it went to.
 struct RecentLine {
-    TimeUs at = 0;  // by steady_clock()
+    TimeUs at = 0;  // on steady_clock()
     LogLevel level = LogLevel::warning;
     std::string module;
     std::string text;  // its first 255 bytes
 };
-// The last 32 of them, the oldest first. One that is logged while another thread is inside is missing.
+// The last 32 of them, oldest first. A line that is logged while another thread is using the list is not kept.
 [[nodiscard]] CINNABAR_API std::vector<RecentLine> recent_log();
 
 // Queues a line, including its newline, for stderr, as the default sink does. Never blocks: a background thread,

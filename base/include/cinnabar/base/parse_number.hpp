@@ -10,7 +10,7 @@
 
 namespace cinnabar {
 
-// The number that `text` is as a whole, in decimal; nothing where it is something else, or does not fit.
+// Parses all of `text` as a decimal number. Nothing: `text` is not a number, or the number does not fit.
 template <std::integral Number>
 [[nodiscard]] std::optional<Number> parse_number(std::string_view text) noexcept {
     Number number = 0;

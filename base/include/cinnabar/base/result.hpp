@@ -185,7 +185,7 @@ class [[nodiscard]] Result<void> {
     if (!cinnabar_try_##line) return std::move(cinnabar_try_##line).error(); \
     declaration = *std::move(cinnabar_try_##line)
 
-// The same for a Result<void>.
+// As CINNABAR_TRY, for a Result<void>.
 #define CINNABAR_TRY_VOID(expression)                              \
     do {                                                           \
         if (auto cinnabar_tried = (expression); !cinnabar_tried) { \

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ShortMutex: a mutex for sections of a few instructions that are hardly ever contended. Taking and leaving it costs
-// one atomic instruction each, without a call into the C library. A thread that finds it taken sleeps. Not recursive.
+// ShortMutex: a mutex for sections of a few instructions with little contention. lock() and unlock() take one atomic
+// instruction each, without a call into the C library. lock() sleeps while another thread holds it. Not
+// recursive.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,7 @@ class ShortMutex {
   private:
     static constexpr int open = 0;
     static constexpr int taken = 1;
-    static constexpr int awaited = 2;  // taken, and somebody may sleep
+    static constexpr int awaited = 2;  // taken, and a thread may be sleeping
 
     [[gnu::noinline]] void wait() noexcept {
         while (state_.exchange(awaited, std::memory_order_acquire) != open) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SipHash-2-4: a keyed hash that nobody can compute or guess without the key. For seals on short records that strangers
-// hand back. Any thread.
+// SipHash-2-4: a keyed hash that cannot be computed or guessed without the key. For seals on short records that
+// untrusted peers send back. Any thread.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

@@ -25,7 +25,8 @@ struct PoolSlot {
     std::atomic<std::uint32_t> slot_next{0};  // index + 1 of the next free slot
 };
 
-// The same for objects that begin with a cache line: their first members lie in it, beside these.
+// As PoolSlot, for objects aligned to a cache line: their first members are in the same line as the members of
+// PoolSlot.
 struct alignas(64) AlignedPoolSlot : PoolSlot {};
 
 // T derives from PoolSlot and is default-constructible. A slot keeps its state between uses; the user of the pool
@@ -101,7 +102,7 @@ class SlotPool {
     }
 
   private:
-    // Requires: it has been made.
+    // Requires: the slot has been made.
     T* made(std::uint32_t index) const noexcept {
         return blocks_[index / block_slots].load(std::memory_order_acquire) + index % block_slots;
     }
@@ -172,7 +173,7 @@ class SlotPool {
         return true;
     }
 
-    // Room for one more block. Requires: no slot is free.
+    // Makes room for one more block. Requires: no slot is free.
     bool grow_stack() noexcept {
         const std::uint32_t slots = (blocks_used_ + 1) * block_slots;
         if (slots <= free_max_) return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SpareSlot: the last slot of a SlotPool that a thread has released while it runs callbacks, kept at hand for the next
-// that it acquires. A callback that ends one operation and begins another then costs the pool nothing. Define one as a
-// constinit thread_local; it keeps nothing outside of a SpareScope. One thread.
+// SpareSlot: keeps one slot of a SlotPool that a thread has released while it runs callbacks, for the next acquire() of
+// that thread. A callback that ends one operation and begins another then does not use the pool at all. Define it as
+// constinit thread_local; it keeps slots only inside a SpareScope. One thread.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -26,7 +26,8 @@ struct SpareSlot {
     }
 };
 
-// Meanwhile `spare` keeps a slot of `pool`, which others miss for so long; then it goes back.
+// While it exists, `spare` may keep a slot of `pool`, which other threads cannot use meanwhile; the slot is then
+// released.
 template <typename T>
 class SpareScope {
   public:

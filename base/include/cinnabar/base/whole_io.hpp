@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads and writes that go on where a system call did a part, or was interrupted. They leave errno. Any thread; they
-// block as long as the disk does.
+// Reads and writes that continue after a partial or interrupted system call. On an error they return and errno is set.
+// Any thread; they block for as long as the disk does.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -12,7 +12,7 @@
 
 namespace cinnabar {
 
-// How much was read; less than `to` where the file ends. -1: an error.
+// Returns the number of bytes read, which is less than `to` only at the end of the file. -1: an error.
 [[nodiscard]] CINNABAR_API ssize_t read_at_most(int fd, Bytes to, std::uint64_t offset) noexcept;
 [[nodiscard]] CINNABAR_API bool write_whole(int fd, ConstBytes from, std::uint64_t offset) noexcept;
 

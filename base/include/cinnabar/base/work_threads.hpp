@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads for work that may block, such as reading a file, so that no thread that drives a context waits for it.
+// Threads for work that may block, such as reading a file, so that threads that drive a context do not wait for it.
 // Thread-safe.
 #pragma once
 
@@ -15,15 +15,15 @@ namespace cinnabar {
 
 class CINNABAR_API WorkThreads {
   public:
-    // Starts them, with signals blocked: those belong to the program's own threads. Throws std::system_error when the
-    // system has no thread to give.
+    // Starts the threads. Signals are blocked in them, because they belong to the program's own threads. Throws
+    // std::system_error if the system cannot create a thread.
     explicit WorkThreads(unsigned threads);
-    // Waits until everything that is queued has run. Nothing may be queued any more.
+    // Waits until all queued work has run. Requires: nothing is queued any more.
     ~WorkThreads();
     WorkThreads(const WorkThreads&) = delete;
     WorkThreads& operator=(const WorkThreads&) = delete;
 
-    // Runs `work` once, on one of them. Works begin in the order in which they were queued. Allocates nothing.
+    // Runs `work` once, on one of the threads. Work is started in the order in which it was queued. Does not allocate.
     void queue(Work& work) noexcept;
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends spans to a collector of OpenTelemetry: OTLP over HTTP, as JSON. A batch that the collector does not take is
-// lost and counted; nothing is tried twice, and nobody waits for it but a thread of its own.
+// Exports spans to an OpenTelemetry collector: OTLP over HTTP, as JSON. A batch that the collector does not accept is
+// dropped and counted; nothing is sent twice. The exporter sends on a thread of its own, so no other thread waits.
 #pragma once
 
 #include <cinnabar/hl/span_exporter.hpp>
@@ -13,16 +13,17 @@ namespace cinnabar::otlp {
 struct OtlpOptions {
     std::string url = "http://127.0.0.1:4318/v1/traces";  // http or https
     std::string service = "cinnabar";                     // the attribute service.name of all spans
-    Microseconds answer_max{5'000'000};                   // for connecting, sending and the answer together
+    Microseconds answer_max{5'000'000};                   // for connecting, sending and receiving the answer together
     hl::SpanExporterOptions spans = {};
 };
 
 class CINNABAR_API OtlpExporter final : public hl::SpanExporter {
   public:
-    // invalid_argument: the URL is none of http or https. Whether a collector is there shows later.
+    // invalid_argument: not an http or https URL. Does not check whether a collector is reachable.
     [[nodiscard]] static Result<std::shared_ptr<OtlpExporter>> make(OtlpOptions options,
                                                                     TimeSource& clock = steady_clock());
-    // Sends what is left, for answer_max at most. Requires: no node uses it any more.
+    // Sends the remaining spans. Takes at most twice answer_max, because a batch may be in progress. Requires: no node
+    // uses the exporter.
     ~OtlpExporter() override;
 
     [[nodiscard]] std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }
