@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "current_trace.hpp"
 #include "node_core.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -132,7 +133,8 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
     scope_ = task ? task->stop_scope() : nullptr;
     watched_ = scope_ != nullptr || stop_.stop_possible();
     if ((scope_ && scope_->stopped()) || stop_.stop_requested()) return fail(Errc::canceled), false;
-    if (tracing()) begin_span(task);
+    if (tracing() && joins_trace(task)) [[unlikely]]
+        begin_span(task);
     in_flight_ = true;
     const bool watched = watched_;
     if (const Errc refused = call_->forward(input_bytes_, &CallOp::on_done, this); refused != Errc::ok) {
@@ -176,7 +178,8 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     if (call.args.timed) [[unlikely]]
         op.count_parts(call);
     if (op.error_ != Errc::ok) op.text_ = op.ending_of(call, took_us);
-    if (tracing()) op.end_span(call);
+    if (call.args.trace) [[unlikely]]
+        op.end_span(call);
     if (op.watched_ && op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return;  // start() ends it
     op.end();
     op.finished_(op);
@@ -274,15 +277,17 @@ CallEnd CallOp::end_of() const noexcept {
     return end;
 }
 
+bool CallOp::joins_trace(const TaskContext* task) const noexcept {
+    if (call_->args.trace || loop_->node().begins_trace(call_->id())) return true;
+    return task && task->request ? task->request->traced() : static_cast<bool>(current);
+}
+
 void CallOp::begin_span(const TaskContext* task) noexcept {
     TraceContext& trace = call_->args.trace;
     if (!trace) trace = task && task->request ? task->request->trace() : current_trace();
     Tracer* const tracer = loop_->node().tracer();
     if (!tracer) return;
-    if (!trace) {
-        if (!tracer->samples()) return;
-        trace = {{new_trace_number(), new_trace_number()}, 0};
-    }
+    if (!trace) trace = {{new_trace_number(), new_trace_number()}, 0};
     call_->args.timed = !call_->args.one_way;
     parent_span_ = trace.span;
     trace.span = new_trace_number();
@@ -290,7 +295,7 @@ void CallOp::begin_span(const TaskContext* task) noexcept {
 
 void CallOp::end_span(const rpc::Call& call) const noexcept {
     Tracer* const tracer = loop_->node().tracer();
-    if (!tracer || !call.args.trace) return;
+    if (!tracer) return;
     tracer->ended({SpanKind::call, name_, call.args.trace, parent_span_, call.began_us, call.context().now_us(), error_,
                    &call.peer(), 0, parts_of_call(call).value_or(CallParts{})});
 }

@@ -29,12 +29,19 @@ bool is_open_to_all(na::Transport& transport, std::string_view uri) {
     return parsed && (parsed->host.empty() || parsed->host == "0.0.0.0" || parsed->host == "::");
 }
 
+// One in so many of the numbers of 32 bits is below it.
+std::uint64_t traced_below(const Tracer* tracer) noexcept {
+    const std::uint32_t one_in = tracer ? tracer->one_in() : 0;
+    return one_in == 0 ? 0 : (std::uint64_t{1} << 32) / one_in;
+}
+
 }  // namespace
 
 NodeCore::NodeCore(NodeOptions options)
     : options_(std::move(options)),
       timed_mask_(std::bit_ceil(std::uint64_t{std::max(options_.timed_one_in, 1u)}) - 1),
       timed_(options_.timed_one_in == 1 ? 0 : 1),
+      traced_below_(traced_below(options_.tracer.get())),
       buffers_(options_.buffer_bytes_max),
       scope_(std::make_unique<ScopeCore>(*this, nullptr)),
       remote_table_(std::make_shared<RemoteTable>(*this)),

@@ -83,6 +83,10 @@ class NodeCore {
     [[nodiscard]] bool times(rpc::CallId call) const noexcept {
         return (call >> rpc::call_slot_bits & timed_mask_) == timed_;
     }
+    // Whether that call begins a trace if it belongs to none. Multiplying by the golden ratio spreads the ids evenly.
+    [[nodiscard]] bool begins_trace(rpc::CallId call) const noexcept {
+        return ((call * 0x9e3779b97f4a7c15u) >> 32) < traced_below_;
+    }
     [[nodiscard]] TimeUs opened_us() const noexcept { return opened_us_; }
     [[nodiscard]] NodeRef ref() noexcept { return NodeRef(this); }
 
@@ -117,6 +121,7 @@ class NodeCore {
     const TimeUs opened_us_ = steady_clock().now_us();
     const std::uint64_t timed_mask_;
     const std::uint64_t timed_;
+    const std::uint64_t traced_below_;
     na::Registry registry_;
     std::vector<std::shared_ptr<na::Transport>> transports_;
     std::unique_ptr<rpc::Engine> engine_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/base/assert.hpp>
-#include <cinnabar/base/random.hpp>
 #include <cinnabar/hl/span_exporter.hpp>
 
 #include <algorithm>
@@ -24,12 +23,6 @@ SpanExporter::SpanExporter(SpanExporterOptions options, TimeSource& clock)
 
 SpanExporter::~SpanExporter() { CINNABAR_ASSERT(!thread_.joinable()); }
 
-bool SpanExporter::samples() noexcept {
-    if (options_.one_in <= 1) return options_.one_in == 1;
-    thread_local Random random(secret_u64());  // threads share no counter
-    return random.chance(options_.one_in);
-}
-
 void SpanExporter::ended(const Span& span) noexcept {
     try {
         SpanRecord record{span.kind,
@@ -42,9 +35,14 @@ void SpanExporter::ended(const Span& span) noexcept {
                           span.peer ? *span.peer : na::Addr(),
                           span.bytes,
                           span.parts_us};
-        const std::lock_guard lock(mutex_);
-        if (waiting_.size() >= options_.spans_max) return count_dropped(1);
-        waiting_.push_back(std::move(record));
+        bool half_full = false;
+        {
+            const std::lock_guard lock(mutex_);
+            if (waiting_.size() >= options_.spans_max) return count_dropped(1);
+            waiting_.push_back(std::move(record));
+            half_full = waiting_.size() == options_.spans_max / 2;
+        }
+        if (half_full) changed_.notify_all();
     } catch (const std::bad_alloc&) {
         count_dropped(1);
     }
@@ -67,14 +65,19 @@ void SpanExporter::finish() {
 }
 
 void SpanExporter::run() {
+    std::vector<SpanRecord> spans;  // changes places with waiting_, so that both keep their memory
     std::unique_lock lock(mutex_);
     for (;;) {
-        changed_.wait_for(lock, options_.period, [this] { return finished_ || flushes_wanted_ != flushes_done_; });
+        changed_.wait_for(lock, options_.period, [this] {
+            return finished_ || flushes_wanted_ != flushes_done_ ||
+                   (options_.spans_max > 1 && waiting_.size() >= options_.spans_max / 2);
+        });
         const bool last = finished_;
         const std::uint64_t wanted = flushes_wanted_;
-        std::vector<SpanRecord> spans = std::exchange(waiting_, {});
+        spans.swap(waiting_);
         lock.unlock();
         if (!spans.empty()) export_spans(spans);
+        spans.clear();
         lock.lock();
         flushes_done_ = wanted;
         changed_.notify_all();

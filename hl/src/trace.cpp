@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "current_trace.hpp"
+
 #include <cinnabar/base/hex.hpp>
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/hl/trace.hpp>
@@ -8,8 +10,6 @@
 
 namespace cinnabar::hl {
 namespace {
-
-thread_local TraceContext current;
 
 // Accepts lower-case hexadecimal digits only.
 std::optional<std::uint64_t> hex_of(std::string_view text) noexcept {
@@ -48,9 +48,11 @@ Result<Traceparent> parse_traceparent(std::string_view text) {
     return Traceparent{{{*high, *low}, *span}, (*flags & 1) != 0};
 }
 
-TraceContext current_trace() noexcept { return current; }
+TraceContext current_trace() noexcept { return detail::current; }
 
 namespace detail {
+
+constinit thread_local TraceContext current;
 
 std::atomic<bool> traces_seen{false};
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cinnabar/base/hex.hpp>
 #include <cinnabar/hl/trace_file.hpp>
 
 #include <fcntl.h>
@@ -7,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 
 namespace cinnabar::hl {
 namespace {
@@ -23,27 +23,58 @@ void append_plain(std::string& text, std::string_view more) {
     }
 }
 
-// One end of an asynchronous slice; these may overlap without nesting. `phase`: 'b' begins it, 'e' ends it.
-void append_event(std::string& text, const SpanRecord& span, char phase, std::uint64_t at_us) {
+void append_number(std::string& text, std::uint64_t number) {
+    std::array<char, 20> digits;  // as many as the largest has
+    text.append(digits.data(), std::to_chars(digits.begin(), digits.end(), number).ptr);
+}
+
+// 16 digits.
+void append_hex(std::string& text, std::uint64_t number) {
+    std::array<char, 16> digits;
+    for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, number >>= 4)
+        *digit = "0123456789abcdef"[number & 15];
+    text.append(digits.data(), digits.size());
+}
+
+void append_arguments(std::string& text, const SpanRecord& span) {
+    text.append(", \"args\": {\"trace\": \"");
+    append_hex(text, span.context.id[0]);
+    append_hex(text, span.context.id[1]);
+    text.append("\", \"span\": \"");
+    append_hex(text, span.context.span);
+    text.append("\", \"parent\": \"");
+    if (span.parent != 0) append_hex(text, span.parent);
+    text.append("\", \"peer\": \"");
+    if (!span.peer.empty()) append_plain(text, span.peer.to_string());
+    text.append("\", \"result\": \"").append(to_string(span.result)).append("\"");
+    if (span.bytes != 0) append_number(text.append(", \"bytes\": "), span.bytes);
+    for (std::size_t part = 0; is_timed(span) && part < call_parts; ++part) {
+        text.append(", \"us ").append(to_string(static_cast<CallPart>(part))).append("\": ");
+        append_number(text, span.parts_us[part]);
+    }
+    text.append("}");
+}
+
+// The beginning and the end of an asynchronous slice. Such slices may overlap without nesting.
+void append_events(std::string& text, const SpanRecord& span) {
+    const std::size_t begin = text.size();
     text.append("{\"name\": \"");
     append_plain(text, span.name);
-    text.append("\", \"cat\": \"").append(category_of(span.kind)).append("\", \"ph\": \"").append(1, phase);
-    text.append("\", \"id\": \"0x").append(to_hex(span.context.span)).append("\", \"pid\": ");
-    text.append(std::to_string(::getpid())).append(", \"tid\": 0, \"ts\": ").append(std::to_string(at_us));
-    if (phase == 'b') {
-        text.append(", \"args\": {\"trace\": \"").append(to_hex(span.context.id[0])).append(to_hex(span.context.id[1]));
-        text.append("\", \"span\": \"").append(to_hex(span.context.span));
-        text.append("\", \"parent\": \"").append(span.parent == 0 ? std::string() : to_hex(span.parent));
-        text.append("\", \"peer\": \"");
-        if (!span.peer.empty()) append_plain(text, span.peer.to_string());
-        text.append("\", \"result\": \"").append(to_string(span.result)).append("\"");
-        if (span.bytes != 0) text.append(", \"bytes\": ").append(std::to_string(span.bytes));
-        for (std::size_t part = 0; is_timed(span) && part < call_parts; ++part) {
-            text.append(", \"us ").append(to_string(static_cast<CallPart>(part))).append("\": ");
-            text.append(std::to_string(span.parts_us[part]));
-        }
-        text.append("}");
-    }
+    text.append("\", \"cat\": \"").append(category_of(span.kind)).append("\", \"ph\": \"");
+    const std::size_t phase = text.size();
+    text.append("b\", \"id\": \"0x");
+    append_hex(text, span.context.span);
+    static const auto pid = static_cast<std::uint64_t>(::getpid());
+    append_number(text.append("\", \"pid\": "), pid);
+    text.append(", \"tid\": 0, \"ts\": ");
+    const std::size_t head_bytes = text.size() - begin;
+    append_number(text, span.began_unix_us);
+    append_arguments(text, span);
+    text.append("},\n");
+    const std::size_t end = text.size();
+    text.append(text, begin, head_bytes);
+    text[end + phase - begin] = 'e';
+    append_number(text, span.began_unix_us + span.took_us);
     text += '}';
 }
 
@@ -79,15 +110,13 @@ bool TraceFile::write(std::string_view text) noexcept {
 
 // Viewers accept an array without its closing bracket, so the file can be read while it grows, and after a crash.
 void TraceFile::export_spans(const std::vector<SpanRecord>& spans) {
-    std::string text;
+    text_.clear();
     for (const SpanRecord& span : spans) {
-        text.append(begun_ ? ",\n" : "[\n");
-        append_event(text, span, 'b', span.began_unix_us);
-        text.append(",\n");
-        append_event(text, span, 'e', span.began_unix_us + span.took_us);
+        text_.append(begun_ ? ",\n" : "[\n");
+        append_events(text_, span);
         begun_ = true;
     }
-    if (failure() != 0 || !write(text)) count_dropped(spans.size());
+    if (failure() != 0 || !write(text_)) count_dropped(spans.size());
 }
 
 }  // namespace cinnabar::hl

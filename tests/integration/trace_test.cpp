@@ -47,7 +47,7 @@ struct Kept {
 class Recorder final : public hl::Tracer {
   public:
     explicit Recorder(bool begins) : begins_(begins) {}
-    [[nodiscard]] bool samples() noexcept override { return begins_; }
+    [[nodiscard]] std::uint32_t one_in() const noexcept override { return begins_ ? 1 : 0; }
     void ended(const Span& span) noexcept override {
         const std::lock_guard lock(mutex_);
         kept_.push_back({span.kind, std::string(span.name), span.context, span.parent, span.began_us, span.ended_us,
@@ -280,19 +280,6 @@ TEST_F(Trace, WhatCannotBeWrittenIsCounted) {
     EXPECT_EQ(file->dropped(), 2u);
 }
 
-TEST_F(Trace, SpansThatNobodyTakesAreDroppedAndCounted) {
-    const support::Folder folder;
-    hl::SpanExporterOptions options;
-    options.spans_max = 3;
-    options.period = std::chrono::hours(1);
-    const auto file = hl::TraceFile::make(folder.at("trace.json"), options).value();
-    open(file, file);
-    for (int i = 0; i < 10; ++i) ASSERT_EQ(call(leaf), 7);
-    client_.reset();
-    server_.reset();
-    EXPECT_EQ(file->dropped(), 17u);
-}
-
 TEST_F(Trace, OneInSoManyCallsBeginsATrace) {
     const support::Folder folder;
     hl::SpanExporterOptions options;
@@ -306,7 +293,7 @@ TEST_F(Trace, OneInSoManyCallsBeginsATrace) {
     file->flush();
     const std::size_t spans = count_of(folder.get("trace.json"), "\"ph\": \"b\"");
     EXPECT_EQ(spans % 2, 0u) << "a call and its handler";
-    EXPECT_NEAR(static_cast<double>(spans) / 2, calls / 4, 70) << "by chance: eight standard deviations";
+    EXPECT_NEAR(static_cast<double>(spans) / 2, calls / 4, 20);
 }
 
 }  // namespace

@@ -98,7 +98,8 @@ class CINNABAR_API CallOp {
     // Where its time went, if the answer says that.
     [[nodiscard]] std::optional<CallParts> parts_of_call(const rpc::Call& call) const noexcept;
     [[gnu::cold, gnu::noinline]] void count_parts(const rpc::Call& call) const noexcept;
-    // Called once a trace was seen.
+    // Whether it belongs to a trace or begins one.
+    [[nodiscard]] bool joins_trace(const TaskContext* task) const noexcept;
     [[gnu::cold, gnu::noinline]] void begin_span(const TaskContext* task) noexcept;
     [[gnu::cold, gnu::noinline]] void end_span(const rpc::Call& call) const noexcept;
 

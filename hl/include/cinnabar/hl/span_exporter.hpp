@@ -31,9 +31,9 @@ struct SpanRecord {
 [[nodiscard]] inline bool is_timed(const SpanRecord& span) noexcept { return span.parts_us != CallParts{}; }
 
 struct SpanExporterOptions {
-    std::uint32_t one_in = 1;        // of calls outside of any trace, one in so many begins one, by chance; 0: none
+    std::uint32_t one_in = 1;        // of calls outside of any trace, one in so many begins one; 0: none
     std::size_t spans_max = 8'192;   // waiting for the thread; further ones are dropped and counted
-    Microseconds period{1'000'000};  // the longest time until the thread takes a span
+    Microseconds period{1'000'000};  // the longest time until the thread takes a span; it wakes early at half of spans_max
 };
 
 class CINNABAR_API SpanExporter : public Tracer {
@@ -43,7 +43,7 @@ class CINNABAR_API SpanExporter : public Tracer {
     // Requires: finish() was called.
     ~SpanExporter() override;
 
-    [[nodiscard]] bool samples() noexcept override;
+    [[nodiscard]] std::uint32_t one_in() const noexcept override { return options_.one_in; }
     void ended(const Span& span) noexcept override;
 
     // Exports all spans that have ended, on the thread, and waits for it.

@@ -59,8 +59,9 @@ struct Span {
 class CINNABAR_API Tracer {
   public:
     virtual ~Tracer();
-    // Whether a call that belongs to no trace begins one.
-    [[nodiscard]] virtual bool samples() noexcept = 0;
+    // Of the calls that belong to no trace, one in so many begins one, picked by a hash of its id; 0: none. Asked once,
+    // when the node is opened.
+    [[nodiscard]] virtual std::uint32_t one_in() const noexcept = 0;
     virtual void ended(const Span& span) noexcept = 0;
 };
 

@@ -31,6 +31,7 @@ class CINNABAR_API TraceFile final : public SpanExporter {
 
     UniqueFd file_;
     bool begun_ = false;
+    std::string text_;  // keeps its memory between two batches
     std::atomic<int> failure_{0};
 };
 
