@@ -4,8 +4,6 @@
 #include "perf/pattern.hpp"
 #include "perf/protocol.hpp"
 
-#include <cinnabar/na/context.hpp>
-
 #include <algorithm>
 #include <utility>
 
@@ -59,11 +57,12 @@ Lane::Sent Lane::send(Slot& slot, std::uint64_t planned_ns, std::uint64_t now) n
     rpc::Call* call = context_.make_call(peer_, why);
     if (call) {
         call->args.rpc = echo_id;
-        call->args.deadline = context_.deadline_in(plan_.deadline);
+        const TimeUs now_us = now / 1000;  // on the context's clock, which need not be read again
+        call->args.deadline = after(now_us, plan_.deadline);
         slot.seed = ++next_seed_;
         if (slot.seed % timed_one_in == 1) [[unlikely]] {
             call->args.timed = true;
-            call->began_us = context_.na().clock().now_us();
+            call->began_us = now_us;
         }
         const Bytes room = room_of(*call, why);
         if (why == Errc::ok) {
@@ -149,7 +148,7 @@ void Lane::ended(Slot& slot, rpc::Call& call) noexcept {
         failures_in_row_ = 0;
         count(slot, now);
         if (call.args.timed) [[unlikely]]
-            count_parts(slot, call);
+            count_parts(slot, call, now / 1000);
     }
     call.release();
     // A closed loop goes on at once, with the time that it has.
@@ -167,11 +166,10 @@ void Lane::count(const Slot& slot, std::uint64_t now) noexcept {
     timeline_.record(slot.planned_ns, now - slot.planned_ns);
 }
 
-void Lane::count_parts(const Slot& slot, const rpc::Call& call) noexcept {
+void Lane::count_parts(const Slot& slot, const rpc::Call& call, TimeUs now) noexcept {
     TimeUs left = 0;
     rpc::TargetTimes target;
     if (!repeat_at(slot.planned_ns) || !call.times(left, target)) return;
-    const TimeUs now = context_.na().clock().now_us();
     const hl::CallParts parts = hl::parts_of(call.began_us, left, call.ended_us(), now, target);
     for (std::size_t part = 0; part < parts.size(); ++part) parts_us_[part] += parts[part];
     ++timed_;

@@ -55,7 +55,7 @@ struct LaneRepeat {
 
 class Lane {
   public:
-    // The context must outlive the lane; nobody else drives it.
+    // The context must outlive the lane, and nobody else drives it. Its clock is the steady clock.
     Lane(rpc::Context& context, na::Addr peer, const LanePlan& plan);
     Lane(const Lane&) = delete;
     Lane& operator=(const Lane&) = delete;
@@ -90,7 +90,7 @@ class Lane {
     static void on_done(rpc::Call& call, void* user) noexcept;
     void ended(Slot& slot, rpc::Call& call) noexcept;
     void count(const Slot& slot, std::uint64_t now) noexcept;
-    void count_parts(const Slot& slot, const rpc::Call& call) noexcept;
+    void count_parts(const Slot& slot, const rpc::Call& call, TimeUs now) noexcept;
     void failed(std::uint64_t planned_ns, Errc code) noexcept;
     // Null: the warm-up.
     [[nodiscard]] LaneRepeat* repeat_at(std::uint64_t at_ns) noexcept;
