@@ -185,16 +185,17 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     op.finished_(op);
 }
 
-std::optional<CallParts> CallOp::parts_of_call(const rpc::Call& call) const noexcept {
+bool CallOp::parts_of_call(const rpc::Call& call, CallParts& parts) const noexcept {
     TimeUs left = 0;
     rpc::TargetTimes target;
-    if (!call.times(left, target)) return {};
-    return parts_of(call.began_us, left, call.ended_us(), loop_->now_us(), target);
+    if (!call.times(left, target)) return false;
+    parts = parts_of(call.began_us, left, call.ended_us(), loop_->now_us(), target);
+    return true;
 }
 
 void CallOp::count_parts(const rpc::Call& call) const noexcept {
-    const std::optional<CallParts> parts = parts_of_call(call);
-    if (stats_ && parts) stats_->count_parts(*parts);
+    CallParts parts;
+    if (stats_ && parts_of_call(call, parts)) stats_->count_parts(parts);
 }
 
 bool CallOp::ended_well(std::uint16_t shape) noexcept {
@@ -296,8 +297,10 @@ void CallOp::begin_span(const TaskContext* task) noexcept {
 void CallOp::end_span(const rpc::Call& call) const noexcept {
     Tracer* const tracer = loop_->node().tracer();
     if (!tracer) return;
+    CallParts parts{};
+    (void)parts_of_call(call, parts);
     tracer->ended({SpanKind::call, name_, call.args.trace, parent_span_, call.began_us, call.context().now_us(), error_,
-                   &call.peer(), 0, parts_of_call(call).value_or(CallParts{})});
+                   &call.peer(), 0, parts});
 }
 
 Error CallOp::failure() const {

@@ -31,12 +31,13 @@ std::string_view to_string(CallPart part) noexcept {
 }
 
 CallParts parts_of(TimeUs made, TimeUs left, TimeUs answered, TimeUs told, const rpc::TargetTimes& target) noexcept {
-    left = std::clamp(left, made, std::max(made, told));
-    answered = std::clamp(answered, left, std::max(left, told));
+    told = std::max(told, made);
+    left = std::min(std::max(left, made), told);
+    answered = std::min(std::max(answered, left), told);
     const TimeUs between = answered - left;
     const TimeUs waited = std::min<TimeUs>(target.waited_us, between);
     const TimeUs handled = std::min<TimeUs>(target.handled_us, between - waited);
-    return {left - made, between - waited - handled, waited, handled, std::max(answered, told) - answered};
+    return {left - made, between - waited - handled, waited, handled, told - answered};
 }
 
 void RpcStats::count_parts(const CallParts& parts) noexcept {

@@ -78,17 +78,14 @@ void encode_reply(const ReplyHeader& header, Bytes out) noexcept {
 }
 
 void encode_times(const TargetTimes& times, Bytes out) noexcept {
-    Writer writer(out.first<times_bytes>());
-    writer.u32(times.waited_us);
-    writer.u32(times.handled_us);
+    std::byte* const at = out.first<times_bytes>().data();
+    store(at, times.waited_us);
+    store(at + 4, times.handled_us);
 }
 
 TargetTimes decode_times(ConstBytes reply) noexcept {
-    Reader reader(reply.last(times_bytes));
-    TargetTimes times;
-    times.waited_us = reader.u32();
-    times.handled_us = reader.u32();
-    return times;
+    const std::byte* const at = reply.last<times_bytes>().data();
+    return {load<std::uint32_t>(at), load<std::uint32_t>(at + 4)};
 }
 
 Errc decode_plain_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept {

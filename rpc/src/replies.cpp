@@ -69,15 +69,21 @@ inline void Replies::take_times(Call& call, ConstBytes reply) noexcept {
 
 void Replies::on_expected(na::Arrival& arrival) noexcept {
     auto* const book = static_cast<PeerBook*>(arrival.source->upper);
-    const bool plain = book && PlainReply::is_plain(arrival.bytes, false);
-    if (!plain || !take_plain(*book, arrival, false)) [[unlikely]]
-        take_any(arrival);
+    if (book) [[likely]] {
+        const bool plain = PlainReply::is_plain(arrival.bytes, false);
+        if (plain ? take_plain(*book, arrival, false) : take_timed(*book, arrival)) return;
+    }
+    take_any(arrival);
+}
+
+// A plain reply with times. False, and nothing has changed: it is none.
+bool Replies::take_timed(PeerBook& book, na::Arrival& arrival) noexcept {
+    return PlainReply::is_plain(arrival.bytes, true) && take_plain(book, arrival, true);
 }
 
 void Replies::take_any(na::Arrival& arrival) noexcept {
     PeerBook* book = core_.peers.book_of(*arrival.source);
     if (!book) return;
-    if (PlainReply::is_plain(arrival.bytes, true) && take_plain(*book, arrival, true)) return;
     book->heard = core_.na->now_us();
     ReplyHeader header;
     ConstBytes payload;

@@ -95,9 +95,9 @@ class CINNABAR_API CallOp {
     [[nodiscard]] bool ended_well(std::uint16_t shape) noexcept;
     [[nodiscard]] Error failure() const;
     [[nodiscard, gnu::cold, gnu::noinline]] std::string ending_of(rpc::Call& call, TimeUs took_us) noexcept;
-    // Where its time went, if the answer says that.
-    [[nodiscard]] std::optional<CallParts> parts_of_call(const rpc::Call& call) const noexcept;
-    [[gnu::cold, gnu::noinline]] void count_parts(const rpc::Call& call) const noexcept;
+    // Where its time went. False: the answer does not say.
+    [[nodiscard]] bool parts_of_call(const rpc::Call& call, CallParts& parts) const noexcept;
+    [[gnu::noinline]] void count_parts(const rpc::Call& call) const noexcept;
     // Whether it belongs to a trace or begins one.
     [[nodiscard]] bool joins_trace(const TaskContext* task) const noexcept;
     [[gnu::cold, gnu::noinline]] void begin_span(const TaskContext* task) noexcept;
