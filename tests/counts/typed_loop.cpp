@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// typed_loop SCHEME CALLS IN_FLIGHT [on_arrival] [timed=N]: small typed calls from tasks between two nodes on one
-// thread, and nothing else. call_instructions_test counts its instructions.
+// typed_loop SCHEME CALLS IN_FLIGHT [on_arrival] [timed=N] [traced=N]: small typed calls from tasks between two nodes
+// on one thread, and nothing else. call_instructions_test counts its instructions. timed: NodeOptions::timed_one_in.
+// traced: both nodes write a trace file to /dev/null, and one call in N begins a trace.
 #include <cinnabar/cinnabar.hpp>
+#include <cinnabar/hl/trace_file.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,15 +30,24 @@ cinnabar::Task<void> one_after_the_other(cinnabar::NodeRef node, cinnabar::Addr 
     }
 }
 
+// N of the word "NAME=N", which is taken out of `words`; empty if there is none.
+std::optional<std::uint32_t> take_number(std::vector<std::string>& words, const std::string& name) {
+    const auto at = std::find_if(words.begin(), words.end(), [&](const auto& word) { return word.starts_with(name); });
+    if (at == words.end()) return {};
+    const auto number = static_cast<std::uint32_t>(std::stoul(at->substr(name.size())));
+    words.erase(at);
+    return number;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
-    const std::vector<std::string> more(words + std::min(count, 4), words + count);
-    const bool arriving = std::count(more.begin(), more.end(), "on_arrival") != 0;
-    const auto timed =
-        std::find_if(more.begin(), more.end(), [](const auto& word) { return word.rfind("timed=", 0) == 0; });
-    if (count < 4 || more.size() != std::size_t{arriving} + (timed != more.end())) {
-        std::fprintf(stderr, "typed_loop SCHEME CALLS IN_FLIGHT [on_arrival] [timed=N]\n");
+    std::vector<std::string> more(words + std::min(count, 4), words + count);
+    const auto timed = take_number(more, "timed=");
+    const auto traced = take_number(more, "traced=");
+    const bool arriving = std::erase(more, "on_arrival") != 0;
+    if (count < 4 || !more.empty()) {
+        std::fprintf(stderr, "typed_loop SCHEME CALLS IN_FLIGHT [on_arrival] [timed=N] [traced=N]\n");
         return 2;
     }
     const std::string scheme = words[1];
@@ -44,7 +56,8 @@ int main(int count, char** words) {
 
     cinnabar::NodeOptions options;
     options.progress_thread = false;
-    if (timed != more.end()) options.timed_one_in = static_cast<std::uint32_t>(std::stoul(timed->substr(6)));
+    if (timed) options.timed_one_in = *timed;
+    if (traced) options.tracer = cinnabar::hl::TraceFile::make("/dev/null", {.one_in = *traced}).value();
     auto server = cinnabar::Node::listen(scheme + (scheme == "tcp" ? "://127.0.0.1:0" : "://"), options).value();
     const auto same = [](Words input) { return input; };
     (arriving ? server.serve(echo, same, cinnabar::on_arrival) : server.serve(echo, same)).value();
