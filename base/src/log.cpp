@@ -2,11 +2,11 @@
 #include "log_print.hpp"
 #include "log_recent.hpp"
 
+#include <cinnabar/base/callback_slot.hpp>
 #include <cinnabar/base/log.hpp>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdarg>
 #include <cstdio>
 
@@ -18,20 +18,16 @@ void write_stderr(const LogLine& line, void*) {
     write_stderr_later(detail::print_line(line, room));
 }
 
-constinit std::atomic<LogSink> sink_function{write_stderr};
-constinit std::atomic<void*> sink_user{nullptr};
-constinit std::atomic<std::uint32_t> sink_number{0};
+constinit CallbackSlot<LogSink> sink_slot{write_stderr};
 
 }  // namespace
 
 void set_log_sink(LogSink sink, void* user) noexcept {
-    sink_user.store(user);
-    sink_function.store(sink ? sink : write_stderr);
-    sink_number.fetch_add(1, std::memory_order_relaxed);
+    sink_slot.set(sink ? sink : write_stderr, user);
 }
 
 bool LogLimit::admits(TimeUs now, std::uint64_t& left_out) noexcept {
-    if (const std::uint32_t sink = sink_number.load(std::memory_order_relaxed);
+    if (const std::uint32_t sink = sink_slot.version();
         sink_.exchange(sink, std::memory_order_relaxed) != sink) {
         paid_until_.store(0, std::memory_order_relaxed);
         refused_.store(0, std::memory_order_relaxed);
@@ -58,7 +54,8 @@ std::size_t print(Text& text, std::size_t from, const char* format, std::va_list
 
 void tell(const LogLine& line) noexcept {
     detail::remember_line(line);
-    sink_function.load()(line, sink_user.load());
+    const auto [sink, user] = sink_slot.get();
+    sink(line, user);
 }
 
 }  // namespace

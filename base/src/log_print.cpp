@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -43,6 +44,11 @@ class Pieces {
 
 bool is_control(char c) noexcept { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 
+// U+0080 to U+009F. Some terminals obey them as they do ESC.
+bool is_control_of_two_bytes(std::string_view sequence) noexcept {
+    return sequence.size() == 2 && sequence[0] == '\xc2' && static_cast<unsigned char>(sequence[1]) < 0xa0;
+}
+
 // `format` must take one 8-bit number.
 bool put_number(Pieces& out, const char* format, char c) noexcept {
     std::array<char, 8> text{};
@@ -59,6 +65,8 @@ void put_json(Pieces& out, std::string_view text) noexcept {
             room = out.put("\\ufffd");
         } else if (first == '"' || first == '\\') {
             room = out.put(first == '"' ? "\\\"" : "\\\\");
+        } else if (is_control_of_two_bytes(text.substr(0, bytes))) {
+            room = put_number(out, "\\u%04x", text[1]);
         } else {
             room = is_control(first) ? put_number(out, "\\u%04x", first) : out.put(text.substr(0, bytes));
         }
@@ -86,8 +94,16 @@ std::string_view print_text(const LogLine& line, std::span<char> room) noexcept 
     out.put(": ");
     out.put(line.module);
     out.put(": ");
-    for (const char c : line.text) {
-        if (!(is_control(c) ? put_number(out, "\\x%02x", c) : out.put({&c, 1}))) break;
+    bool room_left = true;
+    for (std::string_view text = line.text; room_left && !text.empty();) {
+        const std::size_t bytes = utf8_sequence_bytes(text);
+        const std::string_view sequence = text.substr(0, std::max<std::size_t>(bytes, 1));
+        if (bytes != 0 && !is_control(text.front()) && !is_control_of_two_bytes(sequence)) {
+            room_left = out.put(sequence);
+        } else {
+            for (const char c : sequence) room_left = room_left && put_number(out, "\\x%02x", c);
+        }
+        text.remove_prefix(sequence.size());
     }
     return out.finish("\n");
 }

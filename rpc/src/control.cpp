@@ -94,7 +94,7 @@ void Control::on_message(PeerBook& book, ConstBytes bytes) noexcept {
     std::uint8_t flags = 0;
     std::uint16_t records = 0;
     if (decode_control_header(reader, flags, records) != Errc::ok) {
-        return end_session(book, "sends a control message that makes no sense");
+        return end_session(book, "sends a malformed control message");
     }
     if ((flags & control_is_ack) != 0) book.control_unacked = false;
     if (records != 0 || (flags & control_wants_ack) != 0) {

@@ -18,8 +18,7 @@ constexpr std::uint32_t books_max = 1u << 20;
 Peers::Peers(ContextCore& core) noexcept : books(Threads::one, books_max), core_(core) {}
 
 void Peers::set_listener(Context::PeerFunction function, void* user) noexcept {
-    user_.store(user);
-    function_.store(function);
+    listener_.set(function, user);
 }
 
 PeerBook* Peers::make(na::Peer& peer) noexcept {
@@ -89,8 +88,7 @@ void Peers::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept {
         case na::PeerEvent::restarted:
             break;
     }
-    const Context::PeerFunction function = function_.load();
-    if (!function) return;
+    if (!listener_.get().function) return;
     struct Notification {
         Work work;
         ContextCore* core;
@@ -103,9 +101,8 @@ void Peers::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept {
     notice->work.user = notice;
     notice->work.run = [](Work& work) noexcept {
         const std::unique_ptr<Notification> told(static_cast<Notification*>(work.user));
-        if (const Context::PeerFunction tell = told->core->peers.function_.load()) {
-            tell(told->addr, told->event, told->why, told->core->peers.user_.load());
-        }
+        const auto [tell, user] = told->core->peers.listener_.get();
+        if (tell) tell(told->addr, told->event, told->why, user);
     };
     core_.na->enqueue(notice->work);
 }

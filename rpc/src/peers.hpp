@@ -5,9 +5,8 @@
 
 #include "peer_book.hpp"
 
+#include <cinnabar/base/callback_slot.hpp>
 #include <cinnabar/rpc/context.hpp>
-
-#include <atomic>
 
 namespace cinnabar::rpc {
 
@@ -62,8 +61,7 @@ class Peers {
     std::uint32_t connections_max_ = ~0u;
     std::uint32_t leaving_ = 0;  // connections whose peer was asked to leave, or left
     std::uint32_t next_ = 0;     // the book that make_room() looks at next
-    std::atomic<Context::PeerFunction> function_{nullptr};
-    std::atomic<void*> user_{nullptr};
+    CallbackSlot<Context::PeerFunction> listener_;
 };
 
 }  // namespace cinnabar::rpc

@@ -94,7 +94,7 @@ void Replies::take_any(na::Arrival& arrival) noexcept {
         if (book->strict) settle(*book);
         book->credits += header.credits;
     } else if (decoded == Errc::protocol) {
-        core_.control.end_session(*book, "sends a reply that makes no sense");
+        core_.control.end_session(*book, "sends a malformed reply");
     }
     // A late reply, or one from a wrong peer, belongs to no call. If a late reply has a large result, nothing need be
     // sent: the cancel that was sent when its call ended releases the result.

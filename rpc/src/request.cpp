@@ -46,7 +46,7 @@ void Serving::answer_now(Request& request, Errc code) noexcept {
     const bool malformed = code == Errc::protocol || code == Errc::bad_checksum;
     if (malformed && !std::exchange(request.book_->complained, true)) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "rpc", "a request from %s makes no sense",
+        log_limited(lines, LogLevel::warning, "rpc", "a request from %s is malformed",
                     request.source_.log_name().c_str());
     }
     request.users_gone_ = true;

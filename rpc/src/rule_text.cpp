@@ -77,7 +77,7 @@ Result<std::string> read_rules(const std::string& path) {
     const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (!file) return rules_failure("cannot open the policy", path);
     struct stat status {};
-    if (::fstat(file.get(), &status) != 0) return rules_failure("cannot check the policy for changes", path);
+    if (::fstat(file.get(), &status) != 0) return rules_failure("cannot read the attributes of the policy", path);
     CINNABAR_TRY_VOID(check_owner(status, path));
     std::string text(rule_text_bytes_max + 1, '\0');
     std::size_t have = 0;

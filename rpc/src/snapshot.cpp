@@ -207,6 +207,7 @@ void ContextCore::Snapshots::describe(const PeerBook& book, const Request& reque
     shown.id = request.tag_;
     shown.began_us = began_us(request);
     shown.deadline_us = request.deadline_;
+    shown.bytes = request.input_.size();
     shown.credits = book.credits;
     shown.scheme = scheme_of(book);
     shown.peer = request.source_;

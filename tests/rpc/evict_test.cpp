@@ -15,7 +15,7 @@ class EvictTest : public RpcTest {
   protected:
     void SetUp() override {
         if (network_.one_process()) GTEST_SKIP() << "both sides share their transport";
-        transport_options_.connections_max = connections_max;
+        transport_options_.connections_max = most_;
         open(target_, 0, true);
         to_ = target_.context->self_addr();
         serve_echo();
@@ -56,6 +56,7 @@ class EvictTest : public RpcTest {
         return all_until([&] { return target_.context->counts().connections <= full; });
     }
 
+    std::uint32_t most_ = connections_max;
     const std::size_t peers_ = support::thread_sanitizer && network_.is_ofi() ? 20 : 40;
     std::vector<Side> origins_;
 };
@@ -131,7 +132,31 @@ TEST_P(EvictTest, WhoDoesNotAnswerIsCutOff) {
     for (std::size_t i = 0; network_.is_sim() && i < full; ++i) network_.world().resume("origin" + std::to_string(i));
 }
 
+class OneConnectionTest : public EvictTest {
+  protected:
+    OneConnectionTest() { most_ = 1; }
+};
+
+TEST_P(OneConnectionTest, ItIsNotAskedToLeave) {
+    int lost = 0;
+    const auto count = [](const na::Addr&, na::PeerEvent event, Errc, void* user) noexcept {
+        if (event == na::PeerEvent::lost) ++*static_cast<int*>(user);
+    };
+    target_.context->on_peer(count, &lost);
+    open_peer(0);
+    for (int calls = 0; calls < 20; ++calls) {
+        Ending ending;
+        call_from(0, "echo", ending);
+        ASSERT_TRUE(all_until([&] { return ending.count == 1; }));
+        EXPECT_EQ(ending.result, Errc::ok) << to_string(ending.result);
+    }
+    EXPECT_EQ(lost, 0);
+    EXPECT_EQ(target_.context->counts().connections, 1u);
+    target_.context->on_peer(nullptr, nullptr);
+}
+
 CINNABAR_OVER_ALL(EvictTest);
+CINNABAR_OVER_ALL(OneConnectionTest);
 
 }  // namespace
 }  // namespace cinnabar::rpc

@@ -175,6 +175,17 @@ TEST_F(Look, WaitingForACredit) {
     EXPECT_EQ(calls[3].phase, CallPhase::sent);
 }
 
+TEST_F(Look, BothSidesShowTheBytesOfTheArguments) {
+    open_both();
+    call(hold_id, 40);
+    ASSERT_TRUE(until([&] { return held_.size() == 1; }));
+    for (const Side* side : {&origin_, &target_}) {
+        const auto calls = look(*side);
+        ASSERT_EQ(calls.size(), 1u);
+        EXPECT_EQ(calls[0].bytes, 40u);
+    }
+}
+
 TEST_F(Look, WaitingForASlotForTheReply) {
     options_.context.initial_credits = 64;
     open_both({.receive_slots = 16});

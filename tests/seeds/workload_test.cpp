@@ -19,7 +19,7 @@ Workload::Outcome run(std::uint64_t seed, sim::Profile profile) {
     const Climate& climate = workload.climate();
     if (climate.few_connections() && (climate.stops || climate.partitions)) log.allow("has not answered");
     if (climate.liar) {  // the log names the liar: its frames are refused and its sessions end
-        for (const char* line : {"makes no sense", "is cut off", "was dropped"}) log.allow(line);
+        for (const char* line : {"malformed", "is cut off", "was dropped"}) log.allow(line);
     }
     workload.run();
     return workload.outcome();

@@ -24,6 +24,12 @@ TEST(LogPrint, WhatAPeerSentForgesNoLineAndCommandsNoTerminal) {
               "cinnabar: error: hl: a\\x0acinnabar: \\x1b[2J\\x7f\n");
 }
 
+TEST(LogPrint, ControlsOfEightBitsCommandNoTerminalEither) {
+    const LogLine line{LogLevel::error, "hl", "\xc2\x9b" "2J \x9b \xc3\xa9", 0};
+    EXPECT_EQ(text_of(line), "cinnabar: error: hl: \\xc2\\x9b2J \\x9b \xc3\xa9\n");
+    EXPECT_NE(json_of(line).find("\"text\": \"\\u009b2J \\ufffd \xc3\xa9\"}\n"), std::string::npos) << json_of(line);
+}
+
 TEST(LogPrint, JsonHasAllOfIt) {
     EXPECT_EQ(json_of({LogLevel::warning, "rpc", "7 of \"8\"", 0}),
               "{\"time\": \"2025-11-24T16:00:00.000042Z\", \"level\": \"warning\", \"process\": 7, \"thread\": 8, "
