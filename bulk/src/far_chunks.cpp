@@ -172,12 +172,14 @@ Errc FarChunks::post_by_owner(ChunkOp& op) noexcept {
     move.deadline = slot.args.deadline;
     move.user = &op;
     move.done = &on_owner_moved;
+    move.let_go = true;
     return mover_.owner_moves_->begin(move);
 }
 
 void FarChunks::on_owner_moved(OwnerMove& move) noexcept {
     ChunkOp& op = *static_cast<ChunkOp*>(move.user);
     move.window = {};
+    if (move.shown && !move.let_go) op.transfer->args.local.quarantine_for_good();
     op.result = move.result;
     Pump::on_chunk(op);
 }

@@ -277,6 +277,20 @@ void Region::begin_quarantine(Quarantine& quarantine) const noexcept {
     body_->begin_quarantine(quarantine);
 }
 
+void Region::quarantine_for_good() const noexcept {
+    struct Kept {
+        Region region;
+        Quarantine quarantine;
+        Kept* next;
+    };
+    static constinit std::atomic<Kept*> all{nullptr};
+    auto* const kept = new (std::nothrow) Kept{*this, {}, all.load(std::memory_order_relaxed)};
+    if (!kept) return;
+    begin_quarantine(kept->quarantine);
+    while (!all.compare_exchange_weak(kept->next, kept, std::memory_order_relaxed)) {
+    }
+}
+
 void Region::end_quarantine(Quarantine& quarantine) const noexcept {
     if (body_->base()) return body_->base().end_quarantine(quarantine);
     body_->end_quarantine(quarantine);

@@ -158,6 +158,8 @@ Error TransferOp::failure() const {
     const na::Addr& owner = args_.remote->owner();
     Error error(code_, args_.direction == bulk::Direction::pull ? "the pull ended early" : "the push ended early");
     if (stalled_) error.hint = "nothing moved for as long as TransferOptions::stall, or the node's own limit, allows";
+    if (args_.local.quarantined())
+        error.hint = "the peer may still access the local memory: leave it alone while Region::quarantined()";
     error.os_errno = os_errno_;
     error.subject = std::to_string(moved_) + " of " + std::to_string(args_.bytes) + " bytes were moved";
     if (owner.empty()) return error;

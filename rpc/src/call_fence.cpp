@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fences of calls. When a call that lent memory ends without an answer, a cancel asks the target to let go of the
 // memory, and `released` is awaited for fence_grace. Then the leases are revoked by force (fences.hpp), and only then
-// the call completes. Memory that is shown by a handle has no leases: `released` is awaited until the connection ends.
+// the call completes. Memory that is shown by a handle has no leases: `released` is awaited for shown_grace, and then
+// the fence has failed.
 #include "context_core.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -11,12 +12,13 @@ namespace cinnabar::rpc {
 void Origin::begin_fence(Call& call) noexcept {
     if (!call.lends_ && !call.forwards_ && !call.shows_memory_) return;
     if (!call.awaiting_release_) return revoke_lends(call);
-    if (call.shows_memory_) return;  // a handle cannot be revoked
     call.timer_.fire = [](Timer& timer) noexcept {
         Call& overdue = call_of(timer.user);
+        if (overdue.shows_memory_) tell_shown(overdue);
         overdue.core_->origin.release_came(overdue);
     };
-    core_.na->arm(call.timer_, after(core_.na->now_us(), core_.options.fence_grace));
+    const Microseconds grace = call.shows_memory_ ? core_.options.shown_grace : core_.options.fence_grace;
+    core_.na->arm(call.timer_, after(core_.na->now_us(), grace));
 }
 
 // The target no longer uses the memory that the call lent, or fence_grace is over.

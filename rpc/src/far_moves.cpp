@@ -88,6 +88,7 @@ void FarMoves::on_done(Call& call, void* user) noexcept {
     auto& move = *static_cast<bulk::OwnerMove*>(user);
     ContextCore& core = static_cast<FarMoves*>(move.by)->core_;
     move.result = call.result() == Errc::no_such_rpc ? Errc::permission : call.result();
+    move.let_go = call.fenced();
     call.release();
     move.over.user = &move;
     move.over.run = [](Work& work) noexcept {

@@ -178,6 +178,27 @@ TEST_F(CudaIpcTest, AStoppedMoveEndsWhenTheOtherProcessHasLetGo) {
     EXPECT_EQ(ended_, Errc::canceled);
 }
 
+TEST_F(CudaIpcTest, AProcessThatIsStoppedDoesNotHoldAMoveUpForEver) {
+    log_.allow("does not say whether it still copies memory of a device");
+    options_.rpc.shown_grace = 300ms;
+    start(ipc_bytes);
+    tell(peer_hold, true);
+    auto pending = i_move(bulk::Direction::push);
+    await(peer_held, 1);
+    other_->stop();
+    EXPECT_FALSE(region_.quarantined());
+    stop_.request_stop();
+    while (ended_ == Errc::again) std::this_thread::yield();
+    EXPECT_EQ(ended_, Errc::canceled);
+    EXPECT_TRUE(region_.quarantined());
+    EXPECT_EQ(log_.allowed(), 1u);
+    other_->go_on();
+    tell(peer_hold, false);
+    EXPECT_EQ(pending.get().code(), Errc::canceled);
+    const auto until = std::chrono::steady_clock::now() + 20s;
+    while (ask(peer_counts)[1] != 0 && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+}
+
 TEST_F(CudaIpcTest, AMoveWithADeadlineEndsWhenTheOtherProcessHasLetGo) {
     start(ipc_bytes);
     tell(peer_hold, true);

@@ -445,8 +445,8 @@ TEST_F(FarIpcShower, ACanceledOneDoesNotBeginAgain) {
     EXPECT_TRUE(owner.begun.empty());
 }
 
-TEST_F(FarIpcShower, ItDoesNotStallButHasADeadline) {
-    open_with({.chunk_bytes = 1000, .stall_max = Microseconds{1'000'000}});
+TEST_F(FarIpcShower, ItEndsByItsDeadline) {
+    open_with({.chunk_bytes = 1000, .stall_max = Microseconds{0}});
     TransferArgs args = args_to_owner(region);
     args.deadline = context->now_us() + 60'000'000;
     Outcome outcome;
@@ -460,6 +460,38 @@ TEST_F(FarIpcShower, ItDoesNotStallButHasADeadline) {
     owner.end(Errc::canceled);
     run();
     EXPECT_EQ(outcome.result, Errc::timed_out);
+}
+
+TEST_F(FarIpcShower, AnOwnerThatDoesNotEndItStalls) {
+    open_with({.chunk_bytes = 1000, .stall_max = Microseconds{1'000'000}});
+    Outcome outcome;
+    start(args_to_owner(region), outcome);
+    run();
+    for (int i = 0; i < 3; ++i) pass(Microseconds{250'000});
+    EXPECT_EQ(owner.cancels, 0);
+    for (int i = 0; i < 3; ++i) pass(Microseconds{250'000});
+    EXPECT_EQ(owner.cancels, 1);
+    EXPECT_EQ(outcome.completions, 0);
+    owner.end(Errc::canceled);
+    run();
+    EXPECT_EQ(outcome.result, Errc::timed_out);
+    EXPECT_FALSE(region.quarantined());
+}
+
+TEST_F(FarIpcShower, MemoryThatTheOwnerDoesNotLetGoIsInQuarantine) {
+    open_with();
+    Outcome outcome;
+    Transfer* const transfer = start(args_to_owner(region.slice(0, 4000)), outcome);
+    run();
+    mover->cancel(*transfer);
+    run();
+    owner.begun.front()->let_go = false;
+    owner.end(Errc::canceled);
+    run();
+    EXPECT_EQ(outcome.result, Errc::canceled);
+    EXPECT_TRUE(region.quarantined());
+    EXPECT_FALSE(region.slice(4000, 1000).quarantined());
+    EXPECT_TRUE(is_shown(args_to_owner(region.slice(4000, 1000)))) << "the rest can be used";
 }
 
 // The transfer through buffers may stall.

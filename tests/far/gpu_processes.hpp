@@ -35,7 +35,7 @@ class GpuProcessesFixture : public testing::Test {
     }
     Node& node(const std::string& uri = "shm://") {
         if (node_) return *node_;
-        node_.emplace(Node::open(uri == "shm://" ? "shm://" : "tcp://").value());
+        node_.emplace(Node::open(uri == "shm://" ? "shm://" : "tcp://", options_).value());
         EXPECT_TRUE(node_->serve(move_back, [this](Request<Bulk> request) { return move(std::move(request)); }).ok());
         return *node_;
     }
@@ -68,6 +68,7 @@ class GpuProcessesFixture : public testing::Test {
     }
 
     Gpu gpu_;
+    NodeOptions options_;  // of this process's node; before start()
     std::optional<OtherProcess> other_;
     Addr to_;
     std::optional<GpuMemory> mine_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A second process that a test can kill.
+// A second process that a test can stop and kill.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -42,6 +42,8 @@ class OtherProcess {
         for (char c = 0; ::read(in_.get(), &c, 1) == 1 && c != '\n';) said += c;
         return said;
     }
+    void stop() const { EXPECT_EQ(::kill(pid_, SIGSTOP), 0); }
+    void go_on() const { EXPECT_EQ(::kill(pid_, SIGCONT), 0); }
     void kill() {
         if (pid_ <= 0) return;
         (void)::kill(pid_, SIGKILL);

@@ -28,6 +28,7 @@ struct OwnerMove {
     void* user = nullptr;
     void (*done)(OwnerMove& move) noexcept = nullptr;  // once, as the owner of the context, never inside begin()
     Errc result = Errc::ok;
+    bool let_go = true;  // false: the owner may still copy what it was shown
 
     // For the implementation:
     std::uint64_t call = 0;  // 0: not in progress
@@ -39,8 +40,8 @@ class OwnerMoves {
   public:
     // again: no room now. Any other code: it has failed, and `done` does not run.
     [[nodiscard]] virtual Errc begin(OwnerMove& move) noexcept = 0;
-    // Asks it to end early. `done` still runs, once, when the owner no longer uses the window or what it
-    // was shown. Does nothing if the move is not in progress.
+    // Asks it to end early. `done` still runs, once: when the owner no longer uses the window or what it was shown, or,
+    // without `let_go`, when it was waited for long enough. Does nothing if the move is not in progress.
     virtual void cancel(OwnerMove& move) noexcept = 0;
 
   protected:

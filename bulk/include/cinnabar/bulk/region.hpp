@@ -84,8 +84,11 @@ class CINNABAR_API Region {
     // True while a peer may still access some of these bytes, though the call that lent them has ended: the peer did
     // not let go, and the transport could not take the memory from it. It ends when the connection to that peer does,
     // and the access of a third party to whom the peer handed the memory on. Until then neither read, write, lend nor
-    // free the memory.
+    // free the memory. Memory of a device that a peer was shown by a handle (decision 94) stays in it until this process
+    // ends.
     [[nodiscard]] bool quarantined() const noexcept;
+    // Begins a quarantine that does not end, and keeps the memory registered.
+    void quarantine_for_good() const noexcept;
     // The segments of the whole region. If one is far, its address is null, and far_segments() has as many entries;
     // otherwise none.
     [[nodiscard]] std::span<const na::Segment> segments() const noexcept;

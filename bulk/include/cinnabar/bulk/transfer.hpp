@@ -36,8 +36,8 @@ struct MoverOptions {
     // If the transport allows few local segments per operation, smaller segments are copied through a staging buffer.
     std::uint64_t staging_segment_bytes = 1024;
     // A transfer ends with `timed_out` if it has chunks in flight and none completes for this long, or up to a quarter
-    // longer. Not while a device copies all of it, which tells nothing before the end. It is checked periodically
-    // (silence.hpp), so a process that was held up itself does not end transfers. 0: never.
+    // longer. A device that copies all of it tells nothing before the end, and has a second more for each 256 MB. It is
+    // checked periodically (silence.hpp), so a process that was held up itself does not end transfers. 0: never.
     Microseconds stall_max{30'000'000};
 };
 inline constexpr std::uint32_t transfer_window_max = 16;

@@ -73,6 +73,9 @@ struct Options {
     std::uint64_t pull_rate_min = 1u << 20;
     Microseconds result_kept_max{60'000'000};
     Microseconds fence_grace{200'000};  // how long the target of an ended call may take to let go of lent memory
+    // The same for device memory that was shown to a peer by a handle (decision 94). A handle cannot be revoked: after
+    // this time the memory is in quarantine until the process ends.
+    Microseconds shown_grace{30'000'000};
     // How long a closing context waits for one-way calls until their targets have them, and for answers until they were
     // sent and large results were fetched. 0: does not wait.
     Microseconds leave_max{1'000'000};
