@@ -7,7 +7,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <exception>
 #include <mutex>
 #include <utility>
 
@@ -78,7 +77,7 @@ void FileWatch::State::watch() noexcept {
         lock.unlock();
         try {
             look();
-        } catch (const std::exception&) {
+        } catch (...) {
             // Out of memory, or `changed` threw: tries again at the next interval.
         }
         lock.lock();

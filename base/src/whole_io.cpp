@@ -24,6 +24,7 @@ bool write_whole(int fd, ConstBytes from, std::uint64_t offset) noexcept {
         const ssize_t count = ::pwrite(fd, from.data(), from.size(), static_cast<off_t>(offset));
         if (count < 0 && errno == EINTR) continue;
         if (count < 0) return false;
+        if (count == 0) return errno = EIO, false;  // would never end
         offset += static_cast<std::uint64_t>(count);
         from = from.subspan(static_cast<std::size_t>(count));
     }

@@ -6,6 +6,7 @@
 
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -32,7 +33,8 @@ long post(const OtlpOptions& options, const std::string& body, std::string& why)
     (void)curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers.get());
     (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body.data());
     (void)curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body.size()));
-    (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(options.answer_max.count() / 1'000));
+    const auto answer_ms = std::max<std::int64_t>(options.answer_max.count() / 1'000, 1);  // 0 would be no limit
+    (void)curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(answer_ms));
     (void)curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);  // a library must not use signals in a program with threads
     (void)curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &ignore);
     if (const CURLcode failed = curl_easy_perform(easy); failed != CURLE_OK) {

@@ -158,6 +158,7 @@ void ContextCore::close() noexcept {
         target.requests.for_each([this](Request& request) {
             if (request.book_ && request.references_.load() != 0) serving.cancel(request);
         });
+        notices.end_all(Errc::closed);
     }
     mover->close();
     // Lets canceled transfers and fences end by themselves for a while; the rest is cut off below.

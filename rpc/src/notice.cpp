@@ -35,6 +35,12 @@ void Notices::leave(const Notice& notice) noexcept {
     free_.push_back(index);  // does not allocate: capacity is reserved
 }
 
+void Notices::end_all(Errc why) noexcept {
+    for (const Place& place : places_) {
+        if (place.notice) place.notice->finish(why);
+    }
+}
+
 Notice* Notices::find(const na::Peer& peer, std::uint32_t value) const noexcept {
     const std::uint32_t index = value & (places_max - 1);
     Notice* const notice = index < places_.size() ? places_[index].notice : nullptr;
@@ -51,6 +57,7 @@ Notice::~Notice() { CINNABAR_ASSERT(!core_); }
 Errc Notice::expect(Context& context, const na::Addr& from, Function done, void* user) noexcept {
     CINNABAR_ASSERT(!core_ && done);
     ContextCore& core = *context.core_;
+    if (core.closing_) return Errc::closed;
     from_ = from;
     done_ = done;
     user_ = user;

@@ -16,6 +16,7 @@ class Notices {
     // False: all places are taken, or memory is out.
     [[nodiscard]] bool enter(Notice& notice) noexcept;
     void leave(const Notice& notice) noexcept;
+    void end_all(Errc why) noexcept;
     [[nodiscard]] bool expects(const Notice& notice) const noexcept;  // the notification has not arrived
     // Null: no notice expects that value from that peer.
     [[nodiscard]] Notice* find(const na::Peer& peer, std::uint32_t value) const noexcept;

@@ -9,13 +9,15 @@
 
 #include <cinnabar/rpc/options.hpp>
 
+#include <algorithm>
+
 namespace cinnabar::rpc {
 
 // `peer`: the peer whose request needs the memory; null: a call of this side.
 class Overflow {
   public:
     explicit Overflow(const Options& options) noexcept
-        : bytes_max_(options.argument_bytes_max),
+        : bytes_max_(std::min<std::uint64_t>(options.argument_bytes_max, ~std::uint32_t{0})),  // frames have 32 bits
           budget_(options.overflow_bytes_max),
           pool_(options.overflow_kept_max),
           decoded_(options.decoded_bytes_max) {}

@@ -18,7 +18,6 @@ struct RequestTransfer : PoolSlot {
     bulk::TransferDone done = nullptr;
     bulk::TransferProgress progress = nullptr;
     void* user = nullptr;
-    Work finished;
     RequestTransfer* next = nullptr;
 };
 

@@ -77,6 +77,17 @@ TEST_P(LargeTest, TheMemoryOfAResultIsUsedForTheNextOne) {
     EXPECT_EQ(memory, std::vector(3, memory.front()));
 }
 
+struct HugeTest : LargeTest {
+    HugeTest() { options_.argument_bytes_max = options_.overflow_bytes_max = std::uint64_t{1} << 33; }
+};
+
+TEST_P(HugeTest, FourGiBAreTooLargeWhateverTheLimit) {
+    Call* call = make("echo");
+    Bytes room;
+    EXPECT_EQ(call->grow_input(std::size_t{1} << 32, room), Errc::too_large);
+    call->release();
+}
+
 TEST_P(LargeTest, OverTheLimitIsTooLarge) {
     Call* call = make("echo");
     Bytes room;
@@ -338,6 +349,7 @@ TEST_P(LargeTest, ResultsThatOnePeerClaimsLeaveRoomForThoseOfAnother) {
 }
 
 CINNABAR_OVER_ALL(LargeTest);
+CINNABAR_OVER_ALL(HugeTest);
 
 class KeptResultTest : public LargeTest {
   protected:

@@ -102,6 +102,18 @@ class NoticeTest : public RpcTest {
     na::Addr seen_;
 };
 
+TEST_P(NoticeTest, EndsWithItsContext) {
+    Heard heard;
+    heard.test = this;
+    Notice notice;
+    ASSERT_EQ(notice.expect(*origin_.context, target_.context->self_addr(), &Heard::take, &heard), Errc::ok);
+    origin_.context.reset();
+    EXPECT_EQ(heard.count, 1);
+    EXPECT_EQ(heard.result, Errc::closed);
+    notice.close(Errc::canceled);
+    EXPECT_EQ(heard.count, 1) << "it is over";
+}
+
 TEST_P(NoticeTest, ComesOnceBehindAllBytes) {
     serve_push();
     Heard heard;

@@ -201,6 +201,13 @@ TEST_F(Log, ALimitLetsABurstThroughAndThenOneAPeriod) {
     EXPECT_FALSE(lines.admits(start + 1'000'000, left_out));
 }
 
+TEST_F(Log, ALimitHasABurstOfAtLeastOneLine) {
+    LogLimit lines(0, Microseconds{1'000});
+    std::uint64_t left_out = 0;
+    EXPECT_TRUE(lines.admits(1'000'000, left_out));
+    EXPECT_FALSE(lines.admits(1'000'999, left_out));
+}
+
 TEST_F(Log, AFloodIsCountedByTheNextLine) {
     LogLimit lines(2, Microseconds{50'000});
     const TimeUs end = after(steady_clock().now_us(), limit);

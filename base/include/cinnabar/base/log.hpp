@@ -96,7 +96,7 @@ class CINNABAR_API LogLimit {
     static constexpr Microseconds period_default{10'000'000};
 
     constexpr explicit LogLimit(std::uint32_t burst = burst_default, Microseconds period = period_default) noexcept
-        : burst_us_(static_cast<TimeUs>(period.count()) * (burst - 1)),
+        : burst_us_(static_cast<TimeUs>(period.count()) * (burst == 0 ? 0 : burst - 1)),  // 0 is taken for 1
           period_us_(static_cast<TimeUs>(period.count())) {}
     LogLimit(const LogLimit&) = delete;
     LogLimit& operator=(const LogLimit&) = delete;

@@ -30,7 +30,7 @@ struct Options {
     // half of them, but always one; beyond that, `overloaded`.
     std::uint32_t requests_held_max = 16'384;
     // The encoded size of one large argument or result: the default holds a value of 64 MiB and its encoding. Beyond
-    // that, `too_large`.
+    // that, and beyond 4 GiB in any case, `too_large`.
     std::uint64_t argument_bytes_max = (64u << 20) + 4096;
     // The large arguments and results of a context together; the default holds four. The requests of one peer may use
     // as much as all leave free, so at most half; beyond that, `overloaded`. The same limit applies to the results that

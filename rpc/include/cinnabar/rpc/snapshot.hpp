@@ -69,7 +69,7 @@ struct CallSnapshot {
     std::uint64_t id = 0;  // the id that its origin gave it
     TimeUs began_us = 0;   // when it was made, or passed to its handler, on the context's clock; 0: not known
     TimeUs deadline_us = time_never;
-    std::uint64_t bytes = 0;    // of the encoded arguments; 0 for a request of the peer
+    std::uint64_t bytes = 0;    // of the encoded arguments
     std::uint32_t credits = 0;  // requests that this side may send to the peer
     std::uint32_t ahead = 0;    // calls before it in the same queue
     std::string_view scheme;
