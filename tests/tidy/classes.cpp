@@ -20,7 +20,6 @@ struct Large {
 constexpr std::array large_classes{
     Large{"group/include/cinnabar/group/group.hpp", 43},
     Large{"group/src/swim/swim.hpp", 49},
-    Large{"na/include/cinnabar/na/session/session_port.hpp", 44},
 };
 
 std::size_t functions_max_of(const Source& source) {

@@ -12,12 +12,13 @@ constexpr unsigned settle_max = 4096;
 
 }  // namespace
 
-SessionPort::~SessionPort() { peers_.remove_all(); }
-
-Hello SessionPort::dial_hello(const SessionPeer& peer) const noexcept {
-    const AddrBody& wanted = peer.addr().body();
-    return hello(HelloKind::dial, {wanted.incarnation, wanted.names_context ? wanted.context : any_context});
+void log_connection_dropped(const Transport& transport) noexcept {
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, LogModule::named(transport.scheme()),
+                "a connection is dropped: out of memory");
 }
+
+SessionPort::~SessionPort() { peers_.remove_all(); }
 
 Hello SessionPort::reject_hello(const Hello& from, Errc why) const noexcept {
     Hello answer = hello(HelloKind::reject, sender_of(from));
@@ -79,20 +80,6 @@ Errc SessionPort::refusal(const Hello& hello) const noexcept {
     return session_limit();
 }
 
-void SessionPort::log_no_memory() const noexcept {
-    static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, LogModule::named(transport_.scheme()),
-                "a connection is dropped: out of memory");
-}
-
-Errc SessionPort::misfit(const Hello& answer, const SessionPeer& peer) noexcept {
-    const AddrBody& wanted = peer.addr().body();
-    if (answer.kind == HelloKind::reject) return rejection(answer);
-    if (answer.kind != HelloKind::accept) return Errc::protocol;
-    if (wanted.names_context && answer.context != wanted.context) return Errc::protocol;
-    return wanted.incarnation != 0 && answer.incarnation != wanted.incarnation ? Errc::peer_lost : Errc::ok;
-}
-
 void SessionPort::opened(SessionPeer& peer, const Hello& theirs) noexcept {
     const bool restarted = peer.incarnation() != 0 && peer.incarnation() != theirs.incarnation;
     peer.set_open(theirs, static_cast<std::uint32_t>(transport_.limits().message_bytes_max));
@@ -125,7 +112,7 @@ void SessionPort::session_over(SessionPeer& peer) noexcept {
     count_sessions(-1);
     host_.receiver().on_peer(peer, PeerEvent::lost, why);
     // Dials again for operations posted since the loss.
-    const bool wanted = peer.session_state() == SessionState::idle && anything_waits(peer);
+    const bool wanted = peer.session_state() == SessionState::idle && peer.has_waiting_ops();
     if (wanted && !connect(peer)) end_waiting(peer, peer.backoff.last_failure);
     if (peer.references() == 0) unreferenced(peer);
 }

@@ -73,7 +73,7 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     void accept(Incoming incoming) noexcept;
     void reject(Incoming& incoming, Errc why) noexcept;
     [[nodiscard]] Greeting dial_greeting(const Dial& dial) const noexcept {
-        return greeting(dial_hello(dial.peer()), dial.purpose());
+        return greeting(hello(na::HelloKind::dial, dial.peer().wanted()), dial.purpose());
     }
     void dial_done(Dial& dial, Incoming answer) noexcept;
     void dial_failed(Dial& dial, Errc why) noexcept;

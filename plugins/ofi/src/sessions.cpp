@@ -89,7 +89,7 @@ void OfiPort::dial_done(Dial& dial, Incoming answer) noexcept {
     OfiPeer& peer = dial.peer();
     Session& session = *dial.purpose();
     drop_dial(dials_, peer.dial);
-    if (const Errc why = misfit(answer.greeting.hello, peer); why != Errc::ok) {
+    if (const Errc why = peer.check_answer(answer.greeting.hello); why != Errc::ok) {
         session.end_reserved();
         return end_session(peer, why);
     }

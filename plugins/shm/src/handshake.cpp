@@ -64,8 +64,8 @@ Errc Dial::go() noexcept {
     watched_ = true;
     stage_ = Stage::greeted;
     const OwnFds fds = port_->own_fds(ring_fd_.get(), listener);
-    if (!send_greeting(fd_.get(), port_->dial_hello(*peer_), port_->transport().terms(listener), &fds))
-        return Errc::peer_lost;
+    const na::Hello hello = port_->hello(na::HelloKind::dial, peer_->wanted());
+    if (!send_greeting(fd_.get(), hello, port_->transport().terms(listener), &fds)) return Errc::peer_lost;
     ring_fd_.reset();
     return Errc::ok;
 }

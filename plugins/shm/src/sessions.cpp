@@ -115,7 +115,7 @@ void ShmPort::begin_dial(na::SessionPeer& peer) noexcept {
 void ShmPort::dial_done(Dial& dial, Incoming answer, Segment ring) noexcept {
     ShmPeer& peer = dial.peer();
     drop_dial(dials_, peer.dial);
-    if (const Errc why = misfit(answer.greeting.hello, peer); why != Errc::ok) return end_session(peer, why);
+    if (const Errc why = peer.check_answer(answer.greeting.hello); why != Errc::ok) return end_session(peer, why);
     Channel channel;
     channel.own_ring = std::move(ring);
     channel.socket = std::move(answer.fd);

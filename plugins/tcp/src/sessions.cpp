@@ -135,7 +135,7 @@ void TcpPort::dial(TcpPeer& peer, Lane lane) noexcept {
 Greeting TcpPort::dial_greeting(const Dial& dial) const noexcept {
     const TcpPeer& peer = dial.peer();
     Greeting greeting;
-    greeting.hello = dial_hello(peer);
+    greeting.hello = hello(na::HelloKind::dial, peer.wanted());
     greeting.hello.lane = static_cast<std::uint8_t>(dial.purpose());
     if (dial.purpose() == Lane::messages) return greeting;
     greeting.hello.kind = na::HelloKind::lane;
@@ -154,7 +154,7 @@ void TcpPort::dial_done(Dial& dial, Incoming answer) noexcept {
         return begin_bulk(peer, std::move(answer.stream));
     }
     drop_dial(dials_, peer.dial);
-    if (const Errc why = misfit(theirs, peer); why != Errc::ok) {
+    if (const Errc why = peer.check_answer(theirs); why != Errc::ok) {
         if (why == Errc::permission && !transport_.guards()) log_plain_rejected(answer.stream.fd());
         return end_session(peer, why);
     }

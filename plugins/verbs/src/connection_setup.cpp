@@ -229,7 +229,7 @@ void Connection::announce(Greeting& own) const noexcept {
 Errc Connection::request() noexcept {
     if (const Errc wrong = make_queue_pair(); wrong != Errc::ok) return wrong;
     Greeting own;
-    own.hello = port_->dial_hello(*peer_);
+    own.hello = port_->hello(na::HelloKind::dial, peer_->wanted());
     announce(own);
     const auto bytes = own.encode();
     const std::uint32_t reads = port_->device().traits().read_depth_max;

@@ -59,7 +59,7 @@ void VerbsPort::begin_dial(na::SessionPeer& peer) noexcept {
 void VerbsPort::dial_done(Connection& dialled) noexcept {
     VerbsPeer& peer = *dialled.peer();
     peer.dial = nullptr;
-    const Errc why = misfit(dialled.greeting().hello, peer);
+    const Errc why = peer.check_answer(dialled.greeting().hello);
     if (why == Errc::ok) return begin_session(peer, dialled);
     discard(dialled, why);
     end_session(peer, why);

@@ -7,6 +7,7 @@
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/peer.hpp>
+#include <cinnabar/na/session/identity.hpp>
 #include <cinnabar/na/session/posted.hpp>
 #include <cinnabar/na/session/session_state.hpp>
 #include <cinnabar/na/transport.hpp>
@@ -47,6 +48,22 @@ class SessionPeer : public Peer {
     [[nodiscard]] bool ending() const noexcept { return is_ending(session_state_); }
     [[nodiscard]] bool in_use() const noexcept { return session_state_ != SessionState::idle || references() > 0; }
     [[nodiscard]] bool can_be_dialled() const noexcept { return !dial_key.empty(); }
+    [[nodiscard]] bool has_waiting_ops() const noexcept { return !messages.empty() || !rma.empty(); }
+
+    // Whom a dial asks for: incarnation 0 or any_context where the address does not say.
+    [[nodiscard]] Identity wanted() const noexcept {
+        const AddrBody& address = addr_.body();
+        return {address.incarnation, address.names_context ? address.context : any_context};
+    }
+    // What is wrong with the answer to a dial: the reason of a reject; protocol; peer_lost: another incarnation than
+    // the address asks for. ok: the session may begin.
+    [[nodiscard]] Errc check_answer(const Hello& answer) const noexcept {
+        const AddrBody& address = addr_.body();
+        if (answer.kind == HelloKind::reject) return rejection(answer);
+        if (answer.kind != HelloKind::accept) return Errc::protocol;
+        if (address.names_context && answer.context != address.context) return Errc::protocol;
+        return address.incarnation != 0 && answer.incarnation != address.incarnation ? Errc::peer_lost : Errc::ok;
+    }
 
     // Applies the event to the state table. False: the event has no effect in this state.
     bool step(SessionEvent event) noexcept {

@@ -20,6 +20,9 @@
 
 namespace cinnabar::na {
 
+// Logs that a connection of this transport is dropped because memory is out. Any thread; limited in its rate.
+CINNABAR_API void log_connection_dropped(const Transport& transport) noexcept;
+
 class CINNABAR_API SessionPort : public Port {
   public:
     ~SessionPort() override;
@@ -39,12 +42,10 @@ class CINNABAR_API SessionPort : public Port {
     [[nodiscard]] std::uint32_t session_count() const noexcept {
         return session_count_.load(std::memory_order_relaxed);
     }
-    // A Hello from this context to `to`; incarnation 0 means any.
+    // A Hello from this context to `to`; incarnation 0 means any. A dial is to SessionPeer::wanted().
     [[nodiscard]] Hello hello(HelloKind kind, const Identity& to) const noexcept {
         return make_hello(kind, transport_, host_, to);
     }
-    // The Hello for a dial to a peer.
-    [[nodiscard]] Hello dial_hello(const SessionPeer& peer) const noexcept;
     // The answer to a Hello that is rejected.
     [[nodiscard]] Hello reject_hello(const Hello& from, Errc why) const noexcept;
 
@@ -72,7 +73,7 @@ class CINNABAR_API SessionPort : public Port {
         try {
             take();
         } catch (const std::bad_alloc&) {
-            log_no_memory();
+            log_connection_dropped(transport_);
             return false;
         }
         return true;
@@ -92,9 +93,6 @@ class CINNABAR_API SessionPort : public Port {
         return true;
     }
     [[nodiscard]] bool anything_deferred() const noexcept { return !ended_.empty() || !endings_.empty(); }
-    [[nodiscard]] bool anything_waits(const SessionPeer& peer) const noexcept {
-        return !peer.messages.empty() || !peer.rma.empty();
-    }
 
     // Why an incoming connection must be rejected: shutting_down; peer_lost: it asks for another incarnation; an error
     // of session_limit(). ok: accept it.
@@ -115,9 +113,6 @@ class CINNABAR_API SessionPort : public Port {
         count_sessions(1);
         return peer;
     }
-    // What is wrong with the answer to a dial: the reason of a reject; protocol; peer_lost: another incarnation than
-    // the address asks for. ok: the session may begin.
-    [[nodiscard]] static Errc misfit(const Hello& answer, const SessionPeer& peer) noexcept;
     // The connection is usable; `theirs` is the peer's Hello. Tells the receiver.
     void opened(SessionPeer& peer, const Hello& theirs) noexcept;
 
@@ -143,7 +138,6 @@ class CINNABAR_API SessionPort : public Port {
 
     [[nodiscard]] bool connect(SessionPeer& peer) noexcept;
     [[nodiscard]] bool dial_for(SessionPeer& peer, PostedOp& posted) noexcept;
-    void log_no_memory() const noexcept;
     void count_sessions(int change) noexcept {
         session_count_.store(session_count() + static_cast<std::uint32_t>(change), std::memory_order_relaxed);
     }
