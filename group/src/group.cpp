@@ -39,47 +39,4 @@ hl::Task<Result<void>> wait_until(std::shared_ptr<Core> core, std::size_t count)
 
 hl::Task<Result<void>> Group::wait_for_members(std::size_t count) const { return wait_until(core_, count); }
 
-detail::CollectiveCall Group::with(const CollectiveOptions& options) {
-    detail::CollectiveCall call;
-    call.only.assign(options.only.begin(), options.only.end());
-    call.except.assign(options.except.begin(), options.except.end());
-    call.everybody = call.only.empty();
-    call.tree = options.tree;
-    call.counts = true;
-    call.fanout = options.fanout;
-    call.deadline = options.deadline.value_or(Microseconds(0));
-    if (options.deadline && call.deadline.count() <= 0) call.deadline = Microseconds(1);
-    if (options.stop) call.stop = *options.stop;
-    return call;
-}
-
-detail::CollectiveCall Group::to_one(Rank rank, detail::CollectiveCall call) {
-    call.everybody = false;
-    call.only = {rank};
-    call.except.clear();
-    return call;
-}
-
-detail::CollectiveCall Group::all_call(detail::Combine combine, const CollectiveOptions& options) {
-    detail::CollectiveCall call = with(options);
-    call.counts = false;  // members wait for each other
-    call.combine = combine ? std::move(combine)
-                           : [](const detail::Encoded&, detail::Encoded&, const detail::Encoded&) { return Errc::ok; };
-    return call;
-}
-
-hl::Task<Result<Reached>> Group::reached(hl::Task<Result<detail::Collected>> collecting) {
-    auto collected = co_await collecting;
-    if (!collected) co_return std::move(collected).error();
-    Reached all{collected->count, std::move(collected->failures)};
-    co_return all;
-}
-
-Error Group::error_of(const Failure& failure) {
-    Error error(failure.code, failure.code == Errc::application ? std::string_view() : advice(failure.code),
-                failure.text);
-    error.app_code = failure.app_code;
-    return error;
-}
-
 }  // namespace cinnabar::group

@@ -16,6 +16,7 @@
 #include <cinnabar/group/events.hpp>
 #include <cinnabar/group/group_options.hpp>
 #include <cinnabar/group/served.hpp>
+#include <cinnabar/group/typed_calls.hpp>
 #include <cinnabar/group/view.hpp>
 #include <cinnabar/hl/node.hpp>
 
@@ -80,7 +81,7 @@ class CINNABAR_API Group {
     // part of the answer. Each handler runs at most once per call. If an inner member of the tree dies, its parent
     // calls the members below it, within the same call.
 
-    // Holds the arguments: one value, a tuple of several (`{1, 2}`), or nothing for an Rpc without arguments.
+    // `in` holds the arguments: one value, a tuple of several (`{1, 2}`), or nothing for an Rpc without arguments.
 
     // Calls one member. peer_lost: it is no longer a member, or was found dead during the call. not_found: no such
     // rank.
@@ -88,12 +89,14 @@ class CINNABAR_API Group {
     requires(sizeof...(In) > 0) [[nodiscard]] hl::Task<Result<Out>> call(const hl::Rpc<Out(In...)>& rpc, Rank rank,
                                                                          const typename hl::Rpc<Out(In...)>::Input& in,
                                                                          const CollectiveOptions& options = {}) const {
-        return one<Out>(detail::collect(core_, to_one(rank, made(rpc, detail::Mode::gather, options, in))));
+        return detail::one_result<Out>(
+            detail::collect(core_, detail::to_one(rank, detail::encoded_call(rpc, detail::Mode::gather, options, in))));
     }
     template <typename Out>
     [[nodiscard]] hl::Task<Result<Out>> call(const hl::Rpc<Out()>& rpc, Rank rank,
                                              const CollectiveOptions& options = {}) const {
-        return one<Out>(detail::collect(core_, to_one(rank, made(rpc, detail::Mode::gather, options, rpc::Empty{}))));
+        return detail::one_result<Out>(detail::collect(
+            core_, detail::to_one(rank, detail::encoded_call(rpc, detail::Mode::gather, options, rpc::Empty{}))));
     }
     // Calls all members and drops their results.
     template <typename Out, typename... In>
@@ -101,12 +104,13 @@ class CINNABAR_API Group {
         [[nodiscard]] hl::Task<Result<Reached>> broadcast(const hl::Rpc<Out(In...)>& rpc,
                                                           const typename hl::Rpc<Out(In...)>::Input& in,
                                                           const CollectiveOptions& options = {}) const {
-        return reached(detail::collect(core_, made(rpc, detail::Mode::count, options, in)));
+        return detail::reached(detail::collect(core_, detail::encoded_call(rpc, detail::Mode::count, options, in)));
     }
     template <typename Out>
     [[nodiscard]] hl::Task<Result<Reached>> broadcast(const hl::Rpc<Out()>& rpc,
                                                       const CollectiveOptions& options = {}) const {
-        return reached(detail::collect(core_, made(rpc, detail::Mode::count, options, rpc::Empty{})));
+        return detail::reached(
+            detail::collect(core_, detail::encoded_call(rpc, detail::Mode::count, options, rpc::Empty{})));
     }
     // Returns all results by rank. Together they must fit one answer (rpc::Options::argument_bytes_max).
     template <typename Out, typename... In>
@@ -114,26 +118,30 @@ class CINNABAR_API Group {
         [[nodiscard]] hl::Task<Result<Gathered<Out>>> gather(const hl::Rpc<Out(In...)>& rpc,
                                                              const typename hl::Rpc<Out(In...)>::Input& in,
                                                              const CollectiveOptions& options = {}) const {
-        return gathered<Out>(detail::collect(core_, made(rpc, detail::Mode::gather, options, in)));
+        return detail::gathered<Out>(
+            detail::collect(core_, detail::encoded_call(rpc, detail::Mode::gather, options, in)));
     }
     template <typename Out>
     [[nodiscard]] hl::Task<Result<Gathered<Out>>> gather(const hl::Rpc<Out()>& rpc,
                                                          const CollectiveOptions& options = {}) const {
-        return gathered<Out>(detail::collect(core_, made(rpc, detail::Mode::gather, options, rpc::Empty{})));
+        return detail::gathered<Out>(
+            detail::collect(core_, detail::encoded_call(rpc, detail::Mode::gather, options, rpc::Empty{})));
     }
     // Gives each of these members an argument of its own. `tree`, `only` and `except` are ignored.
     template <typename Out, typename... In>
     requires(sizeof...(In) > 0 && !std::is_void_v<Out>) [[nodiscard]] hl::Task<Result<Gathered<Out>>> scatter(
         const hl::Rpc<Out(In...)>& rpc, const std::map<Rank, typename hl::Rpc<Out(In...)>::Input>& in,
         const CollectiveOptions& options = {}) const {
-        return gathered<Out>(detail::collect_each(core_, made_each(rpc, detail::Mode::gather, options, in)));
+        return detail::gathered<Out>(
+            detail::collect_each(core_, detail::encoded_calls(rpc, detail::Mode::gather, options, in)));
     }
     template <typename... In>
     requires(sizeof...(In) > 0)
         [[nodiscard]] hl::Task<Result<Reached>> scatter(const hl::Rpc<void(In...)>& rpc,
                                                         const std::map<Rank, typename hl::Rpc<void(In...)>::Input>& in,
                                                         const CollectiveOptions& options = {}) const {
-        return reached(detail::collect_each(core_, made_each(rpc, detail::Mode::count, options, in)));
+        return detail::reached(
+            detail::collect_each(core_, detail::encoded_calls(rpc, detail::Mode::count, options, in)));
     }
     // Combines all results. Members combine with the combiner that their handler was served with, which must do the
     // same as this one.
@@ -142,12 +150,14 @@ class CINNABAR_API Group {
         [[nodiscard]] hl::Task<Result<Reduced<Out>>> reduce(const hl::Rpc<Out(In...)>& rpc,
                                                             const typename hl::Rpc<Out(In...)>::Input& in, C combine,
                                                             const CollectiveOptions& options = {}) const {
-        return reduced_by<Out>(std::move(combine), made(rpc, detail::Mode::reduce, options, in));
+        return detail::reduced_by<Out>(core_, std::move(combine),
+                                       detail::encoded_call(rpc, detail::Mode::reduce, options, in));
     }
     template <typename Out, typename C>
     [[nodiscard]] hl::Task<Result<Reduced<Out>>> reduce(const hl::Rpc<Out()>& rpc, C combine,
                                                         const CollectiveOptions& options = {}) const {
-        return reduced_by<Out>(std::move(combine), made(rpc, detail::Mode::reduce, options, rpc::Empty{}));
+        return detail::reduced_by<Out>(core_, std::move(combine),
+                                       detail::encoded_call(rpc, detail::Mode::reduce, options, rpc::Empty{}));
     }
 
     // --- bulk: moves memory of this process to members, or from them; their handlers (serve_bulk) say where. The
@@ -161,24 +171,26 @@ class CINNABAR_API Group {
     template <typename R>
     [[nodiscard]] hl::Task<Result<Reached>> broadcast_bulk(const R& rpc, const typename R::Input& in,
                                                            bulk::Region region, const BulkOptions& options = {}) const {
-        return reached(detail::broadcast_bulk(core_, made(rpc, detail::Mode::count, options.call, in),
-                                              std::move(region), options));
+        return detail::reached(detail::broadcast_bulk(
+            core_, detail::encoded_call(rpc, detail::Mode::count, options.call, in), std::move(region), options));
     }
     // Sends each rank the region listed for it; `only` and `except` are ignored.
     template <typename R>
     [[nodiscard]] hl::Task<Result<Reached>> scatter_bulk(const R& rpc, const typename R::Input& in,
                                                          std::map<Rank, bulk::Region> regions,
                                                          const BulkOptions& options = {}) const {
-        return reached(detail::move_each(core_, made(rpc, detail::Mode::count, options.call, in), std::move(regions),
-                                         options, true));
+        return detail::reached(detail::move_each(core_,
+                                                 detail::encoded_call(rpc, detail::Mode::count, options.call, in),
+                                                 std::move(regions), options, true));
     }
     // Fetches from each rank into the region listed for it.
     template <typename R>
     [[nodiscard]] hl::Task<Result<Reached>> gather_bulk(const R& rpc, const typename R::Input& in,
                                                         std::map<Rank, bulk::Region> regions,
                                                         const BulkOptions& options = {}) const {
-        return reached(detail::move_each(core_, made(rpc, detail::Mode::count, options.call, in), std::move(regions),
-                                         options, false));
+        return detail::reached(detail::move_each(core_,
+                                                 detail::encoded_call(rpc, detail::Mode::count, options.call, in),
+                                                 std::move(regions), options, false));
     }
 
     // --- calls that every member makes for itself, under the same name. Only one task of a process at a time may use a
@@ -189,16 +201,16 @@ class CINNABAR_API Group {
     // failures.
     [[nodiscard]] hl::Task<Result<Reached>> barrier(const std::string& name,
                                                     const CollectiveOptions& options = {}) const {
-        return reached(detail::all_reduce(core_, name, {}, all_call({}, options)));
+        return detail::reached(detail::all_reduce(core_, name, {}, detail::call_by_all({}, options)));
     }
     // Each member contributes a value, and gets the combination of all values.
     template <typename T, typename C>
     [[nodiscard]] hl::Task<Result<Reduced<T>>> all_reduce(const std::string& name, const T& value, C combine,
                                                           const CollectiveOptions& options = {}) const {
-        detail::CollectiveCall call = all_call(detail::combine_by<T>(std::move(combine)), options);
+        detail::CollectiveCall call = detail::call_by_all(detail::combine_by<T>(std::move(combine)), options);
         detail::Encoded bytes;
         call.failed = detail::encode_into(bytes, value);
-        return reduced<T>(detail::all_reduce(core_, name, std::move(bytes), std::move(call)));
+        return detail::reduced<T>(detail::all_reduce(core_, name, std::move(bytes), std::move(call)));
     }
 
     // Each member gives every other one the region listed under that member's rank, and receives the other's region
@@ -208,8 +220,8 @@ class CINNABAR_API Group {
     [[nodiscard]] hl::Task<Result<Reached>> all_to_all(const std::string& name, std::map<Rank, bulk::Region> give,
                                                        std::map<Rank, bulk::Region> take,
                                                        const BulkOptions& options = {}) const {
-        return reached(
-            detail::all_to_all(core_, name, std::move(give), std::move(take), all_call({}, options.call), options));
+        return detail::reached(detail::all_to_all(core_, name, std::move(give), std::move(take),
+                                                  detail::call_by_all({}, options.call), options));
     }
 
   private:
@@ -218,82 +230,6 @@ class CINNABAR_API Group {
     struct Handle;
     explicit Group(std::shared_ptr<Core> core);
     Result<void> add(detail::ServedRpc served) const;
-
-    template <typename R>
-    static detail::CollectiveCall made(const R& rpc, detail::Mode mode, const CollectiveOptions& options,
-                                       const typename R::Input& in) {
-        detail::CollectiveCall call = with(options);
-        call.rpc = rpc.name();
-        call.shape = rpc::shape_of<typename R::Input>();
-        call.mode = mode;
-        call.failed = detail::encode_into(call.input, in);
-        return call;
-    }
-    template <typename R>
-    static std::vector<detail::CollectiveCall> made_each(const R& rpc, detail::Mode mode,
-                                                         const CollectiveOptions& options,
-                                                         const std::map<Rank, typename R::Input>& in) {
-        std::vector<detail::CollectiveCall> calls;
-        for (const auto& [rank, argument] : in) calls.push_back(to_one(rank, made(rpc, mode, options, argument)));
-        return calls;
-    }
-    static detail::CollectiveCall to_one(Rank rank, detail::CollectiveCall call);
-    template <typename Out, typename C>
-    hl::Task<Result<Reduced<Out>>> reduced_by(C combine, detail::CollectiveCall call) const {
-        call.combine = detail::combine_by<Out>(std::move(combine));
-        return reduced<Out>(detail::collect(core_, std::move(call)));
-    }
-    static detail::CollectiveCall with(const CollectiveOptions& options);
-    static detail::CollectiveCall all_call(detail::Combine combine, const CollectiveOptions& options);
-
-    template <typename Out>
-    static hl::Task<Result<Out>> one(hl::Task<Result<detail::Collected>> collecting) {
-        auto collected = co_await collecting;
-        if (!collected) co_return std::move(collected).error();
-        if (!collected->failures.empty()) co_return error_of(collected->failures.front());
-        if (collected->parts.size() != 1) co_return Errc::protocol;
-        if constexpr (std::is_void_v<Out>) {
-            co_return Result<void>();
-        } else {
-            Out out{};
-            const Errc decoded = rpc::decode(ConstBytes(collected->parts.front().bytes), out);
-            if (decoded != Errc::ok) co_return decoded;
-            co_return out;
-        }
-    }
-    static hl::Task<Result<Reached>> reached(hl::Task<Result<detail::Collected>> collecting);
-    static Error error_of(const Failure& failure);
-
-    template <typename Out>
-    static hl::Task<Result<Gathered<Out>>> gathered(hl::Task<Result<detail::Collected>> collecting) {
-        auto collected = co_await collecting;
-        if (!collected) co_return std::move(collected).error();
-        Gathered<Out> all;
-        all.failures = std::move(collected->failures);
-        for (const detail::Part& part : collected->parts) {
-            Out out{};
-            const Errc decoded = rpc::decode(ConstBytes(part.bytes), out);
-            if (decoded == Errc::ok)
-                all.values.emplace_back(part.rank, std::move(out));
-            else
-                all.failures.push_back({part.rank, decoded, 0, {}});
-        }
-        co_return all;
-    }
-    template <typename Out>
-    static hl::Task<Result<Reduced<Out>>> reduced(hl::Task<Result<detail::Collected>> collecting) {
-        auto collected = co_await collecting;
-        if (!collected) co_return std::move(collected).error();
-        Reduced<Out> all;
-        all.count = collected->count;
-        all.failures = std::move(collected->failures);
-        if (all.count == 0) co_return all;
-        Out out{};
-        const Errc decoded = rpc::decode(ConstBytes(collected->combined), out);
-        if (decoded != Errc::ok) co_return decoded;
-        all.value = std::move(out);
-        co_return all;
-    }
 
     std::shared_ptr<Core> core_;
     std::shared_ptr<Handle> handle_;
