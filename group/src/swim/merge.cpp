@@ -13,6 +13,15 @@ constexpr std::uint32_t incarnation_step_max = 1024;  // a liar must not use up 
 constexpr Rank gap_max = 1024;                        // ranks are assigned in order
 constexpr unsigned conflicts_max = 16;
 
+// Whether the claim is about a later life than the one that is known. A rank whose member is present is not given to
+// another process, except to one at the same address: then the earlier process is gone.
+bool is_of_later_life(const Claim& claim, const Entry& known) noexcept {
+    const bool later = claim.incarnation > known.incarnation ||
+                       (claim.incarnation == known.incarnation && claim.process > known.process);
+    if (!later || !known.present() || claim.process == known.process) return later;
+    return claim.profile && known.profile && claim.profile->address == known.profile->address;
+}
+
 }  // namespace
 
 bool Swim::plausible(const Claim& claim, Source source) const noexcept {
@@ -43,21 +52,12 @@ void Swim::merge(const Claim& claim, Source source, TimeUs now) {
     if (table_.stamp() != before) last_change_us_ = now;
 }
 
-// Whether the claim is about a later life than the one that is known. A rank whose member is present is not given to
-// another process, except to one at the same address: then the earlier process is gone.
-bool Swim::comes_after(const Claim& claim, const Entry& known) const noexcept {
-    const bool later = claim.incarnation > known.incarnation ||
-                       (claim.incarnation == known.incarnation && claim.process > known.process);
-    if (!later || !known.present() || claim.process == known.process) return later;
-    return claim.profile && known.profile && claim.profile->address == known.profile->address;
-}
-
 void Swim::merge_present(const Claim& claim) {
     const Entry& known = table_.at(claim.rank);
     const bool same_process = claim.process == known.process;
     if (same_process && claim.incarnation == known.incarnation) {
         if (!known.present() || claim.refutation <= known.refutation) return;
-    } else if (!comes_after(claim, known)) {
+    } else if (!is_of_later_life(claim, known)) {
         return;
     }
     if (!claim.profile && !same_process) return;  // its address is unknown; anti-entropy will bring it
@@ -77,7 +77,7 @@ void Swim::merge_suspect(const Claim& claim, TimeUs now) {
 void Swim::merge_gone(const Claim& claim, Source source, TimeUs now) {
     const Entry& known = table_.at(claim.rank);
     const bool same_life = claim.incarnation == known.incarnation && claim.process == known.process;
-    if (same_life ? !known.present() : !comes_after(claim, known)) return;
+    if (same_life ? !known.present() : !is_of_later_life(claim, known)) return;
     if (source == Source::gossip && known.present()) {
         // As if all members had suspected it: it has the shortest time to refute.
         if (!same_life || claim.refutation < known.refutation) return;
@@ -149,7 +149,7 @@ void Swim::about_self(const Claim& claim) {
     }
     if (claim.state == State::suspect && claim.incarnation == self_.incarnation) {
         if (claim.refutation < refutation_) return;
-        worsen(1);
+        health_.worsen(1);
         if (claim.refutation > ~std::uint32_t{0} - 2) return outbid(claim.incarnation);
         refutation_ = claim.refutation + 1;
         return put(self_.rank, {self_.incarnation, refutation_, State::alive, self_.process, self_.profile}, false);
@@ -176,31 +176,9 @@ void Swim::outbid(std::uint32_t incarnation) {
 void Swim::put(Rank rank, Entry entry, bool with_profile) {
     const Entry before = table_.at(rank);
     table_.put(rank, std::move(entry));
-    tell(rank, before);
+    changes_.note(rank, before, table_.at(rank));
+    targets_.note(rank, before, table_.at(rank));
     gossip_.add(table_.claim(rank, with_profile));
-}
-
-void Swim::tell(Rank rank, Entry before) {
-    const Entry& now = table_.at(rank);
-    const bool again = before.incarnation != now.incarnation || before.process != now.process;
-    const auto changed = [&](Happened happened) { changes_.push_back({happened, rank, now.incarnation}); };
-    if (before.state == State::excluded && before.known()) std::erase(excluded_, rank);
-    if (now.state == State::excluded) excluded_.push_back(rank);
-    switch (now.state) {
-        case State::alive:
-            if (again) changed(Happened::joined);
-            if (!again && before.state == State::suspect) changed(Happened::trusted);
-            break;
-        case State::suspect:
-            if (before.state == State::alive) changed(Happened::suspected);
-            break;
-        case State::left:
-            changed(Happened::left);
-            break;
-        case State::excluded:
-            changed(Happened::excluded);
-            break;
-    }
 }
 
 }  // namespace cinnabar::group

@@ -11,6 +11,8 @@ Swim::Swim(const SwimOptions& options, Self self, Table known, std::uint64_t see
       self_(std::move(self)),
       table_(std::move(known)),
       random_(seed),
+      health_(options.health_max),
+      targets_(self_.rank),
       last_tick_us_(now),
       last_heard_us_(now),
       last_change_us_(now),
@@ -23,17 +25,7 @@ Swim::Swim(const SwimOptions& options, Self self, Table known, std::uint64_t see
     const bool there = mine.present() && mine.process == self_.process && mine.incarnation == self_.incarnation;
     if (there && !self_.profile) return;  // simulation: the table has everybody already
     put(self_.rank, {self_.incarnation, 0, State::alive, self_.process, self_.profile}, true);
-    changes_.clear();
-}
-
-TimeUs Swim::period_us() const noexcept { return static_cast<TimeUs>(options_.period.count()) * (health_ + 1); }
-
-TimeUs Swim::ping_timeout_us() const noexcept {
-    return static_cast<TimeUs>(options_.ping_timeout.count()) * (health_ + 1);
-}
-
-unsigned Swim::sends_max() const noexcept {
-    return options_.transmit_factor * static_cast<unsigned>(std::bit_width(table_.present()));
+    (void)changes_.take();
 }
 
 Message Swim::make(Kind kind, Rank to, Rank about, std::uint32_t sequence) {
@@ -45,13 +37,12 @@ void Swim::add_gossip(Message& message) {
     const Entry& to = table_.at(message.to);
     if (to.known() && to.state != State::alive) message.claims.push_back(table_.claim(message.to, false));
     constexpr std::size_t bytes_max = 2048;
-    gossip_.take(message.claims, options_.piggyback_max, bytes_max, sends_max());
+    const unsigned sends_max = options_.transmit_factor * static_cast<unsigned>(std::bit_width(table_.present()));
+    gossip_.take(message.claims, options_.piggyback_max, bytes_max, sends_max);
 }
 
 TimeUs Swim::next_due_us() const noexcept {
-    TimeUs next = std::min({period_ends_us_, probe_.ask_others_us, suspicions_.next_due_us()});
-    for (const Proxy& proxy : proxies_) next = std::min({next, proxy.nack_us, proxy.ends_us});
-    return next;
+    return std::min({period_ends_us_, probe_.ask_others_us, suspicions_.next_due_us(), relayed_.next_due_us()});
 }
 
 // After this process was stopped, or got no processor, it must not blame others for its own silence.
@@ -61,10 +52,10 @@ void Swim::catch_up(TimeUs now) {
     if (due == time_never || now < due + static_cast<TimeUs>(options_.period.count())) return;
     suspicions_.restart(now);
     probe_ = {};
-    proxies_.clear();
+    relayed_.clear();
     period_ends_us_ = now;
     last_heard_us_ = std::max(last_heard_us_, now - std::min(now, period_us()));
-    worsen(1);
+    health_.worsen(1);
 }
 
 // Nothing was heard for so long that this member, rather than all others, is likely to be at fault.
@@ -74,7 +65,8 @@ void Swim::tick(TimeUs now, Outbox& out) {
     if (displaced_ || left_) return;
     catch_up(now);
     if (now >= probe_.ask_others_us) ask_others(out);
-    serve_proxies(now, out);
+    for (const RelayedPing& ping : relayed_.take_unanswered(now))
+        out.push_back(make(Kind::nack, ping.origin, ping.target, ping.origin_sequence));
     if (now >= period_ends_us_) {
         end_probe(now);
         sync_answers_ = 0;

@@ -4,9 +4,12 @@
 // Not thread-safe.
 #pragma once
 
+#include "swim/change_log.hpp"
 #include "swim/gossip.hpp"
+#include "swim/local_health.hpp"
 #include "swim/message.hpp"
-#include "swim/probe_order.hpp"
+#include "swim/probe_targets.hpp"
+#include "swim/relayed_pings.hpp"
 #include "swim/suspicions.hpp"
 #include "swim/table.hpp"
 
@@ -15,17 +18,10 @@
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/group/swim_options.hpp>
 
-#include <deque>
 #include <memory>
 #include <vector>
 
 namespace cinnabar::group {
-
-struct Change {
-    Happened happened;
-    Rank rank;
-    std::uint32_t incarnation;
-};
 
 class CINNABAR_API Swim {
   public:
@@ -50,7 +46,7 @@ class CINNABAR_API Swim {
     void receive(const Message& message, TimeUs now, Outbox& out);
 
     // Pings this member next, because a call to it failed.
-    void doubt(Rank rank);
+    void doubt(Rank rank) { targets_.doubt(table_, rank); }
     // Takes over a claim of the member through which this one joined.
     void learn(const Claim& claim, TimeUs now);
     // The same from a peer that may lie.
@@ -65,11 +61,11 @@ class CINNABAR_API Swim {
     [[nodiscard]] const Table& table() const noexcept { return table_; }
     [[nodiscard]] const Self& self() const noexcept { return self_; }
     [[nodiscard]] const SwimOptions& options() const noexcept { return options_; }
-    [[nodiscard]] unsigned health() const noexcept { return health_; }  // 0 is healthy
+    [[nodiscard]] unsigned health() const noexcept { return health_.score(); }  // 0 is healthy
     // Another process owns this rank. This one no longer takes part.
     [[nodiscard]] bool displaced() const noexcept { return displaced_; }
     // Returns the changes since the last call.
-    [[nodiscard]] std::vector<Change> take_changes() { return std::exchange(changes_, {}); }
+    [[nodiscard]] std::vector<Change> take_changes() { return changes_.take(); }
 
     // The next rank that was never assigned; no_rank if all were.
     [[nodiscard]] Rank free_rank() const noexcept {
@@ -85,36 +81,20 @@ class CINNABAR_API Swim {
         unsigned nacks = 0;
         TimeUs ask_others_us = time_never;
     };
-    struct Proxy {  // a ping on behalf of another member
-        Rank origin;
-        std::uint32_t origin_sequence;
-        Rank target;
-        std::uint32_t sequence;
-        TimeUs nack_us;
-        TimeUs ends_us;
-    };
-    static constexpr std::size_t proxies_max = 64;
-    static constexpr std::ptrdiff_t proxies_of_one_max = 4;  // for one member
-    static constexpr std::size_t doubts_max = 16;
     static constexpr unsigned sync_answers_max = 8;  // per period
 
     // --- probing (probe.cpp)
     void end_probe(TimeUs now);
     void begin_probe(TimeUs now, Outbox& out);
     void ask_others(Outbox& out);
-    void serve_proxies(TimeUs now, Outbox& out);
     void reconnect(Outbox& out);
-    [[nodiscard]] Rank next_target();
-    [[nodiscard]] Rank random_present();
     void on_ack(const Message& message, TimeUs now, Outbox& out);
     void on_ping_request(const Message& message, TimeUs now, Outbox& out);
-    void worsen(int by) noexcept;
 
     // --- claims (merge.cpp)
     enum class Source : std::uint8_t { gossip, itself, joining };
     void merge(const Claim& claim, Source source, TimeUs now);
     void merge_present(const Claim& claim);
-    [[nodiscard]] bool comes_after(const Claim& claim, const Entry& known) const noexcept;
     void merge_suspect(const Claim& claim, TimeUs now);
     void merge_gone(const Claim& claim, Source source, TimeUs now);
     void about_self(const Claim& claim);
@@ -122,23 +102,19 @@ class CINNABAR_API Swim {
     [[nodiscard]] bool plausible(const Claim& claim, Source source) const noexcept;
     void suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now);
     void put(Rank rank, Entry entry, bool with_profile);
-    void tell(Rank rank, Entry before);
     void expire_suspicions(TimeUs now);
 
     // --- anti-entropy (sync.cpp)
     void compare(const Message& message, TimeUs now, Outbox& out);
     void on_sync(const Message& message, Outbox& out);
     void on_sync_answer(const Message& message, Outbox& out);
-    void add_differing(const std::vector<std::uint64_t>& theirs, std::vector<Claim>& out);
 
     // --- sending and time (swim.cpp)
     [[nodiscard]] Message make(Kind kind, Rank to, Rank about, std::uint32_t sequence);
     void add_gossip(Message& message);
     void catch_up(TimeUs now);
     [[nodiscard]] bool cut_off(TimeUs now) const noexcept;
-    [[nodiscard]] TimeUs period_us() const noexcept;  // of this member, which is longer if it is slow
-    [[nodiscard]] TimeUs ping_timeout_us() const noexcept;
-    [[nodiscard]] unsigned sends_max() const noexcept;
+    [[nodiscard]] TimeUs period_us() const noexcept { return health_.stretched(options_.period); }
 
     SwimOptions options_;
     Self self_;
@@ -146,13 +122,12 @@ class CINNABAR_API Swim {
     Table table_;
     Random random_;
     Gossip gossip_;
-    ProbeOrder order_;
     Suspicions suspicions_;
-    std::vector<Rank> excluded_;
-    std::deque<Rank> doubts_;
-    std::vector<Proxy> proxies_;
-    std::vector<Change> changes_;
+    ChangeLog changes_;
+    LocalHealth health_;
+    ProbeTargets targets_;
     Probe probe_;
+    RelayedPings relayed_;
     std::uint32_t sequence_ = 0;
     std::uint32_t periods_ = 0;
     TimeUs period_ends_us_ = 0;
@@ -162,7 +137,6 @@ class CINNABAR_API Swim {
     TimeUs last_change_us_ = 0;
     TimeUs last_sync_us_ = 0;
     unsigned sync_answers_ = 0;
-    unsigned health_ = 0;
     unsigned conflicts_ = 0;
     bool displaced_ = false;
     bool left_ = false;

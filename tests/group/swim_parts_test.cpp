@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parts of the protocol, each by itself.
+#include "swim/change_log.hpp"
+#include "swim/local_health.hpp"
+#include "swim/probe_targets.hpp"
+#include "swim/relayed_pings.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace cinnabar::test {
+namespace {
+
+using group::ChangeLog;
+using group::Entry;
+using group::Happened;
+using group::LocalHealth;
+using group::no_rank;
+using group::ProbeTargets;
+using group::Rank;
+using group::RelayedPings;
+using group::State;
+using group::Table;
+
+Table table_of(Rank members) {
+    Table table;
+    for (Rank rank = 0; rank < members; ++rank) table.put(rank, {1, 0, State::alive, 100 + rank, nullptr});
+    return table;
+}
+
+TEST(local_health, a_slow_member_waits_longer_up_to_a_bound_and_recovers_step_by_step) {
+    LocalHealth health(3);
+    EXPECT_EQ(health.stretched(Microseconds(10)), 10u);
+    health.improve();
+    EXPECT_EQ(health.score(), 0u);
+    health.worsen(2);
+    EXPECT_EQ(health.stretched(Microseconds(10)), 30u);
+    health.worsen(2);
+    EXPECT_EQ(health.score(), 3u);
+    health.improve();
+    EXPECT_EQ(health.score(), 2u);
+}
+
+TEST(probe_targets, each_member_is_pinged_once_in_a_round_and_this_one_never) {
+    const Table table = table_of(20);
+    Random random(1);
+    ProbeTargets targets(7);
+    std::set<Rank> pinged;
+    for (int i = 0; i < 19; ++i) pinged.insert(targets.next(table, random));
+    EXPECT_EQ(pinged.size(), 19u);
+    EXPECT_FALSE(pinged.contains(7));
+    ProbeTargets alone(0);
+    EXPECT_EQ(alone.next(table_of(1), random), no_rank);
+}
+
+TEST(probe_targets, sixteen_that_are_doubted_are_pinged_first) {
+    Table table = table_of(100);
+    Random random(2);
+    ProbeTargets targets(0);
+    for (Rank rank = 99; rank > 50; --rank) targets.doubt(table, rank);
+    targets.doubt(table, 99);
+    table.put(98, {1, 0, State::left, 198, nullptr});
+    EXPECT_EQ(targets.next(table, random), 99u);
+    for (Rank rank = 97; rank > 99 - ProbeTargets::doubts_max; --rank) EXPECT_EQ(targets.next(table, random), rank);
+    targets.doubt(table, 3);
+    EXPECT_EQ(targets.next(table, random), 3u) << "the others were not kept";
+}
+
+TEST(probe_targets, helpers_are_others_and_each_is_asked_once) {
+    const Table table = table_of(4);
+    Random random(3);
+    const ProbeTargets targets(0);
+    for (int i = 0; i < 50; ++i) {
+        const std::vector<Rank> helpers = targets.helpers(table, 1, 5, random);
+        const std::set<Rank> different(helpers.begin(), helpers.end());
+        EXPECT_EQ(different.size(), helpers.size());
+        for (const Rank rank : helpers) EXPECT_GT(rank, 1u);
+    }
+}
+
+TEST(probe_targets, only_members_that_are_excluded_still_are_tried_again) {
+    Random random(4);
+    ProbeTargets targets(0);
+    EXPECT_EQ(targets.excluded(random), no_rank);
+    const Entry alive{1, 0, State::alive, 5, nullptr};
+    const Entry excluded{1, 0, State::excluded, 5, nullptr};
+    targets.note(3, alive, excluded);
+    EXPECT_EQ(targets.excluded(random), 3u);
+    targets.note(3, excluded, {2, 0, State::alive, 5, nullptr});
+    EXPECT_EQ(targets.excluded(random), no_rank);
+}
+
+TEST(relayed_pings, one_origin_has_four_and_all_have_sixty_four) {
+    RelayedPings pings;
+    std::size_t added = 0;
+    for (Rank origin = 0; origin < 100; ++origin) {
+        for (; pings.has_room_for(origin); ++added) pings.add({origin, 1, 200, 1, 10, 20});
+        if (origin == 0) {
+            EXPECT_EQ(added, 4u);
+        }
+    }
+    EXPECT_EQ(added, RelayedPings::pings_max);
+}
+
+TEST(relayed_pings, an_answer_is_passed_on_once_and_not_when_it_is_late) {
+    RelayedPings pings;
+    pings.add({1, 71, 5, 8, 10, 20});
+    pings.add({2, 72, 6, 9, 10, 20});
+    EXPECT_EQ(pings.next_due_us(), 10u);
+    EXPECT_FALSE(pings.take_answered(6, 8, 5)) << "another member's answer";
+    EXPECT_EQ(pings.take_answered(5, 8, 5)->origin_sequence, 71u);
+    EXPECT_FALSE(pings.take_answered(5, 8, 5));
+    ASSERT_EQ(pings.take_unanswered(10).size(), 1u);
+    EXPECT_TRUE(pings.take_unanswered(11).empty()) << "each is told of once";
+    EXPECT_EQ(pings.next_due_us(), 20u);
+    EXPECT_FALSE(pings.take_answered(6, 9, 20));
+    EXPECT_TRUE(pings.take_unanswered(20).empty());
+    EXPECT_EQ(pings.next_due_us(), time_never) << "it has ended";
+}
+
+TEST(change_log, readers_hear_of_what_they_can_see) {
+    const Entry alive{1, 0, State::alive, 5, nullptr};
+    const Entry suspect{1, 0, State::suspect, 5, nullptr};
+    const Entry again{2, 0, State::alive, 5, nullptr};
+    ChangeLog log;
+    log.note(3, {}, alive);
+    log.note(3, alive, suspect);
+    log.note(3, suspect, suspect);
+    log.note(3, suspect, {1, 1, State::alive, 5, nullptr});
+    log.note(3, alive, {1, 2, State::alive, 5, nullptr});
+    log.note(3, alive, {1, 0, State::excluded, 5, nullptr});
+    log.note(3, {1, 0, State::excluded, 5, nullptr}, again);
+    log.note(3, again, {2, 0, State::left, 5, nullptr});
+    std::vector<Happened> happened;
+    for (const group::Change& change : log.take()) happened.push_back(change.happened);
+    EXPECT_EQ(happened, (std::vector{Happened::joined, Happened::suspected, Happened::trusted, Happened::excluded,
+                                     Happened::joined, Happened::left}));
+    EXPECT_TRUE(log.take().empty());
+}
+
+}  // namespace
+}  // namespace cinnabar::test
