@@ -7,7 +7,8 @@
 //     returnable  back at the target, and may be granted again
 //
 // A credit comes back when the receive slot of its request is free (decision 5). It is not granted again while too many
-// replies to the peer were not sent (decision 23). Only arithmetic; credit_pool.cpp decides what is sent and when.
+// replies to the peer were not sent (decision 23). Only arithmetic. CreditPool decides which credits travel back: with
+// replies (for_reply), or by `grant` to a peer that has none. The origin takes them in replies.cpp and control.cpp.
 // Owner of the context only.
 #pragma once
 

@@ -20,8 +20,8 @@ std::uint32_t sum_of(std::uint16_t flags, ConstBytes payload) noexcept {
 
 }  // namespace
 
-// Request: 0 kind, 1 version, 2 flags, 4 payload bytes, 8 rpc id, 16 time left, 24 shape, 26 provider, 28 checksum;
-// then the payload; with flag_place, 8 bytes; with flag_trace: 0 trace id, 16 span.
+// Request, by byte offset: 0 kind, 1 version, 2 flags, 4 payload bytes, 8 rpc id, 16 time left, 24 shape, 26 provider,
+// 28 checksum; then the payload; with flag_place, the place (8 bytes); with flag_trace: 0 trace id, 16 span.
 void encode_request(const RequestHeader& header, Bytes out) noexcept {
     std::byte* const at = out.first<request_header_bytes>().data();
     store(at, std::uint64_t{header.payload_bytes} << 32 | std::uint64_t{header.flags} << 16 | request_begins);

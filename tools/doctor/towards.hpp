@@ -22,7 +22,8 @@ struct ServerQuestion {
 };
 
 // Ids: server-reach, server-way, server-mtu, server-version, server-round-trip, server-bandwidth, server-bytes,
-// server-perf. What a server that does not serve `cinnabar perf` cannot tell is left out, which is a note.
+// server-perf. If the server does not serve `cinnabar perf`, a note (server-perf) says so, and version,
+// round trip, bandwidth and bytes are not checked.
 void check_server(const Host& host, const ServerQuestion& question, const std::stop_token& stop, Findings& found);
 
 }  // namespace cinnabar::tools::doctor

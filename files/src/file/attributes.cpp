@@ -48,8 +48,8 @@ Result<void> give_extended(int fd, const ExtendedAttribute& attribute, std::stri
     return file_error(errno, "cannot set an extended attribute", name);
 }
 
-// The kernel asks for permission to write, whatever the descriptor is for; so what is for reading only is writable for
-// its owner meanwhile. A list of access control has the mode in it, and comes after what needs that permission.
+// fsetxattr needs write permission on the file, whatever the descriptor was opened for, so a read-only file is made
+// writable for its owner first. ACLs are set last: they contain the mode, and may take that permission away.
 Result<void> give_extended(int fd, const Attributes& attributes, std::string_view name) {
     CINNABAR_TRY_VOID(give_mode(fd, attributes.mode | S_IWUSR, name));
     for (const bool acls : {false, true}) {

@@ -22,8 +22,9 @@ namespace cinnabar::files {
 // The directory that `name` is to be in. Empty, with errno.
 [[nodiscard]] UniqueFd open_parent_beneath(int directory, std::string_view name);
 
-// ok: a new file may take the name. exists; invalid_argument: something that is not a file has the name; those of
-// file_error.
+// ok: a new file may take the name: it is free, or a file or link has it that may be replaced. exists: something has
+// the name, and `existing` is keep. invalid_argument: a directory has it, or something else that is neither a file nor
+// a link. Otherwise an error of file_error.
 [[nodiscard]] Result<void> check_target(int parent, const std::string& leaf, std::string_view name, Existing existing);
 
 }  // namespace cinnabar::files

@@ -72,8 +72,8 @@ Result<void> Root::finish_folder(std::string_view name, const Attributes& attrib
     return sync_folder(folder.get(), name);
 }
 
-// Makes something under a name of its own beside the unfinished files, and then gives it its name. `make` answers as a
-// system call does, and may say more by an error of its own.
+// Makes something under a temporary name in the staging folder, and then renames it to `name`. `make` returns 0, or -1
+// with errno; EEXIST: another temporary name is tried.
 template <typename Make>
 Result<void> Root::stage(std::string_view name, Existing existing, Make make) const {
     CINNABAR_TRY(const auto parent, open_target(name, existing));

@@ -3,11 +3,12 @@
 // bells, and the puts and gets of both sides. It lives in a pool whose memory is not freed before the port, because
 // epoll may report an event after the socket was closed; a closed object ignores it. Owner of the context only.
 //
-// Bells. While a context polls a ring in every round (the session is hot), its peer does not ring. Before it stops
-// polling, it writes into the ring's `armed` how it wants to be rung, and checks the ring once more. An even number
-// means the socket: the session is no longer hot, and the event of the socket tells which session to read. An odd
-// number means the context's eventfd: the context sleeps, and will poll all hot sessions when it wakes. A writer checks
-// `armed` after it has published a record, and rings once for each number.
+// Bells. While a context polls the ring of a session in every round (the session is hot), the peer sends no bell.
+// Before the context stops polling, it stores a new number in the ring's `armed` and checks the ring once more. The
+// number grows with each arming, and its lowest bit says which bell is wanted. 0: the socket; the session is no longer
+// hot, and the socket's event tells which session to read. 1: the context's eventfd; the context sleeps, and polls all
+// hot sessions when it wakes. After a writer has published a record, it reads `armed`, and sends a bell if it sent none
+// for that number.
 #pragma once
 
 #include "channel.hpp"

@@ -52,6 +52,7 @@ void TcpPort::accept_session(Incoming incoming) noexcept {
     const na::Identity identity = na::sender_of(theirs);
     const bool own = transport_.own_dials().dialled(incoming.stream.fd());
     const Greeting answer{hello(na::HelloKind::accept, identity), random_token()};
+    // Always a new peer. Two processes that dial each other at once get two sessions (decision 0027).
     TcpPeer* const peer = add_incoming([&] {
         const std::string_view scheme = transport_.scheme();
         const na::ProvenIdentity* const proven = incoming.stream.identity();

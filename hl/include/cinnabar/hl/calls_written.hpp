@@ -52,8 +52,8 @@ concept Written = fragile_arguments<typename R::Arguments> && fits<R, A...>();
 [[nodiscard]] inline CallOptions call_options(const CallOptions& options) noexcept { return options; }
 [[nodiscard]] inline CallOptions call_options(Microseconds deadline) noexcept { return {.deadline = deadline}; }
 
-// The policy of BasicCalls for a node: `Core` makes the calls, and Made<Out, Fragile> is what `call` returns, made from
-// `of(core)`.
+// What BasicCalls needs to make calls on a node: the core that calls are made from, and the type that `call` returns.
+// That is Pending, or MustBeNamed where g++ 12 would destroy an argument twice (`fragile`, above).
 struct NodeCalls {
     using Core = NodeCore*;
     [[nodiscard]] static NodeCore& of(NodeCore* core) noexcept { return *core; }

@@ -44,8 +44,8 @@ class PortHost {
     [[nodiscard]] CINNABAR_API bool watch(int fd, std::uint32_t epoll_events, FdEvents& ready) noexcept;
     [[nodiscard]] CINNABAR_API bool watch_again(int fd, std::uint32_t epoll_events, FdEvents& ready) noexcept;
     CINNABAR_API void unwatch(int fd) noexcept;
-    // Wakes sleeping threads, if there are any, because there is something to poll. First make that visible to
-    // prepare_wait() (sequentially consistent). Any thread.
+    // Wakes sleeping threads, if there are any. Before this call, publish what there is to poll by a sequentially
+    // consistent store, so that a thread that is about to sleep sees it in prepare_wait(). Any thread.
     virtual void wake() noexcept = 0;
     // Queues work for the owner of the context. Any thread.
     virtual void submit(Work& work) noexcept = 0;

@@ -64,10 +64,10 @@ struct Segment {
     std::size_t bytes = 0;
 };
 
-// How the two sides of a `tcps` connection prove who they are: with a key that both have, or with certificates. All are
-// paths of files, which are read when the transport is opened. Files with secrets must belong to this user or root and
-// be closed to others. An address that is opened may set the same options, by the name at the beginning of each
-// comment.
+// How the two sides of a `tcps` connection prove who they are: with a key that both have, or with certificates. All but
+// peer_name are paths of files, which are read when the transport is opened. Files with secrets must belong to this
+// user or root and be closed to others. The address that is opened may have the same options, by the name at the
+// beginning of each comment.
 struct TlsOptions {
     // key: the keys of this side and its peers, one NAME:HEX per line, as `cinnabar key new` makes them. A dial uses
     // the first; an incoming connection may use any.
@@ -75,7 +75,7 @@ struct TlsOptions {
     std::string certificate_file;  // cert: PEM, this side's certificate and the intermediate ones up to the CA's
     std::string private_key_file;  // cert_key: PEM; empty: the key is in certificate_file
     std::string ca_file;           // ca: PEM, the authorities that are trusted
-    // Name: the name that certificates of dialled peers must have; empty: the host of their address.
+    // name: the name that certificates of dialled peers must have; empty: the host of their address.
     std::string peer_name;
     // crl: PEM, revocation lists, one of each authority that signs a certificate in a peer's chain; empty: revocation
     // is not checked. Certificates of an authority without a list, or with an expired one, are refused.

@@ -235,8 +235,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     TimeUs sent_us_ = 0;
     TargetTimes target_times_;
 
-    // Recorded when a call ends early, so that other calls do not pay for it. noted_generation_ tells which use of the
-    // slot they belong to.
+    // Recorded only when a call ends early, so that other calls do not pay for it. Valid if noted_generation_ is the
+    // slot's generation; otherwise left by an earlier use of the slot.
     std::uint64_t noted_generation_ = 0;
     TimeUs noted_wait_us_ = 0;
     CallPhase noted_phase_ = CallPhase::unknown;
