@@ -79,16 +79,18 @@ class Round {
     Surroundings server_faults(Kind kind, std::uint64_t kill_at, std::uint64_t rate) {
         return kind == Kind::kill_server ? faults(kill_at, 0) : faults(0, rate);
     }
-    // The staging folder has no more bytes than the tree and 1 MiB more.
+    // The staging folder has no more files than the tree, with a journal each, and no more bytes than the tree and 1 MiB.
     void expect_bounded() const {
         const auto staging = fs::path(root_) / ".cinnabar-staging";
         std::uint64_t bytes = 0;
         std::uint64_t all = 0;
+        std::size_t files = 0;
         for (const auto& [name, content] : tree_) all += content.size();
         if (fs::exists(staging)) {
-            for (const auto& entry : fs::directory_iterator(staging)) bytes += entry.file_size();
+            for (const auto& entry : fs::directory_iterator(staging)) bytes += entry.file_size(), ++files;
         }
         EXPECT_LE(bytes, all + (1 << 20));
+        EXPECT_LE(files, 2 * tree_.size());  // each staged file has a journal
     }
     void finish() {
         Serving serving(root_);

@@ -265,7 +265,8 @@ class ModelWalk {
         mode.push = false;
         std::vector<SmallFile> files;
         std::vector<ThingPtr> things;
-        for (std::size_t i = 0; i <= random_.below(6); ++i) {
+        const std::size_t count = 1 + random_.below(6);
+        for (std::size_t i = 0; i < count; ++i) {
             const auto path = both_.folder().at("source" + std::to_string(i));
             things.push_back(make_source(mode, std::min<std::size_t>(size(), 9000), path));
             files.push_back({[path] { return SourceFile::open(path); }, folder + leaf()});
