@@ -79,7 +79,8 @@ class Round {
     Surroundings server_faults(Kind kind, std::uint64_t kill_at, std::uint64_t rate) {
         return kind == Kind::kill_server ? faults(kill_at, 0) : faults(0, rate);
     }
-    // The staging folder has no more files than the tree, with a journal each, and no more bytes than the tree and 1 MiB.
+    // The staging folder has no more files than the tree, with a journal each, and no more bytes than the tree and
+    // 1 MiB more.
     void expect_bounded() const {
         const auto staging = fs::path(root_) / ".cinnabar-staging";
         std::uint64_t bytes = 0;

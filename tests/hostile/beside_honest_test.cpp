@@ -30,7 +30,8 @@ class Hostile : public HostileTest {
     void expect_all_ok() const {
         for (std::size_t i = 0; i < endings_.size(); ++i) {
             const char* const kinds[] = {"an echo", "what was pulled", "large arguments"};
-            ASSERT_EQ(endings_[i].result, Errc::ok) << kinds[i % 3] << ", " << i << ": " << to_string(endings_[i].result);
+            const Errc result = endings_[i].result;
+            ASSERT_EQ(result, Errc::ok) << kinds[i % 3] << ", " << i << ": " << to_string(result);
         }
     }
     void meet_rude_peers() {
