@@ -86,6 +86,7 @@ Lane::Sent Lane::send(Slot& slot, std::uint64_t planned_ns, std::uint64_t now) n
 
 void Lane::start_due() noexcept {
     if (!schedule_) {
+        if (free_.empty()) return;  // each call starts the next one (ended)
         const std::uint64_t now = now_ns();
         if (now >= plan_.end_ns()) starting_ = false;
         while (starting_ && !free_.empty() && send(*free_.back(), now, now) == Sent::yes) free_.pop_back();
