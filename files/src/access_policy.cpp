@@ -27,10 +27,10 @@ constexpr std::array right_words{RightWord{"read", read_right},       RightWord{
 
 struct FolderRule {
     bool allow = false;
-    std::string refusal;  // the hint of an error
+    std::string refusal;  // hint of the error for a denied request
     rpc::Callers clients;
     unsigned rights = 0;
-    std::vector<std::string> folders;  // like names: without a leading '/'; empty: the root
+    std::vector<std::string> folders;  // without a leading '/'; empty: the root
 
     [[nodiscard]] bool covers(std::string_view name) const noexcept {
         return std::ranges::any_of(folders, [&](const std::string& folder) {
@@ -95,7 +95,7 @@ Result<std::vector<std::string>> folders_of(std::string_view list) {
     return folders;
 }
 
-// A number, optionally followed by k, M, G or T; '-': `any`.
+// Parses a number, optionally followed by k, M, G or T. '-' gives `any`.
 Result<std::uint64_t> amount_of(std::string_view text, std::uint64_t any) {
     constexpr std::string_view units = "kMGT";
     if (text == "-") return any;

@@ -25,8 +25,8 @@ UniqueFd open_resolved(int directory, const std::string& path, std::uint64_t fla
     how.resolve = resolve;
     for (int attempt = 1;; ++attempt) {
         const long fd = ::syscall(SYS_openat2, directory, path.c_str(), &how, sizeof how);
-        // EAGAIN: something on the way was renamed meanwhile, and the kernel could not be sure. It passes, unless
-        // another program has a lease on the file.
+        // EAGAIN: a component of the path was renamed during the lookup, so the kernel could not verify it. Retrying
+        // helps, unless another program has a lease on the file.
         const bool passes = fd < 0 && (errno == EINTR || (errno == EAGAIN && attempt < open_attempts_max));
         if (!passes) return UniqueFd(static_cast<int>(fd));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The blocks of a window. If a file replaces an older version, only the blocks that changed are sent. Pure.
+// The blocks of a window. When a file replaces an older version, only the blocks that changed are sent. Pure functions.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -11,15 +11,16 @@
 
 namespace cinnabar::files {
 
-// Small enough that under 4 % of a large file is sent if one page of 4 KiB in a hundred has changed; large enough that
-// the checksums take less than a thousandth of the file.
+// Trade-off: if one 4 KiB page in a hundred has changed, less than 4 % of a large file is sent; the checksums take less
+// than a thousandth of the file.
 inline constexpr std::size_t compared_block_bytes = 16u << 10;
 
 [[nodiscard]] constexpr std::size_t blocks_in(std::uint64_t window_bytes) noexcept {
     return static_cast<std::size_t>((window_bytes + compared_block_bytes - 1) / compared_block_bytes);
 }
 
-// XXH3 of each block of a window of `window_bytes` that `have`, its beginning, contains as a whole.
+// `have` is the beginning of a window of `window_bytes`. Returns the XXH3 of each block that `have` contains
+// completely.
 [[nodiscard]] std::vector<std::uint64_t> block_checksums(ConstBytes have, std::uint64_t window_bytes);
 
 struct ByteRange {
@@ -27,7 +28,8 @@ struct ByteRange {
     std::uint64_t bytes = 0;
     friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };
-// The ranges of a window that differ between the two sides, in order; a block that one side lacks differs.
+// The ranges of a window that differ between the two sides, in order. A block that one side does not have counts as
+// different.
 [[nodiscard]] std::vector<ByteRange> changed_ranges(std::span<const std::uint64_t> mine,
                                                     std::span<const std::uint64_t> theirs, std::uint64_t window_bytes);
 [[nodiscard]] std::uint64_t bytes_of(std::span<const ByteRange> ranges) noexcept;

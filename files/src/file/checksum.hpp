@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checksum of a whole file, XXH3 with 64 bits, taken piece by piece in the order of the file. One thread at a time.
+// The 64-bit XXH3 checksum of a whole file, updated piece by piece in file order. One thread at a time.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

@@ -83,7 +83,7 @@ Result<Attributes> attributes_of_folder(int folder, const ExtendedKinds& kinds, 
 
 Result<void> read_names(const UniqueFd& folder, std::uint64_t cursor, std::string_view full_name,
                         const EachName& each) {
-    // Reading moves the position, so it needs a descriptor of its own.
+    // Reading a directory moves the descriptor's position, so this opens a descriptor of its own.
     UniqueFd fd(::openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd) return file_error(errno, "cannot open the folder", full_name);
     const std::unique_ptr<DIR, CloseFolder> reader(::fdopendir(fd.get()));

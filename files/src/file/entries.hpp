@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads what a folder has.
+// Reads folders and their entries.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -15,18 +15,18 @@
 
 namespace cinnabar::files {
 
-// One entry of an open folder, as it is now; no link is followed. not_found: it has vanished. `full_name` is for
-// messages.
+// Reads one entry of an open folder; a symbolic link is not followed. `full_name` is used in error messages. not_found:
+// the entry was removed.
 [[nodiscard]] Result<Entry> read_entry(int folder, const std::string& leaf, const ExtendedKinds& kinds,
                                        std::string_view full_name);
 
-// Without extended attributes.
+// Mode and modification time; no extended attributes.
 [[nodiscard]] Attributes attributes_of(const struct stat& status);
 
 [[nodiscard]] Result<Attributes> attributes_of_folder(int folder, const ExtendedKinds& kinds, std::string_view name);
 
-// Calls `each` with the names of a folder, from `cursor` (0: the beginning), until it answers false or there are none
-// left. `next` is the cursor behind the name.
+// Calls `each` with each name in a folder, starting at `cursor` (0: the beginning), until it returns false or the
+// folder ends. `next` is the cursor for the position after that name.
 using EachName = std::function<bool(std::string_view leaf, std::uint64_t next)>;
 [[nodiscard]] Result<void> read_names(const UniqueFd& folder, std::uint64_t cursor, std::string_view full_name,
                                       const EachName& each);

@@ -23,7 +23,7 @@ constexpr std::uint64_t magic = 0x314c4e524a424e43;  // "CNBJRNL1"
 constexpr std::size_t fixed_bytes = 8 + 8 + 4 + 4 + 4 + 4 + 4;
 static_assert(fixed_bytes + name_bytes_max + 8 <= journal_head_bytes_max);
 
-// Of whoever may have put it there: in the folder of a fetch others may write.
+// Rejects a file that somebody else may have planted: the folder of a fetch may be writable for others.
 bool is_own_file(int fd, struct stat& status) {
     return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1;
 }
@@ -178,7 +178,8 @@ std::uint64_t Journal::blocks() const {
     return blocks_;
 }
 
-// A checkpoint that comes later would write into the journal of the next file of that name.
+// Marks the journal as broken, because a later checkpoint would otherwise write into the journal of the next file of
+// that name.
 void Journal::remove() noexcept {
     const std::lock_guard lock(files_);
     broken_ = true;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The journal of a staged file: how many of its blocks, from the beginning, are on disk, and the checksum of each. It
-// lies beside the file and is what an interrupted save or fetch goes on from.
+// The journal of a staged file records how many blocks, from the beginning, are on disk, and the checksum of each. It
+// lies beside the staged file; an interrupted save or fetch resumes from it.
 //
-// It never promises more than is on disk: blocks are written, then the file is synced, and only then are their
-// checksums appended. A record that the end of a process, or of the power, tore is a checksum that fits no block.
+// It never records more than is on disk: blocks are written, then the file is synced, and only then are their checksums
+// appended. A record that was torn by a crash or a power loss is a checksum that matches no block.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -22,14 +22,15 @@
 
 namespace cinnabar::files {
 
-// What the file is to be. Remains of another one are of no use.
+// Identifies the final file. Remains with a different head cannot be resumed.
 struct JournalHead {
     std::string name;
     std::uint64_t bytes = 0;
     std::uint32_t block_bytes = 0;  // not 0
-    std::uint32_t mode = 0;         // permission bits, as asked for
+    std::uint32_t mode = 0;         // permission bits, as requested
     bool sparse = false;
-    std::uint32_t final_mode = 0;  // less the umask; while the file is staged its owner may read and write it
+    std::uint32_t final_mode = 0;  // `mode` less the umask; while staged, the file is readable and writable for its
+                                   // owner
 
     [[nodiscard]] bool is_of_same_file(const JournalHead& other) const {
         return name == other.name && bytes == other.bytes && block_bytes == other.block_bytes && mode == other.mode &&
@@ -38,29 +39,29 @@ struct JournalHead {
     [[nodiscard]] std::uint64_t blocks() const { return bytes / block_bytes + (bytes % block_bytes != 0 ? 1 : 0); }
 };
 
-// Reads what decode_head() takes: the head alone is behind this many bytes at most.
+// A head has at most this many bytes; reading so many is enough for decode_head().
 inline constexpr std::size_t journal_head_bytes_max = 4200;
 [[nodiscard]] std::string encode_head(const JournalHead& head);
-// The head at the beginning of `bytes`, and how many bytes it takes. Nothing: it is none, or damaged.
+// Decodes the head at the beginning of `bytes`. Empty: no head, or a damaged one.
 struct DecodedHead {
     JournalHead head;
     std::size_t bytes = 0;
 };
 [[nodiscard]] std::optional<DecodedHead> decode_head(ConstBytes bytes);
 
-// XXH3 with 64 bits.
+// 64-bit XXH3.
 [[nodiscard]] std::uint64_t block_checksum(ConstBytes block) noexcept;
 
 class Journal {
   public:
-    // `part` is the staged file, and is empty. Errors of file_error.
+    // Makes the journal of a new staged file `part`, which is empty. Errors of file_error().
     [[nodiscard]] static Result<std::shared_ptr<Journal>> begin(std::shared_ptr<const UniqueFd> staging,
                                                                 std::string name, std::shared_ptr<const UniqueFd> part,
                                                                 const JournalHead& head);
-    // Null: there is none of that file.
+    // Opens the journal of an existing staged file. Null: it does not exist or belongs to another file.
     [[nodiscard]] static std::shared_ptr<Journal> resume(std::shared_ptr<const UniqueFd> staging, std::string name,
                                                          std::shared_ptr<const UniqueFd> part, const JournalHead& head);
-    // The head of a journal, and the number of blocks that it promises.
+    // The head of a journal, and the number of blocks that it records.
     struct Summary {
         JournalHead head;
         std::size_t head_bytes = 0;
@@ -68,34 +69,35 @@ class Journal {
     };
     [[nodiscard]] static std::optional<Summary> read(int staging, const std::string& name);
 
-    // --- the thread that writes the file
+    // --- only by the thread that writes the file, except resumed_bytes()
 
-    // How much there is from before. The loop looks at it, too.
+    // Bytes that remain from an earlier attempt. Any thread.
     [[nodiscard]] std::uint64_t resumed_bytes() const noexcept {
         return resumed_bytes_.load(std::memory_order_relaxed);
     }
     void set_resumed_bytes(std::uint64_t bytes) noexcept { resumed_bytes_.store(bytes, std::memory_order_relaxed); }
-    // The next block is written.
+    // Adds the checksum of the next block, which was written to the file. checkpoint() will record it.
     void add(std::uint64_t checksum);
-    // True: checkpoint() is to be called, once. Some blocks wait for it, and the last one was `interval` ago.
+    // Whether a checkpoint is due: blocks were added, no checkpoint is in progress, and the last one was at least
+    // `interval` ago. After true, the caller must call checkpoint() once.
     [[nodiscard]] bool is_due(std::chrono::milliseconds interval);
-    // What it promises of a block. Nothing: nothing.
+    // The recorded checksum of a block. Empty: none is recorded, or it cannot be read.
     [[nodiscard]] std::optional<std::uint64_t> checksum_of(std::uint64_t block) const;
-    // Of a block that is a hole.
+    // The checksum of a block of `bytes` zeros.
     [[nodiscard]] std::uint64_t checksum_of_zeros(std::uint64_t bytes);
-    // It promises only the first `blocks` of them from now on.
+    // Truncates the journal to the first `blocks` blocks.
     [[nodiscard]] Result<void> cut(std::uint64_t blocks);
 
     // --- any thread
 
-    // Syncs the file, then promises what was added before. Keeps an error for failure(), since the kernel reports it
-    // only once.
+    // Syncs the file, then records the blocks added before. Keeps a sync error for failure(), because the kernel
+    // reports it only once.
     void checkpoint();
-    // Waits for a checkpoint, and says whether one could not sync the file.
+    // Waits for a running checkpoint. Returns the error if a checkpoint could not sync the file.
     [[nodiscard]] Result<void> failure() const;
     [[nodiscard]] std::uint64_t blocks() const;
     [[nodiscard]] const JournalHead& head() const noexcept { return head_; }
-    // It promises nothing any more, also if a checkpoint is still to come.
+    // Removes the journal; a checkpoint that follows has no effect.
     void remove() noexcept;
 
   private:
@@ -117,16 +119,16 @@ class Journal {
     const std::size_t head_bytes_;
 
     std::atomic<std::uint64_t> resumed_bytes_{0};
-    std::uint64_t zeros_bytes_ = 0;  // of which the next is the checksum
+    std::uint64_t zeros_bytes_ = 0;  // size of the block that zeros_checksum_ is for
     std::uint64_t zeros_checksum_ = 0;
 
-    mutable std::mutex files_;  // held while it syncs and writes; the other is never waited for long
-    std::uint64_t blocks_ = 0;  // promised
+    mutable std::mutex files_;  // guards the files; held during syncs and writes, whereas mutex_ is held only briefly
+    std::uint64_t blocks_ = 0;  // recorded
     int sync_errno_ = 0;
-    bool broken_ = false;  // it can promise no more
+    bool broken_ = false;  // writing failed, or the journal was removed: nothing more is recorded
 
     mutable std::mutex mutex_;
-    std::vector<std::uint64_t> added_;  // behind those promised
+    std::vector<std::uint64_t> added_;  // checksums of blocks after blocks_, not recorded yet
     bool under_way_ = false;
     std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };

@@ -6,7 +6,7 @@
 namespace cinnabar::files {
 namespace {
 
-// Shown in messages: enough to recognise a name of kilobytes.
+// Shortens long names for messages.
 std::string shown(std::string_view name) {
     constexpr std::size_t shown_bytes_max = 80;
     if (name.size() <= shown_bytes_max) return printable(name);

@@ -28,9 +28,9 @@ bool is_staged_name(std::string_view leaf) noexcept {
     return leaf.starts_with(".cinnabar-") && leaf.ends_with(".part");
 }
 
-// The folder was opened with the file, perhaps long ago: others may have moved it out of the root since, or put
-// something else than a file under the name. No call of the kernel looks and renames in one, so a moment is left in
-// which they can still do so.
+// The folder was opened when the file was created, perhaps long ago. Since then others may have moved it out of the
+// root, or put something that is not a file under the name. No system call checks and renames atomically, so a short
+// window remains in which they still can.
 Result<void> check_place(const Target& target) {
     const Error moved{Errc::not_found, "its directory was moved or removed while the file was under way",
                       printable(target.name)};
@@ -53,7 +53,7 @@ Result<void> give_name(int staging, const std::string& staged, const Target& tar
     }
     if (::renameat2(staging, staged.c_str(), target.parent, leaf, RENAME_NOREPLACE) == 0) return {};
     if (errno == EINVAL || errno == ENOSYS) {
-        // A file system without RENAME_NOREPLACE (NFS): a hard link is not made over an existing name either.
+        // The file system does not support RENAME_NOREPLACE (NFS). link() does not replace an existing name either.
         if (::linkat(staging, staged.c_str(), target.parent, leaf, 0) == 0) {
             (void)::unlinkat(staging, staged.c_str(), 0);
             return {};
@@ -63,7 +63,7 @@ Result<void> give_name(int staging, const std::string& staged, const Target& tar
 }
 
 Result<void> sync_folder(int folder, std::string_view name) {
-    // Some file systems cannot sync a directory and say EINVAL; they write it through.
+    // Some file systems cannot sync a directory and return EINVAL; they write metadata synchronously.
     if (::fsync(folder) == 0 || errno == EINVAL) return {};
     return file_error(errno, "the file has its name, but the directory could not be synced", name);
 }

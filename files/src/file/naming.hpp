@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The step in which something staged gets its name.
+// Renames staged files, links and folders into place.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -11,26 +11,27 @@
 
 namespace cinnabar::files {
 
-// A name for something staged that nobody can guess: ".cinnabar-0123456789abcdef.part". Where it exists all the same,
-// another one is tried, this many in all.
+// A temporary name that nobody can guess: ".cinnabar-0123456789abcdef.part". If it exists nevertheless, the caller
+// tries another one, up to this many times.
 inline constexpr int staged_attempts_max = 16;
 [[nodiscard]] std::string make_staged_name();
 [[nodiscard]] bool is_staged_name(std::string_view leaf) noexcept;
 
-// Where something is to appear: `parent` is the folder as it was opened, perhaps long ago.
+// The destination of a rename. `parent` is the folder as it was opened, perhaps long ago.
 struct Target {
     int root = -1;
     int parent = -1;
     const std::string& leaf;
-    std::string_view name;  // of all of it, below the root
+    std::string_view name;  // the whole path below the root
     Existing existing = Existing::keep;
 };
 
-// ok: `name` still leads to `parent`, and something new may take the name. not_found: the folder was moved or removed.
-// exists, invalid_argument: as check_target.
+// Checks that `name` still refers to an entry of `parent` and may be created or replaced. not_found: the folder was
+// moved or removed. exists, invalid_argument: as check_target().
 [[nodiscard]] Result<void> check_place(const Target& target);
 
-// Renames what is staged into place, and syncs the folder. exists: something took the name, and it is to be kept.
+// Renames the staged entry into place; does not sync. exists: the name was taken meanwhile, and Existing::keep was
+// given.
 [[nodiscard]] Result<void> give_name(int staging, const std::string& staged, const Target& target);
 [[nodiscard]] Result<void> sync_folder(int folder, std::string_view name);
 

@@ -23,8 +23,8 @@
 namespace cinnabar::files {
 namespace {
 
-// Write-back is started this often, so that the sync at the end finds little to do and a large file never fills the
-// page cache with dirty pages.
+// Write-back is started after this many bytes, so that the final sync has little left to do and a large file does not
+// fill the page cache with dirty pages.
 constexpr std::uint64_t flush_bytes = 8u << 20;
 
 constexpr std::size_t block_bytes = 4096;
@@ -33,8 +33,8 @@ bool is_zero(ConstBytes block) noexcept {
     return block[0] == std::byte{0} && std::memcmp(block.data(), block.data() + 1, block.size() - 1) == 0;
 }
 
-// How many bytes at the beginning are whole blocks of zeros, and how many come before the next such block. The last
-// block may be shorter.
+// zero_bytes(): the length of the run of all-zero blocks at the beginning; content_bytes(): the length up to the next
+// all-zero block. The last block may be shorter.
 std::size_t zero_bytes(ConstBytes bytes) noexcept {
     std::size_t at = 0;
     while (at < bytes.size() && is_zero(bytes.subspan(at, std::min(block_bytes, bytes.size() - at)))) at += block_bytes;
@@ -78,7 +78,7 @@ Result<void> NewFile::write(std::uint64_t offset, ConstBytes from) {
     return journal_ ? write_block(offset, from) : write_some(offset, from);
 }
 
-// Of a sparse file, what is zero is not written: whole blocks of a hole stay a hole.
+// Does not write blocks of zeros of a sparse file, so that they stay holes.
 Result<void> NewFile::write_some(std::uint64_t offset, ConstBytes from) {
     if (!sparse_) return write_all(offset, from);
     while (!from.empty()) {
@@ -113,7 +113,7 @@ Result<void> NewFile::set_sparse(std::uint64_t bytes) {
     return {};
 }
 
-// Keeps the size of the file unchanged, since it shows how much is written.
+// Does not change the file's size, because the size tells how much has been written.
 Result<void> NewFile::reserve(std::uint64_t bytes) {
     struct statfs system {};
     if (bytes < reserved_bytes_min || bytes > std::numeric_limits<off_t>::max()) return {};
@@ -124,12 +124,12 @@ Result<void> NewFile::reserve(std::uint64_t bytes) {
         reserved = ::fallocate(file_->get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes));
     } while (reserved != 0 && errno == EINTR);
     reserved_ = reserved == 0;
-    // With other errors the file system cannot reserve; a later write will tell.
+    // Any other error: the file system cannot reserve space. A later write reports a full disk.
     if (reserved_ || (errno != ENOSPC && errno != EDQUOT)) return {};
     return file_error(errno, "cannot reserve room for the file", name_);
 }
 
-// A checkpoint that failed has used up the kernel's word about it: the next fsync would say that all is well.
+// The kernel reports a sync error only once: after a failed checkpoint, the next fsync would succeed.
 Result<void> NewFile::sync() {
     if (journal_) CINNABAR_TRY_VOID(journal_->failure());
     if (::fsync(file_->get()) != 0) return file_error(errno, "cannot sync the file", name_);

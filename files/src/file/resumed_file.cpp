@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// New files that go on from their remains, and leave some.
+// Resumable files: continuing from remains, and leaving remains.
 #include "file/journal.hpp"
 #include "file/staging.hpp"
 
@@ -18,7 +18,7 @@
 namespace cinnabar::files {
 namespace {
 
-// Makes zeros of what may be something else.
+// Overwrites a range with zeros, by a hole where possible.
 Result<void> clear(int fd, std::uint64_t offset, std::uint64_t bytes, std::string_view name) {
     if (::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
                     static_cast<off_t>(bytes)) == 0)
@@ -36,7 +36,7 @@ Result<void> clear(int fd, std::uint64_t offset, std::uint64_t bytes, std::strin
 
 }  // namespace
 
-// The journal goes first: it never promises what is cut off.
+// Cuts the journal before the file, so that it never records more than the file has.
 Result<void> NewFile::cut(std::uint64_t offset) {
     CINNABAR_TRY_VOID(journal_->cut(offset / journal_->head().block_bytes));
     journal_->set_resumed_bytes(offset);
@@ -56,7 +56,8 @@ Result<void> NewFile::use_other_than(std::uint64_t offset, std::uint64_t checksu
 Result<void> NewFile::write_block(std::uint64_t offset, ConstBytes from) {
     const auto checksum = block_checksum(from);
     CINNABAR_TRY_VOID(use_other_than(offset, checksum));
-    if (offset < resumed_bytes()) return write_all(offset, from);  // it was damaged: the journal is right
+    if (offset < resumed_bytes()) return write_all(offset, from);  // the block on disk was damaged; the recorded
+                                                                   // checksum is right
     CINNABAR_TRY_VOID(write_some(offset, from));
     journal_->add(checksum);
     return {};

@@ -38,7 +38,7 @@ Result<void> check_room(int fd, std::uint64_t bytes, std::uint64_t files, const 
     if (bytes > room) return no_room("the disk has no room for a file of that size", name);
     if (kept.bytes != 0 && static_cast<Wide>(bytes) + kept.bytes > room)
         return no_room("the server keeps what is left of its disk free (serve --keep-free)", name);
-    // Some file systems have no fixed number of files, and say 0.
+    // Some file systems have no fixed number of inodes and report 0.
     if (kept.files != 0 && files != 0 && status.f_files != 0 && static_cast<Wide>(files) + kept.files > status.f_favail)
         return no_room("the server keeps the files that its disk has left free (serve --keep-files)", name);
     return {};

@@ -75,7 +75,7 @@ Result<void> Root::make_staging() {
     if (!*folder) return file_error(errno, "cannot open the folder for unfinished files", name);
     struct stat status {};
     if (::fstat(folder->get(), &status) != 0) return file_error(errno, "cannot look at the folder", name);
-    // Whoever may write into it could exchange a file between its verification and its naming.
+    // Anyone with write access could exchange a file between its verification and its rename.
     if (status.st_uid != ::geteuid() && status.st_uid != 0)
         return Error{Errc::permission, "the folder for unfinished files belongs to somebody else: remove it", name};
     if ((status.st_mode & 022) != 0)
@@ -92,7 +92,8 @@ Root::~Root() {
         (void)::unlinkat(directory_->get(), std::string(staging_folder).c_str(), AT_REMOVEDIR);
 }
 
-// Links inside of the root may lead to the staging folder, whose name check_name refuses, and to other file systems.
+// Links inside the root may lead to the staging folder, which check_name() rejects only by name, and to other file
+// systems.
 Result<void> Root::check_served(int fd, std::string_view name) const {
     struct stat status {};
     if (::fstat(fd, &status) != 0) return file_error(errno, "cannot look at the folder", name);
@@ -111,7 +112,8 @@ Result<UniqueFd> Root::open_parent(std::string_view name) const {
     return fd;
 }
 
-// The staging folder may be writable where the target's is not: better told now than after the last byte.
+// Checks for write access, because the staging folder may be writable although the destination folder is not: better to
+// fail now than after the last byte.
 Result<std::shared_ptr<const UniqueFd>> Root::parent_for(std::string_view name, const NewFile* sibling) const {
     if (sibling && parent_of(sibling->name_) == parent_of(name)) return sibling->parent_;
     CINNABAR_TRY(auto parent, open_parent(name));
@@ -134,7 +136,8 @@ Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::ui
     file.existing_ = existing;
     file.kept_ = kept_;
     if (resumable.block_bytes != 0) CINNABAR_TRY_VOID(resume(file, bytes, mode, resumable));
-    const auto wanted = resumable.sparse ? 0 : bytes - file.resumed_bytes();  // of a sparse one, each write is compared
+    const auto wanted = resumable.sparse ? 0 : bytes - file.resumed_bytes();  // for a sparse file, each write is
+                                                                              // checked instead
     if (auto room = make_room(file.parent_->get(), wanted, name); !room) {
         file.park();
         return std::move(room).error();
@@ -164,7 +167,7 @@ Result<void> Root::stage(NewFile& file, std::uint32_t mode) const {
     return staging_error(file.name_);
 }
 
-// Whatever stands in the way of going on, the file can be saved without.
+// If the remains cannot be used, the file is saved without resuming.
 Result<void> Root::resume(NewFile& file, std::uint64_t bytes, std::uint32_t mode, const Resumable& resumable) const {
     const JournalHead head{file.name_, bytes, resumable.block_bytes, mode & 0777u, resumable.sparse, 0};
     CINNABAR_TRY(auto part, open_part(staging_, head, own_staging_));
@@ -178,7 +181,8 @@ Result<void> Root::resume(NewFile& file, std::uint64_t bytes, std::uint32_t mode
     return {};
 }
 
-// Remains go only if that is enough: nobody sweeps those of others away by announcing what cannot be.
+// Removes remains only if that makes enough room. Otherwise a client could delete the remains of others by announcing a
+// file that is too large.
 Result<void> Root::make_room(int parent, std::uint64_t bytes, std::string_view name) const {
     auto room = check_room(parent, bytes, 1, kept_, name);
     if (room || !own_staging_) return room;

@@ -44,9 +44,9 @@ Result<SourceFile> SourceFile::from(UniqueFd file, std::string_view name) {
 }
 
 bool SourceFile::is_hole(std::uint64_t offset, std::uint64_t bytes) const noexcept {
-    // Moves the position, which nothing here uses.
+    // lseek moves the file position, which no other function uses.
     const off_t content = ::lseek(file_.get(), static_cast<off_t>(offset), SEEK_DATA);
-    if (content < 0) return errno == ENXIO;  // all the rest
+    if (content < 0) return errno == ENXIO;  // the file has no data after offset
     return static_cast<std::uint64_t>(content) >= offset + bytes;
 }
 

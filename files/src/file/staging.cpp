@@ -46,7 +46,7 @@ bool has_own(int fd, struct stat& status) {
     return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1;
 }
 
-// Whether the name still leads to what was opened: whoever had it locked may have named or removed it.
+// Whether the name still refers to the open file. The previous holder of the lock may have renamed or removed it.
 bool is_still_there(int staging, const std::string& name, int fd) {
     struct stat opened {};
     struct stat found {};
@@ -54,7 +54,7 @@ bool is_still_there(int staging, const std::string& name, int fd) {
            opened.st_ino == found.st_ino && opened.st_dev == found.st_dev;
 }
 
-// Owned by nobody at this moment, and locked now.
+// Locks a staged file that nobody is working on. Empty: somebody is, or it was removed.
 UniqueFd lock_remains(int staging, const std::string& part) {
     UniqueFd fd(::openat(staging, part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd || !lock(fd.get(), LOCK_EX | LOCK_NB) || !is_still_there(staging, part, fd.get())) fd.reset();
@@ -70,7 +70,8 @@ bool remove_pair(int staging, const std::string& part) {
 
 Result<std::optional<Part>> begin_part(const std::shared_ptr<const UniqueFd>& staging, const StagedNames& names,
                                        JournalHead head) {
-    (void)::unlinkat(staging->get(), names.journal.c_str(), 0);  // of a file that has its name, or is gone
+    (void)::unlinkat(staging->get(), names.journal.c_str(), 0);  // left by a file that was renamed into place or
+                                                                 // removed
     const auto mode = static_cast<mode_t>(head.mode & 0777u);
     auto file = std::make_shared<UniqueFd>(
         ::openat(staging->get(), names.part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
@@ -86,7 +87,7 @@ Result<std::optional<Part>> begin_part(const std::shared_ptr<const UniqueFd>& st
     return std::optional<Part>(Part{std::move(file), *std::move(journal), 0, names.part});
 }
 
-// What lies behind the promised blocks is cut off.
+// Cuts off everything after the recorded blocks. Returns the size that remains.
 Result<std::uint64_t> keep_promised(int fd, Journal& journal) {
     const auto& head = journal.head();
     struct stat status {};
@@ -100,7 +101,8 @@ Result<std::uint64_t> keep_promised(int fd, Journal& journal) {
     return kept;
 }
 
-// Nothing: it is not ours to use. An open file without a journal is of no use to anybody.
+// nullopt: the staged file exists but must not be used. Empty descriptor: it does not exist. A file that another
+// process works on is waited for only if it is the same file (`alone`).
 std::optional<UniqueFd> open_own_part(int staging, const StagedNames& names, const JournalHead& head, bool alone) {
     UniqueFd fd(::openat(staging, names.part.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd && errno == ENOENT) return fd;
@@ -118,8 +120,8 @@ struct Found {
     std::time_t since = 0;
 };
 
-// Staged files, oldest first: those with a journal, or all when nobody can be at work on any (`sweep`). Then journals
-// without a file are removed, too.
+// Lists staged files, oldest first: those with a journal, or with `sweep` all of them. `sweep` requires that nobody is
+// working on any file; it also removes journals without a staged file.
 std::vector<Found> find_parts(const UniqueFd& staging, bool sweep) {
     std::vector<Found> result;
     std::set<std::string, std::less<>> journals;
@@ -127,7 +129,7 @@ std::vector<Found> find_parts(const UniqueFd& staging, bool sweep) {
         if (is_journal_name(leaf)) journals.emplace(leaf);
         struct stat status {};
         const std::string name(leaf);
-        if (sweep && is_staged_name(leaf)) {  // a server that was killed did not free it
+        if (sweep && is_staged_name(leaf)) {  // a killed server has not released reserved space
             const UniqueFd fd(::openat(staging.get(), name.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
             if (fd) release_reserved(fd.get());
         }

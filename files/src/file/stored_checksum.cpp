@@ -14,7 +14,7 @@ constexpr const char* attribute = "user.cinnabar.checksum";
 constexpr std::uint8_t version = 1;
 using Record = std::array<std::byte, 1 + 8 + 8 + 8 + 4>;
 
-// Version, checksum, size, time of modification.
+// The record: version, checksum, size, modification time.
 Record encode(std::uint64_t checksum, const struct stat& status) noexcept {
     Record record{};
     Writer to(record);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checksum that a file was saved with, kept in an extended attribute of it, so that it is there after a restart and
-// damage is found years later. With it are size and time of modification of then: a file that somebody wrote to since
-// has another checksum, and is not damaged.
+// The checksum of a saved file is stored in an extended attribute, so that damage can be detected even years later. The
+// file's size and modification time at that moment are stored with it: if they differ now, the file was modified, not
+// damaged.
 #pragma once
 
 #include <cinnabar/files/verified.hpp>
@@ -13,10 +13,11 @@
 
 namespace cinnabar::files {
 
-// Clients neither read nor write the attributes that begin so, whatever kinds they ask for.
+// Prefix of the service's own attributes; clients can neither read nor write them, whatever kinds they request.
 inline constexpr std::string_view own_attributes = "user.cinnabar.";
 
-// Once it has the time of modification that it will keep. False, with errno: the file system cannot.
+// Stores the checksum. Call it after the final modification time was set. False, with errno: the file system cannot
+// store it.
 bool store_checksum(int fd, std::uint64_t checksum) noexcept;
 [[nodiscard]] StoredChecksum read_stored_checksum(int fd) noexcept;
 

@@ -7,8 +7,8 @@
 namespace cinnabar::files {
 namespace {
 
-// "[a-z]" at the beginning of `pattern`: whether it has `c`, and the pattern behind it. Nothing: it is no class, but a
-// bracket.
+// Matches a character class such as "[a-z]" at the beginning of `pattern`: whether it contains `c`, and the rest of the
+// pattern. nullopt: the bracket is not closed, so it is an ordinary character.
 struct ClassMatch {
     bool has = false;
     std::string_view rest;
@@ -33,7 +33,8 @@ std::optional<ClassMatch> match_class(std::string_view pattern, char c) {
     return ClassMatch{has != negated && c != '/', pattern.substr(at + 1)};
 }
 
-// One character of the text against what the pattern begins with, which is no star. Nothing: they differ.
+// Matches one character of the text against the first element of the pattern, which is not a star. Returns the rest of
+// the pattern; nullopt: no match.
 std::optional<std::string_view> match_one(std::string_view pattern, char c) {
     if (pattern.empty()) return std::nullopt;
     if (pattern[0] == '?') return c == '/' ? std::nullopt : std::optional(pattern.substr(1));
@@ -44,12 +45,12 @@ std::optional<std::string_view> match_one(std::string_view pattern, char c) {
     return pattern[0] == c ? std::optional(pattern.substr(1)) : std::nullopt;
 }
 
-// Where a star has been seen: what follows it, and how much of the text it has taken.
+// A star to backtrack to: the pattern after it, and the text that it has not consumed.
 struct Star {
     std::string_view pattern;
     std::string_view text;
     bool deep = false;  // may take '/'
-    // Takes one character more.
+    // Consumes one more character. False: it cannot.
     bool grow() {
         if (text.empty() || (!deep && text[0] == '/')) return false;
         text.remove_prefix(1);
@@ -59,8 +60,8 @@ struct Star {
 
 }  // namespace
 
-// Two stars are enough to go back to, the last one and the last deep one: what an earlier star could take, a later one
-// of the same kind can as well. So the time is bounded by the product of the lengths, whatever the pattern.
+// Backtracking needs only the last star and the last deep star: what an earlier star could consume, a later one of the
+// same kind can as well. So the time is bounded by the product of the lengths, for any pattern.
 bool matches_pattern(std::string_view pattern, std::string_view text) {
     std::optional<Star> shallow;
     std::optional<Star> deep;

@@ -44,7 +44,7 @@ Result<Attributes> SourceTree::attributes(const ExtendedKinds& kinds) const {
 Scan SourceTree::scan(const Filter& filter, std::string_view prefix, const ExtendedKinds& kinds) const {
     Scan scan;
     scan_folder({}, filter, prefix, kinds, scan);
-    // The list grows while it is walked: folders that were found are looked into in their turn.
+    // The list grows during the loop, as each folder adds its entries.
     for (std::size_t i = 0; i < scan.entries.size(); ++i) {
         if (scan.entries[i].kind == EntryKind::folder)
             scan_folder(std::string(scan.entries[i].name), filter, prefix, kinds, scan);

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rules that say which client may do what below a server's root, and how much. They are checked in order. The first
-// rule that matches the client, the right and the name decides. If none matches, the answer is `permission`. A client
-// to which no rule allows anything cannot log in. The error names the rule.
+// Access rules: which client may do what below a server's root, and how much. Rules are checked in order; the first
+// rule that matches the client, the right and the name decides. If no rule matches, the request fails with
+// `permission`. A client that no rule allows anything cannot log in. The error names the rule that denied the request.
 //
-// In text form, a rule is a line. Empty lines, and lines that begin with '#', are skipped:
+// In text form, each line is a rule. Empty lines and lines that begin with '#' are skipped:
 //
-//     # rule    what   clients               rights              folders, with all below them
+//     # rule    what   clients               rights              folders, each with everything below it
 //     readers   allow  key:ann,cert:build-*  read                /pub
 //     writers   allow  key:ann               read,write,replace  /ann
 //     admins    allow  uid:0                 all                 /
 //     # rule    quota  clients               bytes  files  bytes per second; '-': no limit
 //     small     quota  proven                10G    1000   -
 //
-// cinnabar/rpc/callers.hpp describes the names of clients. The rights:
-//     read     fetch files, list folders, look at what is there; with '/', list the remains of interrupted saves
-//     write    save files under free names, make folders and hard links
-//     replace  save over an existing name; needs `write` as well
+// cinnabar/rpc/callers.hpp describes how clients are named. The rights:
+//     read     fetch files, list folders, query entries (Client::look); on '/': list the remains of interrupted saves
+//     write    save files under names that do not exist yet, make folders and hard links
+//     replace  save over an existing name; requires `write` as well
 //     remove   remove files, links, empty folders, and remains
-//     link     make symbolic links; whoever may read such a name can read whatever in the root it leads to
-//     all      all of these
+//     link     make symbolic links; whoever may read the link may read anything in the root that it points to
+//     all      all of the above
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -36,7 +36,7 @@ namespace cinnabar::files {
 
 struct AccessRequest;
 
-// How much one client may save while the server runs, and how fast its data moves.
+// Limits for one client: how much it may save while the server runs, and its data rate.
 struct Quota {
     std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max();
     std::uint64_t files = std::numeric_limits<std::uint64_t>::max();
@@ -46,24 +46,26 @@ struct Quota {
     friend bool operator==(const Quota&, const Quota&) = default;
 };
 
-// Immutable; any thread. Its errors refer to it, so it must outlive them.
+// Immutable; any thread. Errors returned by a policy refer to its strings, so the policy must outlive them.
 class CINNABAR_API AccessPolicy {
   public:
     static constexpr std::size_t rules_max = 1'024;
-    static constexpr std::size_t items_max = 16'384;  // clients and folders of all rules together
+    static constexpr std::size_t items_max = 16'384;  // total number of clients and folders in all rules
 
-    // invalid_argument: something is not a rule; the subject begins with `place` and the number of the line; too_large.
+    // invalid_argument: a line is not a valid rule; the error's subject begins with `place` and the line number.
+    // too_large: more than rules_max rules or items_max items.
     [[nodiscard]] static Result<std::shared_ptr<const AccessPolicy>> parse(std::string_view text,
                                                                            const std::string& place = "line");
-    // Also the errors of rpc::read_rules: nobody else may be able to write the file.
+    // Reads and parses a file. Errors: those of parse() and rpc::read_rules(), which also fails if other users may
+    // write the file.
     [[nodiscard]] static Result<std::shared_ptr<const AccessPolicy>> load(const std::string& path);
     ~AccessPolicy();
 
-    // permission, with the name of the rule.
+    // Checks one request. permission: denied; the error names the rule.
     [[nodiscard]] Result<void> may(const AccessRequest& access) const;
-    // permission: no rule allows it anything.
+    // permission: no rule allows the client anything.
     [[nodiscard]] Result<void> may_log_in(const na::Addr& client) const;
-    // Null: no quota applies.
+    // The quota that the policy sets for the client; null if it sets none. Valid while the policy lives.
     [[nodiscard]] const Quota* quota_of(const na::Addr& client) const noexcept;
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a file or folder has besides its content. Owners are not kept: those of two hosts have little to do with each
-// other, and a stranger chooses none here.
+// Metadata of a file or folder: permission bits, modification time, extended attributes. Ownership is not transferred,
+// because user ids of different hosts are unrelated and a client must not be able to choose the owner.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -20,29 +20,34 @@ struct ExtendedAttribute {
 };
 
 struct Attributes {
-    std::uint32_t mode = 0;  // permission bits; those for set-user-id, set-group-id and sticky are not kept
+    std::uint32_t mode = 0;  // permission bits; set-user-id, set-group-id and sticky are dropped
     std::int64_t modified_s = 0;
     std::uint32_t modified_ns = 0;
     std::vector<ExtendedAttribute> extended;
 };
 
-// Which extended attributes are kept. Only those that give no rights beyond the mode's: user.*, and POSIX ACLs.
+// Which extended attributes are transferred: user.* and POSIX ACLs. No others, because they can grant rights that the
+// mode does not.
 struct ExtendedKinds {
     bool user = false;
     bool acls = false;
 };
 
-inline constexpr std::size_t extended_bytes_max = 64 << 10;  // of one file, as extended_bytes counts
+inline constexpr std::size_t extended_bytes_max = 64 << 10;  // limit per file, counted by extended_bytes()
 
-// Names, each with a zero byte as the operating system counts, and values.
+// The total size of names, each including its terminating zero byte, and values.
 [[nodiscard]] CINNABAR_API std::size_t extended_bytes(const std::vector<ExtendedAttribute>& extended) noexcept;
 
-// Of an open file or folder, without its mode and time. too_large: over extended_bytes_max; those of file_error.
+// Reads the extended attributes of an open file or folder. `name` is used in error messages. too_large: more than
+// extended_bytes_max. Also the errors of file_error().
 [[nodiscard]] CINNABAR_API Result<std::vector<ExtendedAttribute>> read_extended(int fd, const ExtendedKinds& kinds,
                                                                                 std::string_view name);
 
-// Gives them all. permission: an extended attribute that is not kept here, or a file of somebody else.
-// invalid_argument: the file system cannot hold one, or a time that is none.
+// Sets the mode, the modification time and the extended attributes of an open file or folder. `name` is used in error
+// messages.
+//   permission        an extended attribute is of a kind that is not transferred, or another user owns the file
+//   invalid_argument  the file system cannot store an extended attribute, or modified_ns is over 999,999,999
+// Also the errors of file_error().
 [[nodiscard]] CINNABAR_API Result<void> give_attributes(int fd, const Attributes& attributes, std::string_view name);
 
 }  // namespace cinnabar::files

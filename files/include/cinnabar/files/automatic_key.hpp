@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The key that a server on the loopback makes if it was given none. Every user of the host can reach the loopback, so
-// the key lies in a file that only the server's user can read; clients of that user find it by the server's address
-// (docs/save-service.md, "Keys"). Any thread.
+// The key that a server on the loopback interface generates if none was configured. Every user of the host can connect
+// to the loopback, so the key is stored in a file that only the server's user can read. Clients of the same user find
+// the file by the server's address (docs/save-service.md, "Keys"). Any thread.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -17,7 +17,7 @@
 
 namespace cinnabar::files {
 
-// The key of one server. It is new at each start, and its files are removed when the server ends.
+// The key of one running server. It is generated at each start; the destructor removes its files.
 class CINNABAR_API AutomaticKey {
   public:
     [[nodiscard]] static AutomaticKey make();
@@ -26,8 +26,9 @@ class CINNABAR_API AutomaticKey {
     ~AutomaticKey();
 
     [[nodiscard]] Key key() const { return Key::from(text_).value(); }
-    // Writes it to where clients look for the key of `endpoint`. Replaces what another server left there.
-    // permission, not_found: this user has no folder that is its own alone.
+    // Writes the key file for `endpoint` to the place where clients look for it, replacing the file of an earlier
+    // server. not_found: this user has no suitable folder. permission: the folder for keys is accessible to other
+    // users. bad_address: `endpoint` cannot be parsed. Also the errors of creating and writing a file.
     [[nodiscard]] Result<void> publish(std::string_view endpoint);
 
   private:
@@ -36,11 +37,12 @@ class CINNABAR_API AutomaticKey {
     std::vector<std::string> paths_;
 };
 
-// Removes the key file that a killed server of this user left for the endpoint.
+// Removes the key file for the endpoint that a killed server of this user left behind.
 CINNABAR_API void forget_automatic_key(std::string_view endpoint) noexcept;
 
-// The key that a server of this user made for one of the endpoints of `server` (an address, as a server prints it).
-// Empty: there is none. Errors of Key::load: there is one, and it cannot be trusted.
+// Looks for a key that a server of this user published for one of the endpoints of `server` (an address as a server
+// prints it). Empty if there is none. Errors: those of Key::load(), if a key file exists but cannot be trusted; those
+// of na::Addr::parse().
 [[nodiscard]] CINNABAR_API Result<std::optional<Key>> find_automatic_key(std::string_view server);
 
 }  // namespace cinnabar::files

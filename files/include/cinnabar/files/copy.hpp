@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies a file from one server to another. The data goes straight from server to server; the caller only directs the
-// copy. Each server checks the caller by its own session. The first must let it fetch. The other must let it save, and
-// let it name servers to connect to: a client that has proven a key, or the same user over shm. Folders and links are
-// made with the functions of Client, as for save and fetch.
+// copy. Each server checks the caller by its own session. The source server must allow the fetch. The destination
+// server must allow the save, and must allow the client to name a server to connect to; it allows this only to a client
+// that has proven a key, or that runs as the same user (shm). Folders and links are made with the functions of Client,
+// as for save and fetch.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -17,7 +18,8 @@
 
 namespace cinnabar::files {
 
-// Like SaveMode. Checksums are always computed: by the first server of what it read, by the other of what it wrote.
+// Like SaveMode. Checksums are always computed: the source server hashes the data it reads, the destination server the
+// data it writes.
 struct CopyMode {
     Existing existing = Existing::keep;
     bool exact = false;
@@ -29,12 +31,12 @@ struct CopyMode {
 static_assert(std::is_trivially_destructible_v<CopyMode>);
 
 // Copies `name` at `from` to `as` at `to`; continues an interrupted copy. Calls `announced` with the size, and
-// `progress` with the bytes that `to` has taken, both on the executor of the clients. There must be only one: both
-// clients belong to one node, or to nodes without threads that one thread drives. The server `to` must be able to reach
-// the server `from` by the transport that `from` uses. Errors: those of fetch() and save(); the text says which server
-// failed. unsupported: the windows of the first server are smaller than those of the other. unreachable: `to` cannot
-// reach `from`. permission: `to` connects to no other servers for this client.
-// Requires: both clients were opened. Several copies may run at once. The strings must live until the task ends.
+// `progress` with the bytes that `to` has taken, both on the executor of the clients. Both clients must have the same
+// executor: they belong to one node, or to nodes without threads that one thread drives. The server `to` must be able
+// to reach the server `from` by the transport that `from` uses. Errors: those of fetch() and save(); the text says
+// which server failed. unsupported: the windows of the first server are smaller than those of the other. unreachable:
+// `to` cannot reach `from`. permission: `to` connects to no other servers for this client. Requires: both clients were
+// opened. Several copies may run at once. The strings must live until the task ends.
 [[nodiscard]] CINNABAR_API hl::Task<Result<Moved>> copy(Client& from, const std::string& name, Client& to,
                                                         const std::string& as, CopyMode mode = {},
                                                         BytesMoved progress = {},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a folder of a tree has: files, folders, symbolic links, and what cannot be moved.
+// Entries of a folder: files, folders, symbolic links, and others, which cannot be transferred.
 #pragma once
 
 #include <cinnabar/files/attributes.hpp>
@@ -14,27 +14,28 @@ enum class EntryKind : std::uint8_t {
     file,
     folder,
     link,
-    other,  // devices, sockets, pipes: told, and left out
+    other,  // devices, sockets, pipes: reported but not transferred
 };
 
 struct Entry {
-    std::string name;  // of a listing: one component; of a tree: its path; any bytes
+    std::string name;  // any bytes; in a listing one component, in a tree the path below the tree
     EntryKind kind = EntryKind::file;
     std::uint64_t bytes = 0;  // of a file
     Attributes attributes;
     std::string target;        // of a link
-    std::uint64_t inode = 0;   // of a file with several names: equal for all of them, and 0 for others
-    std::uint64_t device = 0;  // the same
+    std::uint64_t inode = 0;   // of a file with several hard links: the same for all of them; 0 for other files
+    std::uint64_t device = 0;  // as `inode`
 };
 
-// A part of a folder.
+// One page of a folder's entries.
 struct Listing {
     Attributes attributes;  // of the folder
     std::vector<Entry> entries;
-    std::uint64_t cursor = 0;  // where the next part begins; 0: that was all
+    std::uint64_t cursor = 0;  // where the next page begins; 0: this is the last page
 };
 
 inline constexpr std::size_t listing_entries_max = 256;
-inline constexpr std::size_t listing_bytes_max = 64 << 10;  // of names and targets, but that one entry always fits
+inline constexpr std::size_t listing_bytes_max = 64 << 10;  // of names and targets; a page always has room for at least
+                                                            // one entry
 
 }  // namespace cinnabar::files

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which parts of a tree are moved: patterns with rsync's rules, the first that matches decides, and what none matches
-// is moved.
-//   a leading '/'     the pattern begins where the tree begins; otherwise it may begin at any component
-//   a trailing '/'    it matches folders only
-//   *  ?  [a-z] [!a]  within one component
-//   **                also across '/'; "folder/***" is the folder and all that is in it
-//   \                 takes what follows as it is
-// A pattern with neither '/' inside nor "**" is compared with the last component only. What lies in a folder that is
-// left out is not looked at. Pure.
+// Selects which files of a tree are transferred, by patterns with rsync's rules: the first pattern that matches
+// decides; a path that matches no pattern is included.
+//   a leading '/'     anchors the pattern at the top of the tree; otherwise it may begin at any component
+//   a trailing '/'    the pattern matches folders only
+//   *  ?  [a-z] [!a]  match within one component
+//   **                also matches '/'; "folder/***" is the folder and everything in it
+//   \                 escapes the next character
+// A pattern that has neither a '/' inside nor "**" is matched against the last component only. The contents of an
+// excluded folder are not visited. No function has side effects outside its object.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -24,7 +24,7 @@ class CINNABAR_API Filter {
     enum class Verdict : bool { exclude, include };
     // invalid_argument: an empty pattern.
     [[nodiscard]] Result<void> add(Verdict verdict, std::string_view pattern);
-    // `path` is below the tree's beginning, without a leading '/'.
+    // Whether the path is included. `path` is relative to the top of the tree, without a leading '/'.
     [[nodiscard]] bool takes(std::string_view path, bool folder) const;
 
   private:
@@ -33,14 +33,15 @@ class CINNABAR_API Filter {
         std::string pattern;
         bool anchored = false;
         bool folders_only = false;
-        bool whole_path = false;  // not only the last component
+        bool whole_path = false;  // match the whole path, not only the last component
         bool with_contents = false;
     };
     [[nodiscard]] static bool matches(const Rule& rule, std::string_view path, bool folder);
     std::vector<Rule> rules_;
 };
 
-// Compares all of `text` with a pattern of the characters above, without the rules about '/'.
+// Whether the pattern matches the whole of `text`. Understands the wildcards above, but not the rules for a leading or
+// trailing '/'.
 [[nodiscard]] CINNABAR_API bool matches_pattern(std::string_view pattern, std::string_view text);
 
 }  // namespace cinnabar::files

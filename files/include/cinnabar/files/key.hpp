@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shared key of two sides, the proofs that both give of it when a session opens, and what signs the session's calls
-// (docs/save-service.md, "Keys"). The key itself never travels. Any thread.
+// The shared key of client and server, the proofs that both exchange when a session opens, and the secret that signs
+// the session's calls (docs/save-service.md, "Keys"). The key itself is never sent. Any thread.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -23,7 +23,7 @@ inline constexpr std::size_t key_bytes_max = 4096;
 using Nonce = std::array<std::uint8_t, 32>;
 using Proof = std::array<std::uint8_t, 32>;  // HMAC-SHA256
 
-// From the operating system. Aborts if it has no randomness.
+// Random bytes from the operating system. Aborts if it provides none.
 [[nodiscard]] CINNABAR_API Nonce make_nonce() noexcept;
 
 // 128 random bits that name a session; fresh for each login.
@@ -35,7 +35,7 @@ struct Token {
 
 class Secret;
 
-// What one login is about, as both sides know it in the end.
+// The parameters of one login, as both sides know them once it is complete.
 struct Admission {
     Nonce client{};
     Nonce server{};
@@ -46,27 +46,27 @@ struct Admission {
 
 class CINNABAR_API Key {
   public:
-    // The bytes of the file but for one newline at the end.
-    //   permission        others than the owner may read or write it, or it is neither ours nor root's
-    //   invalid_argument  not a regular file, or not key_bytes_min to key_bytes_max long
-    // and file_error.
+    // Reads a key file; one newline at the end is not part of the key.
+    //   permission        other users may read or write the file, or its owner is neither this user nor root
+    //   invalid_argument  not a regular file, or the key is not key_bytes_min to key_bytes_max long
+    // Also the errors of file_error().
     [[nodiscard]] static Result<Key> load(const std::string& path);
-    // invalid_argument as above.
+    // invalid_argument: `bytes` is not key_bytes_min to key_bytes_max long.
     [[nodiscard]] static Result<Key> from(std::string_view bytes);
 
     Key(Key&&) noexcept = default;
     Key& operator=(Key&&) noexcept = default;
     ~Key();  // wipes it
 
-    // HMAC-SHA256 over both nonces: what the client shows in its login.
+    // The proof that the client sends in its login: HMAC-SHA256 over both nonces.
     [[nodiscard]] Proof prove_client(const Nonce& client, const Nonce& server) const noexcept;
-    // Takes the same time whatever differs.
+    // Verifies the client's proof in constant time.
     [[nodiscard]] bool accepts_client(const Proof& proof, const Nonce& client, const Nonce& server) const noexcept;
-    // What the server shows in its answer; covers the rest of the answer.
+    // The proof that the server sends in its answer; it covers the other fields of the answer.
     [[nodiscard]] Proof prove_server(const Admission& admission) const noexcept;
     [[nodiscard]] bool accepts_server(const Proof& proof, const Admission& admission) const noexcept;
-    // What signs the calls of the session. The token is fresh for each login, so a login that is sent again leads to
-    // another secret.
+    // Derives the secret that signs the session's calls. Each login has a new token, so replaying a login leads to a
+    // different secret.
     [[nodiscard]] Secret session_secret(const Nonce& client, const Nonce& server, const Token& token) const noexcept;
 
   private:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file that does not have its name yet. It is written under a name of its own in a staging folder; commit() puts it
-// on disk and gives it its name in one step. Destroyed before that, it vanishes and nothing was touched; park() keeps
-// what is on disk of it for a later one of the same name. Made by Root::create. One thread at a time.
+// A new file that is still in a staging folder under a temporary name. commit() syncs it and renames it into place
+// atomically. If it is destroyed before that, the temporary file is removed and nothing else has changed. park() keeps
+// the part that is already on disk, so that a later file of the same name can continue from it. Made by Root::create.
+// One thread at a time.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -22,11 +23,11 @@ namespace cinnabar::files {
 
 enum class Existing : std::uint8_t { keep, replace };
 
-// When what is saved is synced. A name appears only when its file is whole and, but with `none`, on disk.
+// When a saved file is synced. A name appears only when its file is complete and, except with `none`, on disk.
 enum class Sync : std::uint8_t {
     each,   // each file and its directory, before the next name appears
-    batch,  // of small files that came together: all of them, then all names appear, then each directory once
-    none,   // the system does it when it likes: after a loss of power names may lead to files that are not whole
+    batch,  // small files of one call: sync all files, then rename them all, then sync each directory once
+    none,   // never: after a power loss, names may refer to incomplete files
 };
 
 class Journal;
@@ -37,58 +38,63 @@ class CINNABAR_API NewFile {
     NewFile& operator=(NewFile&& other) noexcept;
     ~NewFile() { discard(); }
 
-    // It will be of that size, and zeros are not written but left out as holes. Before the first write. no_space: the
-    // file system has no such sizes.
+    // Sets the final size and makes the file sparse: zeros are left out as holes. Call before the first write.
+    // no_space: the file system does not support files of this size.
     [[nodiscard]] Result<void> set_sparse(std::uint64_t bytes);
-    // Reserves room on the disk for so many bytes, if the file system can and it is worth a system call: not in memory
-    // (tmpfs), and not for files below reserved_bytes_min. Call before the first write. no_space.
+    // Reserves `bytes` on the disk. Does nothing if the file system cannot reserve space, on tmpfs, and below
+    // reserved_bytes_min. Call before the first write. no_space: the disk is full.
     static constexpr std::uint64_t reserved_bytes_min = 1u << 20;
     [[nodiscard]] Result<void> reserve(std::uint64_t bytes);
-    // commit() gives it these, in place of the mode less the umask; its errors are then also those of give_attributes.
+    // Makes commit() apply `attributes` in place of the mode less the umask; commit() may then also fail with the
+    // errors of give_attributes().
     void keep(Attributes attributes) { attributes_ = std::move(attributes); }
 
-    // commit() stores it with the file, where the file system can.
+    // Makes commit() store the checksum with the file, if the file system supports extended attributes.
     void keep_checksum(std::uint64_t checksum) noexcept { checksum_ = checksum; }
 
-    // Any size; best in the order of the file, since the disk is set to work on what lies before. Errors of file_error:
-    // no_space, io. A resumable file: block by block, in its order.
+    // Writes at an offset; any size. Writing in order is fastest, since write-back is started for what lies before
+    // `offset`. A resumable file must be written block by block, in order. Errors: those of file_error(), such as
+    // no_space and io.
     [[nodiscard]] Result<void> write(std::uint64_t offset, ConstBytes from);
-    // The same for zeros that are not written. Of a sparse file.
+    // Skips a range of zeros of a sparse file; otherwise as write().
     [[nodiscard]] Result<void> leave_out(std::uint64_t offset, std::uint64_t bytes);
 
     // --- resumable files
 
-    // So much, from the beginning, is left of an earlier attempt. Its blocks count as written, once they were compared:
-    // find_block(), or the checksum of what read_block() got. Others are to be written again.
+    // The number of bytes, from the beginning, that remain from an earlier attempt. A block of them counts as written
+    // once its checksum was compared: by find_block(), or by the caller with the result of read_block(). A block that
+    // differs must be written again.
     [[nodiscard]] std::uint64_t resumed_bytes() const noexcept;
-    // The checksum of the block, all of which is in `to` then. Nothing: it is damaged, or not there.
+    // Reads a block that remains from an earlier attempt into `to` and returns its checksum. Empty: the block is
+    // damaged or missing.
     [[nodiscard]] std::optional<std::uint64_t> read_block(std::uint64_t offset, Bytes to) const;
-    // True: the block has that checksum, and is in `to`. Where another one was promised, nothing behind is used either:
-    // those are the remains of another file.
+    // Reads a block into `to` and returns whether it has this checksum. If the journal records another checksum for the
+    // block, this block and all later ones are discarded: they belong to a different file.
     [[nodiscard]] Result<bool> find_block(std::uint64_t offset, Bytes to, std::uint64_t checksum);
-    // The journal is to be written; by any thread, also while others write the file. Null: it is not.
+    // Returns the journal if it is time for a checkpoint, otherwise null. Any thread may run the checkpoint, also while
+    // others write the file.
     [[nodiscard]] std::shared_ptr<Journal> due_journal();
-    // Keeps what is written of it; the NewFile is empty then. discard() if that is nothing.
+    // Keeps the part that is on disk as remains; then this object is empty. Discards the file if no block is on disk.
     void park() noexcept;
 
-    // Syncs the bytes, looks at the place again, gives the name, syncs the directory. After an error before the naming
-    // the file is gone and what was there before is untouched.
-    //   exists            a file (or link) of that name came up meanwhile and is to be kept
-    //   invalid_argument  a directory, or something else than a file, has that name
-    //   not_found         its directory has been moved, removed or replaced meanwhile
-    //   no_space, io      the sync failed. Only when syncing the directory failed does the whole file have its name.
-    // `before_naming` is called with a descriptor of the synced file, for reading; its error is that of the commit.
+    // Syncs the file, checks the destination again, renames the file into place, and syncs the directory. After an
+    // error before the rename, the temporary file is removed and an existing file of that name is unchanged.
+    //   exists            a file or link of that name has appeared, and Existing::keep was given
+    //   invalid_argument  a directory, or something else that is not a file, has that name
+    //   not_found         the directory was moved, removed or replaced
+    //   no_space, io      a sync failed; the file is under its name only if the sync of the directory failed
+    // `before_naming` is called with a read descriptor of the synced file; if it returns an error, commit() fails with
+    // it.
     using BeforeNaming = std::function<Result<void>(int fd)>;
     [[nodiscard]] Result<void> commit(const BeforeNaming& before_naming = {}, Sync sync = Sync::each);
-    // The steps of commit(), for several files at once: settle() syncs a file, appear() gives it its name, and
-    // sync_folder() is needed once for those that are beside each other. An error of the first two has discarded the
-    // file.
+    // The steps of commit(), for several files at once: settle() syncs a file, appear() renames it into place, and
+    // sync_folder() is needed once per directory. If settle() or appear() fails, the file was discarded.
     [[nodiscard]] Result<void> settle(const BeforeNaming& before_naming, Sync sync);
     [[nodiscard]] Result<void> appear();
     [[nodiscard]] Result<void> sync_folder() const;
-    // It was made with the other one, or one beside that, as its sibling, and is in the same directory.
+    // Whether both files were created as siblings (Root::create) and so share one directory.
     [[nodiscard]] bool is_beside(const NewFile& other) const noexcept { return parent_ == other.parent_; }
-    // Removes it. Nothing after commit().
+    // Removes the temporary file. Has no effect after commit().
     void discard() noexcept;
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
@@ -109,7 +115,7 @@ class CINNABAR_API NewFile {
     std::shared_ptr<const UniqueFd> staging_;
     std::shared_ptr<const UniqueFd> parent_;
     std::shared_ptr<const UniqueFd> file_;
-    std::string staged_name_;  // in the staging folder; empty when there is nothing to remove
+    std::string staged_name_;  // temporary name in the staging folder; empty if there is nothing to remove
     std::string name_;
     std::string leaf_;
     Existing existing_ = Existing::keep;
@@ -117,11 +123,11 @@ class CINNABAR_API NewFile {
     std::optional<Attributes> attributes_;
     std::optional<std::uint64_t> checksum_;
     bool sparse_ = false;
-    bool reserved_ = false;             // all of it has room, whatever others write
+    bool reserved_ = false;             // disk space for the whole file is reserved
     std::uint64_t bytes_ = 0;           // of a sparse or resumable file
     std::shared_ptr<Journal> journal_;  // null: not resumable
     std::chrono::milliseconds journal_interval_{};
-    std::uint64_t flushed_ = 0;  // up to where the disk was set to work
+    std::uint64_t flushed_ = 0;  // write-back was started up to this offset
 };
 
 }  // namespace cinnabar::files

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call that every server of the save service answers, to whoever asks.
+// An RPC that every server of the save service answers, for any caller.
 #pragma once
 
 #include <cinnabar/hl/rpc.hpp>
@@ -8,7 +8,7 @@
 
 namespace cinnabar::files {
 
-// Gives the number back.
+// Returns its argument.
 inline constexpr hl::Rpc<std::uint64_t(std::uint64_t)> ping_rpc{"cinnabar.ping"};
 
 }  // namespace cinnabar::files

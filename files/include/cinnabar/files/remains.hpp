@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is left of a file whose save or fetch was interrupted: its first blocks, verified when they arrived and synced,
-// from which the same save goes on (docs/save-service.md, "Resume").
+// Remains: the part of a file that an interrupted save or fetch left, that is, its first blocks, verified on arrival
+// and synced. The same save continues from them (docs/save-service.md, "Resume").
 #pragma once
 
 #include <chrono>
@@ -11,27 +11,27 @@
 
 namespace cinnabar::files {
 
-inline constexpr std::size_t remains_max = 1024;  // in one staging folder
+inline constexpr std::size_t remains_max = 1024;  // per staging folder
 
-// What a server keeps of interrupted saves. What is over it goes, oldest first.
+// Limits for the remains that a server keeps. Beyond them, the oldest are removed.
 struct RemainsLimits {
-    std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max();  // on the disk
-    std::chrono::seconds age = std::chrono::hours(24);                // since they were interrupted
+    std::uint64_t bytes = std::numeric_limits<std::uint64_t>::max();  // total disk space
+    std::chrono::seconds age = std::chrono::hours(24);                // since the interruption
 };
 
 struct Remains {
-    std::string name;              // that the file would have
-    std::uint64_t bytes = 0;       // that it would have
-    std::uint64_t kept_bytes = 0;  // of those, from its beginning, are here
+    std::string name;              // name of the complete file
+    std::uint64_t bytes = 0;       // size of the complete file
+    std::uint64_t kept_bytes = 0;  // how many of them are here, from the beginning
     std::uint64_t disk_bytes = 0;
     std::uint64_t age_seconds = 0;
 };
 
-// How a new file goes on from its remains, and leaves some. Without blocks it does neither.
+// How a new file continues from remains, and whether it leaves some. With block_bytes 0 it does neither.
 struct Resumable {
-    std::uint32_t block_bytes = 0;  // all writes are of this size, but the last; 0: not resumable
-    bool sparse = false;            // as set_sparse
-    // The staged file is synced and its journal written this long after the last time.
+    std::uint32_t block_bytes = 0;  // size of each write except the last; 0: not resumable
+    bool sparse = false;            // as NewFile::set_sparse
+    // Time between checkpoints, which sync the staged file and write its journal.
     std::chrono::milliseconds interval{200};
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The room on a disk, and what a server leaves of it to others.
+// Free disk space, and the part of it that a server leaves to others.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -16,14 +16,14 @@ struct KeptFree {
     std::uint64_t files = 0;  // inodes
 };
 
-// A hundredth of the disk that `path` is on, 1 GiB at most. Nothing where the disk does not say how large it is.
+// 1 % of the bytes (at most 1 GiB) and 1 % of the inodes of the disk that `path` is on; 0 if its size is unknown.
 [[nodiscard]] CINNABAR_API KeptFree default_kept_free(const std::string& path) noexcept;
 
-// Of the disk that `path` is on. The most that there can be where the disk does not say how large it is.
+// The size of the disk that `path` is on; the largest value if the size is unknown.
 [[nodiscard]] CINNABAR_API std::uint64_t disk_bytes(const std::string& path) noexcept;
 
-// Whether `bytes` more, in `files` new files, fit on the disk of `fd` beside what is kept free. no_space; `name` goes
-// into the error. ok where the disk does not say: writing will tell.
+// Checks that the disk of `fd` has room for `bytes` in `files` new files besides what is to be kept free. no_space: it
+// has not; `name` is the error's subject. ok if the free space is unknown: a later write may still fail.
 [[nodiscard]] CINNABAR_API Result<void> check_room(int fd, std::uint64_t bytes, std::uint64_t files,
                                                    const KeptFree& kept, std::string_view name);
 

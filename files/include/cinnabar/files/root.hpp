@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A directory that files are saved into and fetched from, and the wall around it: every path is resolved by the kernel
-// below the directory (openat2), so neither `..` nor a link leads out, whatever others do to the tree meanwhile.
-// Any thread.
+// A directory into which files are saved and from which they are fetched. The kernel resolves every path below the
+// directory (openat2), so neither `..` nor a symbolic link leads out of it, even if others change the tree at the same
+// time. Any thread.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -23,77 +23,82 @@ namespace cinnabar::files {
 
 class CINNABAR_API Root {
   public:
-    // For a server: unfinished files live in a staging folder of their own. Of those that an earlier server left there,
-    // what can be gone on with stays within `limits`, and the rest is removed. One server at a time: `busy` while
-    // another one serves the directory. Files leave `kept` of the disk.
-    // not_found, permission (also: the staging folder is somebody else's, or others may write into it),
-    // invalid_argument (not a directory), unsupported (a kernel before 5.6).
+    // Opens the root of a server. Unfinished files are kept in a staging folder. Remains that an earlier server left
+    // there are kept within `limits`, other leftovers are removed. Saving leaves `kept` of the disk free.
+    //   busy              another server serves the directory
+    //   not_found, permission
+    //   permission        also: another user owns the staging folder or may write to it
+    //   invalid_argument  not a directory
+    //   unsupported       the kernel is older than 5.6
     [[nodiscard]] static Result<Root> serve(const std::string& path, const KeptFree& kept = {},
                                             const RemainsLimits& limits = {});
-    // For a server that only gives: nothing is written, create() is refused with `permission`.
+    // Opens the root of a read-only server: files can be fetched; functions that write fail with `permission`.
     [[nodiscard]] static Result<Root> serve_read_only(const std::string& path);
-    // For a client: unfinished files lie beside the finished ones, hidden, and are removed when the NewFile goes,
-    // unless they are parked.
+    // Opens the destination folder of a client. Unfinished files are hidden files in this folder; they are removed when
+    // their NewFile is destroyed, unless they were parked.
     [[nodiscard]] static Result<Root> open(const std::string& path);
 
     Root(Root&&) noexcept = default;
     Root& operator=(Root&&) = delete;
     ~Root();
 
-    // A file that will be called `name`, its permission bits `mode` less the umask. `bytes` is its size to be, only
-    // compared with the room there is, as each of its writes is. A resumable one goes on from what an earlier one of
-    // equal name, size and mode left; other remains make room where there is none.
-    //   those of check_name
-    // A `sibling` in the same directory spares looking for that again.
-    //   exists            something of that name is there, and it is to be kept
-    //   invalid_argument  a directory, or something else than a file, has that name
-    //   not_found         its directory is missing
-    //   permission        the directory lies outside, or on another file system than the root; or not writable
-    //   no_space
+    // Creates a new file that commit() will rename to `name`, with the permission bits `mode` less the umask. `bytes`
+    // is its expected size, which is only checked against the free space; each write is checked as well. A resumable
+    // file continues from the remains of an earlier one with the same name, size and mode. If space is short, other
+    // remains are removed. A `sibling` in the same directory saves opening that directory again. Errors: those of
+    // check_name(), and:
+    //   exists            the name exists, and Existing::keep was given
+    //   invalid_argument  a directory, or something else that is not a file, has that name
+    //   not_found         the directory does not exist
+    //   permission        the directory is outside the root, on another file system, or not writable; or the root is read-only
+    //   no_space          the disk is full, or would have less than the kept space left
     [[nodiscard]] Result<NewFile> create(std::string_view name, std::uint64_t bytes, std::uint32_t mode,
                                          Existing existing, const Resumable& resumable = {},
                                          const NewFile* sibling = nullptr) const;
 
-    // A file to be read. Those of check_name, not_found, permission, invalid_argument (not a regular file),
-    // busy (another program has a lease on it).
+    // Opens a file for reading. not_found; permission; invalid_argument: not a regular file; busy: another program has
+    // a lease on it. Also the errors of check_name().
     [[nodiscard]] Result<SourceFile> open_source(std::string_view name) const;
 
-    // --- trees; the names as above, each step is on disk when it returns
+    // --- trees: names as above; the result of each step is on disk when the function returns
 
-    // A folder, only for its owner until finish_folder. Nothing happens where one is. exists: something else is there.
-    // Those of create().
+    // Makes a folder that only its owner may access until finish_folder(). Does nothing if the folder exists. exists:
+    // something else has that name. Also the errors of create().
     [[nodiscard]] Result<void> make_folder(std::string_view name) const;
-    // Gives a folder its permissions and time, once what is in it has its names. not_found, invalid_argument: there is
-    // no such folder. Those of give_attributes.
+    // Sets the permissions, time and extended attributes of a folder. Call it when the folder is complete. not_found:
+    // the folder does not exist. invalid_argument: it is not a folder. Also the errors of give_attributes().
     [[nodiscard]] Result<void> finish_folder(std::string_view name, const Attributes& attributes) const;
-    // A symbolic link, whatever `target` leads to: nothing is followed. Its time of modification is kept.
-    // invalid_argument: no target, or one with a zero byte; too_large. Those of create().
+    // Makes a symbolic link. `target` may be any path and is not followed. Of `attributes`, only the modification time
+    // is used. invalid_argument: `target` is empty or contains a zero byte. too_large: it is over name_bytes_max. Also
+    // the errors of create().
     [[nodiscard]] Result<void> make_link(std::string_view name, const std::string& target, const Attributes& attributes,
                                          Existing existing) const;
-    // Another name of the file `of`, which is below this root. not_found; invalid_argument: it is not a file. Those of
-    // create().
+    // Makes a hard link to the file `of`, which is below this root. not_found: `of` does not exist. invalid_argument:
+    // it is not a regular file. Also the errors of create().
     [[nodiscard]] Result<void> make_hard_link(std::string_view name, std::string_view of, Existing existing) const;
-    // Some of what a folder has, without ".", ".." and unfinished files, in the order of the file system. `cursor` is 0
-    // at first, then the listing's own. Names that come or go meanwhile may be missing or not. Empty `name`: the root
-    // itself. not_found, invalid_argument: there is no such folder.
+    // Returns one page of a folder's entries, in the order of the file system, without ".", ".." and unfinished files.
+    // Start with `cursor` 0, then pass the cursor of the page before. Entries that are added or removed at the same
+    // time may or may not appear. Empty `name`: the root itself. not_found: the folder does not exist.
+    // invalid_argument: it is not a folder.
     [[nodiscard]] Result<Listing> list(std::string_view name, std::uint64_t cursor, const ExtendedKinds& kinds) const;
 
-    // Anything of that name; a link is not followed. not_found. Those of check_name.
+    // Returns the entry of that name, of any kind; a symbolic link is not followed. not_found. Also the errors of
+    // check_name().
     [[nodiscard]] Result<Entry> look(std::string_view name, const ExtendedKinds& kinds) const;
-    // A file, a link, or a folder with nothing in it. not_found; busy: the folder is not empty; invalid_argument: it is
-    // something else; permission; io: it is gone, but its directory could not be synced.
+    // Removes a file, a link, or an empty folder. not_found; permission; busy: the folder is not empty;
+    // invalid_argument: another kind of entry; io: the entry was removed, but its directory could not be synced.
     [[nodiscard]] Result<void> remove(std::string_view name) const;
 
-    // --- what interrupted files left; of a server's root
+    // --- remains of interrupted saves; only for a root opened by serve()
 
-    // Oldest first, and none that somebody is at work on.
+    // Lists the remains, oldest first, without those of files that are being saved at this moment.
     [[nodiscard]] std::vector<Remains> list_remains() const;
-    // Those of one name, or of all for an empty one. How many there were.
+    // Removes the remains of one name, or all if `name` is empty. Returns how many were removed.
     std::uint32_t remove_remains(std::string_view name) const;
-    // Removes those over the limits of serve(). How many there were.
+    // Removes the remains beyond the limits given to serve(). Returns how many were removed.
     std::uint32_t trim_remains() const;
 
-    // How many left-overs the opening removed.
+    // The number of leftovers that serve() removed.
     [[nodiscard]] std::uint32_t removed() const noexcept { return removed_; }
 
   private:
@@ -116,11 +121,11 @@ class CINNABAR_API Root {
 
     std::shared_ptr<const UniqueFd> directory_;
     std::shared_ptr<const UniqueFd> staging_;  // null: read-only
-    bool own_staging_ = false;                 // the folder is ours: clean it, remove it at the end
+    bool own_staging_ = false;                 // the staging folder belongs to this object, which removes it at the end
     KeptFree kept_;
     RemainsLimits limits_;
     std::uint64_t device_ = 0;
-    std::uint64_t staging_inode_ = 0;  // of the folder that is ours
+    std::uint64_t staging_inode_ = 0;  // of the staging folder, if own_staging_
     std::uint32_t removed_ = 0;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server of the file save service, for a program that serves it beside its own calls: it keeps files below one root
-// and decides, with the program's policy, who may save and fetch what. docs/save-service.md has the guarantees.
+// The server of the file save service, for a program that serves it together with its own RPCs. It keeps files below
+// one root, and asks the program's policy who may save and fetch what. docs/save-service.md describes the guarantees.
 //
-// Order of life: the server, then the node; the node goes first, and with it the last handler. The server keeps its
-// work on the node's loop; only drain() is for other threads.
+// Lifetime: create the server before the node, and destroy the node first, which ends all handlers. The server runs on
+// the node's loop; only functions marked as such may be called from other threads.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -30,22 +30,24 @@ struct ServerOptions {
     std::size_t window_bytes = 1u << 20;
     std::uint32_t buffers = 32;
     unsigned disk_threads = 4;
-    std::uint32_t windows_max = 8;        // of one file at once, as clients are told
-    std::size_t session_files_max = 256;  // under way at once
-    std::uint64_t session_bytes_max = std::numeric_limits<std::uint64_t>::max();  // of the files that are being saved
-    std::uint32_t files_max = 4096;                                               // of all sessions
-    // Who may do what; null: every client that is served may do everything. Checked before ServerHooks::may_access.
+    std::uint32_t windows_max = 8;        // per file at once; clients are told this number
+    std::size_t session_files_max = 256;  // files in progress at once, per session
+    std::uint64_t session_bytes_max = std::numeric_limits<std::uint64_t>::max();  // total size of the files that one
+                                                                                  // session is saving
+    std::uint32_t files_max = 4096;                                               // files in progress of all sessions
+    // Access rules; null: every client may do everything. Checked before ServerHooks::may_access.
     std::shared_ptr<const AccessPolicy> policy = {};
     // Limits for one client, however often it connects. A client is its proven identity (tcps), otherwise the user that
-    // the kernel reports (shm), otherwise its host. A quota of the policy replaces them.
-    std::uint64_t client_bytes_max = std::numeric_limits<std::uint64_t>::max();  // saved while the server runs
-    std::uint64_t client_files_max = std::numeric_limits<std::uint64_t>::max();  // the same; links and folders count
-    std::uint64_t client_bytes_per_second = 0;        // both directions together; 0: no limit
-    unsigned gap_seconds_max = 30;                    // how long windows wait for one before them
+    // the kernel reports (shm), otherwise its host. If the policy has a quota for the client, that applies instead.
+    std::uint64_t client_bytes_max = std::numeric_limits<std::uint64_t>::max();  // bytes saved while the server runs
+    std::uint64_t client_files_max = std::numeric_limits<std::uint64_t>::max();  // files, links and folders saved while
+                                                                                 // the server runs
+    std::uint64_t client_bytes_per_second = 0;        // saves and fetches together; 0: no limit
+    unsigned gap_seconds_max = 30;                    // how long windows wait for a missing earlier one
     std::chrono::milliseconds journal_interval{200};  // Resumable::interval
 };
 
-// Something that came to its end, for whoever runs the server.
+// The end of an operation, reported to the program.
 struct ServerEvent {
     enum class Kind : std::uint8_t { saved, fetched, failed, refused, removed };
     Kind kind = Kind::saved;
@@ -56,49 +58,52 @@ struct ServerEvent {
     std::optional<Error> error;
 };
 
-// What a client asks for. The views are good during the call that is told of it.
+// A request of a client, for an access decision. The string views are valid only during the call.
 struct AccessRequest {
     enum class Kind : std::uint8_t {
         save,            // a file
-        fetch,           // a file; also asked of the target of a hard link, whose content gets a name more
+        fetch,           // a file; also checked for the target of a hard link, because the link gives access to its
+                         // content
         make,            // a folder
         link,            // a symbolic link
-        hard_link,       // another name of a file
+        hard_link,       // a hard link
         list,            // a folder; the empty name is the root
-        look,            // at anything: kind, size, times, stored checksum
+        look,            // query any entry: kind, size, times, stored checksum
         remove,          // a file, a link or an empty folder
-        list_remains,    // of interrupted saves, of whatever name; the name is empty
-        remove_remains,  // those of one name; all of them for the empty one
-        follow,          // `target` is another server's address; this server connects to it for a file's content
+        list_remains,    // of interrupted saves, all names; `name` is empty
+        remove_remains,  // those of one name; all of them if `name` is empty
+        follow,          // connect to another server, whose address is `target`, to pull a file from it
     };
     Kind kind = Kind::save;
-    std::string_view name;    // any bytes, and not looked at yet: it may be malformed
-    std::uint64_t bytes = 0;  // save: as the client says
-    bool replace = false;     // save, link, hard_link: an existing file of the name would go
-    // link: what it leads to, as it will be in the link: relative to the folder that the link is in. Names that lead
-    // over the link are asked for as they are: a policy about names has to refuse links, or those that leave its
-    // folder. hard_link: the name of the file. As malformed as `name`.
+    std::string_view name;    // any bytes, not validated: it may be malformed
+    std::uint64_t bytes = 0;  // save: the size as the client announces it
+    bool replace = false;     // save, link, hard_link: may replace an existing file
+    // link: the target of the link, as it will be stored: relative to the folder of the link. A later request for a
+    // path through the link shows that path, not the resolved one; a policy by names must therefore refuse links, or
+    // those that leave the client's folder. hard_link: the name of the existing file. May be malformed, like `name`.
     std::string_view target;
     const na::Addr& client;
 };
 
-// A saved file that is whole, verified and synced, and has no name yet.
+// A saved file that is complete, verified and synced, but not yet renamed into place.
 struct StagedFile {
-    std::string_view name;  // that it will have
+    std::string_view name;  // its final name
     std::uint64_t bytes = 0;
     std::optional<std::uint64_t> checksum;  // XXH3, if the client sent one
-    int fd = -1;                            // for pread, during the call
+    int fd = -1;                            // for pread; valid during the call
 };
 
-// The program's part. Each may be empty. None may throw.
+// Callbacks of the program. Each may be empty; none may throw.
 struct ServerHooks {
-    // An error is the client's answer, and nothing was touched. On the loop: it must be short.
+    // Decides whether a request is allowed, before anything is changed. A returned error is sent to the client. Runs on
+    // the loop, so it must be short.
     std::function<Result<void>(const AccessRequest&)> may_access;
-    // Before a file gets its name. An error is the client's answer, and the file is removed. On a disk thread, several
-    // at once: it may read the file, and other files wait as long.
+    // Runs before a file is renamed into place, for example to read and check it. A returned error is sent to the
+    // client and the file is removed. Runs on a disk thread, possibly for several files at once; it delays other work
+    // of that thread.
     std::function<Result<void>(const StagedFile&)> before_naming;
-    // After a file has got its name, was fetched, or failed; and after a client was refused. On the loop: it must be
-    // short.
+    // Runs after a file was saved or fetched, has failed, or was removed, and after a request was refused. Runs on the
+    // loop, so it must be short.
     std::function<void(const ServerEvent&)> ended;
 };
 
@@ -106,7 +111,8 @@ class Service;
 
 class CINNABAR_API Server {
   public:
-    // `key`: clients must prove it; none: every caller of the node is served. out_of_memory: none for the buffers.
+    // `key`: clients must prove that they have it; nullopt: every client that can connect to the node is served.
+    // out_of_memory: no memory for the buffers.
     [[nodiscard]] static Result<std::unique_ptr<Server>> make(Root root, std::optional<Key> key,
                                                               const ServerOptions& options = {},
                                                               ServerHooks hooks = {});
@@ -114,16 +120,17 @@ class CINNABAR_API Server {
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
-    // The node must have one loop and a progress thread, or be driven. exists: it serves a save service already.
+    // The node must have exactly one loop, and a progress thread or a caller that drives it. exists: the node serves a
+    // save service already.
     [[nodiscard]] Result<void> serve_on(const hl::NodeRef& node);
 
-    // Replaces ServerOptions::policy at once, for all requests from now on; null: everything is allowed. Files in
-    // progress continue. A client gets the quota of the new rules from its next session on; it counts what the client
-    // has saved since it first had a quota. Any thread.
+    // Replaces ServerOptions::policy; the new rules apply to all requests from now on; null: everything is allowed.
+    // Files in progress continue. A client's new quota applies from its next session on and counts everything that the
+    // client has saved since it first had a quota. Any thread.
     void replace_policy(std::shared_ptr<const AccessPolicy> policy);
 
-    // Takes no new file from now on and waits for those under way; false when some were left after `span`. Any thread
-    // but the loop's.
+    // Refuses new files from now on and waits up to `span` for those in progress. Returns false if some are still in
+    // progress. Any thread except the loop's.
     [[nodiscard]] bool drain(std::chrono::duration<double> span);
 
   private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A regular file that is read while others may be changing it: what was read is a whole only if settled() says so. It
-// is read into buffers, not mapped: a mapped page that is cut away would be a signal, here it is an error.
+// A regular file that others may change while it is read. The data is consistent only if settled() succeeds afterwards.
+// The file is read into buffers rather than mapped, because truncating a mapped file raises SIGBUS, whereas a read
+// returns an error.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -21,30 +22,33 @@ namespace cinnabar::files {
 
 class CINNABAR_API SourceFile {
   public:
-    // Opens any path. Errors of file_error; invalid_argument: not a regular file. Never blocks on a pipe.
+    // Opens a file by any path. Does not block on a pipe. invalid_argument: not a regular file. Also the errors of
+    // file_error().
     [[nodiscard]] static Result<SourceFile> open(const std::string& path);
-    // Takes a descriptor that was opened for reading and with O_NONBLOCK; `name` is for messages.
+    // Takes a descriptor that was opened for reading with O_NONBLOCK; `name` is used in error messages.
     [[nodiscard]] static Result<SourceFile> from(UniqueFd file, std::string_view name);
 
-    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }  // when it was opened
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }  // size when the file was opened
 
-    // Whether it has holes, as far as its size on disk tells.
+    // Whether the file has holes, judged by its size on disk.
     [[nodiscard]] bool sparse() const noexcept { return sparse_; }
-    // Whether all of it lies in a hole, and so is zero. False where the file system does not say. Threads: as read().
+    // Whether the range lies in a hole, and so is all zeros. False if the file system cannot tell. Threads: as read().
     [[nodiscard]] bool is_hole(std::uint64_t offset, std::uint64_t bytes) const noexcept;
-    // As they were when it was opened; the extended ones as they are now. Errors of read_extended.
+    // The attributes when the file was opened, except that the extended attributes are read now. Errors of
+    // read_extended().
     [[nodiscard]] Result<Attributes> attributes(const ExtendedKinds& kinds) const;
 
-    // What it was saved with, if it was saved here.
+    // The checksum stored with the file, if this service saved it.
     [[nodiscard]] StoredChecksum stored_checksum() const noexcept;
 
-    // Fills all of `to` from `offset`. bad_checksum: the file ends before. io and others: file_error.
-    // Threads: any, also at once.
+    // Reads `to.size()` bytes at `offset`. bad_checksum: the file ends before that. Also the errors of file_error(),
+    // such as io. Threads: any, several at once.
     [[nodiscard]] Result<void> read(std::uint64_t offset, Bytes to) const;
     // Like read(), but stops at the end of the file. Returns how much was read; 0 after an error. Threads: as read().
     [[nodiscard]] std::size_t read_some(std::uint64_t offset, Bytes to) const noexcept;
-    // bad_checksum: size, time of modification or of change (which no program can set back) are not those of the
-    // opening; or the file has more bytes than its size says, as those of /proc do.
+    // Checks that the file was not changed since it was opened. bad_checksum: its size, its modification time or its
+    // change time (ctime, which programs cannot set) differs; or the file has more data than its size says, like files
+    // in /proc.
     [[nodiscard]] Result<void> settled() const;
 
   private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A folder of this host with all that is in it, as it is to be saved. It is walked to its end before anything is moved,
-// so that a tree that has the server's root in it does not grow under the walk. Every path is resolved by the kernel
-// below the folder and over no link: a folder that becomes a link meanwhile is an error of its own, not a way out.
-// Any thread.
+// A local folder with everything in it, to be saved. The whole tree is scanned before the transfer begins, so that a
+// tree that contains the server's root does not grow during the scan. The kernel resolves every path below the folder
+// without following symbolic links: a folder that was replaced by a link gives an error instead of leading out of the
+// tree. Any thread.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -20,28 +20,31 @@
 
 namespace cinnabar::files {
 
-// What was found, folders before what is in them; names are paths below the tree.
+// The result of a scan. Folders come before their contents; names are paths below the tree.
 struct Scan {
     std::vector<Entry> entries;
     struct Problem {
         std::string path;
         Error error;
     };
-    std::vector<Problem> problems;  // what cannot be moved, and why
-    std::uint64_t filtered = 0;     // what the filter leaves out; a folder counts once, with all in it
+    std::vector<Problem> problems;  // what cannot be transferred, and why
+    std::uint64_t filtered = 0;     // number of excluded entries; a folder counts once, with its contents
 };
 
 class CINNABAR_API SourceTree {
   public:
-    // A link as `path` is followed. Those of file_error; unsupported: a kernel before 5.6.
+    // Opens the top folder; if `path` is a symbolic link, it is followed. unsupported: the kernel is older than 5.6.
+    // Also the errors of file_error().
     [[nodiscard]] static Result<SourceTree> open(const std::string& path);
 
-    // `prefix` is what the filter sees before each path: empty, or the folder's own name with a '/' behind it. Devices,
-    // sockets and pipes are problems, and so are the unfinished files of a server, and paths over name_bytes_max.
+    // Scans the tree. The filter is applied to `prefix` followed by the path; `prefix` is empty, or the name of the
+    // folder with a trailing '/'. Devices, sockets, pipes, unfinished files of a server, and paths over name_bytes_max
+    // are reported as problems.
     [[nodiscard]] Scan scan(const Filter& filter, std::string_view prefix, const ExtendedKinds& kinds) const;
-    // Errors of SourceFile; not_found: it has vanished. permission: a part of the path has become a link.
+    // Opens a file of the tree. not_found: the file was removed. permission: a part of the path has become a symbolic
+    // link. Also the errors of SourceFile.
     [[nodiscard]] Result<SourceFile> open_file(const std::string& path) const;
-    // The folder's own.
+    // The attributes of the top folder.
     [[nodiscard]] Result<Attributes> attributes(const ExtendedKinds& kinds) const;
 
   private:
