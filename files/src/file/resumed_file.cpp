@@ -56,8 +56,7 @@ Result<void> NewFile::use_other_than(std::uint64_t offset, std::uint64_t checksu
 Result<void> NewFile::write_block(std::uint64_t offset, ConstBytes from) {
     const auto checksum = block_checksum(from);
     CINNABAR_TRY_VOID(use_other_than(offset, checksum));
-    if (offset < resumed_bytes()) return write_all(offset, from);  // the block on disk was damaged; the recorded
-                                                                   // checksum is right
+    if (offset < resumed_bytes()) return write_all(offset, from);  // damaged on disk; the journal is right
     CINNABAR_TRY_VOID(write_some(offset, from));
     journal_->add(checksum);
     return {};

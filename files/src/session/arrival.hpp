@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Awaits the notification by which a client says that it has filled a buffer it was granted. Belongs to the loop of the
-// context that expects the notification.
+// Awaits the notification that a client sends after it has filled a granted buffer. Belongs to the loop of the context
+// that expects the notification.
 #pragma once
 
 #include "session/waiting.hpp"
@@ -11,7 +11,7 @@
 
 namespace cinnabar::files {
 
-// May be destroyed after it was awaited, or if open() failed.
+// May be destroyed after it was awaited or if open() failed.
 class Arrival : private Waiting {
   public:
     // overloaded: the context expects too many notifications.

@@ -39,8 +39,8 @@ std::string home() {
     return found->pw_dir;
 }
 
-// Folders of this user, which exist. A service may have been started without the environment of a login: its clients
-// look into all of them.
+// The existing folders of this user in which keys may be stored. A server may have been started without the environment
+// of a login session, so clients search all of them.
 std::vector<std::string> own_places() {
     std::vector<std::string> places;
     const auto add = [&](std::string path) {
@@ -56,7 +56,8 @@ std::vector<std::string> own_places() {
     return places;
 }
 
-// "HOST-tcp-127.0.0.1-5000.key": a home may be shared by hosts.
+// For example "HOST-tcp-127.0.0.1-5000.key". The name includes the host because several hosts may share a home
+// directory.
 std::string file_name(const na::Uri& endpoint, std::string_view host) {
     std::array<char, 256> own_host{};
     (void)::gethostname(own_host.data(), own_host.size() - 1);
@@ -69,7 +70,7 @@ std::string file_name(const na::Uri& endpoint, std::string_view host) {
     return name.substr(0, component_bytes_max - 4) + ".key";
 }
 
-// A server tells its address in numbers.
+// A server prints its address in numeric form, so "localhost" is replaced by both numeric addresses.
 std::vector<std::string> file_names(std::string_view text) {
     const auto endpoint = na::Uri::parse(text);
     if (!endpoint) return {};

@@ -29,7 +29,7 @@ void Share::close(Errc why) noexcept {
 Buffer::~Buffer() {
     if (!share_) return;
     --share_->held_;
-    // What the client may still access stays on its account, not on that of the others.
+    // A quarantined buffer, which the client may still access, remains charged to its session.
     if (!buffer_.region().quarantined()) --share_->session_->held_;
     buffer_ = {};
     share_->buffers_->hand_out();
@@ -37,7 +37,7 @@ Buffer::~Buffer() {
 
 bool Share::Take::await_ready() noexcept {
     outcome = share.closed_;
-    // Who waits already is not overtaken.
+    // Do not overtake tasks that already wait.
     return outcome != Errc::ok || (share.buffers_->queue_.empty() && share.buffers_->try_take(share, taken));
 }
 
@@ -62,7 +62,7 @@ void Buffers::enqueue(Share& share) {
 bool Buffers::try_take(Share& share, Buffer& out) noexcept {
     SessionPart& session = *share.session_;
     if (share.held_ >= file_part(session) || session.held_ >= session_part()) return false;
-    // The last one is for a session that has none.
+    // The last free buffer is reserved for a session that has none.
     if (session.held_ > 0 && pool_.buffers_free() == 1) return false;
     auto buffer = pool_.try_take();
     if (!buffer) return false;
@@ -73,7 +73,7 @@ bool Buffers::try_take(Share& share, Buffer& out) noexcept {
     return true;
 }
 
-// Who got one goes behind the others.
+// Round-robin: a session that got a buffer moves to the end of the queue.
 void Buffers::hand_out() noexcept {
     for (std::ptrdiff_t at = 0; at < std::ssize(queue_) && pool_.buffers_free() != 0;) {
         const auto place = queue_.begin() + at;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The registered buffers through which all data passes. Their number bounds the memory of a server. Sessions share them
-// fairly, and so do the files of each; a file that wants more than its part waits. Belongs to one loop, as waiting.hpp
-// does.
+// fairly, and so do the files of a session; a file that exceeds its share waits. Belongs to one loop (waiting.hpp).
 #pragma once
 
 #include "session/waiting.hpp"
@@ -33,7 +32,7 @@ class SessionPart {
     friend class Share;
     std::uint32_t shares_ = 0;
     std::uint32_t held_ = 0;
-    std::deque<Share*> queue_;  // those with a waiting task, longest wait first
+    std::deque<Share*> queue_;  // shares with a waiting task, longest wait first
 };
 
 // The buffers of one file. May be destroyed when it holds none and no task waits for one.
@@ -106,8 +105,8 @@ class Buffers {
     // Only before the first Share exists.
     Buffers(Buffers&&) noexcept = default;
 
-    // Awaits a buffer for a file. It is there at once while the file and its session hold less than their parts;
-    // otherwise sessions take turns, and in a session its files. Requires: no other task waits in this share.
+    // Awaits a buffer for a file. It is granted at once while the file and its session are below their limits;
+    // otherwise sessions take turns, and so do the files of a session. Requires: no other task waits in this share.
     [[nodiscard]] Share::Take take(Share& share) noexcept { return Share::Take(share); }
 
     [[nodiscard]] std::size_t buffer_bytes() const noexcept { return pool_.buffer_bytes(); }
@@ -118,12 +117,12 @@ class Buffers {
     friend class Buffer;
     friend struct Share::Take;
     Buffers(bulk::BufferPool pool, std::uint32_t count) noexcept : pool_(std::move(pool)), count_(count) {}
-    // Buffers that a session may hold before it waits. Some are left over, so that a new session finds buffers even if
-    // all others have stalled.
+    // The number of buffers that a session may hold before it must wait. Some are held back, so that a new session
+    // finds buffers even if all others are stalled.
     [[nodiscard]] std::uint32_t session_part() const noexcept {
         return std::max(1u, (count_ - std::max(1u, count_ / 8)) / sessions_);
     }
-    // The same of a file in its session.
+    // The same for a file within its session.
     [[nodiscard]] std::uint32_t file_part(const SessionPart& session) const noexcept {
         return std::max(1u, count_ / (session.shares_ + 1));
     }
@@ -134,8 +133,8 @@ class Buffers {
 
     bulk::BufferPool pool_;
     std::uint32_t count_;
-    std::uint32_t sessions_ = 0;      // that have shares
-    std::deque<SessionPart*> queue_;  // those with a waiting task, in turn
+    std::uint32_t sessions_ = 0;      // number of sessions that have shares
+    std::deque<SessionPart*> queue_;  // sessions with a waiting task, in turn
 };
 
 }  // namespace cinnabar::files

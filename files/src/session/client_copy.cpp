@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a client directs the copy of a file between two servers. For each window it asks one server to lend it, and
-// passes the lent memory on to the other, which pulls the bytes from the first.
+// Copies a file between two servers. For each window, the client asks the source server to lend it, and forwards the
+// lent memory to the destination server, which pulls the data from the source.
 #include "session/client_session.hpp"
 #include "session/remote_error.hpp"
 
@@ -15,7 +15,7 @@
 namespace cinnabar::files {
 namespace {
 
-// Names the server in errors, since both would otherwise be "the server".
+// Says in errors which of the two servers failed.
 struct CopySide {
     std::string_view says;
     std::string_view lost;
@@ -30,7 +30,7 @@ Error side_error(const CopySide& side, Error error, const na::Addr& server) {
         case Errc::peer_lost:
         case Errc::timed_out:
             if (error.hint == server_says) break;
-            if (error.code == Errc::refused) error.code = Errc::peer_lost;  // its session had begun, so it was there
+            if (error.code == Errc::refused) error.code = Errc::peer_lost;  // the session was open before
             error.hint = side.lost;
             error.subject = server.to_string();
             return error;
@@ -47,20 +47,20 @@ Error call_error(const CopySide& side, Error error, const na::Addr& server) {
 
 }  // namespace
 
-// A file that is being copied. The lanes and the take calls share it; it lives in the task that started them.
+// A file being copied. Shared by the lanes and the take calls; lives in the task that started them.
 struct ClientSession::Copying {
     struct Lent {
-        bool taken = false;  // passed on to the other server
+        bool taken = false;  // forwarded to the destination server
         bool written = false;
         std::uint64_t had_bytes = 0;
     };
-    ClientSession& client;  // of the server that has the file
+    ClientSession& client;  // session with the source server
     ClientSession& to;
     std::uint64_t from_file;
     std::uint64_t to_file;
     std::uint64_t bytes;
-    std::uint64_t resumed_bytes;  // that the target already had, or claims to have had
-    std::uint64_t basis_bytes;    // the same, in an older version
+    std::uint64_t resumed_bytes;  // bytes that the destination already had, as it claims
+    std::uint64_t basis_bytes;    // the same, from an older version
     bool sparse;
     BytesMoved progress;
     std::uint64_t had_bytes = 0;
@@ -69,7 +69,7 @@ struct ClientSession::Copying {
     std::map<std::uint64_t, Lent> lent{};  // requested windows, by offset
     std::uint64_t next = 0;
     std::optional<Error> failure{};
-    std::stop_source stop{};  // stops the window calls: a lending server may be silent and never end its take calls
+    std::stop_source stop{};  // stops the window calls, because a silent source server may never end its take calls
 
     void fail(Error why) {
         if (failure) return;
@@ -85,9 +85,9 @@ struct ClientSession::Copying {
     [[nodiscard]] hl::Task<void> copy_lane();
     [[nodiscard]] hl::Task<Result<void>> copy_window(std::uint64_t offset);
     [[nodiscard]] hl::Task<Result<void>> pass_hole(std::uint64_t offset);
-    // One server reports the checksum of what it read; the other compares it with what it has written.
+    // The source server reports the checksum of what it read; the destination compares it with what it wrote.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> finish(Sync sync);
-    // Passes a window that one server lent on to the other.
+    // Forwards a window lent by the source to the destination.
     [[nodiscard]] hl::Task<Result<void>> hand_on(const TakeIn& in);
 };
 
@@ -140,7 +140,7 @@ hl::Task<Result<Moved>> ClientSession::copy(const std::string& name, ClientSessi
     co_return Moved{file->bytes, file->had_bytes, file->sent_bytes, *checksum};
 }
 
-// Finds a file that was copied before the answer got lost.
+// The file exists: checks whether an earlier attempt completed the copy but its answer was lost.
 hl::Task<Result<Moved>> ClientSession::find_copied(const std::string& name, ClientSession& to, const std::string& as) {
     Result<Verified> here = co_await verify(name);
     if (!here) co_return std::move(here).error();
@@ -245,7 +245,7 @@ hl::Task<Result<void>> ClientSession::Copying::hand_on(const TakeIn& in) {
     const hl::CallOptions options{.deadline = handed_on_deadline, .stop = &token};
     Result<WindowOut> sent = co_await to.node_.call(window_rpc, to.server_, window, options);
     if (!sent) co_return call_error(copied_to, std::move(sent).error(), to.server_);
-    // The lane that asked for it may have given up waiting.
+    // The lane that requested the window may have given up waiting.
     if (const auto still = lent.find(in.offset); still != lent.end()) {
         still->second.written = true;
         still->second.had_bytes = sent->had_bytes;
@@ -262,7 +262,7 @@ hl::Task<Result<void>> ClientSession::take(hl::Request<TakeIn> request) {
     const Inside::Entry there(file->to.inside_);
     Result<void> handed = co_await file->hand_on(*request);
     if (handed) co_return handed;
-    // A canceled take call means that the server no longer needs it, or is lost: the lend call reports the reason.
+    // If the take call was canceled, the server no longer needs it or is lost; the lend call reports the reason.
     if (handed.code() != Errc::canceled) file->fail(handed.error());
     co_return to_remote(handed.error());
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fetches a file: the server writes its windows into buffers of this side.
+// Fetches a file: the server writes windows into buffers of the client.
 #include "file/blocks.hpp"
 #include "file/checksum.hpp"
 #include "file/journal.hpp"
@@ -32,7 +32,7 @@ struct ClientSession::Receiving {
     Sequence writing{};
     Checksum sum{};
     std::uint64_t next = 0;
-    std::uint64_t had_bytes = 0;  // already here, and the same at the server
+    std::uint64_t had_bytes = 0;  // bytes that were already here and equal the server's
     std::uint64_t sent_bytes = 0;
     std::optional<Error> failure{};
 
@@ -48,10 +48,10 @@ struct ClientSession::Receiving {
     [[nodiscard]] hl::Task<Result<void>> receive_windows();
     [[nodiscard]] hl::Task<void> receive_lane();
     [[nodiscard]] hl::Task<Result<void>> receive_window(std::uint64_t offset);
-    // Offers what an interrupted attempt left, otherwise what an older version has there.
+    // Offers the server the bytes that an interrupted attempt left, or else those of the older version.
     void offer(ReadIn& read, Bytes content) const;
-    // Writes the received bytes. Bytes that were here already are not written again, unless earlier remains turned out
-    // to belong to another file.
+    // Writes the received bytes. Does not rewrite bytes that remain from an earlier attempt, unless those remains turn
+    // out to belong to another file.
     [[nodiscard]] Result<void> take_in(std::uint64_t offset, ConstBytes content, const ReadOut& arrived);
 };
 

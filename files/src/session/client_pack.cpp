@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the client saves many small files in one call.
+// Saves many small files in one call.
 #include "file/journal.hpp"
 #include "session/client_session.hpp"
 #include "session/remote_error.hpp"
@@ -14,7 +14,7 @@
 namespace cinnabar::files {
 namespace {
 
-// No file of its own: it did not fit, or has to be looked at more closely.
+// Marks a file that did not fit into the call, or that needs special treatment; it is saved individually.
 Error saved_alone() { return {Errc::again, "it is saved by itself"}; }
 
 Error from_outcome(const PackedOutcome& outcome) {
@@ -27,11 +27,11 @@ Error from_outcome(const PackedOutcome& outcome) {
 // The files that go into one call.
 struct ClientSession::Packing {
     PackIn in;
-    std::vector<std::size_t> numbers;    // of in.files, among those that are to be saved
-    std::vector<Result<Moved>> results;  // of all
+    std::vector<std::size_t> numbers;    // index of each entry of in.files in the caller's list
+    std::vector<Result<Moved>> results;  // one per file of the caller's list
     std::size_t text_bytes = 0;
 
-    // Reads the file behind what is in `to` already. An error is its result.
+    // Reads a file into the beginning of `to` and adds it to the call. Returns its size; an error is the file's result.
     [[nodiscard]] Result<std::size_t> read(const SmallFile& file, const SaveMode& mode, Bytes to) {
         CINNABAR_TRY(const auto source, file.open());
         CINNABAR_TRY(auto attributes, source.attributes(mode.extended));
@@ -47,7 +47,7 @@ struct ClientSession::Packing {
         in.files.push_back({file.name, content.size(), checksum, std::move(attributes)});
         return content.size();
     }
-    // All of them, as far as they fit. On a disk thread.
+    // Reads all files that fit; returns the number of bytes used. Runs on a disk thread.
     [[nodiscard]] std::size_t read_all(const std::vector<SmallFile>& files, const SaveMode& mode, Bytes to) {
         std::size_t used = 0;
         for (std::size_t i = 0; i < files.size(); ++i) {
@@ -91,7 +91,7 @@ hl::Task<Result<void>> ClientSession::send_pack(Packing& pack, const std::vector
     co_return Result<void>();
 }
 
-// No coroutine: g++ 12 destroys twice what owns memory and is made inside of an awaited expression.
+// Not a coroutine, because g++ 12 destroys a temporary of an awaited expression twice if it owns memory.
 hl::Task<Result<Moved>> ClientSession::save_alone(const SmallFile& file, SaveMode mode) {
     return save(file.open, file.name, mode, {});
 }

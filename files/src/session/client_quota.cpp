@@ -20,7 +20,7 @@ std::string host_of(std::string_view from) {
     const auto unscoped = host.substr(0, host.find('%'));
     if (!brackets || ::inet_pton(AF_INET6, unscoped.c_str(), &address) != 1 || IN6_IS_ADDR_V4MAPPED(&address))
         return host;
-    // A host may use any address of its network.
+    // A host may use any address of its 64-bit network.
     std::fill(std::begin(address.s6_addr) + 8, std::end(address.s6_addr), std::uint8_t{0});
     std::array<char, INET6_ADDRSTRLEN> text{};
     (void)::inet_ntop(AF_INET6, &address, text.data(), text.size());

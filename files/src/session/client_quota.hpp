@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one client may use in all, however often it connects: how much it saves while the server runs, and how fast its
-// data moves. A client is its proven identity (tcps), otherwise the user that the kernel reports (shm), otherwise a
-// host: an IPv4 address, or the 64-bit network prefix of an IPv6 address. Used on the loop only.
+// Quotas per client, however often it connects: how much it saves while the server runs, and its data rate. A client is
+// identified by its proven identity (tcps), otherwise by the user that the kernel reports (shm), otherwise by its host:
+// an IPv4 address, or the 64-bit network prefix of an IPv6 address. Used on the loop only.
 #pragma once
 
 #include "session/rate.hpp"
@@ -20,8 +20,8 @@
 
 namespace cinnabar::files {
 
-// "key:ann", "cert:ann", "uid:1000", "10.0.0.5", "2001:db8:0:1::/64". Clients about which the transport tells nothing
-// share one name.
+// Returns for example "key:ann", "cert:ann", "uid:1000", "10.0.0.5", "2001:db8:0:1::/64". Clients that the transport
+// does not identify at all share one name.
 [[nodiscard]] std::string client_name(const na::Addr& source);
 // The host part of an address such as "10.0.0.5:41234" or "[2001:db8::1]:41234".
 [[nodiscard]] std::string host_of(std::string_view from);
@@ -30,7 +30,7 @@ class Account {
   public:
     explicit Account(const Quota& quota) noexcept : quota_(quota), rate_(quota.bytes_per_second) {}
 
-    // Sets another quota, for what was saved so far and for all that follows.
+    // Changes the quota. What was saved so far counts against the new one.
     void change(const Quota& quota) noexcept;
     // no_space: the quota would be exceeded.
     [[nodiscard]] Result<void> charge(std::uint64_t bytes, std::uint64_t files);
@@ -48,11 +48,11 @@ class Account {
     Rate rate_;
 };
 
-// An amount charged to an account for an operation in progress; refunded unless it is kept.
+// An amount charged to an account for an operation in progress; refunded by the destructor unless keep() was called.
 class Charge {
   public:
     Charge() = default;
-    // `account` may be null: then nothing is charged. Errors of Account::charge.
+    // `account` may be null; then nothing is charged. Errors of Account::charge().
     [[nodiscard]] static Result<Charge> make(std::shared_ptr<Account> account, std::uint64_t bytes,
                                              std::uint64_t files);
     Charge(Charge&& other) noexcept
@@ -66,7 +66,7 @@ class Charge {
     ~Charge() {
         if (account_) account_->give_back(bytes_, files_);
     }
-    // The data was saved, so the charge stays.
+    // Makes the charge permanent, after the data was saved.
     void keep() noexcept { account_.reset(); }
 
   private:
@@ -81,9 +81,9 @@ class Accounts {
 
     explicit Accounts(const Quota& quota) noexcept : quota_(quota) {}
 
-    // The account of the client, with the quota that applies to it now: `own`, or that of all clients. Null: nothing is
-    // limited. overloaded: there are too many clients. Accounts without a session and without saved data are forgotten
-    // first.
+    // The account of the client, with its current quota: `own`, or the one for all clients. Null: the client has no
+    // limits. overloaded: there are accounts_max accounts, and none could be removed; accounts without a session and
+    // without saved data are removed first.
     [[nodiscard]] Result<std::shared_ptr<Account>> of(const std::string& client, const Quota* own = nullptr);
     [[nodiscard]] std::size_t count() const noexcept { return accounts_.size(); }
 

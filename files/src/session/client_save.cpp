@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Saves a file: its windows are lent to the server, or written into buffers of the server.
+// Saves a file: lends its windows to the server, or writes them into buffers of the server.
 #include "file/blocks.hpp"
 #include "file/checksum.hpp"
 #include "file/journal.hpp"
@@ -16,7 +16,7 @@
 
 namespace cinnabar::files {
 
-// A file that is being sent. The lanes that send its windows share it; it lives in the task that started them.
+// A file being sent. Shared by the lanes that send its windows; lives in the task that started them.
 struct ClientSession::Sending {
     ClientSession& client;
     SourceFile source;
@@ -24,12 +24,12 @@ struct ClientSession::Sending {
     SaveMode mode;
     BytesMoved progress;
     Share share;
-    std::uint64_t resumed_bytes;  // that the server already had, or claims to have had
-    std::uint64_t basis_bytes;    // the same, in an older version
-    std::uint64_t had_bytes = 0;  // that the server had and did not take again
+    std::uint64_t resumed_bytes;  // bytes that the server already had, as it claims
+    std::uint64_t basis_bytes;    // the same, from an older version
+    std::uint64_t had_bytes = 0;  // bytes that the server had and did not need again
     std::uint64_t sent_bytes = 0;
     Sequence reading{};
-    Sequence passing{};  // windows pass in the order of the file, as the server handles them
+    Sequence passing{};  // windows are sent in file order, as the server handles them
     Checksum sum{};
     std::uint64_t next = 0;
     std::optional<Error> failure{};
@@ -126,7 +126,7 @@ hl::Task<Result<bool>> ClientSession::has_content(OpenSource open_source, const 
     co_return same->has_value();
 }
 
-// Finds a file that was saved before the answer got lost.
+// The name exists: checks whether an earlier attempt completed the save but its answer was lost.
 hl::Task<Result<Moved>> ClientSession::find_saved(const SourceFile& source, const std::string& name) {
     Result<std::optional<std::uint64_t>> same = co_await compare(source, name);
     if (!same) co_return std::move(same).error();
@@ -175,7 +175,8 @@ hl::Task<Result<void>> ClientSession::Sending::send_window(std::uint64_t offset)
         sent = std::move(hole).error();
     } else if (*hole) {
         sent = Result<void>();
-    } else if (mode.push && !offers(offset)) {  // no conditional expression: gcc 12 destroys what it awaits there twice
+    } else if (mode.push && !offers(offset)) {  // not a conditional expression: gcc 12 destroys awaited temporaries in
+                                                // it twice
         sent = co_await push_window(offset);
     } else {
         sent = co_await lend_window(offset);
@@ -193,7 +194,7 @@ hl::Task<Result<bool>> ClientSession::Sending::pass_hole(std::uint64_t offset) {
         if (found && mode.checked) sum.update_zeros(bytes);
         return found;
     });
-    // if it is no hole, the task that reads it takes the turn again
+    // not a hole: the task that reads the window takes the turn again
     reading.advance(hole ? offset + bytes : offset);
     if (!hole) co_return false;
     WindowIn window;
@@ -302,7 +303,7 @@ hl::Task<Result<void>> ClientSession::fill(hl::Request<FillIn> request) {
         filled = std::move(buffer).error();
     }
     if (filled) co_return filled;
-    // A canceled fill means that the server no longer needs it, or is lost: the push call reports the reason.
+    // If the fill call was canceled, the server no longer needs it or is lost; the push call reports the reason.
     if (filled.error().code != Errc::canceled) file->fail(filled.error());
     co_return to_remote(filled.error());
 }

@@ -78,14 +78,14 @@ hl::Task<Result<void>> ClientSession::open() {
     HoldIn in;
     in.provider = provider_.value();
     seals_.stamp(in);
-    // On the node's loop: whatever opened the session may have ended before the session does.
+    // Runs on the node's loop, because the task that opened the session may end before the session does.
     if (const Errc spawned = scope_.spawn(hold(node_, server_, in)); spawned != Errc::ok) co_return spawned;
-    // Lets the hold call leave before the first file is opened.
+    // Lets the hold call be sent before the first file is opened.
     (void)co_await node_.sleep_for(Microseconds{0});
     co_return Result<void>();
 }
 
-// Each session of a node takes the next provider number, at which the server calls it.
+// Each session of a node takes the next free provider number, which the server uses to call it.
 Result<void> ClientSession::serve_own_calls() {
     constexpr std::uint16_t most = 0xffff;
     std::uint16_t number = 0;
@@ -105,7 +105,7 @@ Result<void> ClientSession::serve_own_calls() {
 }
 
 hl::Task<void> ClientSession::hold(hl::NodeRef node, na::Addr server, HoldIn in) {
-    // The other calls report whatever ends this one, so its result is not used.
+    // The result is not used: whatever ends this call also fails the other calls, which report it.
     (void)co_await node.call(hold_rpc, server, in, hl::no_deadline);
 }
 
@@ -114,7 +114,7 @@ hl::Task<void> ClientSession::close() {
         (void)node_.withdraw(fill_rpc, *provider_);
         (void)node_.withdraw(take_rpc, *provider_);
     }
-    // A node without a thread of its own is driven from here until the hold call has ended.
+    // Drives a node without a progress thread until the hold call has ended.
     (void)co_await node_.sleep_for(Microseconds{0});
     co_await inside_.none();
     scope_.request_stop();
@@ -126,7 +126,7 @@ std::uint64_t ClientSession::lanes_for(std::uint64_t bytes) const noexcept {
     return std::min<std::uint64_t>(windows_max_, windows);
 }
 
-// Waits in short steps, so that a failure in the meantime is reported soon.
+// Waits in short steps, so that a failure during the wait is reported soon.
 hl::Task<Errc> ClientSession::keep_rate(std::uint64_t bytes, const std::optional<Error>& failure) {
     constexpr Microseconds step = std::chrono::milliseconds(100);
     Microseconds left = rate_.reserve(bytes, Rate::Clock::now());

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client's side of a session with one server: it logs in, saves and fetches files. Several windows of a file are
-// under way at once. Belongs to one executor (client.hpp). Its buffers bound its memory.
+// The implementation of Client: a session with one server. Belongs to one executor (client.hpp).
 #pragma once
 
 #include "session/buffers.hpp"
@@ -26,45 +25,42 @@
 
 namespace cinnabar::files {
 
-// Whether a server can have told the truth.
+// Whether attributes received from a server are valid.
 [[nodiscard]] bool can_be(const Attributes& attributes) noexcept;
-// Whether only those blocks of a file are moved that the older version lacks. For smaller files that would not be
-// faster.
+// Whether only the blocks that differ from the older version are sent. For small files this would not be faster.
 [[nodiscard]] constexpr bool compares_blocks(Existing existing, bool whole, std::uint64_t bytes) noexcept {
     return existing == Existing::replace && !whole && bytes > small_file_bytes_max;
 }
 
 class ClientSession {
   public:
-    // `key` may be null; it must outlive the session.
+    // `key` may be null. It must outlive the session.
     ClientSession(const hl::NodeRef& node, na::Addr server, const Key* key, Keyless keyless);
-    // Requires: it was closed, or never opened.
+    // Requires: the session was closed, or never opened.
     ~ClientSession() = default;
     ClientSession(const ClientSession&) = delete;
     ClientSession& operator=(const ClientSession&) = delete;
 
-    // Logs in and holds the session. permission: a key is missing, wrong, or the server could not prove it.
-    // unsupported, protocol, no_such_rpc: no save service of this version. And what calls fail with.
+    // See Client::open().
     [[nodiscard]] hl::Task<Result<void>> open();
-    // Ends the session; the server removes unfinished files. Also needed after open() has failed.
+    // See Client::close().
     [[nodiscard]] hl::Task<void> close();
 
-    // Saves a file under a name. The errors of the server's Root and of SourceFile; bad_checksum: it changed meanwhile.
-    // unsupported: a push over a transport that cannot notify. Requires: open() was ok. Several at once.
+    // See Client::save().
     [[nodiscard]] hl::Task<Result<Moved>> save(OpenSource open_source, const std::string& name, SaveMode mode,
                                                BytesMoved progress);
     [[nodiscard]] hl::Task<std::vector<Result<Moved>>> save_small(const std::vector<SmallFile>& files, SaveMode mode);
     [[nodiscard]] std::uint64_t window_bytes() const noexcept { return window_bytes_; }
-    // Fetches a file into a directory, under `mode.as`. Errors as above, from both sides.
+    // See Client::fetch().
     [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, FetchMode mode,
                                                 BytesMoved progress, std::function<void(std::uint64_t)> announced);
 
-    // Makes `to` pull a file of this server. See copy().
+    // Makes the server of `to` pull a file from this session's server. See files::copy().
     [[nodiscard]] hl::Task<Result<Moved>> copy(const std::string& name, ClientSession& to, const std::string& as,
                                                CopyMode mode, BytesMoved progress,
                                                std::function<void(std::uint64_t)> announced);
 
-    // See Client.
+    // See the functions of Client with these names.
     void limit_rate(std::uint64_t bytes_per_second) noexcept { rate_ = Rate(bytes_per_second); }
     [[nodiscard]] hl::Task<Result<void>> make(MakeIn in);
     [[nodiscard]] hl::Task<Result<Listing>> list(std::string name, ExtendedKinds extended);
@@ -90,7 +86,7 @@ class ClientSession {
     [[nodiscard]] hl::Task<Result<Moved>> find_saved(const SourceFile& source, const std::string& name);
     [[nodiscard]] hl::Task<Result<std::uint64_t>> sum_here(const SourceFile& source);
     [[nodiscard]] hl::Task<Result<void>> fill(hl::Request<FillIn> request);
-    // Waits until the rate allows so many bytes more, or `failure` is set.
+    // Waits until the rate limit allows `bytes` more, or `failure` is set.
     [[nodiscard]] hl::Task<Errc> keep_rate(std::uint64_t bytes, const std::optional<Error>& failure);
     // Opens a file to be fetched. protocol: the server's description of it is impossible.
     [[nodiscard]] hl::Task<Result<AskOut>> ask_for(const std::string& name, ExtendedKinds extended);
@@ -112,12 +108,13 @@ class ClientSession {
     std::uint32_t windows_max_ = 1;
     Pace pace_;
     Rate rate_;
-    Pace packs_;  // under way: their files count at the server
+    Pace packs_;  // limits calls of save_small() in progress, whose files count at the server
     SessionPart part_;
-    std::unique_ptr<Buffers> buffers_;  // made of the size that the server wants
+    std::unique_ptr<Buffers> buffers_;  // of the window size that the server announced
     std::map<std::uint64_t, std::shared_ptr<Sending>> pushing_;
     std::map<std::uint64_t, std::shared_ptr<Copying>> copying_;
-    std::optional<std::uint16_t> provider_;  // of its handlers; other sessions of the node have others
+    std::optional<std::uint16_t> provider_;  // provider number of this session's handlers; each session of a node has
+                                             // its own
     Inside inside_;                          // handlers in progress
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the client does for trees, besides their files.
+// The client's operations on folders, links and remains.
 #include "session/client_session.hpp"
 #include "session/remote_error.hpp"
 
@@ -12,10 +12,10 @@
 namespace cinnabar::files {
 namespace {
 
-// A server that tells of more in one folder is not believed.
+// A listing with more entries in one folder is rejected.
 constexpr std::size_t entries_max = 10'000'000;
 
-// Below another one, since some names are reserved in the root only.
+// Checks the name below another component, because some names are reserved in the root only.
 bool is_one_component(std::string_view name) {
     return name.find('/') == std::string_view::npos && check_name(std::string("d/").append(name)).ok();
 }
@@ -106,7 +106,7 @@ hl::Task<Result<std::vector<Remains>>> ClientSession::list_remains() {
         auto part = co_await node_.call(remains_rpc, server_, in, open_deadline);
         if (!part) co_return from_remote(std::move(part).error());
         for (auto& remains : part->remains) {
-            // By name, so that it has an end.
+            // The names must be ascending, so that the loop ends.
             if (!check_name(remains.name) || remains.name <= in.name || all.size() >= remains_max)
                 co_return Error{Errc::protocol, "what the server tells of interrupted saves cannot be"};
             in.name = remains.name;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads for blocking work on the disk, so that the loop never waits for it: `co_await disk.run(f)` runs f on one of
-// them and resumes the task on its own executor. Jobs start in the order in which they were queued.
+// Threads for blocking disk I/O, so that the loop never waits for it: `co_await disk.run(f)` runs f on a disk thread
+// and resumes the task on its own executor. Jobs start in the order in which they were queued.
 #pragma once
 
 #include <cinnabar/base/work_threads.hpp>
@@ -21,7 +21,7 @@ class Disk {
         Work queued;
         void (*work)(Errand& self) noexcept = nullptr;
         hl::Job job;
-        hl::Executor* executor = nullptr;  // null: no task waits, and the errand deletes itself
+        hl::Executor* executor = nullptr;  // null: no task waits; the errand deletes itself
     };
 
     // The destructor waits until all queued work has run. Nothing may be queued after that.
@@ -50,12 +50,12 @@ class Disk {
         }
         Value await_resume() { return *std::move(value); }
     };
-    // f takes nothing, returns something movable and must not throw; it may refer to the locals of the awaiting task.
+    // `f` takes no arguments, returns a movable value and must not throw. It may refer to locals of the awaiting task.
     template <typename F>
     Run<F> run(F f) {
         return Run<F>(*this, std::move(f));
     }
-    // Runs f, which must not throw, and destroys it; nobody waits for it.
+    // Runs `f` without anybody waiting for it, then destroys it. `f` must not throw.
     template <typename F>
     void start(F f) {
         struct Started : Errand {
@@ -70,7 +70,7 @@ class Disk {
         };
         queue(*new Started(std::move(f)));
     }
-    // Destroys something on a disk thread: closing or removing a large file may take long.
+    // Destroys `garbage` on a disk thread, because closing or removing a large file may take long.
     template <typename T>
     void dispose(T garbage) {
         start([held = std::move(garbage)] {});

@@ -36,7 +36,7 @@ hl::Task<Result<ReadOut>> Download::send(const ReadIn& in) {
     co_return outcome;
 }
 
-// On a disk thread.
+// Runs on a disk thread.
 Result<ReadOut> Download::read(const ReadIn& in, Bytes content) {
     if (file_.sparse() && file_.is_hole(in.offset, content.size())) {
         sum_.update_zeros(content.size());
@@ -109,7 +109,7 @@ hl::Task<Result<LendOut>> Download::hand_out(const LendIn& in, const Give& give)
     co_return LendOut{};
 }
 
-// Through one buffer, so that others have the disk in between.
+// Uses one buffer at a time, so that other files can use the disk in between.
 hl::Task<Result<std::uint64_t>> Download::sum() {
     ReadIn in;
     while (!failure_ && in.offset < bytes()) {

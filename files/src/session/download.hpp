@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file that a client fetches. It is read and hashed in the order of the file; several windows are pushed at once.
-// Belongs to the loop, except that disk threads read the file.
+// A file that a client fetches. The file is read and hashed in order; several windows are pushed at once. Belongs to
+// the loop, except that disk threads read the file.
 #pragma once
 
 #include "file/blocks.hpp"
@@ -25,24 +25,25 @@ class Download {
   public:
     Download(Buffers& buffers, SessionPart& session, Disk& disk, SourceFile file) noexcept
         : buffers_(buffers), disk_(disk), file_(std::move(file)), share_(buffers, session) {}
-    // Requires: none of its tasks runs. A disk thread closes the file.
+    // Requires: none of its tasks is running. A disk thread closes the file.
     ~Download();
     Download(const Download&) = delete;
     Download& operator=(const Download&) = delete;
 
-    // One window. ok: it is in the client's memory; of a hole, and of what the client has already, nothing is sent.
-    // Otherwise as Upload::receive.
+    // Sends one window. ok: the data is in the client's memory; holes and ranges that the client already has are not
+    // sent. Errors as of Upload::receive().
     [[nodiscard]] hl::Task<Result<ReadOut>> send(const ReadIn& in);
-    // Serves one window, which `give` lends to the client: it completes `take` and ends when the client no longer uses
-    // the memory. Otherwise as above.
+    // Lends one window to the client by calling `give`, which fills in the rest of `take` and ends when the client no
+    // longer uses the memory. Errors as of Upload::receive().
     using Give = std::function<hl::Task<Result<void>>(TakeIn& take)>;
     [[nodiscard]] hl::Task<Result<LendOut>> lend(const LendIn& in, const Give& give);
-    // Reads all of it, for the checksum alone: nothing is sent.
+    // Reads the whole file and returns its checksum; sends nothing.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> sum();
-    // The checksum of the whole file. invalid_argument: windows are missing. bad_checksum: the file changed meanwhile.
+    // The checksum of the whole file. invalid_argument: windows are missing. bad_checksum: the file was changed while
+    // it was read.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> finish();
     void close(Error why);
-    // Its windows wait for an earlier one that has not been asked for, and none is being moved.
+    // Whether windows wait for an earlier one that was not requested, and none is being transferred.
     [[nodiscard]] bool has_gap() const noexcept { return reading_.waited_for() && share_.idle(); }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept { return file_.bytes(); }

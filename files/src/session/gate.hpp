@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides who may use the service: challenges, proofs and sessions. It keeps no state before a login, so that strangers
-// cannot exhaust anything: a login brings its challenge back, and the tag proves that the server made it. Belongs to
-// the loop.
+// Authentication: challenges, proofs and sessions. The gate keeps no state before a login, so unauthenticated peers
+// cannot exhaust memory: a login returns the challenge, whose tag proves that this server issued it. Belongs to the
+// loop.
 #pragma once
 
 #include "session/buffers.hpp"
@@ -22,11 +22,11 @@
 
 namespace cinnabar::files {
 
-// Files under way (server.hpp).
+// Files in progress (service.hpp).
 struct Saving;
 struct Giving;
 
-// What a client has under way: files, the bytes that it said it would save, and buffers.
+// What a session has in progress: files, the announced bytes of its saves, and buffers.
 struct Load {
     std::size_t files = 0;
     std::uint64_t bytes = 0;
@@ -37,14 +37,14 @@ struct Session {
     Seals seals;
     na::Addr source;
     bool proven = false;         // the client has proven a key or its identity
-    std::uint16_t provider = 0;  // of the calls that the client serves
+    std::uint16_t provider = 0;  // provider number of the RPCs that the client serves
     bool held = false;           // the client's hold call is open
     bool ended = false;          // the hold call has ended
     std::map<std::uint64_t, std::shared_ptr<Saving>> savings;
     std::map<std::uint64_t, std::shared_ptr<Giving>> givings;
     std::shared_ptr<Load> load = std::make_shared<Load>();
-    std::shared_ptr<Account> account;       // of the client, shared by its sessions; null: no limits
-    std::map<std::uint64_t, Error> failed;  // by file: why it was given up, until the client asks
+    std::shared_ptr<Account> account;       // account of the client, shared by its sessions; null: no limits
+    std::map<std::uint64_t, Error> failed;  // by file number: the error that ended the file, kept until the client asks
 };
 
 class Gate {
@@ -52,7 +52,7 @@ class Gate {
     static constexpr std::size_t sessions_max = 4096;
     static constexpr TimeUs challenge_us = 10'000'000;  // from hello to login, and from login to hold
 
-    // Limits that a login tells the client.
+    // Limits that the login announces to the client.
     struct Limits {
         std::uint64_t window_bytes = 0;
         std::uint32_t windows_max = 0;
@@ -60,14 +60,15 @@ class Gate {
     Gate(std::optional<Key> key, Limits limits, TimeSource& clock = steady_clock())
         : key_(std::move(key)), limits_(limits), clock_(clock) {}
 
-    // unsupported: another version.
+    // unsupported: the client has another protocol version.
     [[nodiscard]] Result<HelloOut> hello(const HelloIn& in, const na::Addr& source) const;
-    // timed_out: not a challenge for this connection, or too old. permission: a wrong proof. overloaded: too many
-    // sessions, or the connection has one.
+    // timed_out: the challenge was not issued for this connection, or is too old. permission: the proof is wrong.
+    // overloaded: too many sessions, or the connection already has one.
     [[nodiscard]] Result<LoginOut> login(const LoginIn& in, const na::Addr& source);
-    // The session of a token, from the login on. peer_lost: the token belongs to another connection, or has ended.
+    // The session of a token; valid after login(). peer_lost: the token belongs to another connection, or the session
+    // has ended.
     [[nodiscard]] Result<std::shared_ptr<Session>> find(const Token& token, const na::Addr& source) const;
-    // Marks the session as held. busy: it is held already. peer_lost: as above.
+    // Marks the session as held. busy: it is held already. peer_lost: as find().
     [[nodiscard]] Result<std::shared_ptr<Session>> hold(const Token& token, const na::Addr& source);
     // Removes sessions that were not held in time, and returns them.
     [[nodiscard]] std::vector<std::shared_ptr<Session>> expire();
@@ -82,16 +83,16 @@ class Gate {
   private:
     struct Entry {
         std::shared_ptr<Session> session;
-        TimeUs until;  // the hold call must arrive
+        TimeUs until;  // when the hold call must have arrived
     };
-    // False if the connection has proven its identity (tcps): its calls need neither another proof nor our seals.
+    // False if the connection has proven its identity (tcps); its calls then need neither a key proof nor seals.
     [[nodiscard]] bool wants_key(const na::Addr& source) const { return key_ && !source.identity(); }
     [[nodiscard]] MacText tag_text(const Nonce& client, const Challenge& challenge, const na::Addr& source) const;
     std::optional<Key> key_;
     Limits limits_;
     TimeSource& clock_;
-    const Secret secret_ = Secret::random();  // tags challenges
-    // One for each connection, by its address, which the session keeps alive.
+    const Secret secret_ = Secret::random();  // makes the tags of challenges
+    // At most one per connection. The key is the connection's address, which the session keeps alive.
     std::map<const na::AddrBody*, Entry> sessions_;
 };
 

@@ -21,7 +21,7 @@ hl::TransferOptions options_for(const ByteRange& range) {
 
 hl::Task<Result<void>> pull_range(const Buffer& buffer, const hl::Bulk& window, ByteRange range) {
     hl::TransferOptions options = options_for(range);
-    options.follow_owner = true;  // Service::may_follow has allowed it
+    options.follow_owner = true;  // allowed by Service::may_follow
     Result<std::uint64_t> moved = co_await window.pull(buffer.region().slice(range.offset, range.bytes), options);
     if (!moved && !window.remote().owner().empty())
         co_return Error{moved.code(), "it did not get the bytes from the server that lends them"};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moves parts of a window between a buffer and lent memory, several at a time.
+// Transfers parts of a window between a buffer and lent memory, several at a time.
 #pragma once
 
 #include "file/blocks.hpp"
@@ -13,10 +13,10 @@
 
 namespace cinnabar::files {
 
-// Pulls from `window` into the buffer. protocol: fewer bytes came. Errors of the transfers.
+// Pulls the ranges from `window` into the buffer. protocol: a transfer was short. Also the errors of transfers.
 [[nodiscard]] hl::Task<Result<void>> pull_ranges(const Buffer& buffer, const hl::Bulk& window,
                                                  std::span<const ByteRange> ranges);
-// Pushes from the buffer to `window`.
+// Pushes the ranges from the buffer to `window`. Errors as above.
 [[nodiscard]] hl::Task<Result<void>> push_ranges(const Buffer& buffer, const hl::Bulk& window,
                                                  std::span<const ByteRange> ranges);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits how many windows of a session are under way at once. All share one link and each has a deadline, so the number
-// that fills a fast link would make all of them late on a slow one. It starts at one, grows by one for each fast window
-// and is halved by a slow one. Belongs to the loop.
+// Limits how many windows of a session are in transfer at once. All windows share one link and each has a deadline, so
+// the number that fills a fast link would make all of them late on a slow one. The limit starts at one, grows by one
+// for each fast window, and is halved by a slow one. Belongs to the loop.
 #pragma once
 
 #include "session/waiting.hpp"
@@ -16,15 +16,15 @@ namespace cinnabar::files {
 class Pace {
   public:
     using Clock = std::chrono::steady_clock;
-    static constexpr std::chrono::seconds fast{1};  // a window that took no longer raises the limit by one
-    static constexpr std::chrono::seconds slow{5};  // one that took longer halves the limit
+    static constexpr std::chrono::seconds fast{1};  // a window that takes at most this long raises the limit by one
+    static constexpr std::chrono::seconds slow{5};  // a window that takes longer than this halves the limit
 
     explicit Pace(std::uint32_t most) noexcept : most_(most) {}
     ~Pace() { CINNABAR_ASSERT(waiting_.empty()); }
     Pace(const Pace&) = delete;
     Pace& operator=(const Pace&) = delete;
 
-    // The permission for one window, which is under way for as long as this lives.
+    // Permission to transfer one window; held for the duration of the transfer.
     class Pass {
       public:
         explicit Pass(Pace& pace) noexcept : pace_(pace), begun_(Clock::now()) {}
@@ -52,7 +52,7 @@ class Pace {
         }
         [[nodiscard]] Pass await_resume() const noexcept { return Pass(*pace); }
     };
-    // Awaits a Pass, first come, first served. Every window has a deadline, so every wait ends.
+    // Awaits a Pass, in FIFO order. Every window has a deadline, so every wait ends.
     [[nodiscard]] Take take() noexcept { return Take(*this); }
 
     [[nodiscard]] std::uint32_t allowed() const noexcept { return allowed_; }

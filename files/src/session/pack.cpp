@@ -11,7 +11,7 @@
 namespace cinnabar::files {
 namespace {
 
-// Fewer are not worth a thread of their own.
+// Fewer files per part are not worth another thread.
 constexpr std::size_t part_files_min = 8;
 
 }  // namespace
@@ -70,7 +70,7 @@ void Pack::save_one_by_one(std::span<File> files) const {
     }
 }
 
-// Whatever the step, a file that fails is left behind by the others.
+// A file that fails in any step is skipped in the following ones.
 void Pack::save_together(std::span<File> files) const {
     const NewFile* sibling = nullptr;
     for (auto& file : files) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Many small files that came in one window, on their way to the disk: each is written under a name of its own, verified
-// and synced before its name appears. The files of one call are divided among the disk threads, and each part is synced
-// as a batch. An error of a file is its own.
+// Saves many small files that arrived in one window. Each is written under a temporary name, verified and synced before
+// it is renamed into place. The files of one call are divided among the disk threads, and each part is synced as a
+// batch. An error of one file does not affect the others.
 #pragma once
 
 #include "session/protocol.hpp"
@@ -16,10 +16,10 @@
 
 namespace cinnabar::files {
 
-// What a client asks for can be: too_large, invalid_argument. Looked at before its seal is checked, which reads all of
-// it.
+// Checks the limits of a request: too_large, invalid_argument. Called before the seal is checked, which reads the whole
+// request.
 [[nodiscard]] Result<void> check_pack(const PackIn& in);
-// All files together.
+// The total size of the files.
 [[nodiscard]] std::uint64_t pack_bytes(const PackIn& in) noexcept;
 
 class Pack {
@@ -33,10 +33,10 @@ class Pack {
     };
     Pack(const Root& root, const PackIn& in) : root_(root), in_(in) {}
 
-    // To be saved, with their contents.
+    // Adds a file with its contents.
     void add(File file) { files_.push_back(std::move(file)); }
     [[nodiscard]] std::size_t parts(std::size_t threads) const noexcept;
-    // Saves one of so many parts; any thread, each part once.
+    // Saves part number `part` of `of` parts. Any thread; call it once per part.
     void save_part(std::size_t part, std::size_t of);
     [[nodiscard]] const std::vector<File>& files() const noexcept { return files_; }
 

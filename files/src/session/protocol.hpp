@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of the save service, as both sides share them. What they mean, in which order they come and what each side
-// promises is in docs/save-service.md; change both together.
+// The RPCs of the save service, shared by client and server. docs/save-service.md describes their meaning, their order
+// and the guarantees of each side; change both together.
 #pragma once
 
 #include <cinnabar/files/entry.hpp>
@@ -26,11 +26,11 @@ struct HelloIn {
     std::uint32_t version = 0;
     Nonce nonce{};  // the client's
 };
-// The server keeps nothing of it: the login brings it back, and the server knows it by the tag.
+// The server keeps no copy: the login returns the challenge, and the server recognises it by the tag.
 struct Challenge {
     Nonce nonce{};                // the server's
     std::uint64_t issued_us = 0;  // on the server's clock
-    Proof tag{};  // HMAC-SHA256 by a secret of the server over this, the client's nonce, and the connection
+    Proof tag{};  // HMAC-SHA256 with a secret of the server over these fields, the client's nonce, and the connection
 };
 struct HelloOut {
     std::uint32_t version = 0;
@@ -46,28 +46,30 @@ struct LoginIn {
 };
 struct LoginOut {
     Token token;
-    Proof proof{};                   // the server's, over all of this; zeros without a key
-    std::uint64_t window_bytes = 0;  // how much a window call may carry
-    std::uint32_t windows_max = 0;   // how many of a file the server works on at once
+    Proof proof{};                   // the server's, over all these fields; zeros without a key
+    std::uint64_t window_bytes = 0;  // size of a window
+    std::uint32_t windows_max = 0;   // windows of one file that the server handles at once
 };
 inline constexpr hl::Rpc<LoginOut(LoginIn)> login_rpc{"cinnabar.save.login"};
 
-// What every call of a session begins with, of either side.
+// The first field of every call of a session, from either side.
 struct Seal {
-    Token token;               // of the session; good on the connection that it was given to
-    std::uint64_t number = 0;  // of this call, among those of its side; each is good once
-    Proof mac{};               // by the session's secret, over the call (seal.hpp); zeros without a key
+    Token token;               // of the session; valid only on the connection on which it was issued
+    std::uint64_t number = 0;  // number of this call among those of its sender; each is valid once
+    Proof mac{};               // MAC with the session's secret over the call (seal.hpp); zeros without a key
 };
 
 struct HoldIn {
     Seal seal;
-    std::uint16_t provider = 0;  // of the client's own calls (fill, take), since a node may have several sessions
+    std::uint16_t provider = 0;  // provider number of the RPCs that the client serves (fill, take); a node may have
+                                 // several sessions
 };
-// Stays open as long as the session; never answered but by an error. When it ends, for whatever reason, the server
-// forgets the session and removes what it had not finished.
+// Stays open as long as the session; it only ever ends with an error. When it ends, for whatever reason, the server
+// ends the session and removes unfinished files.
 inline constexpr hl::Rpc<void(HoldIn)> hold_rpc{"cinnabar.save.hold"};
 
-// Files are no larger, as the operating system counts (off_t). Whoever is told of more refuses the file.
+// The largest file size that the operating system supports (off_t). A receiver refuses a file that is announced to be
+// larger.
 inline constexpr std::uint64_t file_bytes_max = (std::uint64_t{1} << 63) - 1;
 
 // --- saving a file
@@ -77,19 +79,19 @@ struct OpenIn {
     std::string name;
     std::uint64_t bytes = 0;
     Attributes attributes;
-    bool exact = false;  // it gets all of the attributes; otherwise its mode, less the server's umask
+    bool exact = false;  // apply all attributes; otherwise the mode less the server's umask
     bool sparse = false;
     bool replace = false;
     bool checked = true;    // the commit carries a checksum
     bool compares = false;  // skip blocks that equal those of the file with this name
 };
 struct OpenOut {
-    std::uint64_t file = 0;  // names it in the following calls
-    // Of an interrupted save, the server has so much from the beginning: whole windows, or all. They are offered to it,
-    // also in a push: it takes only those that are not what it has.
+    std::uint64_t file = 0;  // identifies the file in later calls
+    // The number of bytes that the server has, from the beginning, of an interrupted save: whole windows, or the whole
+    // file. The client offers these windows, also in a push; the server pulls only those that differ.
     std::uint64_t resumed_bytes = 0;
-    // Size of the file that has the name now. Windows below it are offered to the server like those below
-    // resumed_bytes, with the checksums of their blocks.
+    // Size of the existing file of this name. The client offers windows below this size like those below resumed_bytes,
+    // with the checksums of their blocks.
     std::uint64_t basis_bytes = 0;
 };
 inline constexpr hl::Rpc<OpenOut(OpenIn)> open_rpc{"cinnabar.save.open"};
@@ -100,16 +102,16 @@ struct WindowIn {
     std::uint64_t offset = 0;
     bool hole = false;                  // a hole of a sparse file: all zeros, and nothing is lent
     std::uint64_t checksum = 0;         // XXH3 of this window if it is below resumed_bytes; otherwise 0
-    std::vector<std::uint64_t> blocks;  // block_checksums() of it if it is below basis_bytes; or none
+    std::vector<std::uint64_t> blocks;  // block_checksums() of this window if it is below basis_bytes; may be empty
     hl::Bulk window;                    // readable
 };
 struct WindowOut {
-    std::uint64_t had_bytes = 0;  // those that the server had already and did not read
+    std::uint64_t had_bytes = 0;  // bytes that the server already had and did not pull
 };
 // Answered when the bytes are written.
 inline constexpr hl::Rpc<WindowOut(WindowIn)> window_rpc{"cinnabar.save.window"};
 
-// The same the other way round: the server grants a buffer, in a fill call to the client, which writes into it.
+// Sends a window by a push: the server grants a buffer in a fill call to the client, which writes into it.
 struct PushIn {
     Seal seal;
     std::uint64_t file = 0;
@@ -119,52 +121,52 @@ struct PushIn {
 inline constexpr hl::Rpc<void(PushIn)> push_rpc{"cinnabar.save.push"};
 
 struct FillIn {
-    Seal seal;  // shows that it is the server
+    Seal seal;  // proves that the server sent the call
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    std::uint32_t notice = 0;  // notifies with this when the bytes are in place
-    hl::Bulk buffer;           // writable; as long as the window
+    std::uint32_t notice = 0;  // value of the notification that the client sends when the bytes are in place
+    hl::Bulk buffer;           // writable; of the size of the window
 };
 inline constexpr hl::Rpc<void(FillIn)> fill_rpc{"cinnabar.save.fill"};
 
 struct CommitIn {
     Seal seal;
     std::uint64_t file = 0;
-    std::uint64_t checksum = 0;  // XXH3, 64 bits, of the whole file, if it is checked
+    std::uint64_t checksum = 0;  // 64-bit XXH3 of the whole file, if checked
     bool synced = true;
 };
-// Answered when the file has its name and, if it is to be synced, is on disk.
+// Answered when the file was renamed into place and, if `synced`, is on disk.
 inline constexpr hl::Rpc<void(CommitIn)> commit_rpc{"cinnabar.save.commit"};
 
 // --- saving many small files at once
 
 inline constexpr std::size_t pack_files_max = 64;
 inline constexpr std::uint64_t packed_file_bytes_max = 128u << 10;  // larger ones are saved by themselves
-inline constexpr std::size_t pack_text_bytes_max = 64u << 10;       // of names and extended attributes together
+inline constexpr std::size_t pack_text_bytes_max = 64u << 10;       // total size of names and extended attributes
 
 struct PackedFile {
     std::string name;
     std::uint64_t bytes = 0;
-    std::uint64_t checksum = 0;  // XXH3, if it is checked
+    std::uint64_t checksum = 0;  // XXH3, if checked
     Attributes attributes;
 };
 struct PackIn {
     Seal seal;
-    std::vector<PackedFile> files;  // their contents follow each other in the window
-    bool exact = false;             // as in OpenIn, for all of them
+    std::vector<PackedFile> files;  // their contents are concatenated in the window
+    bool exact = false;             // as in OpenIn, for all files
     bool replace = false;
     bool checked = true;
     Sync sync = Sync::batch;
-    hl::Bulk window;  // readable; as long as all of them together
+    hl::Bulk window;  // readable; of the total size of the files
 };
 struct PackedOutcome {
     Errc code = Errc::ok;
     std::string text;
 };
 struct PackOut {
-    std::vector<PackedOutcome> outcomes;  // one for each file, in their order
+    std::vector<PackedOutcome> outcomes;  // one for each file, in order
 };
-// Answered when all files have their names and are on disk, as `sync` says, or have failed.
+// Answered when all files were renamed into place, synced as `sync` says, or have failed.
 inline constexpr hl::Rpc<PackOut(PackIn)> pack_rpc{"cinnabar.save.pack"};
 
 // --- fetching a file
@@ -186,14 +188,14 @@ struct ReadIn {
     Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    bool offered = false;               // the client already has all of it
+    bool offered = false;               // the client already has the whole window
     std::uint64_t checksum = 0;         // XXH3 of the offered bytes
-    std::vector<std::uint64_t> blocks;  // block_checksums() of the older version there; or none
-    hl::Bulk window;                    // writable; as long as the range to read
+    std::vector<std::uint64_t> blocks;  // block_checksums() of the older version at this window; may be empty
+    hl::Bulk window;                    // writable; of the size of the range to read
 };
 struct ReadOut {
     bool hole = false;            // a hole of a sparse file: all zeros, and nothing was written
-    std::uint64_t had_bytes = 0;  // of the offered bytes, those that were the same and were not written
+    std::uint64_t had_bytes = 0;  // of the offered bytes, those that matched and were not sent
 };
 // Answered when the bytes are in place.
 inline constexpr hl::Rpc<ReadOut(ReadIn)> read_rpc{"cinnabar.save.read"};
@@ -209,15 +211,15 @@ inline constexpr hl::Rpc<FinishOut(FinishIn)> finish_rpc{"cinnabar.save.finish"}
 
 // --- copying a file to another server
 
-// Asks the server to lend a window of an opened file to the client, in a take call. The client passes the memory on to
-// the other server, in a window call, so the bytes go from server to server.
+// Asks the server to lend a window of an opened file to the client, in a take call. The client forwards the memory to
+// the destination server in a window call, so the data goes directly between the servers.
 struct LendIn {
     Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    std::uint64_t bytes = 0;  // window size of the other server
-    bool offered = false;     // the other server may have it already, and needs its checksum
-    bool compares = false;    // the same, with the checksums of its blocks
+    std::uint64_t bytes = 0;  // window size of the destination server
+    bool offered = false;     // the destination server may already have it and needs its checksum
+    bool compares = false;    // the same, and it needs the checksums of the blocks
 };
 struct LendOut {
     bool hole = false;  // a hole of a sparse file: all zeros, and nothing was lent
@@ -233,21 +235,21 @@ struct TakeIn {
     std::vector<std::uint64_t> blocks;  // block_checksums() of it, if requested
     hl::Bulk window;                    // readable
 };
-// Completes when the other server no longer uses the memory.
+// Completes when the destination server no longer uses the memory.
 inline constexpr hl::Rpc<void(TakeIn)> take_rpc{"cinnabar.save.take"};
 
-// Reads a file again, as it is now on the server's disk.
+// Makes the server read a file from disk again and return its checksum.
 struct SumIn {
     Seal seal;
     std::string name;
 };
 inline constexpr hl::Rpc<Verified(SumIn)> sum_rpc{"cinnabar.save.sum"};
 
-// --- what is there
+// --- querying and removing entries
 
 struct LookIn {
     Seal seal;
-    std::string name;  // of anything; a link is not followed
+    std::string name;  // any entry; a symbolic link is not followed
     ExtendedKinds extended;
 };
 struct LookOut {
@@ -260,14 +262,14 @@ struct RemoveIn {
     Seal seal;
     std::string name;  // of a file, a link, or an empty folder
 };
-// Answered when it is gone from the disk.
+// Answered when the removal is on disk.
 inline constexpr hl::Rpc<void(RemoveIn)> remove_rpc{"cinnabar.save.remove"};
 
 // --- trees
 
 enum class MakeKind : std::uint8_t {
-    folder,         // of its owner alone until it is finished
-    finish_folder,  // gives it its attributes
+    folder,         // only its owner may access it until finish_folder
+    finish_folder,  // sets its attributes
     link,           // to `target`
     hard_link,      // another name of the file `target`
 };
@@ -279,7 +281,7 @@ struct MakeIn {
     Attributes attributes;
     bool replace = false;
 };
-// Answered when it is on disk.
+// Answered when the change is on disk.
 inline constexpr hl::Rpc<void(MakeIn)> make_rpc{"cinnabar.save.make"};
 
 struct ListIn {
@@ -294,45 +296,47 @@ inline constexpr hl::Rpc<Listing(ListIn)> list_rpc{"cinnabar.save.list"};
 
 struct RemainsIn {
     Seal seal;
-    bool remove = false;  // those of `name`, or all for an empty one; otherwise they are told
-    std::string name;     // to be told: those behind it, by name
+    bool remove = false;  // true: remove the remains of `name`, or all if it is empty; false: list them
+    std::string name;     // to list: return remains whose names sort after this one
 };
 struct RemainsOut {
-    std::vector<Remains> remains;  // up to listing_entries_max, or of listing_bytes_max of names
+    std::vector<Remains> remains;  // at most listing_entries_max entries, or listing_bytes_max of names
     bool more = false;
     std::uint32_t removed = 0;
 };
 inline constexpr hl::Rpc<RemainsOut(RemainsIn)> remains_rpc{"cinnabar.save.remains"};
 
-// --- both
+// --- saving and fetching
 
 struct AbortIn {
     Seal seal;
     std::uint64_t file = 0;
-    bool keep = false;  // what is on disk of it, for the same save later
+    bool keep = false;  // keep the part on disk, so that the same save can resume
 };
-// Gives a file up.
+// Ends a file early.
 inline constexpr hl::Rpc<void(AbortIn)> abort_rpc{"cinnabar.save.abort"};
 
-// Whether what is on disk of a file is as good as it was when it ended so: neither data nor disk are to blame.
+// Whether a save that ended with this error may be resumed: neither the data nor the disk was at fault.
 [[nodiscard]] constexpr bool may_resume_after(Errc code) noexcept {
     return code != Errc::bad_checksum && code != Errc::io && code != Errc::invalid_argument && code != Errc::protocol;
 }
-// Smaller files begin anew.
+// Files with fewer windows are not resumed.
 inline constexpr std::uint64_t resumed_windows_min = 4;
 
-// How long a client waits for each, from sending to answer. A commit waits for the disk to take what it has cached.
+// Deadlines of the client's calls. A commit waits until the server's disk has written its cache.
 inline constexpr std::chrono::microseconds session_deadline = std::chrono::seconds(10);
 inline constexpr std::chrono::microseconds open_deadline = std::chrono::seconds(30);
-// At the server: whoever stops in the middle of a window keeps its buffers this long, however late its deadline is.
+// At the server: a client that stops within a window keeps the buffer no longer than this, even if its deadline is
+// later.
 inline constexpr std::chrono::microseconds window_time_max = std::chrono::seconds(30);
 inline constexpr std::chrono::microseconds window_deadline = std::chrono::seconds(60);
-// At the server: a window that would have to wait longer for its client's rate is refused while the client still waits.
+// At the server: a window that the client's rate limit would delay longer than this is refused, while the client is
+// still waiting.
 inline constexpr std::chrono::microseconds rate_wait_max = std::chrono::seconds(40);
 inline constexpr std::chrono::microseconds fill_deadline = std::chrono::seconds(30);
 inline constexpr std::chrono::microseconds take_deadline = std::chrono::seconds(30);
-// Deadline of the window call that a take call leads to. It ends before the take call, so that the client knows which
-// server was late.
+// Deadline of the window call made inside a take call. It is earlier than the take call's own, so that the client knows
+// which server was late.
 inline constexpr std::chrono::microseconds handed_on_deadline = std::chrono::seconds(28);
 inline constexpr std::chrono::microseconds commit_deadline = std::chrono::minutes(10);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Limits data to so many bytes per second on average: each transfer delays the next one by the time that it takes at
-// that rate. Unused time is not saved up. One thread.
+// Limits the average data rate: each transfer delays the next one by the time that it takes at that rate. Unused time
+// does not accumulate. One thread.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class Rate {
     [[nodiscard]] Span wait(Clock::time_point now) const noexcept {
         return std::chrono::ceil<Span>(std::max(next_ - now, Clock::duration(0)));
     }
-    // The same, and counts the transfer: later ones wait for it.
+    // As wait(), and records the transfer, so that later ones wait for it.
     [[nodiscard]] Span reserve(std::uint64_t bytes, Clock::time_point now) noexcept {
         if (!limits() || bytes == 0) return Span(0);
         const Span waits = wait(now);

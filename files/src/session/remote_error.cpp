@@ -21,18 +21,18 @@ Error to_remote(const Error& error) {
 
 Error from_remote(Error error) {
     if (error.code != Errc::application) {
-        // Its subject is the call and the address: neither helps whoever saves a file, but where the call is the
-        // matter.
+        // The subject has the RPC and the address, which do not help a user who saves files, except when the RPC itself
+        // is the problem.
         if (error.code != Errc::no_such_rpc && error.code != Errc::bad_signature) error.subject.clear();
         if (error.code == Errc::canceled) error.hint = "interrupted before it was done";
         return error;
     }
-    // A number that this version does not know, or one that would turn a failure into a success.
+    // Unknown codes, and `ok`, which would turn a failure into a success, become `protocol`.
     const auto code = error.app_code < errc_count ? static_cast<Errc>(error.app_code) : Errc::ok;
     error.code = code != Errc::ok && is_known(code) ? code : Errc::protocol;
     error.app_code = 0;
     error.hint = server_says;
-    error.subject = printable(error.subject);  // it may send what a terminal would obey
+    error.subject = printable(error.subject);  // it may contain terminal control sequences
     return error;
 }
 

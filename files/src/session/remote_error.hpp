@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Carries an Error with its text to the other side: its code travels as the application's code, with the text beside
-// it. Any thread.
+// Sends an Error to the other side: its code as the application's code, with its text. Any thread.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -9,13 +8,13 @@
 
 namespace cinnabar::files {
 
-// What a handler returns for `error`. The subject is left out: the client knows it.
+// The error that a handler returns to report `error`. The subject is left out, because the client knows it.
 [[nodiscard]] Error to_remote(const Error& error);
-// The error that the handler meant, with a text that is safe on a terminal. An error of the call itself keeps its code
-// and gets a text for people who save files.
+// Decodes a call's error into the one that the handler reported, with a text that is safe to print on a terminal. An
+// error of the call itself keeps its code and gets a text for users of the save service.
 [[nodiscard]] Error from_remote(Error error);
-// The same for a call made while a file is in progress. The server was there a moment ago, so `refused` means that it
-// is gone.
+// As from_remote(), for a call while a file is in progress: `refused` becomes peer_lost, since the server was reachable
+// before.
 [[nodiscard]] Error in_the_middle(Error error);
 
 }  // namespace cinnabar::files

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Signs the calls of a session: a MAC covers the operation, its arguments, the token, and a number that is good once.
-// Whoever only reads the wire can neither forge a call nor replay one. Each side has one Seals for a session and
-// numbers its own calls. Belongs to the loop.
+// Signs the calls of a session. The MAC covers the operation, its arguments, the token, and a number that is valid
+// once, so an eavesdropper can neither forge nor replay a call. Each side has one Seals object per session and numbers
+// its own calls. Belongs to the loop.
 #pragma once
 
 #include "session/protocol.hpp"
@@ -15,20 +15,20 @@
 
 namespace cinnabar::files {
 
-// The numbers of calls that have arrived. Calls may overtake each other by fewer than `span`.
+// The replay window: the numbers of calls that have arrived. Calls may be reordered by fewer than `span` numbers.
 class SeenNumbers {
   public:
     static constexpr std::uint64_t span = 4096;
-    // False: the number was used before, or is too old to tell. 0 is never good.
+    // Marks a number as used. False: it was used before, is too old to tell, or is 0.
     [[nodiscard]] bool take(std::uint64_t number) noexcept;
 
   private:
     std::uint64_t highest_ = 0;
-    std::bitset<span> seen_;  // of the last `span` up to highest_, by their remainder
+    std::bitset<span> seen_;  // of the last `span` numbers up to highest_, indexed modulo `span`
 };
 
-// What the MAC covers besides token and number. Of lent memory it covers the size only: the descriptor is made when the
-// call is encoded.
+// The fields that the MAC covers besides the token and the number. For lent memory it covers only the size, because the
+// descriptor is made when the call is encoded.
 [[nodiscard]] MacText describe(const HoldIn& in);
 [[nodiscard]] MacText describe(const OpenIn& in);
 [[nodiscard]] MacText describe(const WindowIn& in);
@@ -52,7 +52,7 @@ class SeenNumbers {
 class Seals {
   public:
     Seals() = default;
-    // `secret`: empty without a key; then calls are numbered and not signed.
+    // `secret`: nullopt without a key; then calls are numbered but not signed.
     Seals(const Token& token, std::optional<Secret> secret) : token_(token), secret_(std::move(secret)) {}
 
     [[nodiscard]] const Token& token() const noexcept { return token_; }
@@ -61,7 +61,7 @@ class Seals {
     void stamp(In& in) {
         in.seal = stamp(describe(in));
     }
-    // permission: the other side of this session did not make the call, or it is a replay.
+    // Verifies a received call. permission: the other side of this session did not make it, or it is a replay.
     template <typename In>
     [[nodiscard]] Result<void> check(const In& in) {
         return check(in.seal, describe(in));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What signs the challenges of a server and the calls of a session.
+// Secrets and MACs for the challenges of a server and the calls of a session.
 #pragma once
 
 #include <cinnabar/files/key.hpp>
@@ -15,11 +15,11 @@ struct evp_mac_ctx_st;
 
 namespace cinnabar::files {
 
-// What is signed, as bytes. Numbers are little-endian; text has its length in front, so that no two lists of fields
-// have the same bytes.
+// The bytes to be signed. Numbers are little-endian; text is prefixed with its length, so that different lists of
+// fields never have the same bytes.
 class MacText {
   public:
-    // `label` says what the text is for; no label is the beginning of another one.
+    // `label` identifies the kind of text; no label may be a prefix of another one.
     explicit MacText(std::string_view label) : bytes_(label.begin(), label.end()) {}
     MacText& add(std::uint64_t number);
     MacText& add(const std::array<std::uint8_t, 32>& bytes);
@@ -31,8 +31,8 @@ class MacText {
     std::vector<unsigned char> bytes_;
 };
 
-// 256 bits that never travel: those by which a server knows its challenges, and those that sign the calls of a session.
-// One thread at a time.
+// A 256-bit secret that is never sent. The server tags its challenges with one, and both sides sign a session's calls
+// with one. One thread at a time.
 class Secret {
   public:
     explicit Secret(const std::array<std::uint8_t, 32>& bytes) noexcept;
@@ -40,14 +40,14 @@ class Secret {
 
     // HMAC-SHA256.
     [[nodiscard]] Proof sign(const MacText& text) const noexcept;
-    // Takes the same time whatever differs.
+    // Verifies a proof in constant time.
     [[nodiscard]] bool accepts(const Proof& proof, const MacText& text) const noexcept;
 
   private:
     struct Free {
-        void operator()(evp_mac_ctx_st* context) const noexcept;  // wipes it
+        void operator()(evp_mac_ctx_st* context) const noexcept;  // wipes the secret
     };
-    std::unique_ptr<evp_mac_ctx_st, Free> context_;  // keyed once: making one costs more than a MAC
+    std::unique_ptr<evp_mac_ctx_st, Free> context_;  // keyed once, because creating a context costs more than a MAC
 };
 
 }  // namespace cinnabar::files

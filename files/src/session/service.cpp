@@ -13,7 +13,7 @@
 namespace cinnabar::files {
 namespace {
 
-// Of a file that is not being saved: why it was given up, when it was.
+// The error for a file that is not in progress: the reason why it was given up, if it was.
 Error why_not(const Session& session, std::uint64_t file) {
     const auto found = session.failed.find(file);
     return found == session.failed.end() ? no_file() : to_remote(found->second);
@@ -23,13 +23,13 @@ hl::CallOptions fill_options(const Session& session) {
     return {.deadline = fill_deadline, .provider = session.provider};
 }
 
-// Without checksums, what is there already could not be compared.
+// Only checked files are resumable, because otherwise the remains could not be compared.
 Resumable resumable(const ServerOptions& options, const OpenIn& in) {
     const bool resumes = in.checked && in.bytes / options.window_bytes >= resumed_windows_min;
     return {resumes ? static_cast<std::uint32_t>(options.window_bytes) : 0, in.sparse, options.journal_interval};
 }
 
-// Windows that wait for one that never comes would wait as long as their session.
+// Ends files whose windows wait for a missing earlier one. Otherwise they would wait as long as the session lasts.
 void end_files_with_gaps(Session& session, unsigned seconds_max) {
     const Error why{Errc::timed_out, "a window of the file did not come"};
     const auto look = [&](unsigned& gaps, auto& file) {
@@ -170,7 +170,7 @@ hl::Task<Result<void>> Service::hold(hl::Request<HoldIn> request) {
     auto session = gate_.hold(request->seal.token, request.source());
     if (!session) co_return to_remote(session.error());
     (*session)->provider = request->provider;
-    // Ends when the client gives the session up, when it is lost, and when the node goes.
+    // Sleeps until the client cancels the call, the connection is lost, or the node shuts down.
     constexpr Microseconds long_time = std::chrono::hours(24);
     Errc slept = Errc::ok;
     while (slept == Errc::ok) slept = co_await request.node().sleep_for(long_time);
@@ -202,8 +202,8 @@ hl::Task<void> Service::watch_sessions(hl::NodeRef node) {
     }
 }
 
-// A file begins in a session that is held: when the client is lost, its hold call ends, and everything goes at once.
-// The hold call was made before, but may come a moment later.
+// A file may begin only in a session that is held, so that everything is cleaned up at once when the hold call ends
+// with the client. The client sends the hold call first, but it may arrive slightly later.
 hl::Task<Result<void>> Service::may_begin(const std::shared_ptr<Session>& session, std::uint64_t bytes,
                                           hl::NodeRef node) const {
     constexpr Microseconds interval = std::chrono::milliseconds(1);
@@ -244,7 +244,7 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
         co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
     auto charge = Charge::make((*session)->account, request->bytes, 1);
     if (!charge) co_return refuse(charge.error());
-    // What was made so far goes away with this, also when the session ends meanwhile.
+    // If the session ends meanwhile, this object's destruction undoes what was made so far.
     const std::shared_ptr<Saving> saving(new Saving{
         {under_way_, (*session)->load, request->bytes}, {claims_, request->name}, {}, 0, *std::move(charge)});
     auto file = co_await disk_.run([this, &request] {
@@ -267,7 +267,7 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
     co_return out;
 }
 
-// By comparing, a client learns what the file contains, so it must be allowed to fetch it.
+// A comparison tells the client about the file's content, so the client must be allowed to fetch it.
 hl::Task<std::optional<SourceFile>> Service::basis_of(const OpenIn& in, const na::Addr& client) {
     if (!in.compares || !in.replace || !in.checked || in.bytes == 0) co_return std::nullopt;
     const AccessRequest access{AccessRequest::Kind::fetch, in.name, 0, false, {}, client};
@@ -277,8 +277,8 @@ hl::Task<std::optional<SourceFile>> Service::basis_of(const OpenIn& in, const na
     co_return *std::move(basis);
 }
 
-// Its name is free again and its staged file goes when the handlers at work on it have ended; a client that is stopped
-// and says nothing more keeps neither.
+// The name becomes free and the staged file is removed once the handlers working on it have ended, so a client that has
+// stalled keeps neither.
 void Service::give_up(Session& session, std::uint64_t file, const Error& why) {
     if (session.savings.erase(file) == 0) return;
     if (session.failed.size() >= options_.session_files_max) session.failed.erase(session.failed.begin());
@@ -336,7 +336,7 @@ hl::Task<Result<void>> Service::commit(hl::Request<CommitIn> request) {
     if (!session) co_return to_remote(session.error());
     const auto found = (*session)->savings.find(request->file);
     if (found == (*session)->savings.end()) co_return why_not(**session, request->file);
-    // Out of the session, so that its end does not interfere: all bytes are here.
+    // Removed from the session, so that the session's end does not interfere: all data has arrived.
     const auto saving = std::move(found->second);
     (*session)->savings.erase(found);
     const auto& name = saving->claim.name();
@@ -426,7 +426,7 @@ hl::Task<Result<Verified>> Service::sum(hl::Request<SumIn> request) {
     giving->download.emplace(buffers_, (*session)->load->buffers, disk_, *std::move(file));
     if ((*session)->ended) co_return Errc::canceled;
     const auto number = next_file_++;
-    (*session)->givings.emplace(number, giving);  // so that it ends with the session
+    (*session)->givings.emplace(number, giving);  // so that the session's end closes it
     auto checksum = co_await giving->download->sum();
     (*session)->givings.erase(number);
     if (!checksum) co_return to_remote(checksum.error());

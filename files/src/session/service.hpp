@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The save service: sessions, and files under way in both directions, behind typed RPCs (protocol.hpp). It serves on a
-// node with one loop and keeps everything there; only drain() is for other threads.
+// The implementation of Server: sessions, and files being saved and fetched, behind typed RPCs (protocol.hpp). It runs
+// on a node with one loop; only functions marked so may be called from other threads.
 //
-// Order of life: the server, then the node; the node goes first, and with it the last handler.
+// Lifetime: create the service before the node, and destroy the node first, which ends all handlers.
 #pragma once
 
 #include "session/access.hpp"
@@ -29,13 +29,13 @@
 
 namespace cinnabar::files {
 
-// How many files are under way, for whoever waits until none is. Any thread.
+// Counts files in progress, so that drain() can wait until there are none. Any thread.
 class UnderWay {
   public:
     void begin() noexcept;
     void end() noexcept;
     [[nodiscard]] std::uint32_t count() const noexcept;
-    // False when some are left after `span`.
+    // Waits up to `span`. False: some files are still in progress.
     [[nodiscard]] bool wait_for_none(std::chrono::duration<double> span);
 
     class Entry {
@@ -89,14 +89,14 @@ class Claims {
     std::set<std::string, std::less<>> names_;
 };
 
-// A file under way into the root, and out of it. Both are shared by their session and by the handlers at work on them.
+// A file being saved, and one being fetched. Each is shared by its session and the handlers that work on it.
 struct Saving {
     UnderWay::Entry entry;
     Claims::Claim claim;
-    std::optional<Upload> upload;  // once the file was made
-    unsigned gaps = 0;             // looks in a row that found one
+    std::optional<Upload> upload;  // set once the file was created
+    unsigned gaps = 0;             // consecutive checks that found a gap
     Charge charge;
-    na::Addr owner = {};  // the server that lends its windows; empty: the client itself
+    na::Addr owner = {};  // the server that lends its windows (copy); empty: the client itself
 };
 struct Giving {
     UnderWay::Entry entry;
@@ -122,8 +122,7 @@ class Service {
     // Server::replace_policy. Any thread.
     void replace_policy(std::shared_ptr<const AccessPolicy> policy) { access_.replace_policy(std::move(policy)); }
 
-    // Takes no new file from now on and waits for those under way; false when some were left after `span`. Any thread
-    // but the loop's.
+    // As Server::drain().
     [[nodiscard]] bool drain(std::chrono::duration<double> span);
 
   private:
@@ -132,7 +131,7 @@ class Service {
     template <typename In>
     [[nodiscard]] Result<std::shared_ptr<Session>> session_of(const hl::Request<In>& request) const {
         CINNABAR_TRY(auto session, gate_.find(request->seal.token, request.source()));
-        // Before the seal is checked, which reads all of it: an argument may have 64 MiB.
+        // Sizes are checked before the seal, which reads the whole argument: it may have 64 MiB.
         if constexpr (requires { request->name; }) {
             if (request->name.size() > name_bytes_max) return Error{Errc::too_large, "the name is over 4095 bytes"};
         }
@@ -156,10 +155,11 @@ class Service {
                                                    hl::NodeRef node) const;
     // Attaches the session to the account of its client. overloaded: there are too many accounts.
     [[nodiscard]] Result<void> give_account(const LoginOut& out, const na::Addr& client);
-    // Waits until the client's rate allows so many bytes more. overloaded: that would be too late for the call.
+    // Waits until the client's rate limit allows `bytes` more. overloaded: the wait would exceed the call's deadline
+    // (rate_wait_max).
     [[nodiscard]] hl::Task<Result<void>> keep_rate(const std::shared_ptr<Session>& session, std::uint64_t bytes,
                                                    hl::NodeRef node) const;
-    // The file that has the name now, if the client may compare with it. Mostly runs on a disk thread.
+    // The existing file of that name, if the client may compare with it. Mostly runs on a disk thread.
     [[nodiscard]] hl::Task<std::optional<SourceFile>> basis_of(const OpenIn& in, const na::Addr& client);
     [[nodiscard]] Result<void> has_room(const Session& session, std::uint64_t bytes) const;
     [[nodiscard]] Result<void> serve_files_on(const hl::NodeRef& node);
@@ -189,9 +189,9 @@ class Service {
     void end_session(Session& session);
     void give_up(Session& session, std::uint64_t file, const Error& why);
     void end_late_sessions();
-    // Ends sessions that nobody came to hold, also when no other client comes by.
+    // Periodically ends sessions that were not held in time, even if no other client connects.
     [[nodiscard]] hl::Task<void> watch_sessions(hl::NodeRef node);
-    // Tells the listener, and gives the error in the form in which it travels.
+    // Reports the error to ServerHooks::ended, and returns it in the form sent to the client.
     [[nodiscard]] Error failed(ServerEvent::Kind kind, const na::Addr& client, std::string_view name,
                                const Error& error) const;
 
@@ -206,7 +206,7 @@ class Service {
     UnderWay under_way_;
     std::uint64_t next_file_ = 1;
     std::atomic<bool> draining_{false};
-    Gate gate_;  // goes first: the files of its sessions refer to all that stands before it
+    Gate gate_;  // destroyed first, because the files of its sessions refer to the members above
 };
 
 }  // namespace cinnabar::files

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server's part in copies between two servers: one lends its windows, the other follows the lent memory to its
+// The server's part in a copy between two servers: the source lends windows, the destination pulls them from their
 // owner.
 #include "session/remote_error.hpp"
 #include "session/service.hpp"
@@ -11,8 +11,8 @@
 namespace cinnabar::files {
 namespace {
 
-// Clients that proved a key, or run as this process's user according to the kernel. The other server's address is only
-// what the client claims.
+// Clients that have proven a key, or that run as this process's user according to the kernel. The address of the other
+// server is only the client's claim.
 bool may_name_servers(const Session& session) {
     const auto process = session.source.process();
     return session.proven || (process && process->uid == ::geteuid());
@@ -38,7 +38,7 @@ hl::Task<Result<LendOut>> Service::lend(hl::Request<LendIn> request) {
     co_return outcome;
 }
 
-// One server per file, so a client cannot make this one dial more servers than it has files in progress.
+// Allows one server per file, so that a client cannot make this server dial more servers than it has files in progress.
 Result<void> Service::may_follow(const Session& session, Saving& saving, const hl::Bulk& window) const {
     const auto& owner = window.remote().owner();
     if (owner.empty() || owner == saving.owner) return {};

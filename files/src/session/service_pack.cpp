@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the service saves many small files that come in one call.
+// Saves many small files that arrive in one call.
 #include "session/pack.hpp"
 #include "session/remote_error.hpp"
 #include "session/service.hpp"
@@ -14,7 +14,7 @@
 namespace cinnabar::files {
 namespace {
 
-// What a file of the pack has for as long as it is under way.
+// Resources that a file of the pack holds while it is in progress.
 struct Place {
     UnderWay::Entry entry;
     Claims::Claim claim;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the service does for trees, besides their files.
+// The service's operations on folders, links and remains.
 #include "session/remote_error.hpp"
 #include "session/service.hpp"
 
@@ -18,7 +18,8 @@ Result<void> may_make(const Access& access, const MakeIn& in, const na::Addr& cl
             return access.may({Kind::link, in.name, 0, in.replace, in.target, client});
         case MakeKind::hard_link:
             CINNABAR_TRY_VOID(access.may({Kind::hard_link, in.name, 0, in.replace, in.target, client}));
-            // Under its new name the file may be one that the client may fetch.
+            // The client might be allowed to fetch the file under its new name, so it must be allowed to fetch the
+            // target.
             return access.may({Kind::fetch, in.target, 0, false, {}, client});
         case MakeKind::folder:
         case MakeKind::finish_folder:
@@ -50,7 +51,7 @@ Result<LookOut> look_below_root(const Root& root, const LookIn& in) {
     return out;
 }
 
-// The remains whose names come behind `name`, as many as fit an answer.
+// The remains whose names sort after `name`, as many as fit into an answer.
 RemainsOut remains_behind(const Root& root, std::string_view name) {
     auto all = root.list_remains();
     std::erase_if(all, [&](const Remains& remains) { return remains.name <= name; });
@@ -100,7 +101,7 @@ hl::Task<Result<Listing>> Service::list(hl::Request<ListIn> request) {
     const UnderWay::Entry entry(under_way_, (*session)->load, 0);
     auto listing =
         co_await disk_.run([this, &request] { return root_.list(request->name, request->cursor, request->extended); });
-    if (!listing) co_return to_remote(listing.error());  // no event: clients ask what is a folder
+    if (!listing) co_return to_remote(listing.error());  // no event: clients use this to find out what is a folder
     co_return listing;
 }
 

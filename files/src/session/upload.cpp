@@ -13,12 +13,12 @@
 namespace cinnabar::files {
 namespace {
 
-// How long after its sender's answer a notification may arrive.
+// How long after the client's answer its notification may arrive.
 constexpr std::chrono::microseconds notice_late_max = std::chrono::seconds(1);
 
 Error no_such_window() { return {Errc::invalid_argument, "the file has no such window"}; }
 
-// Ends the wait for a notification that does not arrive.
+// Awaits the answer to a fill call, then ends the wait for a notification that does not arrive.
 hl::Task<Result<void>> ask_for(const hl::NodeRef& node, Arrival& arrival, hl::Task<Result<void>> asking) {
     Result<void> asked = co_await std::move(asking);
     if (asked && !arrival.over()) (void)co_await node.sleep_for(notice_late_max);
@@ -52,7 +52,7 @@ Upload::~Upload() {
     });
 }
 
-// What the end of a session or a full disk left is as good as it was. Where data was wrong, none of it is trusted.
+// After the end of a session or a full disk, the remains are good. If the data was wrong, nothing is kept.
 bool Upload::keeps() const noexcept { return !given_up_ && (!failure_ || may_resume_after(failure_->code)); }
 
 void Upload::give_up(Error why) {
@@ -119,7 +119,7 @@ hl::Task<Result<void>> Upload::grant(std::uint64_t offset, const hl::NodeRef& no
     co_return outcome;
 }
 
-// Buffers are taken in the order of the file: the window that must be written next always has one.
+// Takes buffers in file order, so that the window that must be written next always has one.
 hl::Task<Result<Buffer>> Upload::take(std::uint64_t offset, std::uint64_t bytes) {
     if (const Errc turn = co_await taking_.reach(offset); turn != Errc::ok) co_return reason(turn);
     Result<Buffer> buffer = co_await buffers_.take(share_);
@@ -153,7 +153,7 @@ std::vector<ByteRange> Upload::take_from_basis(const WindowIn& in, Bytes content
     return changed_ranges(block_checksums(have, content.size()), in.blocks, content.size());
 }
 
-// Keep the bytes that were compared: others may write to the older version at the same time.
+// Keeps the bytes that were compared in the buffer, because others may write to the older version at the same time.
 hl::Task<Result<std::uint64_t>> Upload::pull_into(const Buffer& buffer, const WindowIn& in) {
     const std::uint64_t bytes = in.window.size();
     std::vector<ByteRange> ranges{{0, bytes}};
@@ -176,7 +176,7 @@ hl::Task<Result<WindowOut>> Upload::pull(const WindowIn& in) {
     co_return WindowOut{*had};
 }
 
-// In the order of the file: of one block that is of another file, nothing behind is used.
+// Compares in file order: if a block belongs to another file, no later block is used.
 hl::Task<Result<WindowOut>> Upload::compare(const WindowIn& in) {
     const std::uint64_t offset = in.offset;
     Result<Buffer> buffer = co_await take(offset, in.window.size());
@@ -200,7 +200,7 @@ hl::Task<Result<WindowOut>> Upload::compare(const WindowIn& in) {
     co_return WindowOut{*had};
 }
 
-// Written as soon as the bytes are there, while the client still answers.
+// Writes the data as soon as it has arrived, without waiting for the client's answer.
 hl::Task<Result<void>> Upload::have_pushed(std::uint64_t offset, std::uint64_t bytes, const hl::NodeRef& node,
                                            const na::Addr& client, const Ask& ask) {
     Result<Buffer> buffer = co_await take(offset, bytes);

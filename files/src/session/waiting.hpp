@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What tasks of the loop wait for: their turn in a file, and a free buffer. All of it belongs to the loop's thread and
-// needs no lock. A waiting task is resumed by a post to its executor, never inside the call that ended its wait.
+// Awaitable objects for tasks of one loop: their turn in a file, and a free buffer. They belong to the loop's thread
+// and need no lock. A waiting task is resumed by a post to its executor, never inside the call that ends its wait.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
@@ -33,9 +33,9 @@ struct Waiting {
     }
 };
 
-// Orders tasks by offset: a task that waits for offset x is resumed when everything before x is done. The place is then
-// its own until it advances: the other side may name one offset as often as it likes. After close() all of them, later
-// ones too, get an error.
+// Orders tasks by offset: a task that waits for offset x is resumed when everything before x is done. It then holds
+// that offset exclusively until advance(), even if the other side names the offset again. After close(), all waiting
+// and later tasks fail.
 class Sequence {
   public:
     Sequence() = default;
@@ -44,7 +44,7 @@ class Sequence {
     Sequence& operator=(const Sequence&) = delete;
 
     [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
-    // Whether a task waits for an earlier offset to be done.
+    // Whether a task is waiting.
     [[nodiscard]] bool waited_for() const noexcept { return !waiting_.empty(); }
 
     struct Reach : Waiting {
@@ -64,11 +64,11 @@ class Sequence {
         }
         [[nodiscard]] Errc await_resume() const noexcept { return outcome; }
     };
-    // ok; the code given to close(); invalid_argument: that offset is done already, or another task has reached it or
-    // waits for it.
+    // Awaits the turn of `offset`. ok; the code given to close(); invalid_argument: the offset is already done, or
+    // another task holds it or waits for it.
     [[nodiscard]] Reach reach(std::uint64_t offset) noexcept { return {*this, offset}; }
 
-    // Everything before `offset` is done.
+    // Marks everything before `offset` as done.
     void advance(std::uint64_t offset) noexcept {
         CINNABAR_ASSERT(offset >= position_);
         position_ = offset;
@@ -87,7 +87,7 @@ class Sequence {
     }
 
   private:
-    // again: it is not its turn yet.
+    // again: not its turn yet.
     [[nodiscard]] Errc try_reach(std::uint64_t offset) noexcept {
         if (closed_ != Errc::ok) return closed_;
         if (offset > position_) return Errc::again;
@@ -97,12 +97,12 @@ class Sequence {
     }
 
     std::uint64_t position_ = 0;
-    bool taken_ = false;  // a task has reached the position, and works there
+    bool taken_ = false;  // a task holds the position
     Errc closed_ = Errc::ok;
     std::map<std::uint64_t, Reach*> waiting_;
 };
 
-// Counts handlers at work, for one task that waits until there are none.
+// Counts running handlers, so that one task can wait until there are none.
 class Inside {
   public:
     Inside() = default;

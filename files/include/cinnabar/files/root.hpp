@@ -50,7 +50,7 @@ class CINNABAR_API Root {
     //   exists            the name exists, and Existing::keep was given
     //   invalid_argument  a directory, or something else that is not a file, has that name
     //   not_found         the directory does not exist
-    //   permission        the directory is outside the root, on another file system, or not writable; or the root is read-only
+    //   permission        the directory is outside the root, on another file system, not writable; or a read-only root
     //   no_space          the disk is full, or would have less than the kept space left
     [[nodiscard]] Result<NewFile> create(std::string_view name, std::uint64_t bytes, std::uint32_t mode,
                                          Existing existing, const Resumable& resumable = {},
