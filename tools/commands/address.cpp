@@ -13,7 +13,7 @@
 namespace cinnabar::tools {
 
 Result<Place> parse_place(std::string_view text) {
-    std::size_t begin = 0;  // of the last endpoint so far
+    std::size_t begin = 0;  // start of the last endpoint so far
     for (;;) {
         if (!na::Uri::begins(text.substr(begin)))
             return Error{Errc::bad_address, "an address is SCHEME://HOST:PORT", files::printable(text)};
@@ -72,7 +72,7 @@ std::string join_path(std::string_view folder, std::string_view below) {
 
 Result<bool> stays_on_host(std::string_view uri) {
     CINNABAR_TRY(const auto parsed, na::Uri::parse(uri));
-    // The members of a group are others.
+    // with ?group=, other users may connect
     if (parsed.scheme == "shm") return parsed.option("group").empty();
     if (parsed.scheme == "self") return true;
     if (parsed.host == "localhost") return true;

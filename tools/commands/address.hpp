@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The addresses of the command line: where a server listens, and URI/NAME, which names a file on one. Pure.
+// Addresses on the command line: where a server listens, and URI/NAME, which names a file on a server. Pure functions.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -9,31 +9,32 @@
 
 namespace cinnabar::tools {
 
-// "tcp://127.0.0.1:7000/logs/a.txt": a server and a path on it. The path is what follows the first '/' behind the
-// authority, byte for byte: it is not decoded, since names are bytes and '%' or '?' may be part of one. The server may
-// be a list, as a server prints it: "tcp://127.0.0.1:7000,shm://files/logs/a.txt".
+// A server and a path on it, for example "tcp://127.0.0.1:7000/logs/a.txt". The path is everything after the first '/'
+// that follows the authority. It is not percent-decoded, because names are bytes and may contain '%' or '?'. The server
+// may be a list of endpoints, as a server prints it: "tcp://127.0.0.1:7000,shm://files/logs/a.txt".
 struct Place {
     std::string server;  // "tcp://127.0.0.1:7000"
     std::string path;    // "logs/a.txt"; may be empty
 };
 
-// bad_address: no scheme.
+// bad_address: an endpoint has no scheme.
 [[nodiscard]] Result<Place> parse_place(std::string_view text);
 
-// The endpoints of the server `from` whose transport `to` has too: those by which the one server can reach the other.
-// All of them if there are none.
+// The endpoints of the server `from` whose transport `to` also has, that is, those by which `to` can reach `from`. If
+// there are none, returns all endpoints.
 [[nodiscard]] std::string reachable_from(std::string_view from, std::string_view to);
 
-// The name that a saved file gets: folder and leaf, with one '/' between them.
+// Joins a folder and a file name with one '/', to the name of a saved file.
 [[nodiscard]] std::string join_name(std::string_view folder, std::string_view leaf);
 
-// What is below a folder of this host, which may be "/" or ".".
+// Joins the path of a local folder, which may be "/" or ".", and a path below it.
 [[nodiscard]] std::string join_path(std::string_view folder, std::string_view below);
 
-// Whether only this machine can reach a server that listens there: a literal loopback address, "localhost", or a
-// transport that does not leave the host and is not open to a group. bad_address: it cannot be parsed.
+// Whether a server that listens at `uri` can be reached only from this machine: a loopback address in numbers,
+// "localhost", or a local transport that is not open to a group. bad_address: `uri` cannot be parsed.
 [[nodiscard]] Result<bool> stays_on_host(std::string_view uri);
-// Whether the kernel refuses all other users of the host there. On the loopback it does not.
+// Whether the kernel lets only this user connect to `uri` (shm, self). Any user of the host can connect to the
+// loopback.
 [[nodiscard]] bool admits_own_user_only(std::string_view uri);
 
 }  // namespace cinnabar::tools

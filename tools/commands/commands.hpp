@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The subcommands, and the options of each. A run_ function returns the exit code of the process and has reported
-// errors by then.
+// The subcommands and their options. Each run_ function reports its errors and returns the exit code of the process.
 #pragma once
 
 #include "terminal/exit_code.hpp"
@@ -19,36 +18,36 @@
 
 namespace cinnabar::tools {
 
-// The TLS options with a shared key.
+// Returns `tls` with the shared key in `key_file`.
 [[nodiscard]] inline na::TlsOptions with_key(na::TlsOptions tls, const std::string& key_file) {
     tls.key_file = key_file;
     return tls;
 }
 
-// How a server is reached.
+// How to connect to a server.
 struct SessionOptions {
     std::string key_file;
     na::TlsOptions tls;                  // tcps: certificates
-    bool insecure = false;               // accept a server on the loopback that wants no key
+    bool insecure = false;               // accept a server on the loopback that requires no key
     std::string transport;               // a scheme; empty: the best one in the address
-    double wait_seconds = 0;             // how long to dial a lost server again
+    double wait_seconds = 0;             // how long to keep redialling a lost server
     std::uint64_t bytes_per_second = 0;  // 0: no limit
 };
 
-// What save and fetch have in common.
+// Options common to save, fetch and copy.
 struct TransferOptions : SessionOptions {
     bool replace = false;
     bool json = false;
     bool quiet = false;
-    unsigned jobs = 8;  // files under way at once
-    // Of trees, and with `preserve` of single files as well: modes, times, and these.
+    unsigned jobs = 8;  // files in progress at once
+    // Keep modes, modification times and `extended`. Trees always do; single files only with `preserve`.
     bool preserve = false;
     files::ExtendedKinds extended;
     files::Filter filter;
-    bool safe_links = false;    // leave out links that lead out of their tree
-    bool ignore_times = false;  // move also what is the same by size, time and mode
+    bool safe_links = false;    // skip symbolic links that point out of the tree
+    bool ignore_times = false;  // transfer files even if size, time and mode are equal
     bool by_content = false;    // compare files by size, mode and checksum
-    bool whole = false;         // send all of a file that replaces another
+    bool whole = false;         // send the whole file even if it replaces an older version
     bool dry_run = false;
 };
 
@@ -80,17 +79,17 @@ struct ListOptions : SessionOptions {
     std::string from;  // URI, perhaps with a folder
     bool details = false;
     bool json = false;
-    bool staged = false;  // what interrupted saves left
-    bool clean = false;   // the same, and remove it; of a path in `from`, that of the name alone
+    bool staged = false;  // list the remains of interrupted saves
+    bool clean = false;   // remove remains: those of the name in `from`, or all if it has no path
 };
 [[nodiscard]] ExitCode run_list(const ListOptions& options);
 
-// What is done to names on a server.
+// Options of remove, stat and verify.
 struct ManageOptions : SessionOptions {
     std::vector<std::string> names;  // URI/NAME
-    bool recursive = false;          // remove: a folder with all that is in it
+    bool recursive = false;          // remove: folders with all their contents
     bool json = false;
-    bool quiet = false;  // verify: only what is wrong
+    bool quiet = false;  // verify: report only problems
 };
 [[nodiscard]] ExitCode run_remove(const ManageOptions& options);
 [[nodiscard]] ExitCode run_stat(const ManageOptions& options);
@@ -111,15 +110,15 @@ struct ServeOptions {
     unsigned writers = 2;
     std::uint64_t buffer_bytes = 32u << 20;  // all buffers together
     double drain_seconds = 10;
-    std::optional<std::uint64_t> keep_free_bytes;  // nothing: a hundredth of the disk, 1 GiB at most
-    std::optional<std::uint64_t> keep_free_files;  // nothing: a hundredth of what it can have
-    std::uint32_t client_files = 256;              // under way at once, of one client
-    std::optional<std::uint64_t> client_bytes;     // the same; nothing: any number
-    std::optional<std::uint64_t> staged_bytes;     // of interrupted saves; nothing: a quarter of the disk
-    double staged_hours = 24;                      // how long those are kept
+    std::optional<std::uint64_t> keep_free_bytes;  // unset: 1 % of the disk, at most 1 GiB
+    std::optional<std::uint64_t> keep_free_files;  // unset: 1 % of the disk's inodes
+    std::uint32_t client_files = 256;              // files of one client in progress at once
+    std::optional<std::uint64_t> client_bytes;     // announced size of those files; unset: no limit
+    std::optional<std::uint64_t> staged_bytes;     // limit for remains; unset: a quarter of the disk
+    double staged_hours = 24;                      // how long remains are kept
     // Limits for one client, however often it connects.
-    std::optional<std::uint64_t> client_quota;        // that it may save; unset: no limit
-    std::optional<std::uint64_t> client_quota_files;  // the same for files, links and folders
+    std::optional<std::uint64_t> client_quota;        // bytes that it may save; unset: no limit
+    std::optional<std::uint64_t> client_quota_files;  // files, links and folders that it may make; unset: no limit
     std::uint64_t bytes_per_second = 0;               // 0: no limit
 };
 [[nodiscard]] ExitCode run_serve(const ServeOptions& options);

@@ -16,21 +16,22 @@
 namespace cinnabar::tools {
 namespace {
 
-// The sources on one server, each with its new name. "" after the server, or a '/' after a name, means its contents.
+// Sources by server, each with its name on the destination server. An empty name, or a trailing '/', means the contents
+// of the folder.
 struct CopySource {
     std::string name;
     std::string as;
 };
 using Sources = std::map<std::string, std::vector<CopySource>>;
 
-// A single source gets the name in `to`, unless `to` is a folder to put it in.
+// The name on the destination server. A single source takes the name in `to`, unless `to` is a folder.
 std::string name_for(const Place& from, const Place& to, bool several) {
     if (from.path.ends_with('/')) return join_name(to.path, {});
     const bool into = several || to.path.empty() || to.path.ends_with('/');
     return into ? join_name(to.path, files::leaf_of(from.path)) : to.path;
 }
 
-// Empty: they are wrong, and the error was reported.
+// Empty: a source is invalid; the error was reported.
 std::optional<Sources> sources_of(const CopyOptions& options, const Place& to) {
     Sources sources;
     std::map<std::string, std::string> from_by_name;

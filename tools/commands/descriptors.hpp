@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a server divides the descriptors that it may have open: a file under way takes two (the file and its directory),
-// and so does a client.
+// Divides a server's file descriptors: a file in progress takes two (the file and its directory), and so does a client.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +7,16 @@
 namespace cinnabar::tools {
 
 struct Descriptors {
-    std::uint32_t files = 0;          // under way at once, of all clients
-    std::uint32_t session_files = 0;  // of one client: never all, so that another one finds some
-    std::uint32_t connections = 0;    // beyond these, quiet clients are asked to leave
+    std::uint32_t files = 0;          // files in progress of all clients
+    std::uint32_t session_files = 0;  // files in progress of one client; never all, so that other clients get some
+    std::uint32_t connections = 0;    // beyond this number, idle clients are asked to disconnect
 };
 
-// What `limit` descriptors allow, at most what `wanted` says. A part is kept for the server itself, whose `writers`
-// open directories when they finish a file. Pure.
+// Divides `limit` descriptors, giving no more than `wanted`. Reserves some for the server itself, whose `writers` (disk
+// threads) open directories when they finish a file. No side effects.
 [[nodiscard]] Descriptors divide_descriptors(std::uint64_t limit, const Descriptors& wanted, unsigned writers) noexcept;
 
-// Raises the process's soft limit, which is often 1,024, to the hard one, and gives that.
+// Raises the process's soft limit of open files, often 1,024, to the hard limit. Returns the resulting limit.
 [[nodiscard]] std::uint64_t raise_descriptor_limit() noexcept;
 
 }  // namespace cinnabar::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How what a server has is shown. Pure.
+// Formats the entries of a server for output. Pure functions.
 #pragma once
 
 #include "terminal/json.hpp"
@@ -13,9 +13,9 @@ namespace cinnabar::tools {
 
 [[nodiscard]] std::string_view name_of(files::EntryKind kind);   // "file", "folder", "link", "other"
 [[nodiscard]] char letter_of(files::EntryKind kind);             // as ls: '-', 'd', 'l', '?'
-[[nodiscard]] std::string time_of(const files::Attributes& of);  // "2026-11-24 10:00:00Z"; "?" beyond what has a date
+[[nodiscard]] std::string time_of(const files::Attributes& of);  // "2026-11-24 10:00:00Z"; "?" if out of range
 [[nodiscard]] std::string permissions_of(std::uint32_t mode);    // "rw-r-----"
-// Kind, bytes, mode, time and target.
+// Adds kind, bytes, mode, time and target.
 void add_entry(JsonObject& object, const files::Entry& entry);
 
 }  // namespace cinnabar::tools

@@ -27,7 +27,8 @@ Result<void> make_folder(const std::string& path) {
     return {};
 }
 
-// The folder that everything goes into. Nothing: a dry run, which makes none, and it is not there.
+// Opens the destination folder, and makes it unless this is a dry run. Empty: it is a dry run and the folder does not
+// exist.
 Result<std::optional<files::Root>> open_folder(const FetchOptions& options) {
     if (!options.dry_run) CINNABAR_TRY_VOID(make_folder(options.folder));
     auto root = files::Root::open(options.folder);
@@ -47,7 +48,7 @@ Errand errand_of_file(const std::string& name, const FetchOptions& options, cons
             }};
 }
 
-// All of a folder of this host.
+// Lists all entries of a local folder.
 hl::Task<Result<files::Listing>> list_here(const files::Root& into, std::string name) {
     files::Listing all;
     std::uint64_t cursor = 0;

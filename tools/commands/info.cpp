@@ -39,7 +39,7 @@ std::vector<Offer> look_at_transports() {
         Offer offer{std::string(plugin.scheme), std::string(plugin.description), nullptr, std::nullopt};
         auto opened = registry.open(offer.scheme + "://", {});
         if (opened.code() == Errc::bad_address)
-            opened = registry.open(offer.scheme + "://info", {});  // it wants a name
+            opened = registry.open(offer.scheme + "://info", {});  // the transport requires a name
         if (opened)
             offer.transport = *std::move(opened);
         else
@@ -78,7 +78,7 @@ void print_limits(const na::Limits& limits) {
     row("receive_slots", fmt::format("{}", limits.receive_slots));
 }
 
-// What stands in the way of the commands on this machine; each a sentence.
+// Limitations of this machine that affect the commands; each is a sentence.
 std::vector<std::string> obstacles() {
     std::vector<std::string> found;
     if (const auto root = files::Root::open("."); !root && root.code() == Errc::unsupported)
@@ -91,7 +91,7 @@ std::vector<std::string> obstacles() {
     return found;
 }
 
-// A server's answer: how long it took, and what the transport says that it went by.
+// The round-trip time to a server, and the transport's diagnosis of the connection.
 struct Answer {
     double seconds = 0;
     std::string by;
@@ -113,7 +113,7 @@ Result<Answer> look_at_server(const std::string& uri, const na::TlsOptions& tls)
     CINNABAR_TRY(const auto reached, reach(place.server, {}, 1, tls));
     hl::CallOptions options;
     options.deadline = std::chrono::seconds(5);
-    // The first call makes the connection; the second one is the round trip.
+    // The first call connects; the second one measures the round trip.
     CINNABAR_TRY(const auto first, reached.node.call(files::ping_rpc, reached.peer, std::uint64_t{0}, options).wait());
     (void)first;
     const auto begin = std::chrono::steady_clock::now();

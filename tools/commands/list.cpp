@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server has, and what interrupted saves left there.
+// `cinnabar list`: lists folders of a server and the remains of interrupted saves.
 #include "commands/address.hpp"
 #include "commands/entries.hpp"
 #include "commands/session.hpp"

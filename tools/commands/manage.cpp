@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is done to names on a server: remove, stat, verify.
+// `cinnabar remove`, `stat` and `verify`.
 #include "commands/address.hpp"
 #include "commands/entries.hpp"
 #include "commands/session.hpp"
@@ -17,12 +17,12 @@
 namespace cinnabar::tools {
 namespace {
 
-// Does one thing to each name over one session for each server. The exit code is that of the first failure.
+// Applies one step to each name, over one session per server. The exit code is that of the first failure.
 class Manager {
   public:
     explicit Manager(const ManageOptions& options) : options_(options) {}
 
-    // `name` lives until the task ends.
+    // `name` stays valid until the task ends.
     using Step = std::function<hl::Task<Result<void>>(files::Client& session, const std::string& name)>;
     ExitCode run(const Step& step) {
         const Interrupt interrupt;
@@ -54,8 +54,8 @@ class Manager {
     }
     [[nodiscard]] const ManageOptions& options() const { return options_; }
 
-    // What is below a folder, and at last the folder itself; files and links at once. An error of one is told, and the
-    // rest goes on, unless it ends the session.
+    // Applies `step` to everything below a folder and finally to the folder itself. The error of one entry is reported
+    // and the others continue, unless it ends the session.
     hl::Task<Result<void>> below(files::Client& session, const std::string& name, const Step& step) {
         Result<files::Listing> listing = co_await session.list(name);
         if (!listing) co_return std::move(listing).error();
@@ -155,7 +155,7 @@ hl::Task<Result<void>> verify_one(Manager& manager, files::Client& session, cons
     co_return Result<void>();
 }
 
-// Of links and folders there is nothing to compare.
+// Links and folders have no checksum to verify.
 hl::Task<Result<void>> verify_if_file(Manager& manager, files::Client& session, const std::string& name) {
     Result<files::Seen> seen = co_await session.look(name);
     if (!seen) co_return std::move(seen).error();

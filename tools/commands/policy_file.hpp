@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file of `serve --policy`. It is checked for changes while the server runs, and new rules apply at once. If it
-// cannot be used, the log says so, and the old rules stay.
+// The file of `serve --policy`. It is checked for changes while the server runs, and new rules apply at once. If a new
+// version cannot be used, the old rules stay in force and the log says why.
 #pragma once
 
 #include <cinnabar/base/file_watch.hpp>
@@ -15,10 +15,10 @@ namespace cinnabar::tools {
 
 class PolicyFile {
   public:
-    // `path` empty: there is no file.
+    // `path` may be empty: no policy.
     explicit PolicyFile(std::string path);
 
-    // Errors of AccessPolicy::load. Null: there is no file.
+    // Loads the policy; null if there is no file. Errors of AccessPolicy::load().
     [[nodiscard]] Result<std::shared_ptr<const files::AccessPolicy>> load() const;
 
   private:
@@ -27,7 +27,7 @@ class PolicyFile {
     FileWatch changes_;
 };
 
-// From construction until destruction, keeps the server's policy equal to the file. Destroy it before the server.
+// Updates the server's policy from the file for as long as this object lives. Destroy it before the server.
 class FollowedPolicy {
   public:
     // io: no thread can be started.

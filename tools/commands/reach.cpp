@@ -14,7 +14,7 @@ Result<hl::Connected> reach(const std::string& server, const std::string& transp
                             const na::TlsOptions& tls) {
     hl::NodeOptions options;
     options.transport.tls = tls;
-    options.progress_thread = false;  // a command waits for each answer: it drives the node itself
+    options.progress_thread = false;  // a command waits for each answer and drives the node itself
     options.contexts = contexts;
     auto made = hl::Node::connect(server, std::move(options), transport);
     if (made) return made;

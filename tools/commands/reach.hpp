@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the address on a command line to a server that can be called.
+// Connects to the server at an address given on the command line.
 #pragma once
 
 #include <cinnabar/hl/node.hpp>
@@ -14,15 +14,15 @@ namespace cinnabar::tools {
 [[nodiscard]] Result<hl::Connected> reach(const std::string& server, const std::string& transport = {},
                                           unsigned contexts = 1, const na::TlsOptions& tls = {});
 
-// Whether the transport of the calls makes the server prove its identity.
+// Whether the transport in use verifies the server's identity.
 [[nodiscard]] bool proves_server(const hl::Connected& reached);
-// Whether every transport in the address does that.
+// Whether every transport in the address verifies identities.
 [[nodiscard]] bool proves_peers(std::string_view uri);
 
-// Whether calls go by the loopback, where any user of this host may be who listens.
+// Whether calls go over the loopback, where the server may belong to any user of this host.
 [[nodiscard]] bool leads_to_loopback(const hl::Connected& reached);
 
-// Which of the endpoints calls use, and why.
+// Describes which endpoint is in use, and why.
 [[nodiscard]] std::string way_to(const hl::Connected& reached);
 
 }  // namespace cinnabar::tools

@@ -13,7 +13,7 @@
 namespace cinnabar::tools {
 namespace {
 
-// "folder/" and "." mean what is in the folder; "folder" is the folder itself.
+// Whether the path means the contents of a folder ("folder/", ".") rather than the folder itself ("folder").
 bool means_contents(const std::string& path) {
     const auto leaf = files::leaf_of(path);
     return leaf.empty() || leaf == "." || leaf == "..";
@@ -21,7 +21,7 @@ bool means_contents(const std::string& path) {
 
 Errand errand_of_file(const std::string& path, const std::string& name, const SaveOptions& options, ProgressBar& bar) {
     Report::File file{name, path};
-    std::error_code unknown;  // it is reported when its turn comes
+    std::error_code unknown;  // an error is reported when the file is saved
     if (const auto size = std::filesystem::file_size(path, unknown); !unknown) file.bytes = size;
     const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
     const files::SaveMode mode{existing,         options.push, options.checksum, options.preserve,
@@ -36,7 +36,7 @@ Errand errand_of_file(const std::string& path, const std::string& name, const Sa
     return errand;
 }
 
-// Nothing: two would get one name, and it was told.
+// Empty: two files would get the same name; the error was reported.
 std::optional<TreePlan> plan_all(const SaveOptions& options, const std::string& folder, Report& report,
                                  ProgressBar& bar) {
     TreePlan plan;

@@ -31,7 +31,7 @@ Result<void> check_listen(const ServeOptions& options) {
     return {};
 }
 
-// Whole or not at all: whoever waits for the file never reads half of it.
+// Writes the file atomically, so that a process that waits for it never reads half of it.
 Result<void> write_ready_file(const std::string& path, const std::string& address) {
     const auto folder = path.find('/') == std::string::npos ? std::string(".") : std::string(files::parent_of(path));
     CINNABAR_TRY(const auto root, files::Root::open(folder.empty() ? "/" : folder));
@@ -41,8 +41,8 @@ Result<void> write_ready_file(const std::string& path, const std::string& addres
     return file.commit();
 }
 
-// The key that clients have to prove. A server that was given none, and that other users of the host can reach, makes
-// one that clients of its own user find by themselves.
+// The key that clients must prove. If none was given and other users of the host can connect, the server generates one,
+// which clients of its own user find automatically.
 struct ServerKey {
     std::optional<files::Key> key;
     std::optional<files::AutomaticKey> automatic;
@@ -50,7 +50,7 @@ struct ServerKey {
 
 Result<ServerKey> key_for(const ServeOptions& options) {
     ServerKey result;
-    if (std::ranges::all_of(options.listen, proves_peers)) return result;  // the transport has checked them
+    if (std::ranges::all_of(options.listen, proves_peers)) return result;  // the transport verifies clients
     if (!options.key_file.empty()) {
         CINNABAR_TRY(auto loaded, files::Key::load(options.key_file));
         result.key.emplace(std::move(loaded));
@@ -101,10 +101,10 @@ files::RemainsLimits staged_limits(const ServeOptions& options) {
 
 Result<hl::Node> listen(const ServeOptions& options, std::uint32_t connections_max) {
     hl::NodeOptions node_options;
-    node_options.rpc.context.spin_max = {};  // a spinning loop takes the core from the threads that write
+    node_options.rpc.context.spin_max = {};  // a spinning loop would take CPU time from the disk threads
     node_options.transport.connections_max = connections_max;
     node_options.transport.tls = with_key(options.tls, options.key_file);
-    node_options.strangers_may_call = true;  // check_listen has asked
+    node_options.strangers_may_call = true;  // check_listen has verified this
     node_options.introspection = options.introspection;
     auto listening = hl::Node::listen(std::span<const std::string>(options.listen), node_options);
     if (listening || listening.code() != Errc::unsupported) return listening;
@@ -133,7 +133,7 @@ Result<void> serve(const ServeOptions& options, ServerMessages& messages, const 
     CINNABAR_TRY_VOID(server->serve_on(node));
     CINNABAR_TRY(const auto followed, FollowedPolicy::make(policy_file, *server));
     auto endpoints = node.endpoints();
-    // A node also reaches itself; that way is of no use to others.
+    // Leaves out self://, which is of no use to other processes.
     std::erase_if(endpoints, [](const std::string& endpoint) { return endpoint.starts_with("self://"); });
     if (endpoints.empty()) return Error{Errc::bad_address, "nobody could reach that: listen on tcp://HOST:PORT"};
     CINNABAR_TRY_VOID(publish_key(key, endpoints));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Errands that create links and folders of a tree on a server. `result` describes the new entry, under its name there.
+// Errands that make the folders and links of a tree on a server. `result` describes the entry, with its name on the
+// server.
 #pragma once
 
 #include "commands/transfer.hpp"
@@ -12,7 +13,7 @@ namespace cinnabar::tools {
 [[nodiscard]] Errand make_folder_there(Report::File file, files::Entry result);
 [[nodiscard]] Errand finish_folder_there(Report::File file, files::Entry result);
 [[nodiscard]] Errand make_link_there(Report::File file, files::Entry result, files::Existing existing);
-// Another name for the file `result.target`.
+// A hard link to the file `result.target`.
 [[nodiscard]] Errand make_hard_link_there(Report::File file, files::Entry result, files::Existing existing);
 
 }  // namespace cinnabar::tools

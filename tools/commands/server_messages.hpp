@@ -21,18 +21,18 @@ namespace cinnabar::tools {
 
 class ServerMessages {
   public:
-    // Refusals that are reported in one second. More are only counted: strangers can cause any number.
+    // The number of refusals reported per second. Further ones are only counted, because anybody can cause any number.
     static constexpr std::uint64_t refusals_told_max = 20;
 
-    // Receives the log of the library for as long as it lives; there may be one at a time. `options` must outlive it.
+    // Receives the library's log while it exists, so only one object may exist at a time. `options` must outlive it.
     explicit ServerMessages(const ServeOptions& options, TimeSource& clock = steady_clock());
-    // Requires: all nodes, and so all threads that log, have ended.
+    // Requires: all nodes, and with them all threads that log, have ended.
     ~ServerMessages();
     ServerMessages(const ServerMessages&) = delete;
     ServerMessages& operator=(const ServerMessages&) = delete;
 
     void ready(const std::string& address, const std::vector<std::string>& endpoints);
-    // On the loop.
+    // Call it on the loop.
     void tell(const files::ServerEvent& event);
     // Any thread.
     void complain(const std::string& text);

@@ -33,7 +33,7 @@ hl::Task<Result<void>> run_over(files::Client& session, const SessionWork& work)
     co_return ended;
 }
 
-// Closes the session that was opened last first, since its handlers use the other one.
+// Closes the sessions in reverse order, because the handlers of `from` use `to`.
 hl::Task<Result<void>> run_between(files::Client& from, files::Client& to, const SessionWork& work, bool& from_failed) {
     Result<void> ended = co_await to.open();
     if (ended) {
@@ -46,7 +46,8 @@ hl::Task<Result<void>> run_between(files::Client& from, files::Client& to, const
     co_return ended;
 }
 
-// A server of this user would have made a key, unless it was told not to.
+// A loopback server of this user publishes a key unless it runs with --insecure, so a server without one is refused
+// unless this command has --insecure, too.
 files::Keyless keyless_with(const hl::Connected& reached, const SessionOptions& options) {
     if (proves_server(reached)) return files::Keyless::proven;
     return !options.insecure && leads_to_loopback(reached) ? files::Keyless::refused : files::Keyless::accepted;
@@ -111,7 +112,7 @@ Result<void> over_sessions(const Ends& ends, files::Client*& from_session, const
 bool Redial::comes_back_after(const Error& error) {
     const auto now = std::chrono::steady_clock::now();
     const bool again = since_.has_value();
-    // Between its start and the publication of its key, a server refuses whoever comes with the old one.
+    // A restarted server rejects the old key until it has published its new one.
     if (span_ <= Seconds(0) || interrupt_.happened() ||
         !(is_lost(error.code) || (again && error.code == Errc::permission)))
         return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session of a command with a server, and when a lost one is dialled again. One thread.
+// Sessions of a command with a server, and redialling a lost server. One thread.
 #pragma once
 
 #include "commands/commands.hpp"
@@ -17,20 +17,21 @@
 
 namespace cinnabar::tools {
 
-// Whether an error ends the session, and with it all that is still to be done.
+// Whether an error ends the session, and so everything that is still to be done.
 [[nodiscard]] bool ends_all(Errc code) noexcept;
 
-// The key to prove: that of --key-file, or the one that a server of this user made, or none. Errors of Key::load.
+// The key to use: that of --key-file, or else the one that a server of this user has published, or none. Errors of
+// Key::load().
 [[nodiscard]] Result<std::optional<files::Key>> find_key(const std::string& server, const SessionOptions& options);
 
-// Opens a session, does `work` over it, and closes it. The errors of both.
+// Opens a session, runs `work` with it, and closes it. Returns the first error.
 using SessionWork = std::function<hl::Task<Result<void>>(files::Client& session)>;
 [[nodiscard]] Result<void> over_session(const std::string& server, const std::optional<files::Key>& key,
                                         const SessionOptions& options, const SessionWork& work,
                                         const Interrupt& interrupt);
 
-// The same with a session to each of two servers: `work` gets the one to `to`; `from_session` is the one to `from`
-// while `work` runs. `from_failed`: the error came from `from`, and nothing was opened.
+// Opens a session to each of two servers. `work` gets the session to `to`; `from_session` is the one to `from` while
+// `work` runs. `from_failed`: the session to `from` could not be opened.
 struct Ends {
     std::string from;
     std::string to;
@@ -40,15 +41,15 @@ struct Ends {
 [[nodiscard]] Result<void> over_sessions(const Ends& ends, files::Client*& from_session, const SessionWork& work,
                                          const Interrupt& interrupt, bool& from_failed);
 
-// Waits before a lost server is dialled again: 0.1 s, then twice as long each time, 5 s at most, and half of it at
-// least, by chance, so that many clients do not come at once. For `seconds` in all, since the server was lost or
+// Backoff for redialling a lost server: 0.1 s, doubling up to 5 s, each delay multiplied by a random factor between 0.5
+// and 1, so that many clients do not reconnect at once. Gives up after `seconds` since the server was lost or since
 // reset().
 class Redial {
   public:
     Redial(double seconds, const Interrupt& interrupt) : span_(seconds), interrupt_(interrupt) {}
-    // Whether a session that ended so may go on later, and there is time.
+    // Whether the error is temporary and time is left.
     [[nodiscard]] bool comes_back_after(const Error& error);
-    // False: interrupted meanwhile.
+    // Waits for the next delay. False: interrupted.
     [[nodiscard]] bool wait();
     void reset() { since_.reset(); }
 

@@ -18,14 +18,13 @@ bool is_further_name(const Errand& errand) {
     return errand.file.kind == Report::Kind::link && errand.result && errand.result->kind == files::EntryKind::file;
 }
 
-// The errands of one server, and the tasks that take one after another. A session does what it can of them; where the
-// server is lost, a later one goes on.
+// The errands of one server, and the tasks that process them. If the session is lost, a later session continues.
 class Movement {
   public:
     Movement(const Planner& planner, const TransferOptions& options, Report& report, ProgressBar& bar)
         : planner_(planner), options_(options), report_(report), bar_(bar) {}
 
-    // Over a session that is open. ok: nothing is left to be done.
+    // Processes errands over an open session. ok: all are done.
     hl::Task<Result<void>> run(files::Client& session) {
         end_.reset();
         if (!plan_) {
@@ -41,9 +40,9 @@ class Movement {
         co_return Result<void>();
     }
     [[nodiscard]] bool planned() const noexcept { return plan_.has_value(); }
-    // How many errands are over: whether a session got on.
+    // The number of errands that are over; shows whether a session made progress.
     [[nodiscard]] std::uint64_t over() const noexcept { return over_; }
-    // Tells of all that is not over. Requires: a session has ended with `why`, and a plan.
+    // Reports all errands that are not over. Requires: there is a plan, and a session has ended with `why`.
     void give_up(const Error& why) {
         const bool canceled = why.code == Errc::canceled;
         for (auto& phase : *plan_) {
@@ -82,7 +81,7 @@ class Movement {
                 continue;
             }
             auto& errand = errands[next++];
-            // A folder that could not be made was told.
+            // If a folder could not be made, that was reported; finishing it is skipped silently.
             if (errand.file.kind == Report::Kind::hidden && failed_.contains(errand.result->name)) errand.over = true;
             if (errand.over) continue;
             bar_.begin_file(errand.file.name);
@@ -99,7 +98,7 @@ class Movement {
         }
     }
 
-    // The next ones that go into one call. What is in doubt, or has a first name that may fail, goes by itself.
+    // Takes the next small files, to save them in one call. A file whose result is in doubt is saved individually.
     static bool may_join(const Errand& errand) { return errand.small && !errand.over && !errand.lost; }
     std::vector<Errand*> take_small(const files::Client& session, std::vector<Errand>& errands, std::size_t& next) {
         std::vector<Errand*> together;
@@ -152,7 +151,7 @@ class Movement {
         report_.done(errand.file);
     }
 
-    // Where its first name failed, something else may have that name, and would get another one.
+    // An error if the file that a hard link refers to has failed: another file may have that name.
     [[nodiscard]] std::optional<Error> why_not(const Errand& errand) const {
         if (!is_further_name(errand)) return std::nullopt;
         const auto first = failed_.find(errand.result->target);
@@ -165,9 +164,9 @@ class Movement {
     Report& report_;
     ProgressBar& bar_;
     std::optional<Plan> plan_;
-    std::optional<Error> end_;  // of this session
+    std::optional<Error> end_;  // the error that ended this session
     std::uint64_t over_ = 0;
-    std::map<std::string, Errc> failed_;  // of trees, by the name on the side that gets it
+    std::map<std::string, Errc> failed_;  // failed entries of trees, by their name on the receiving side
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What save and fetch have in common: they move many files over one session, several at once.
+// Transfers many files over one session, several at once; common to save, fetch and copy.
 #pragma once
 
 #include "commands/session.hpp"
@@ -17,42 +17,42 @@
 
 namespace cinnabar::tools {
 
-// One file to be moved, and how.
+// One file to transfer, or another step for an entry of a tree.
 struct Errand {
     Report::File file;
-    // `again`: it was tried before, and a lost server may have done it.
+    // `again`: an earlier session tried it, and the server may have completed it.
     std::function<hl::Task<Result<files::Moved>>(files::Client& session, bool again)> move;
-    // Of trees, and so of what is hidden: what there will be, with its name on the side that gets it. The target of a
-    // further name of a file is the first one.
+    // For entries of trees, and so for all hidden steps: the resulting entry, with its name on the receiving side. For
+    // a hard link, `target` is the name of the first file.
     std::optional<files::Entry> result = {};
-    // A file that may be saved together with others of the same mode.
+    // Set for a small file, which may be saved in one call with others of the same `mode`.
     std::optional<files::SmallFile> small = {};
     files::SaveMode mode = {};
     // For a file of a tree: whether the receiving side already has this content under that name.
     std::function<hl::Task<Result<bool>>(files::Client& session)> is_there = {};
-    bool over = false;               // done, or failed and told
-    std::optional<Error> lost = {};  // the server was lost meanwhile
+    bool over = false;               // done, or failed and reported
+    std::optional<Error> lost = {};  // the error that ended the session during this errand
 };
 
-// One after another; the errands of one phase are done in any order.
+// Phases, processed one after another; the errands within a phase are processed in any order.
 using Plan = std::vector<std::vector<Errand>>;
-// Makes the plan, with what the server says.
+// Makes the plan, asking the server where necessary.
 using Planner = std::function<hl::Task<Result<Plan>>(files::Client& session)>;
 
-// Opens sessions, runs `work` over the one with the receiving server, and closes them. `server` is the server that an
-// error came from.
+// Opens sessions, runs `work` with the one to the receiving server, and closes them. Ended::server is the server that
+// the error came from.
 struct Ended {
     Result<void> result;
     std::string server;
 };
 using Opening = std::function<Ended(const SessionWork& work)>;
 
-// Does all errands, at most `options.jobs` at once, and reports each. A failed one does not stop the others; an
-// interrupt ends all, and so does a lost server, unless it comes back while `options.wait_seconds` last. Errors that
-// concern all files are reported as well.
+// Processes all errands, at most `options.jobs` at once, and reports each. A failed errand does not stop the others. An
+// interrupt ends all; so does a lost server, unless it comes back within `options.wait_seconds`. Also reports errors
+// that concern all files.
 void move_all(const std::string& server, const TransferOptions& options, const Planner& planner, Report& report,
               ProgressBar& bar, const Interrupt& interrupt);
-// The same over sessions that `open` opens.
+// As move_all(), with sessions that `open` opens.
 void move_over(const Opening& open, const TransferOptions& options, const Planner& planner, Report& report,
                ProgressBar& bar, const Interrupt& interrupt);
 

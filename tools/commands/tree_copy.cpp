@@ -21,7 +21,7 @@ hl::Task<Result<bool>> same_content(files::Client& from, const std::string& name
     co_return here->bytes == there->bytes && here->checksum == there->checksum;
 }
 
-// Adds the errands of one tree. Its files go from server to server; the receiving server makes the folders and links.
+// Adds the errands of one tree. Its files go from server to server; the destination server makes folders and links.
 class CopyPlanner {
   public:
     CopyPlanner(files::Client* const* from, const CopiedTree& copied, const CopyOptions& options, TreePlan& plan,

@@ -12,7 +12,7 @@ namespace {
 
 using Moving = hl::Task<Result<files::Moved>>;
 
-// Adds the errands of one tree. What is made here is made below `into`, whatever names the server tells.
+// Adds the errands of one tree. All entries are made below `into`, whatever names the server sends.
 class FetchPlanner {
   public:
     FetchPlanner(const FetchedTree& fetched, const FetchOptions& options, const files::Root* into, TreePlan& plan,
@@ -36,14 +36,14 @@ class FetchPlanner {
         file.kind = kind;
         return file;
     }
-    // What there will be, with its name below `into`.
+    // The resulting entry, with its name below `into`.
     [[nodiscard]] files::Entry result_of(const files::Entry& entry, std::string target = {}) const {
         files::Entry result = entry;
         result.name = here(entry.name);
         if (!target.empty()) result.target = std::move(target);
         return result;
     }
-    // The steps on this host take their time on the thread that drives the session: no file is under way then.
+    // Local steps block the thread that drives the session, but no file is in progress at that time.
     template <typename Make>
     Errand made_here(Report::File file, files::Entry result, Make make) {
         return {std::move(file),

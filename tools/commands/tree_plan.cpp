@@ -15,7 +15,7 @@ namespace {
 
 std::size_t depth_of(std::string_view name) { return static_cast<std::size_t>(std::ranges::count(name, '/')); }
 
-// Files that may have the same content; each lane compares one after another.
+// Files whose content is to be compared; each lane takes one after another.
 struct Comparing {
     std::vector<const Errand*> files;
     std::size_t next = 0;
@@ -63,7 +63,7 @@ Plan TreePlan::take(ProgressBar& bar) {
     return plan;
 }
 
-// Folders that the plan does not have are not looked into.
+// Does not list folders that the plan does not contain.
 hl::Task<Result<TreePlan::Inventory>> TreePlan::look(const Lister& list) const {
     std::set<std::string, std::less<>> planned;
     for (const auto& [depth, phase] : folders_) {
@@ -76,7 +76,7 @@ hl::Task<Result<TreePlan::Inventory>> TreePlan::look(const Lister& list) const {
         folders.pop_front();
         auto listing = co_await list(folder);
         if (!listing && ends_all(listing.code())) co_return std::move(listing).error();
-        if (!listing) continue;  // none is there; what else is wrong is told when something is moved
+        if (!listing) continue;  // it does not exist; any other error is reported by the transfer
         files::Entry own;
         own.kind = files::EntryKind::folder;
         own.attributes = std::move(listing->attributes);
@@ -148,7 +148,7 @@ hl::Task<Result<void>> TreePlan::leave_out_unchanged(const Lister& list, Report&
     co_return Result<void>();
 }
 
-// A folder is finished if something is made in it, or if it is not as it is to be.
+// A folder is finished if an entry is made in it, or if its attributes differ from the planned ones.
 void TreePlan::leave_out_folders(const Inventory& inventory, Report& report) {
     std::set<std::string, std::less<>> touched;
     for (const auto* errands : {&files_, &links_, &hard_links_}) {
@@ -182,7 +182,7 @@ bool may_be_packed(const Report::File& file, const SaveOptions& options) noexcep
 
 bool leads_out(std::string_view name, std::string_view target) {
     if (target.starts_with('/')) return true;
-    std::size_t depth = depth_of(name);  // folders between the tree and the link
+    std::size_t depth = depth_of(name);  // number of folders between the top of the tree and the link
     for (;;) {
         const auto slash = target.find('/');
         const auto component = target.substr(0, slash);

@@ -31,7 +31,7 @@ class SavePlanner {
         file.kind = kind;
         return file;
     }
-    // What there will be, with its name on the server.
+    // The resulting entry, with its name on the server.
     [[nodiscard]] files::Entry result_of(const files::Entry& entry, std::string target = {}) const {
         files::Entry result = entry;
         result.name = named(entry.name, Report::Kind::file).name;

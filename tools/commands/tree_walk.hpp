@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walks a folder of a server to its end.
+// Walks a folder of a server recursively.
 #pragma once
 
 #include <cinnabar/files/client.hpp>
@@ -26,8 +26,8 @@ struct Walk {
     // Called for an entry that the filter rejects.
     std::function<void()> left_out;
 };
-// `first` is the listing of the folder itself. Errors that end the session; protocol: the tree does not end. `walk`
-// must live until the task ends.
+// `first` is the listing of the folder itself. `walk` must live until the task ends. protocol: the tree does not end.
+// Also errors that end the session.
 [[nodiscard]] hl::Task<Result<void>> walk_tree(files::Client& session, const Walk& walk, files::Listing first);
 
 // A server lists folders only. If it fails with one of these codes, the name may be a file.
