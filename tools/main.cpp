@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cinnabar command: reads the command line and hands over to a subcommand.
+// The cinnabar command: parses the command line and runs a subcommand.
 #include "commands/commands.hpp"
 #include "doctor/command.hpp"
 #include "group/command.hpp"
@@ -39,7 +39,7 @@ std::string check_rate(const std::string& text) {
     return *bytes == 0 ? std::string("a rate is at least 1 byte a second") : std::string();
 }
 
-// At a lower rate, windows of a few files would wait until their calls time out.
+// At a lower rate, the windows of a few files would wait until their calls time out.
 std::string check_server_rate(const std::string& text) {
     const auto bytes = parse_bytes(text);
     if (!bytes) return bytes.error().message();
@@ -103,7 +103,7 @@ void add_tree_options(CLI::App& command, TransferOptions& options) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
-// The patterns in the order in which they were given, of both kinds together.
+// Include and exclude patterns, in the order in which they were given.
 files::Filter filter_of(const CLI::App& command) {
     files::Filter filter;
     std::map<const CLI::Option*, std::size_t> next;
@@ -221,7 +221,7 @@ void add_manages(CLI::App& app, ManageOptions& options, Run& run) {
     verify.callback([&] { run = [&] { return run_verify(options); }; });
 }
 
-// Limits of what clients may use of the disk and of the network.
+// Limits on the disk space and bandwidth of clients.
 void add_serve_limits(CLI::App& command, ServeOptions& options) {
     command
         .add_option_function<std::string>(
@@ -337,9 +337,9 @@ void add_info(CLI::App& app, InfoOptions& options, Run& run) {
     command.callback([&] { run = [&] { return run_info(options); }; });
 }
 
-// CLI11 takes a positional in brackets for a list and splits it at commas, but `[a,b]` is a fine name of a file: with
-// "./" in front it is the same path and no list. Values of options are left alone. The words are in reverse, as CLI11
-// wants them.
+// CLI11 treats a positional argument in brackets as a list and splits it at commas, but `[a,b]` is a valid file name.
+// Prefixing "./" keeps the same path and avoids this. Values of options are not changed. Returns the words in reverse,
+// as CLI11 expects.
 std::vector<std::string> words_for(const CLI::App* command, int count, char** words) {
     std::vector<std::string> result;
     bool is_value = false;
@@ -428,7 +428,7 @@ int run_command_line(int count, char** words) {
         return app.exit(failure) == 0 ? 0 : static_cast<int>(ExitCode::usage);
     }
     ExitCode exit = run();
-    // What was asked for on stdout and is not there is missing, however well the rest went.
+    // If output to stdout was lost, the command fails even if everything else succeeded.
     if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && exit == ExitCode::ok) {
         (void)std::fprintf(stderr, "cinnabar: cannot write to standard output; what was to be done is done\n");
         exit = ExitCode::io;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RDMA devices: whether their ports are up, have addresses, and may be opened; and how far they are from the
-// processors.
+// Checks RDMA devices: whether their ports are up and have addresses, whether this user may open them, and how far they
+// are from the processors.
 #include "doctor/checks.hpp"
 #include "doctor/parse.hpp"
 
@@ -91,7 +91,7 @@ void check_locality(const Host& host, Findings& found) {
     const auto allowed = processors_of(field.value_or(""));
     for (const auto& device : host.list(devices_folder)) {
         const auto node = read_number(host, devices_folder + "/" + device + "/device/numa_node");
-        if (!node) continue;  // software, or one node only (-1)
+        if (!node) continue;  // a software device, or a machine with one node (-1)
         const auto near = processors_of(read_word(host, fmt::format("/sys/devices/system/node/node{}/cpulist", *node)));
         if (near.empty() || allowed.empty()) continue;
         const auto is_near = [&near](unsigned processor) { return std::ranges::count(near, processor) > 0; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sockets and names.
+// Checks socket buffers and host names.
 #include "doctor/checks.hpp"
 #include "doctor/parse.hpp"
 #include "terminal/units.hpp"
@@ -13,7 +13,7 @@
 namespace cinnabar::tools::doctor {
 namespace {
 
-// The largest size of "min default max".
+// Reads a file of the form "min default max" and returns the maximum.
 std::optional<std::uint64_t> most_of(const Host& host, const std::string& path) {
     const auto words = words_of(host.read(path).value_or(""));
     return words.size() == 3 ? number_of(words[2]) : std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processors and clocks: whether there is somebody to do the work when it comes.
+// Checks processors and clocks: whether this process gets CPU time when it needs it.
 #include "doctor/checks.hpp"
 #include "doctor/parse.hpp"
 
@@ -12,7 +12,7 @@
 namespace cinnabar::tools::doctor {
 namespace {
 
-// The first line of /proc/stat.
+// From the first line of /proc/stat.
 struct Ticks {
     double all = 0;
     double stolen = 0;
@@ -22,7 +22,7 @@ Ticks ticks_of(const Host& host) {
     Ticks ticks;
     const std::string text = host.read("/proc/stat").value_or("");
     const auto words = words_of(std::string_view(text).substr(0, text.find('\n')));
-    // cpu user nice system idle iowait irq softirq steal; what follows is in user already.
+    // cpu user nice system idle iowait irq softirq steal; the fields after these are contained in user.
     for (std::size_t i = 1; i < std::min<std::size_t>(words.size(), 9); ++i) {
         const auto value = static_cast<double>(number_of(words[i]).value_or(0));
         ticks.all += value;
@@ -31,7 +31,7 @@ Ticks ticks_of(const Host& host) {
     return ticks;
 }
 
-// Processors' worth of time that control groups leave; nothing: no bound.
+// The CPU quota of the control groups, in processors; empty: no limit.
 std::optional<double> quota_of(const Host& host) {
     // "0::/user.slice/..." names the group of version 2.
     const std::string groups = host.read("/proc/self/cgroup").value_or("");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the transport shm needs (plugins/shm/README.md).
+// Checks the requirements of the transport shm (plugins/shm/README.md).
 #include "doctor/checks.hpp"
 #include "doctor/parse.hpp"
 #include "terminal/units.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel, and what it lets a process have.
+// Checks the kernel and the limits of the process.
 #include "doctor/checks.hpp"
 #include "doctor/parse.hpp"
 #include "terminal/units.hpp"
@@ -22,7 +22,7 @@ struct Release {
     }
 };
 
-// "6.1.0-28-amd64"
+// Parses for example "6.1.0-28-amd64".
 Release release_of(const std::string& text) {
     const auto first = text.find('.');
     const auto second = first == text.npos ? first : text.find_first_not_of("0123456789", first + 1);

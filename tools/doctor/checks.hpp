@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the doctor looks at on a machine. Each adds what it found, good or bad, under ids of its own (docs/doctor.md
-// lists them). None changes anything.
+// The doctor's checks of a machine. Each adds what it found, good or bad, under its own ids (docs/doctor.md lists
+// them). No check changes anything.
 #pragma once
 
 #include "doctor/finding.hpp"
@@ -23,7 +23,7 @@ void check_processors(const Host& host, Findings& found);      // processors, pr
 void check_over_time(const Host& host, Findings& found);       // steal, clock-jump, starved; takes a quarter second
 void check_clock(const Host& host, Findings& found);           // clock
 
-// All of the above.
+// Runs all of the above.
 [[nodiscard]] Findings examine(const Host& host);
 
 }  // namespace cinnabar::tools::doctor

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar doctor`: its options on the command line, and what runs it.
+// `cinnabar doctor`: its command-line options, and the function that runs it.
 #pragma once
 
 #include "terminal/exit_code.hpp"
@@ -14,8 +14,8 @@
 namespace cinnabar::tools::doctor {
 
 struct Options {
-    std::string to;         // a server to look at as well; empty: this machine only
-    std::string transport;  // a scheme; empty: the best that the address names
+    std::string to;         // also check this server; empty: this machine only
+    std::string transport;  // a scheme; empty: the best one in the address
     na::TlsOptions tls;     // for tcps
     bool json = false;
     bool verbose = false;
@@ -24,7 +24,7 @@ struct Options {
 
 [[nodiscard]] ExitCode run(const Options& options);
 
-// Adds the command. `run` is set once the command line was read and asks for it.
+// Adds the command. When the command line asks for it, `run` is set.
 void add_command(CLI::App& app, std::function<ExitCode()>& run);
 
 }  // namespace cinnabar::tools::doctor

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the doctor found: each with a word for scripts, a sentence, and what to do about it.
+// The results of the doctor's checks: each has an id for scripts, a sentence, and a remedy.
 #pragma once
 
 #include "terminal/exit_code.hpp"
@@ -13,18 +13,18 @@ namespace cinnabar::tools::doctor {
 
 enum class Severity : std::uint8_t {
     good,     // as it should be
-    note,     // worth knowing; nothing suffers
-    warning,  // works, but slower, or with less than could be
+    note,     // worth knowing, but harmless
+    warning,  // works, but slower or with lower limits than possible
     problem,  // something does not work
 };
 [[nodiscard]] std::string_view to_string(Severity severity) noexcept;
 
 struct Finding {
-    std::string id;  // "locked-memory"; stays the same from version to version
+    std::string id;  // for example "locked-memory"; stable across versions
     Severity severity = Severity::good;
     std::string what;
-    std::string remedy;            // a command where there is one; empty for what is good
-    ExitCode exit = ExitCode::ok;  // of a problem or a warning
+    std::string remedy;            // a command if possible; empty for Severity::good
+    ExitCode exit = ExitCode::ok;  // exit code of a problem or a warning
 };
 
 class Findings {
@@ -35,9 +35,9 @@ class Findings {
     void problem(std::string id, ExitCode exit, std::string what, std::string remedy);
 
     [[nodiscard]] const std::vector<Finding>& all() const noexcept { return all_; }
-    // Null: there is no such one.
+    // Null: there is no finding with this id.
     [[nodiscard]] const Finding* find(std::string_view id) const noexcept;
-    // That of the first problem; if `strict`, of the first warning where there is no problem.
+    // The exit code of the first problem; if there is none and `strict`, that of the first warning.
     [[nodiscard]] ExitCode exit(bool strict) const noexcept;
 
   private:

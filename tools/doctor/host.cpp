@@ -95,7 +95,7 @@ class ThisHost final : public Host {
     }
     std::optional<unsigned> path_mtu(const std::string& name) const override {
         addrinfo wanted{};
-        wanted.ai_socktype = SOCK_DGRAM;  // sends nothing
+        wanted.ai_socktype = SOCK_DGRAM;  // connecting a UDP socket sends nothing
         addrinfo* found = nullptr;
         if (::getaddrinfo(name.c_str(), "9", &wanted, &found) != 0) return std::nullopt;
         const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, &::freeaddrinfo);
@@ -114,7 +114,7 @@ class ThisHost final : public Host {
     std::uint64_t real_ns() const override { return clock_ns(CLOCK_REALTIME); }
     double clock_cost_ns() const override {
         constexpr int readings = 10'000;
-        // The best of some, since this thread may be interrupted.
+        // Takes the best of several rounds, since this thread may be preempted.
         double best = 1e18;
         for (int turn = 0; turn < 5; ++turn) {
             const std::uint64_t begin = monotonic_ns();

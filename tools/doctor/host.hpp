@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the doctor reads of a machine. Tests bring one of their own, on which something is wrong.
+// The doctor's view of a machine. Tests provide a fake one with faults.
 #pragma once
 
 #include <cstdint>
@@ -24,27 +24,27 @@ class Host {
   public:
     virtual ~Host() = default;
 
-    // The first 64 KiB of a file; nothing when it cannot be read.
+    // The first 64 KiB of a file; nullopt if it cannot be read.
     [[nodiscard]] virtual std::optional<std::string> read(const std::string& path) const = 0;
-    // The names in a folder, in order; none when it cannot be read.
+    // The sorted names in a folder; empty if it cannot be read.
     [[nodiscard]] virtual std::vector<std::string> list(const std::string& path) const = 0;
     [[nodiscard]] virtual bool may_open(const std::string& path) const = 0;  // for reading and writing
     // Whether a process holds a lock on a file (flock).
     [[nodiscard]] virtual bool is_locked(const std::string& path) const = 0;
-    // The user that a file or folder belongs to; nothing when it is not there.
+    // The user id of the owner; nullopt if the file does not exist.
     [[nodiscard]] virtual std::optional<std::uint64_t> owner(const std::string& path) const = 0;
     [[nodiscard]] virtual std::optional<Space> space(const std::string& path) const = 0;
     [[nodiscard]] virtual std::string environment(const std::string& name) const = 0;
     [[nodiscard]] virtual Lookup look_up(const std::string& name) const = 0;
-    // Of the way to a host, as the kernel knows it; nothing: no way, or no such name.
+    // The path MTU to a host as the kernel knows it; nullopt: no route, or the name does not resolve.
     [[nodiscard]] virtual std::optional<unsigned> path_mtu(const std::string& name) const = 0;
     [[nodiscard]] virtual std::uint64_t monotonic_ns() const = 0;
     [[nodiscard]] virtual std::uint64_t real_ns() const = 0;
-    [[nodiscard]] virtual double clock_cost_ns() const = 0;  // of reading the monotonic clock once
+    [[nodiscard]] virtual double clock_cost_ns() const = 0;  // cost of one reading of the monotonic clock
     virtual void pause(std::uint64_t milliseconds) const = 0;
 };
 
-// The machine that this process runs on.
+// The machine on which this process runs.
 [[nodiscard]] const Host& this_host();
 
 }  // namespace cinnabar::tools::doctor

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Findings for people and for programs. Pure.
+// Formats findings for people and as JSON. Pure functions.
 #pragma once
 
 #include "doctor/finding.hpp"
@@ -8,7 +8,7 @@
 
 namespace cinnabar::tools::doctor {
 
-// A line or two for each, the gravest first; what is good only if `all`. Ends with a line that sums up.
+// One or two lines per finding, most severe first, and a summary line at the end. Includes good findings only if `all`.
 [[nodiscard]] std::string text_of(const Findings& found, bool all);
 // One line: {"version", "findings": [{"id", "severity", "what", "remedy", "exit"}], "exit"}
 [[nodiscard]] std::string json_of(const Findings& found, const std::string& version, ExitCode exit);

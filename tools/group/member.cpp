@@ -46,7 +46,7 @@ Result<Group> begin(const MemberOptions& options, const hl::Node& node, const In
     return Group::create(node, std::move(group));
 }
 
-// Waits until so many members are here and know it of each other.
+// Waits until options.until members have joined, then until all of them have passed a barrier.
 Result<void> stay_until(const MemberOptions& options, const Group& group, const Interrupt& interrupt) {
     constexpr Microseconds patience{120'000'000};
     CINNABAR_TRY_VOID(sync_wait(hl::with_deadline(group.wait_for_members(options.until), patience), interrupt.token()));

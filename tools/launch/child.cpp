@@ -44,12 +44,12 @@ std::vector<std::string> environment_with(const std::vector<std::string>& variab
     return all;
 }
 
-// What the new process needs, all prepared before the fork: after it only system calls are allowed.
+// Everything that the new process needs, prepared before the fork: after it, only async-signal-safe calls are allowed.
 struct Image {
     char* const* words;
     char* const* environment;
     int in;
-    int out;  // -1: inherits this process's
+    int out;  // -1: inherits that of this process
     int err;
     int failed;  // receives errno if the program cannot be started
     int parent;

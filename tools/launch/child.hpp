@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts a child process in a process group of its own, which ends when this process does.
+// Starts a child process in its own process group. It is terminated when this process ends.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -12,16 +12,16 @@ namespace cinnabar::tools::launch {
 
 struct Child {
     int pid = -1;
-    UniqueFd in;  // the write end of its stdin; without it, it has no input
+    UniqueFd in;  // write end of its stdin; empty: it has no input
     UniqueFd out;
     UniqueFd err;
 };
 
 struct ChildOptions {
-    std::vector<std::string> words;      // the program, searched in PATH, and its arguments
+    std::vector<std::string> words;      // the program, looked up in PATH, and its arguments
     std::vector<std::string> variables;  // "NAME=value", in addition to those of this process
     bool takes_input = false;
-    // capture output in `out` and `err`, which are non-blocking; otherwise it inherits this process's
+    // capture its output in `out` and `err`, which are non-blocking; otherwise it inherits this process's
     bool gives_output = false;
 };
 // not_found, permission: the program cannot be started; overloaded: too many processes or descriptors.

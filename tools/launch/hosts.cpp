@@ -73,7 +73,7 @@ std::string shell_word(std::string_view word) {
 std::vector<std::string> remote_command(const std::string& host, const std::string& folder,
                                         const std::vector<std::string>& variables,
                                         const std::vector<std::string>& program) {
-    // A shell gives background processes no input, so the signals come by descriptor 3.
+    // A shell gives background processes no stdin, so signal names are read from descriptor 3.
     std::string script = "cd " + shell_word(folder) + " 2>/dev/null; exec 3<&0; env";
     const auto add = [&script](const std::string& word) {
         script += ' ';

@@ -12,9 +12,9 @@
 
 namespace cinnabar::tools::launch {
 
-// The host of each rank: each host as often as it has slots, in the order of the file, then from the start again. A
-// line is HOST [slots=N], N from 1 to 65,536; empty lines and lines that begin with # are skipped. io;
-// invalid_argument: a malformed line, or no host at all.
+// Reads a host file and returns the host of each rank: each host as often as it has slots, in file order, starting
+// again at the top if there are more ranks. A line is HOST [slots=N], N from 1 to 65,536; empty lines and lines that
+// begin with # are skipped. io; invalid_argument: a malformed line, or no host at all.
 [[nodiscard]] Result<std::vector<std::string>> read_hosts(const std::string& path, std::uint32_t size);
 
 // Quotes a word for the shell.

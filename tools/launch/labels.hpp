@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Passes on the output of one process line by line, with a label before each line.
+// Forwards the output of one process line by line, with a label before each line.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -10,7 +10,7 @@
 
 namespace cinnabar::tools::launch {
 
-// The pure part: takes bytes, and returns complete lines with their labels.
+// Without I/O: takes bytes and returns complete, labelled lines.
 class LineLabels {
   public:
     explicit LineLabels(std::string label) : label_(std::move(label)) {}
@@ -32,7 +32,7 @@ class LabelledStream {
 
     [[nodiscard]] int fd() const noexcept { return from_.get(); }
     [[nodiscard]] bool open() const noexcept { return static_cast<bool>(from_); }
-    // Passes on what has arrived; closes the descriptor at its end.
+    // Forwards what has arrived; closes the descriptor at the end of the stream.
     void pass_on();
     void close();
 

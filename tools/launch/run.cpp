@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts the processes, passes on signals and output until all have ended, and ends them together. One thread.
+// Starts the processes, forwards signals and output until all have ended, and terminates them together. One thread.
 #include "launch/child.hpp"
 #include "launch/command.hpp"
 #include "launch/hosts.hpp"
@@ -30,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The signals of this process during the launch, received by a descriptor so that they are handled in turn.
+// Receives signals through a signalfd during the launch, so that they are handled in order.
 class Signals {
   public:
     Signals() {
@@ -79,7 +79,7 @@ class OwnFolder {
 struct Process {
     std::uint32_t rank = 0;
     int pid = -1;  // -1: it has ended
-    UniqueFd in;   // of a process on another host: takes the names of signals
+    UniqueFd in;   // for a process on another host: accepts the names of signals
     bool remote = false;
     std::list<LabelledStream> streams;
 };
@@ -239,7 +239,7 @@ class Launch {
         kill_at_ = Clock::now() +
                    std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options_.grace_seconds));
     }
-    // First asks those on other hosts to end, and a moment later kills the ssh of those that have not.
+    // First sends KILL to processes on other hosts, and one second later kills the ssh clients of those that remain.
     void kill_all() {
         tell_all(SIGKILL);
         if (std::exchange(killed_, true)) {
@@ -276,7 +276,7 @@ Result<ExitCode> launch(const Options& options) {
     if (!options.hosts.empty()) {
         CINNABAR_TRY(hosts, read_hosts(options.hosts, options.size));
     }
-    const Signals signals;  // last, so destroyed first: no signal may end this process before the folder is removed
+    const Signals signals;  // declared before the folder: signals stay blocked until it is removed
     if (!options.folder.empty()) return Launch(options, signals, options.folder, std::move(hosts)).run();
     CINNABAR_TRY(const OwnFolder folder, OwnFolder::make());
     return Launch(options, signals, folder.path(), std::move(hosts)).run();

@@ -15,9 +15,10 @@
 namespace cinnabar::tools::perf {
 namespace {
 
-constexpr std::uint64_t round_bytes = 32u << 20;  // moved in a round, so that a round is long beside its ends
+constexpr std::uint64_t round_bytes = 32u << 20;  // bytes per round, large enough that start and end of a round hardly
+                                                  // matter
 constexpr std::uint32_t slots_max = 1024;
-constexpr std::uint64_t check_bytes_max = 2u << 20;  // looked at in one call, which holds the server's loop
+constexpr std::uint64_t check_bytes_max = 2u << 20;  // verified per call, since the call occupies the server's loop
 constexpr std::uint32_t failures_max = 100;          // in a row
 
 class BulkRun {
@@ -28,7 +29,7 @@ class BulkRun {
         result_.slots = slots.count();
     }
 
-    // The warm-up, then the repeats.
+    // Runs the warm-up, then the repeats.
     Result<BulkResult> run(const std::stop_token& stop) {
         for (std::uint32_t repeat = 0; repeat <= plan_.repeats && !result_.gave_up; ++repeat) {
             const bool warm_up = repeat == 0;
@@ -70,13 +71,13 @@ class BulkRun {
         const auto wrong = check();
         if (!wrong) return given_up(wrong.code());
         for (const std::uint32_t slot : *wrong) {
-            // One that failed has not arrived, and is told as that.
+            // A failed transfer is reported as failed, not as wrong.
             if (slot >= took_ns_.size() || took_ns_[slot] == 0) continue;
             ++result_.outcomes.wrong;
             round.all_well = false;
             took_ns_[slot] = 0;
         }
-        // What was moved in a round that was given up was not compared.
+        // The data of a round that was given up was not verified, so it does not count.
         if (!result_.gave_up) count_good(counts);
         round.all_well = round.all_well && failed_ == 0;
         return round;
@@ -119,7 +120,7 @@ class BulkRun {
     void fail(Errc code) {
         ++failed_;
         result_.outcomes.fail(code);
-        // Those of a server that is gone are not waited for one by one.
+        // If the server is gone, gives up at once instead of letting every transfer time out.
         const bool gone = blast_of(code) == Blast::peer || code == Errc::refused || code == Errc::unreachable;
         if (gone || ++failures_in_row_ >= failures_max) result_.gave_up = true;
     }
@@ -142,7 +143,7 @@ class BulkRun {
             return connected_.node.call(fill_rpc, connected_.peer, in, plan_.deadline).wait();
         });
     }
-    // The slots with other bytes at the side that received.
+    // The slots whose bytes at the receiving side are wrong.
     Result<std::vector<std::uint32_t>> check() {
         std::vector<std::uint32_t> wrong;
         if (result_.gave_up) return wrong;
@@ -166,7 +167,7 @@ class BulkRun {
     Slots& slots_;
     const std::uint64_t arena_;
     BulkResult result_;
-    std::vector<std::uint64_t> took_ns_;  // of each slot of this round; 0: not moved, or wrong
+    std::vector<std::uint64_t> took_ns_;  // duration per slot in this round; 0: not moved, or wrong
     std::uint64_t seed_ = 0;
     std::uint32_t next_ = 0;
     std::uint32_t failed_ = 0;
@@ -197,7 +198,7 @@ Result<BulkResult> run_bulk(const Target& target, const BulkShape& shape, const 
     CINNABAR_TRY(auto slots, Slots::make(connected.node, shape, count));
     const OpenIn wanted{shape.bytes, count};
     CINNABAR_TRY(const auto opened, connected.node.call(open_rpc, connected.peer, wanted, plan.deadline).wait());
-    // The arena lives until this future goes, or the connection.
+    // The arena exists until this future is destroyed or the connection ends.
     const auto held = connected.node.call(hold_rpc, connected.peer, HoldIn{opened.arena}, hl::no_deadline).future();
     BulkRun run(connected, shape, plan, slots, opened.arena);
     return run.run(stop);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bulk transfers between memory of this process and of a server, in rounds: the memory of the side that sends is filled
-// with a pattern of its own for each round, every slot of it is moved, which alone is timed, and then every byte is
-// checked at the side that received.
+// Bulk transfers between this process and a server, in rounds: the sender's memory is filled with a pattern that
+// differs in each round, all slots are transferred, which alone is timed, and then every byte is verified at the
+// receiver.
 #pragma once
 
 #include "perf/histogram.hpp"
@@ -19,21 +19,21 @@
 namespace cinnabar::tools::perf {
 
 enum class Direction : std::uint8_t {
-    pull,  // the server reads from here
-    push,  // the server writes to here
+    pull,  // the server reads this side's memory
+    push,  // the server writes to this side's memory
 };
 [[nodiscard]] std::string_view to_string(Direction direction) noexcept;
 
-// The memory of this side.
+// How this side's memory is made.
 enum class MemoryKind : std::uint8_t {
-    exposed,    // the user's own
-    allocated,  // by the library, which transports may share (NodeRef::allocate); of one segment
+    exposed,    // memory of the program
+    allocated,  // by the library, in memory that transports can share (NodeRef::allocate); one segment
 };
 [[nodiscard]] std::string_view to_string(MemoryKind kind) noexcept;
 
 struct BulkShape {
-    std::uint64_t bytes = 1u << 20;  // of a transfer
-    std::uint32_t segments = 1;      // of a transfer at this side; they do not touch
+    std::uint64_t bytes = 1u << 20;  // per transfer
+    std::uint32_t segments = 1;      // per transfer, on this side; not adjacent
     std::uint32_t depth = 1;         // transfers in flight
     Direction direction = Direction::pull;
     MemoryKind memory = MemoryKind::exposed;
@@ -41,16 +41,16 @@ struct BulkShape {
 
 struct BulkResult {
     BulkShape shape;
-    std::uint32_t slots = 0;         // transfers of a round
-    std::vector<double> bandwidths;  // bytes a second, of each repeat; without rounds in which something failed
-    Histogram latency;               // nanoseconds, of a transfer
+    std::uint32_t slots = 0;         // transfers per round
+    std::vector<double> bandwidths;  // bytes per second of each repeat; excludes rounds with failures
+    Histogram latency;               // of each transfer, in nanoseconds
     Outcomes outcomes;
-    double seconds = 0;  // that were timed
+    double seconds = 0;  // total time measured
     bool gave_up = false;
 };
 
-// Errors: nothing could be measured at all: invalid_argument (the size is no multiple of the segments), too_large,
-// overloaded (the memory of the server), and those of calls. canceled: stopped.
+// Errors mean that nothing could be measured. invalid_argument: the size is not a multiple of the number of segments;
+// too_large; overloaded: the server has too little memory left; canceled: stopped. Also the errors of calls.
 [[nodiscard]] Result<BulkResult> run_bulk(const Target& target, const BulkShape& shape, const Plan& plan,
                                           const std::stop_token& stop);
 

@@ -11,12 +11,12 @@
 namespace cinnabar::tools::perf {
 namespace {
 
-constexpr std::uint64_t start_gap_ns = 5'000'000;  // for the threads to be there
+constexpr std::uint64_t start_gap_ns = 5'000'000;  // time for the threads to start
 constexpr std::chrono::seconds connect_time{5};
 
 std::uint64_t to_ns(double seconds) { return static_cast<std::uint64_t>(seconds * 1e9); }
 
-// The nodes and their lanes. Lanes go first.
+// The nodes and their lanes. Lanes are destroyed first.
 struct Fleet {
     std::deque<hl::Connected> clients;
     std::deque<Lane> lanes;
@@ -35,7 +35,7 @@ LanePlan lane_plan(const CallShape& shape, const Plan& plan, std::uint32_t lanes
     return result;
 }
 
-// Connects every context to its own of the server's.
+// Connects each context to the context of the server that it will call.
 Result<void> connect_all(const Target& target, const CallShape& shape, Fleet& fleet) {
     for (std::uint32_t i = 0; i < shape.clients; ++i) {
         CINNABAR_TRY(auto connected, connect_to(target, shape.contexts));
@@ -60,7 +60,7 @@ void make_lanes(const Target& target, const CallShape& shape, LanePlan plan, Fle
         const auto& client = fleet.clients[i / shape.contexts];
         plan.seed = i + 1;
         LanePlan own = plan;
-        // Evenly spread, the lanes take turns.
+        // With even arrivals, the lanes start their calls in turn.
         if (shape.rate > 0 && shape.arrivals == Arrivals::even)
             own.begin_ns += static_cast<std::uint64_t>(1e9 / shape.rate * i);
         own.warm_up_ns -= std::min(own.warm_up_ns, own.begin_ns - plan.begin_ns);
@@ -69,7 +69,7 @@ void make_lanes(const Target& target, const CallShape& shape, LanePlan plan, Fle
     }
 }
 
-// Thread `index` of `count` drives every count-th lane to its end.
+// Thread `index` of `count` drives every `count`-th lane until it ends.
 void drive(Fleet& fleet, std::size_t index, std::size_t count, const std::stop_token& stop) {
     std::vector<Lane*> mine;
     for (std::size_t i = index; i < fleet.lanes.size(); i += count) mine.push_back(&fleet.lanes[i]);

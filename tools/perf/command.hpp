@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar perf`: its options and what runs them. A run_ function returns the exit code of the process and has
-// reported errors by then.
+// `cinnabar perf`: its options and the functions that run it. Each run function reports its errors and returns the exit
+// code of the process.
 #pragma once
 
 #include "perf/bulk_load.hpp"
@@ -29,15 +29,16 @@ struct ServeOptions {
 };
 [[nodiscard]] ExitCode run_serve(const ServeOptions& options);
 
-// Each list has one row for each of its values, and all lists together for each combination.
+// Each list gives the values of one parameter; one row is measured for each combination.
 struct CallsOptions {
     std::vector<std::uint64_t> sizes{64};
-    std::vector<std::uint32_t> depths;  // empty: 1; of an open loop as many as there may be
+    std::vector<std::uint32_t> depths;  // empty: 1 in a closed loop, the maximum in an open loop
     std::vector<std::uint32_t> contexts{1};
     std::vector<std::uint32_t> clients{1};
     std::vector<std::uint32_t> threads{0};
     std::vector<double> rates;  // empty: closed loops
-    // Open loops after the closed ones, at so many per cent of the best rate of those; none with `rates`.
+    // After the closed loops, runs open loops at these percentages of the best measured rate; ignored if `rates` is
+    // given.
     std::vector<double> steps_percent;
     Arrivals arrivals = Arrivals::even;
 };
@@ -52,12 +53,12 @@ struct BulkOptions {
 
 struct RunOptions {
     std::string to;
-    std::string transport;  // a scheme; empty: the best that the address names
+    std::string transport;  // a scheme; empty: the best one in the address
     na::TlsOptions tls;     // for tcps
     double wait_seconds = 0;
     Plan plan;
     enum class Print : std::uint8_t { text, json, csv } print = Print::text;
-    std::string html;  // the report, besides, in this file; empty: none
+    std::string html;  // also write the report to this file; empty: none
     std::optional<CallsOptions> calls;
     std::optional<BulkOptions> bulk;
 };
@@ -67,7 +68,7 @@ struct GroupOptions {
     std::vector<std::string> listen = {"tcp://127.0.0.1:0"};
     na::TlsOptions tls;  // for tcps
     std::vector<std::uint64_t> sizes{64};
-    std::vector<std::uint32_t> members;  // empty: all that were started
+    std::vector<std::uint32_t> members;  // empty: all processes that were started
     std::uint32_t rounds = 200;
     bool json = false;
 };

@@ -28,7 +28,7 @@ std::vector<std::uint64_t> sizes_of(const std::vector<std::string>& texts) {
     return sizes;
 }
 
-// An option that takes values with commas between them, and nothing behind the first word.
+// An option with comma-separated values in one word.
 template <typename T>
 CLI::Option* add_list(CLI::App& command, const std::string& name, std::vector<T>& values, const std::string& what) {
     return command.add_option(name, values, what)->delimiter(',')->allow_extra_args(false);

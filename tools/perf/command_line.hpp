@@ -10,7 +10,7 @@
 
 namespace cinnabar::tools::perf {
 
-// Adds the command with its own subcommands. `run` is set once the command line was read and asks for one of them.
+// Adds the command with its subcommands. When the command line asks for one, `run` is set.
 void add_command(CLI::App& app, std::function<ExitCode()>& run);
 
 }  // namespace cinnabar::tools::perf

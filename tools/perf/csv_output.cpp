@@ -22,7 +22,7 @@ std::string joined(const std::vector<std::string>& cells) {
     return text;
 }
 
-// Two cells: the mean and half of its interval.
+// Two cells: the mean and the half-width of its confidence interval.
 std::string cells_of(const std::vector<double>& repeats) {
     if (repeats.empty()) return ",";
     const auto interval = interval_of(repeats);

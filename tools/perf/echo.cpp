@@ -17,7 +17,7 @@
 namespace cinnabar::tools::perf {
 namespace {
 
-// Answers with what came; with one bit turned if `corrupt`.
+// Answers with the request's bytes; with one bit flipped if `corrupt`.
 void answer(rpc::Request& request, bool corrupt) noexcept {
     const ConstBytes input = request.input();
     Bytes room = request.output_room();
@@ -37,7 +37,7 @@ void run_echo(rpc::Request& request, void*) noexcept {
     request.release();
 }
 
-// An echo that goes wrong now and then.
+// An echo with injected faults.
 struct FaultyEcho {
     explicit FaultyEcho(const Faults& wanted) : faults(wanted) {}
 
@@ -48,8 +48,8 @@ struct FaultyEcho {
     [[nodiscard]] static bool nth(std::uint64_t number, std::uint64_t every) noexcept {
         return every > 0 && number % every == 0;
     }
-    // Blocks the thread that drives the context, as a server does that waits for a disk. The stall is at the end of
-    // each period, so that nobody connects into it.
+    // Blocks the thread that drives the context, as if waiting for a disk. The stall is at the end of each period, so
+    // that no client connects during it.
     void stall() const noexcept {
         const auto every = static_cast<std::uint64_t>(faults.stall_every.count()) * 1'000'000;
         if (every == 0) return;

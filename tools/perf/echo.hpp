@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Serves the echo of the perf service on an engine, with faults if it shall have any.
+// Serves the echo of the perf service on an engine, with optional faults.
 #pragma once
 
 #include "perf/faults.hpp"
@@ -8,7 +8,7 @@
 
 namespace cinnabar::tools::perf {
 
-// exists: it is served already.
+// exists: the engine serves it already.
 [[nodiscard]] Result<void> serve_echo(rpc::Engine& engine, const Faults& faults = {});
 
 }  // namespace cinnabar::tools::perf

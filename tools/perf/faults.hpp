@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong with a server on purpose, so that one can see what a client tells of it.
+// Faults that a server injects, to show how clients report them.
 #pragma once
 
 #include <chrono>
@@ -8,11 +8,11 @@
 namespace cinnabar::tools::perf {
 
 struct Faults {
-    std::chrono::milliseconds stall{0};        // answers nothing for so long ...
-    std::chrono::milliseconds stall_every{0};  // ... once in so long; 0: never
+    std::chrono::milliseconds stall{0};        // answers nothing for this long ...
+    std::chrono::milliseconds stall_every{0};  // ... once per this period; 0: never
     std::uint64_t drop_every = 0;              // every nth call gets no answer; 0: none
-    std::uint64_t corrupt_every = 0;           // every nth answer, and every nth slot moved, has one bit turned
-    std::uint64_t die_after = 0;               // calls, or transfers; then the process is gone
+    std::uint64_t corrupt_every = 0;           // every nth answer and every nth transfer has one bit flipped; 0: none
+    std::uint64_t die_after = 0;               // the process kills itself after so many calls or transfers; 0: never
 
     [[nodiscard]] bool any() const noexcept {
         return stall_every.count() > 0 || drop_every > 0 || corrupt_every > 0 || die_after > 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar perf group`: one of the processes among which collective calls are measured.
+// `cinnabar perf group`: one of the processes that together measure collective calls.
 #include "perf/command.hpp"
 #include "perf/group_load.hpp"
 #include "terminal/interrupt.hpp"

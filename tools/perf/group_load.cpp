@@ -38,7 +38,7 @@ Outcome outcome_of(const Result<Told>& told, bool right) {
     return {Errc::ok, right};
 }
 
-// The options of a row's calls: its members, or those but for rank 0.
+// Call options that select the members of a row, with or without rank 0.
 class Among {
   public:
     Among(const GroupRow& row, bool with_self) : ranks_(row.members) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `cinnabar perf group` measures: collective calls among processes that all run the same rows in the same order.
+// Measures collective calls among processes that all run the same rows in the same order.
 #pragma once
 
 #include "perf/histogram.hpp"
@@ -14,9 +14,9 @@
 namespace cinnabar::tools::perf {
 
 enum class Collective : std::uint8_t {
-    broadcast,  // bytes from rank 0 to the others; each answers that it has them
-    reduce,     // a vector of as many bytes from each, which rank 0 gets the sum of
-    barrier,    // of no bytes
+    broadcast,  // rank 0 sends `bytes` to the others, and each confirms them
+    reduce,     // each member gives a vector of `bytes`; rank 0 gets the sum
+    barrier,    // without data
 };
 [[nodiscard]] std::string_view to_string(Collective collective) noexcept;
 
@@ -28,18 +28,18 @@ struct GroupRow {
 };
 
 struct GroupFigures {
-    Histogram times;                       // of the rounds that went well, at rank 0
+    Histogram times;                       // of successful rounds, at rank 0
     std::map<Errc, std::uint64_t> failed;  // rounds in which a member failed, by its first error
     std::uint64_t wrong = 0;               // rounds with a wrong result
 };
 
-// Serves what the rows call. exists: it does already.
+// Serves the RPCs that the rows call. exists: they are served already.
 [[nodiscard]] Result<void> serve_rows(const cinnabar::group::Group& group);
-// This process's part of a row; figures are complete at rank 0 only. Waits for all members of the group before it and
-// after it. timed_out: some did not come within `patience`.
+// Runs this process's part of a row, waiting for all members of the group before and after. Figures are complete at
+// rank 0 only. timed_out: some members did not arrive within `patience`.
 [[nodiscard]] hl::Task<Result<GroupFigures>> run_row(cinnabar::group::Group group, GroupRow row, Microseconds patience);
 
-// Waits for all members of the group; also called at the end, so that none leaves early.
+// Waits for all members of the group. Also called at the end, so that no member leaves early.
 [[nodiscard]] hl::Task<Result<void>> all_here(cinnabar::group::Group group, Microseconds patience);
 
 }  // namespace cinnabar::tools::perf

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A log-linear histogram of nanoseconds, as HdrHistogram has it: exact below 2^bits, and above that in buckets that are
-// narrower than a 2^(bits - 1)th of the value, so with 11 bits within 0.1 %. Memory is fixed. One thread.
+// A log-linear histogram of nanoseconds, like HdrHistogram: exact below 2^bits; above, the width of a bucket is less
+// than a 2^(bits - 1)th of the value, so that 11 bits give 0.1 % precision. Fixed memory. One thread.
 #pragma once
 
 #include <bit>
@@ -14,7 +14,8 @@ class Histogram {
   public:
     static constexpr unsigned fine_bits = 11;
     static constexpr unsigned coarse_bits = 5;
-    static constexpr std::uint64_t value_max = (std::uint64_t{1} << 44) - 1;  // five hours; larger ones count as that
+    static constexpr std::uint64_t value_max = (std::uint64_t{1} << 44) - 1;  // about five hours; larger values count
+                                                                              // as this
 
     explicit Histogram(unsigned bits = fine_bits);
 
@@ -25,22 +26,22 @@ class Histogram {
         if (nanoseconds < min_) min_ = nanoseconds;
         if (nanoseconds > max_) max_ = nanoseconds;
     }
-    // Requires: the same bits.
+    // Requires: both have the same number of bits.
     void add(const Histogram& other);
 
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
     [[nodiscard]] std::uint64_t min() const noexcept { return count_ == 0 ? 0 : min_; }  // exact
     [[nodiscard]] std::uint64_t max() const noexcept { return max_; }                    // exact
     [[nodiscard]] double mean() const noexcept { return count_ == 0 ? 0 : sum_ / static_cast<double>(count_); }
-    // The value that at least this fraction (0 to 1) of all are not above: the upper edge of its bucket, at most max().
-    // 0 when nothing was recorded.
+    // The smallest bucket edge such that at least this fraction (0 to 1) of the values are at or below it; at most
+    // max(). 0 if the histogram is empty.
     [[nodiscard]] std::uint64_t quantile(double fraction) const noexcept;
 
     struct Bucket {
-        std::uint64_t upper;  // the largest value that falls into it
+        std::uint64_t upper;  // the largest value in this bucket
         std::uint64_t count;
     };
-    // Those that hold something, in order.
+    // The non-empty buckets, in order.
     [[nodiscard]] std::vector<Bucket> buckets() const;
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report: one HTML page with everything inside, plots as SVG, for light, dark and narrow screens. No script,
-// nothing from a network. Pure.
+// Renders the report as one self-contained HTML page with SVG plots, for light, dark and narrow screens. No scripts, no
+// network access. A pure function.
 #pragma once
 
 #include "perf/results.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The style sheet of the report. Each colour is a variable with a value for light and one for dark; a test holds their
+// The style sheet of the report. Each colour is a variable with a value for light and one for dark; a test checks their
 // contrast.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What repeats say together: their mean and the 95 % confidence interval of it, by Student's t. Pure.
+// The mean of repeated measurements and its 95 % confidence interval, by Student's t. Pure functions.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace cinnabar::tools::perf {
 
 struct Interval {
     double mean = 0;
-    std::optional<double> half_width;  // of the 95 % interval; nothing: fewer than two repeats say nothing of it
+    std::optional<double> half_width;  // half-width of the 95 % interval; nullopt: fewer than two repeats
 };
 
 [[nodiscard]] Interval interval_of(std::span<const double> repeats);

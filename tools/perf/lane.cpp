@@ -57,7 +57,7 @@ Lane::Sent Lane::send(Slot& slot, std::uint64_t planned_ns, std::uint64_t now) n
     rpc::Call* call = context_.make_call(peer_, why);
     if (call) {
         call->args.rpc = echo_id;
-        const TimeUs now_us = now / 1000;  // on the context's clock, which need not be read again
+        const TimeUs now_us = now / 1000;  // on the context's clock, which is the same, so it need not be read again
         call->args.deadline = after(now_us, plan_.deadline);
         slot.seed = ++next_seed_;
         if (slot.seed % timed_one_in == 1) [[unlikely]] {
@@ -78,7 +78,7 @@ Lane::Sent Lane::send(Slot& slot, std::uint64_t planned_ns, std::uint64_t now) n
         ++in_flight_;
         return Sent::yes;
     }
-    // Of this side's own tables, which calls in flight will leave.
+    // This side's own tables are full; calls in flight will free entries.
     if (why == Errc::overloaded && in_flight_ > 0) return Sent::no_room;
     failed(planned_ns, why);
     return Sent::failed;
@@ -95,7 +95,7 @@ void Lane::start_due() noexcept {
     while (starting_ && !free_.empty()) {
         const std::uint64_t planned = schedule_->next_ns();
         const std::uint64_t now = now_ns();
-        // Those that are late are sent still, for as long as a call may take; what is left then is counted.
+        // Late calls are still sent for as long as a call may take; calls left after that are counted as unsent.
         const auto grace = static_cast<std::uint64_t>(plan_.deadline.count()) * 1000;
         if (planned >= plan_.end_ns() || now >= plan_.end_ns() + grace) {
             starting_ = false;
@@ -152,7 +152,7 @@ void Lane::ended(Slot& slot, rpc::Call& call) noexcept {
             count_parts(slot, call, now / 1000);
     }
     call.release();
-    // A closed loop goes on at once, with the time that it has.
+    // A closed loop sends the next call at once and reuses the time just read.
     if (!schedule_ && starting_ && now < plan_.end_ns() && send(slot, now, now) == Sent::yes) return;
     free_.push_back(&slot);
 }

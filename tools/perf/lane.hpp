@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls that one context makes to the echo: a closed loop, where each call follows the end of another, or an open
-// loop, where calls start by a schedule. It asks for nothing but rpc's own interface, so that what is measured is the
-// library. Each reply is compared byte by byte with what was sent. One thread.
+// The calls that one context makes to the echo service: a closed loop, in which each call follows the end of another,
+// or an open loop, in which calls start by a schedule. It uses only the rpc layer, so that the library itself is
+// measured. Each reply is compared byte by byte with the request. One thread.
 //
-// In an open loop two times are taken of each call: from its planned start, and from when it was sent. A server that
-// stalls keeps calls from being sent; those that were planned meanwhile have waited as well, and only the first time
-// says so (coordinated omission).
+// In an open loop, two latencies are recorded per call: from its planned start and from its sending. While the server
+// stalls, planned calls cannot be sent; only the first latency includes that wait (coordinated omission).
 #pragma once
 
 #include "perf/clock.hpp"
@@ -27,50 +26,50 @@
 namespace cinnabar::tools::perf {
 
 struct LanePlan {
-    std::size_t payload_bytes = 64;  // each way
-    std::uint32_t depth = 1;         // calls in flight; of an open loop, at most
-    double rate = 0;                 // calls a second of this lane; 0: a closed loop
+    std::size_t payload_bytes = 64;  // in each direction
+    std::uint32_t depth = 1;         // calls in flight; in an open loop, the maximum
+    double rate = 0;                 // calls per second of this lane; 0: a closed loop
     Arrivals arrivals = Arrivals::even;
-    Microseconds deadline{5'000'000};  // of each call, from when it is sent
-    std::uint64_t begin_ns = 0;        // of the warm-up
+    Microseconds deadline{5'000'000};  // of each call, from its sending
+    std::uint64_t begin_ns = 0;        // start of the warm-up
     std::uint64_t warm_up_ns = 0;
     std::uint64_t repeat_ns = 1'000'000'000;
     std::uint32_t repeats = 1;
     std::uint64_t seed = 1;
-    // This many failures without a success in between, and the lane gives up: the server is gone.
+    // The lane gives up after this many consecutive failures: the server is gone.
     std::uint32_t failures_in_row_max = 100;
 
     [[nodiscard]] std::uint64_t measured_from_ns() const noexcept { return begin_ns + warm_up_ns; }
     [[nodiscard]] std::uint64_t end_ns() const noexcept { return measured_from_ns() + repeats * repeat_ns; }
 };
 
-// Of one repeat. A call belongs to the repeat that it starts in, or is planned to start in; those of the warm-up count
-// nowhere, but for their failures.
+// The result of one repeat. A call belongs to the repeat in which it starts, or is planned to start. Calls of the
+// warm-up are not counted, except failures.
 struct LaneRepeat {
-    Histogram latency;              // closed: of a call; open: from the planned start
+    Histogram latency;              // closed loop: from the start; open loop: from the planned start
     Histogram from_sending;         // open loop only
-    std::uint64_t done_within = 0;  // calls that ended well within its time
+    std::uint64_t done_within = 0;  // successful calls that ended during this repeat
     Outcomes outcomes;
 };
 
 class Lane {
   public:
-    // The context must outlive the lane, and nobody else drives it. Its clock is the steady clock.
+    // The context must outlive the lane, which alone drives it. Its clock must be the steady clock.
     Lane(rpc::Context& context, na::Addr peer, const LanePlan& plan);
     Lane(const Lane&) = delete;
     Lane& operator=(const Lane&) = delete;
 
-    // Starts what is due, makes progress once, and runs callbacks. False: the lane is at its end, and has no call in
-    // flight. Call it again and again until then.
+    // Starts calls that are due, makes progress once, and runs callbacks. Call it repeatedly until it returns false:
+    // the lane has ended and no call is in flight.
     bool turn() noexcept;
-    // Starts nothing more; what is in flight is canceled and waited for by turn().
+    // Starts no more calls and cancels those in flight; turn() waits for them.
     void stop() noexcept;
 
     [[nodiscard]] const std::vector<LaneRepeat>& repeats() const noexcept { return repeats_; }
     [[nodiscard]] const Outcomes& warm_up() const noexcept { return warm_up_; }
     [[nodiscard]] const Timeline& timeline() const noexcept { return timeline_; }
     [[nodiscard]] bool gave_up() const noexcept { return gave_up_; }
-    // One call in 64 records where its time went: how many did, and the sums by hl::CallPart.
+    // One call in 64 records its phases: the number of these calls, and the sums by hl::CallPart.
     [[nodiscard]] std::uint64_t timed() const noexcept { return timed_; }
     [[nodiscard]] const hl::CallParts& parts_us() const noexcept { return parts_us_; }
 
@@ -92,7 +91,7 @@ class Lane {
     void count(const Slot& slot, std::uint64_t now) noexcept;
     void count_parts(const Slot& slot, const rpc::Call& call, TimeUs now) noexcept;
     void failed(std::uint64_t planned_ns, Errc code) noexcept;
-    // Null: the warm-up.
+    // Null: the time is not in a repeat (warm-up).
     [[nodiscard]] LaneRepeat* repeat_at(std::uint64_t at_ns) noexcept;
     [[nodiscard]] Outcomes& outcomes_at(std::uint64_t at_ns) noexcept;
     void count_unsent() noexcept;
@@ -106,14 +105,14 @@ class Lane {
     std::vector<LaneRepeat> repeats_;
     Outcomes warm_up_;
     Timeline timeline_;
-    std::uint64_t last_from_ns_;  // when the repeat began that was found last
+    std::uint64_t last_from_ns_;  // start of `last_`, the repeat found last
     LaneRepeat* last_;
     std::uint64_t next_seed_;
     std::uint64_t timed_ = 0;
     hl::CallParts parts_us_{};
     std::uint32_t in_flight_ = 0;
     std::uint32_t failures_in_row_ = 0;
-    bool starting_ = true;  // calls still begin
+    bool starting_ = true;  // more calls may start
     bool stopped_ = false;
     bool gave_up_ = false;
 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this machine itself can do at most, to be drawn beside what was measured.
+// The limits of this machine, to be plotted beside the measurements.
 #pragma once
 
 #include <cstdint>
 
 namespace cinnabar::tools::perf {
 
-// Bytes a second that one thread copies from memory to memory, in pieces of `bytes`, through as much memory as a round
-// of transfers moves. Takes `seconds`.
+// Bytes per second that one thread copies in memory, in pieces of `bytes`, over as much memory as a round of transfers
+// uses. Takes `seconds`.
 [[nodiscard]] double memory_copy_rate(std::uint64_t bytes, double seconds);
 
 }  // namespace cinnabar::tools::perf

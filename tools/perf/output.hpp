@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `cinnabar perf` prints: row by row, as soon as each is measured.
+// The output of `cinnabar perf`: each row is printed as soon as it is measured.
 #pragma once
 
 #include "perf/results.hpp"
@@ -11,7 +11,7 @@ namespace cinnabar::tools::perf {
 class Output {
   public:
     virtual ~Output() = default;
-    // Of the results only what is known before: versions, target and plan.
+    // `results` has only what is known at the start: versions, target and plan.
     virtual void begin(const Results& results) = 0;
     virtual void add(const CallResult& row, const Results& results) = 0;
     virtual void add(const BulkResult& row, const Results& results) = 0;
@@ -19,7 +19,7 @@ class Output {
 };
 
 [[nodiscard]] std::unique_ptr<Output> make_text_output();
-[[nodiscard]] std::unique_ptr<Output> make_json_output();  // an object a line
-[[nodiscard]] std::unique_ptr<Output> make_csv_output();   // one table; a column that has no meaning for a row is empty
+[[nodiscard]] std::unique_ptr<Output> make_json_output();  // one object per line
+[[nodiscard]] std::unique_ptr<Output> make_csv_output();   // one table; cells that do not apply to a row are empty
 
 }  // namespace cinnabar::tools::perf

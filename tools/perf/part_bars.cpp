@@ -17,7 +17,7 @@ namespace {
 
 using hl::CallPart;
 
-// In units of the drawing.
+// In SVG units.
 constexpr double drawing_width = 400;
 constexpr double row_height = 46;
 constexpr double bar_top = 22;  // space for its label

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes that name their place and their seed: what is missing, old, moved or flipped on the way is found. Pure.
+// A byte pattern that depends on position and seed, so that missing, stale, misplaced or flipped bytes are detected.
+// Pure functions.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -14,7 +15,7 @@ namespace detail {
 
 inline constexpr std::uint64_t step = 0x9e3779b97f4a7c15u;
 
-// Seeds that follow each other begin far apart.
+// Consecutive seeds give unrelated first words.
 [[nodiscard]] constexpr std::uint64_t first_word(std::uint64_t seed) noexcept {
     seed = (seed ^ (seed >> 30)) * 0xbf58476d1ce4e5b9u;
     return seed ^ (seed >> 27) ^ 0x5bd1e995;

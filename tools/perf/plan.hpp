@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long and how often something is measured.
+// Duration and number of measurements.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of the perf service, as both sides share them. An echo for calls; for bulk an arena, memory of the server
-// that one client has for a while, into which it is moved and out of which it is moved back, slot by slot. What is
-// moved is checked by calls of their own, so that checking takes no part in what is timed.
+// The RPCs of the perf service, shared by client and server: an echo for calls, and for bulk transfers an arena, that
+// is, memory of the server reserved for one client, whose slots are filled and read by transfers. Separate calls verify
+// the data, so that verification is not part of the timed work.
 #pragma once
 
 #include <cinnabar/hl/bulk.hpp>
@@ -16,20 +16,21 @@ namespace cinnabar::tools::perf {
 
 inline constexpr std::uint32_t protocol_version = 1;
 
-// Answers with the bytes that came. Served below hl, since it is what rates are measured with.
+// Answers with the request's bytes. Served below hl, since call rates are measured with it.
 inline constexpr const char* echo_name = "cinnabar.perf.echo";
 inline constexpr rpc::RpcId echo_id = rpc::rpc_id("cinnabar.perf.echo");
 
 struct AboutOut {
-    std::uint32_t version = 0;  // of this protocol
-    std::string release;        // of the library
+    std::uint32_t version = 0;  // version of this protocol
+    std::string release;        // version of the library
     std::string host;
     std::uint32_t contexts = 0;
     std::uint64_t arena_bytes_max = 0;
 };
 inline constexpr hl::Rpc<AboutOut()> about_rpc{"cinnabar.perf.about"};
 
-// An arena of `slots` slots of `slot_bytes` each. It lives as long as the `hold` call on it, which must come soon.
+// Reserves an arena of `slots` slots of `slot_bytes` each. It exists as long as the `hold` call for it, which must
+// follow soon.
 struct OpenIn {
     std::uint64_t slot_bytes = 0;
     std::uint32_t slots = 0;
@@ -44,7 +45,7 @@ struct HoldIn {
 };
 inline constexpr hl::Rpc<void(HoldIn)> hold_rpc{"cinnabar.perf.hold"};
 
-// Slot `i` gets the pattern of seed + i, or is looked at whether it has that.
+// Slot `i` is filled with the pattern of seed + i, or is checked against it.
 struct SlotsIn {
     std::uint64_t arena = 0;
     std::uint32_t first = 0;
@@ -52,12 +53,12 @@ struct SlotsIn {
     std::uint64_t seed = 0;
 };
 struct CheckOut {
-    std::vector<std::uint32_t> wrong;  // slots with other bytes
+    std::vector<std::uint32_t> wrong;  // slots whose bytes differ
 };
 inline constexpr hl::Rpc<void(SlotsIn)> fill_rpc{"cinnabar.perf.fill"};
 inline constexpr hl::Rpc<CheckOut(SlotsIn)> check_rpc{"cinnabar.perf.check"};
 
-// The server pulls the client's memory into a slot, or pushes the slot to it; all of it.
+// The server pulls the client's memory into a slot, or pushes the slot to it; always the whole slot.
 struct MoveIn {
     std::uint64_t arena = 0;
     std::uint32_t slot = 0;

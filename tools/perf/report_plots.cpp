@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t time_plots_max = 8;
 
 std::string time_text(double nanoseconds) { return human_latency(std::chrono::duration<double>(nanoseconds * 1e-9)); }
-// Of a tick, which is a power of ten.
+// Label of a tick, which is a power of ten.
 std::string time_tick(double nanoseconds) {
     constexpr std::array<const char*, 4> units{"ns", "us", "ms", "s"};
     std::size_t unit = 0;
@@ -37,7 +37,7 @@ std::string plain_tick(double value) { return fmt::format("{:g}", value); }
 std::string seconds_tick(double value) { return fmt::format("{:g} s", value); }
 std::string quantile_tick(double quantile) { return quantile <= 0 ? "all" : fmt::format("p{:.10g}", 100 * quantile); }
 
-// As many quantiles as the number of samples can tell apart, ten for each nine.
+// As many quantiles as the number of samples can resolve, ten per nine.
 Series percentile_series(const Histogram& latency, std::string name, unsigned color, bool dashed) {
     Series series{std::move(name), {}, color, dashed, true};
     if (latency.count() == 0) return series;

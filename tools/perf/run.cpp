@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client's side of `cinnabar perf`.
+// The client side of `cinnabar perf`.
 #include "perf/command.hpp"
 #include "perf/html_report.hpp"
 #include "perf/machine_limit.hpp"
@@ -30,7 +30,7 @@ std::string local_time() {
     return std::string(text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S %z", &parts));
 }
 
-// As it was given, with blanks between the words.
+// The command line as given, words separated by blanks.
 std::string own_command() {
     std::ifstream file("/proc/self/cmdline", std::ios::binary);
     std::string words((std::istreambuf_iterator<char>(file)), {});
@@ -96,7 +96,7 @@ ExitCode tell(const std::string& uri, const Error& error) {
     return exit_code(error.code);
 }
 
-// What was measured before an error is in it as well.
+// Writes the report; after an error, with the rows measured before it.
 ExitCode write_report(const std::string& path, const Results& results) {
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     file << html_report(results);

@@ -11,7 +11,7 @@ Schedule::Schedule(double rate, Arrivals arrivals, std::uint64_t begin_ns, std::
 void Schedule::advance() noexcept {
     ++number_;
     if (arrivals_ == Arrivals::even) {
-        offset_ns_ = gap_ns_ * static_cast<double>(number_);  // no sum: errors would add up
+        offset_ns_ = gap_ns_ * static_cast<double>(number_);  // not summed up, because rounding errors would accumulate
         return;
     }
     constexpr double one_over_2_53 = 1.0 / 9007199254740992.0;

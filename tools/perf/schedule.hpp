@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When the calls of an open loop are planned to start, whatever the server does meanwhile. Pure but for what it keeps.
+// The planned start times of calls in an open loop, independent of the server's behaviour.
 #pragma once
 
 #include <cinnabar/base/random.hpp>
@@ -10,17 +10,17 @@ namespace cinnabar::tools::perf {
 
 enum class Arrivals : std::uint8_t {
     even,     // one every 1 / rate
-    poisson,  // independent of each other, as those of many users are
+    poisson,  // independent of each other, like requests of many users
 };
 
 class Schedule {
   public:
-    // `rate` calls a second, from `begin_ns` on. Requires: rate > 0.
+    // `rate` calls per second, starting at `begin_ns`. Requires: rate > 0.
     Schedule(double rate, Arrivals arrivals, std::uint64_t begin_ns, std::uint64_t seed) noexcept;
 
     // The planned start of the next call, in nanoseconds on the clock of `begin_ns`.
     [[nodiscard]] std::uint64_t next_ns() const noexcept { return begin_ns_ + static_cast<std::uint64_t>(offset_ns_); }
-    // On to the one after it.
+    // Moves on to the next call.
     void advance() noexcept;
 
   private:

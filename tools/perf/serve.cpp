@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server's side of `cinnabar perf`.
+// The server side of `cinnabar perf`.
 #include "commands/address.hpp"
 #include "commands/reach.hpp"
 #include "perf/command.hpp"
@@ -28,7 +28,7 @@ Result<void> serve(const ServeOptions& options, const Interrupt& interrupt) {
     hl::NodeOptions node_options;
     node_options.contexts = options.contexts;
     node_options.buffer_bytes_max = 2 * options.memory_bytes;  // buffers are rounded up to a power of two
-    node_options.strangers_may_call = true;                    // check_listen has asked
+    node_options.strangers_may_call = true;                    // check_listen has verified this
     node_options.introspection = options.introspection;
     node_options.transport.tls = options.tls;
     if (options.faults.any()) node_options.rpc.handler_time_max = {};

@@ -90,7 +90,7 @@ class Service::Arenas {
         if (slot_end > found->slots) return Error{Errc::invalid_argument, "the arena has fewer slots"};
         return found;
     }
-    // Counts a transfer; true: it is to be damaged.
+    // Counts a transfer. True: corrupt this one.
     [[nodiscard]] bool damages() noexcept {
         const Faults& faults = options_.faults;
         const std::uint64_t number = moves_.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -134,7 +134,7 @@ template <typename Table>
 hl::Task<Result<void>> hold(std::shared_ptr<Table> arenas, hl::Request<HoldIn> request) {
     const std::uint64_t id = request->arena;
     CINNABAR_CO_TRY_VOID(arenas->hold(id, request.source()));
-    // Ends when the client cancels the call, or is gone.
+    // Sleeps until the client cancels the call or is lost.
     (void)co_await request.node().sleep_for(long_time);
     arenas->drop(id);
     co_return Result<void>{};

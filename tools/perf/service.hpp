@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server's side of `cinnabar perf`, on a node of its own or on that of a live service: an echo, and memory to move
-// to and fro. Peers are strangers: memory is bounded, and goes with the connection of the client that asked for it.
+// The server side of `cinnabar perf`, on a node of its own or on that of a live service: an echo, and memory for
+// transfers. Peers are not trusted: memory is bounded, and released when its client disconnects.
 #pragma once
 
 #include "perf/faults.hpp"
@@ -15,20 +15,20 @@
 namespace cinnabar::tools::perf {
 
 struct ServiceOptions {
-    std::uint64_t arena_bytes_max = 256u << 20;  // of all clients together; at most the node's buffer_bytes_max
-    std::uint32_t contexts = 1;                  // that clients may spread over: those of the node
-    std::string release;                         // of the library, as told to clients
-    // An arena that its client does not hold by then is given to others.
+    std::uint64_t arena_bytes_max = 256u << 20;  // total for all clients; at most the node's buffer_bytes_max
+    std::uint32_t contexts = 1;                  // number of contexts that clients may use: those of the node
+    std::string release;                         // version of the library, reported to clients
+    // An arena that its client does not hold within this time is released.
     std::chrono::milliseconds hold_limit{10'000};
     Faults faults;
 };
 
 class Service {
   public:
-    // exists: the node serves it already. The node must outlive the service's calls, not the service.
+    // exists: the node serves it already. The node must outlive the service's calls, but not the service object.
     [[nodiscard]] static Result<Service> serve_on(const hl::NodeRef& node, const ServiceOptions& options);
 
-    // Arenas that clients have now. Any thread.
+    // The number of arenas in use. Any thread.
     [[nodiscard]] std::size_t arenas() const;
 
   private:

@@ -9,9 +9,9 @@
 namespace cinnabar::tools::perf {
 namespace {
 
-constexpr std::uint32_t open_depth = 16'384;  // calls of an open loop that may be late at once
+constexpr std::uint32_t open_depth = 16'384;  // calls of an open loop that may be in flight at once
 
-// Every shape with every value.
+// Combines every shape with every value.
 template <typename Shape, typename Value, typename Set>
 void combine(std::vector<Shape>& shapes, const std::vector<Value>& values, Set set) {
     std::vector<Shape> all;

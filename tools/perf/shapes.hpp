@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rows that lists of options ask for: every combination, in the order of the lists. Pure.
+// Expands lists of options into rows: every combination, in the order of the lists. Pure functions.
 #pragma once
 
 #include "perf/bulk_load.hpp"
@@ -11,7 +11,7 @@
 namespace cinnabar::tools::perf {
 
 [[nodiscard]] std::vector<CallShape> shapes_of(const CallsOptions& options);
-// The open loops that are to follow, made of the closed one with the best rate; none without one that went well.
+// The open loops that follow the closed ones, derived from the closed loop with the best rate; empty if none succeeded.
 [[nodiscard]] std::vector<CallShape> steps_of(const CallsOptions& options, const std::vector<CallResult>& closed);
 [[nodiscard]] std::vector<BulkShape> shapes_of(const BulkOptions& options);
 

@@ -8,7 +8,7 @@
 namespace cinnabar::tools::perf {
 namespace {
 
-// A region of segments that lie a segment apart.
+// A region of segments with a gap of one segment between them.
 Result<bulk::Region> scattered(std::byte* at, std::uint64_t segment_bytes, std::uint32_t segments) {
     std::vector<na::Segment> list;
     for (std::uint32_t i = 0; i < segments; ++i) list.push_back({at + 2 * i * segment_bytes, segment_bytes});

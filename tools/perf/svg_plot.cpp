@@ -12,7 +12,7 @@
 namespace cinnabar::tools::perf {
 namespace {
 
-// In units of the drawing; a phone shows it at seven eighths of this size, a desktop larger.
+// In SVG units; a phone shows them at seven eighths of a pixel, a desktop larger.
 constexpr double width = 400;
 constexpr double height = 280;
 constexpr double left = 66;
@@ -20,7 +20,7 @@ constexpr double right = 24;
 constexpr double top = 10;
 constexpr double bottom = 54;
 
-// Where values of an axis lie between 0 and 1, and which of them have ticks.
+// Maps values of an axis to 0..1, and chooses the ticks.
 class Range {
   public:
     explicit Range(const Axis& axis) : axis_(axis) {}
@@ -81,13 +81,13 @@ class Range {
         if (axis_.scale == Scale::nines) return 1 - std::pow(10, -place);
         return axis_.scale == Scale::log ? std::pow(10, place) : std::exp2(place);
     }
-    // 1, 2 or 5 times a power of ten, such that there are at most five steps.
+    // The smallest step of 1, 2 or 5 times a power of ten that divides `span` into at most five steps.
     static double nice_step(double span) {
         const double power = std::pow(10, std::floor(std::log10(span / 5)));
         const double many = span / 5 / power * (1 - 1e-9);
         return power * (many > 5 ? 10 : many > 2 ? 5 : many > 1 ? 2 : 1);
     }
-    // If the axis spans one or two powers of ten, also 2 and 5 times each.
+    // If the axis spans one or two powers of ten, adds ticks at 2 and 5 times each.
     [[nodiscard]] std::vector<double> fine_ticks() const {
         std::vector<double> values;
         for (double place = low_; place < high_ - 1e-9; place += 1) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plot of lines as SVG, for a page that has the style sheet of html_report.cpp. Pure.
+// Draws line plots as SVG, for a page with the style sheet of html_style.hpp. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -19,22 +19,22 @@ enum class Scale : std::uint8_t {
 struct Axis {
     std::string label;
     Scale scale = Scale::linear;
-    std::string (*text)(double value) = nullptr;  // of a tick
+    std::string (*text)(double value) = nullptr;  // formats the label of a tick
 };
 
 struct Point {
     double x = 0;
     double y = 0;
-    std::optional<double> half_width;  // of the interval of y
-    std::string text;                  // shown when it is pointed at
+    std::optional<double> half_width;  // half-width of the confidence interval of y
+    std::string text;                  // tooltip
 };
 
 struct Series {
     std::string name;
     std::vector<Point> points;
-    unsigned color = 0;   // of 8
-    bool dashed = false;  // beside another one of that colour
-    bool marked = true;   // each point has a mark; else only the line is drawn
+    unsigned color = 0;   // 0 to 7
+    bool dashed = false;  // to distinguish it from another line of the same colour
+    bool marked = true;   // draw a mark at each point, not only the line
 };
 
 struct Plot {
@@ -46,9 +46,9 @@ struct Plot {
 
 inline constexpr unsigned colors = 8;
 
-// A figure with its caption and legend; empty when there is no point to show.
+// A figure with caption and legend; empty if there is no point to show.
 [[nodiscard]] std::string figure_of(const Plot& plot);
-// For text and attributes of HTML: without bytes that mean something there, or that are not UTF-8.
+// Escapes text for HTML text and attributes, and replaces bytes that are not UTF-8.
 [[nodiscard]] std::string html_text(const std::string& text);
 
 }  // namespace cinnabar::tools::perf

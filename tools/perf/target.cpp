@@ -42,7 +42,7 @@ Result<Target> find_target(const std::string& uri, const std::string& transport,
     const auto end = std::chrono::steady_clock::now() + wait;
     for (;;) {
         auto found = ask_once(target);
-        // Or it listens and does not serve yet.
+        // no_such_rpc: the server listens but does not serve yet.
         const bool absent = !found && (found.code() == Errc::refused || found.code() == Errc::unreachable ||
                                        found.code() == Errc::no_such_rpc);
         if (!absent || std::chrono::steady_clock::now() >= end) return found;

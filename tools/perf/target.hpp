@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server that is measured, and nodes that reach it.
+// The server to measure, and nodes connected to it.
 #pragma once
 
 #include "perf/protocol.hpp"
@@ -13,18 +13,18 @@
 namespace cinnabar::tools::perf {
 
 struct Target {
-    std::string uri;        // without a path
-    std::string transport;  // a scheme; empty: the best that the address names
+    std::string uri;        // address without a path
+    std::string transport;  // a scheme; empty: the best one in the address
     na::TlsOptions tls;     // for tcps
-    std::string way;        // the transport that calls take, once it was found
+    std::string way;        // the transport in use, set by find_target()
     AboutOut about;
 };
 
-// A node without threads of its own, with so many contexts. Errors: hl::Node::connect; its subject is the address.
+// Makes a node without threads, with `contexts` contexts. Errors of hl::Node::connect, with the address as subject.
 [[nodiscard]] Result<hl::Connected> connect_to(const Target& target, unsigned contexts);
 
-// Asks the server about itself; while nobody listens there, again and again for `wait`. no_such_rpc: it serves no perf.
-// protocol: of another version. canceled: stopped.
+// Queries the server, retrying for `wait` while nobody listens there. no_such_rpc: it does not serve perf. protocol: it
+// has another version. canceled: stopped.
 [[nodiscard]] Result<Target> find_target(const std::string& uri, const std::string& transport,
                                          std::chrono::duration<double> wait, const std::stop_token& stop,
                                          const na::TlsOptions& tls = {});

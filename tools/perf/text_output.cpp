@@ -17,7 +17,7 @@ constexpr std::array quantiles{0.5, 0.9, 0.99, 0.999, 0.9999};
 
 std::string time_of(std::uint64_t nanoseconds) { return human_latency(std::chrono::nanoseconds(nanoseconds)); }
 
-// min, p50, p90, p99, p99.9, p99.99, max
+// Columns: min, p50, p90, p99, p99.9, p99.99, max.
 std::string times_of(const Histogram& latency) {
     if (latency.count() == 0) return "  nothing ended well";
     std::string text = fmt::format("{:>9}", time_of(latency.min()));
@@ -76,7 +76,7 @@ class TextOutput final : public Output {
     }
     static void line(const std::string& label, const std::string& rate, const std::string& spread,
                      const Histogram& latency) {
-        // The sign is two bytes and one column.
+        // The plus-minus sign has two bytes but one column.
         const std::size_t columns = spread.empty() ? 9 : 10;
         print_line(fmt::format("{:<36}{:>10}{:>{}}{}", label, rate, spread, columns, times_of(latency)));
     }

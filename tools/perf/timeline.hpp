@@ -29,7 +29,7 @@ class Timeline {
         }
         latencies_[last_].record(latency_ns);
     }
-    // Of the same span.
+    // Adds a timeline of the same time span.
     void add(const Timeline& other) {
         if (latencies_.empty())
             *this = other;
@@ -43,7 +43,7 @@ class Timeline {
   private:
     std::uint64_t begin_ns_ = 0;
     std::uint64_t slice_ns_ = 1;
-    std::size_t last_ = 0;  // the slice that was found last
+    std::size_t last_ = 0;  // the slice used last
     std::uint64_t last_from_ns_ = 0;
     std::vector<Histogram> latencies_;
 };
