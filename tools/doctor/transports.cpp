@@ -17,9 +17,7 @@ void check_transports(const na::Registry& registry, bool devices, Findings& foun
         const std::string id = "transport-" + scheme;
         if (scheme == "sim" || scheme == "self") continue;  // these have no requirements
         auto opened = registry.open(scheme + "://", {});
-        if (opened.code() == Errc::bad_address)
-            opened = registry.open(scheme + "://doctor", {});  // the transport
-                                                               // requires a name
+        if (opened.code() == Errc::bad_address) opened = registry.open(scheme + "://doctor", {});  // needs a name
         if (opened) {
             ++open;
             const std::string by = (*opened)->diagnosis();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The certificate authority in a folder, which signs certificates and its list of revoked ones. Private to this folder.
+// Reads the certificate authority in a folder, which signs certificates and revocation lists. Private to this folder.
 #pragma once
 
 #include "security/openssl_types.hpp"
@@ -18,11 +18,12 @@ struct Signer {
 
 // An invalid_argument error with OpenSSL's message.
 [[nodiscard]] Error openssl_failed(std::string_view hint, std::string subject = {});
-// Reads FOLDER/ca.pem and FOLDER/ca.key. invalid_argument: they are not an authority; and the errors of the system.
+// Reads FOLDER/ca.pem and FOLDER/ca.key. invalid_argument: they are not a valid authority. Also the errors of reading
+// files.
 [[nodiscard]] Result<Signer> read_authority(const std::string& folder);
-// Reads a certificate in PEM format. invalid_argument; and the errors of the system.
+// Reads a certificate in PEM format. invalid_argument: malformed. Also the errors of reading files.
 [[nodiscard]] Result<Certificate> read_certificate(const std::string& path);
-// The bytes that were written into it.
+// The bytes written to a memory BIO.
 [[nodiscard]] std::string content_of(BIO& bio);
 
 }  // namespace cinnabar::tools::security

@@ -33,7 +33,7 @@ bool set_name(X509& certificate, const std::string& name) {
                                       reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0) == 1;
 }
 
-// Adds an extension. `value` is in the syntax of OpenSSL's configuration; its parts were checked.
+// Adds an extension. `value` has the syntax of OpenSSL's configuration; the caller has validated its parts.
 bool extend(X509& certificate, X509& issuer, int which, const std::string& value) {
     X509V3_CTX context;
     X509V3_set_ctx_nodb(&context);

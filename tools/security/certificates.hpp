@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small certificate authority for labs and tests: a folder with its own certificate and key, and those that it signs.
-// Keys use the curve P-256, in files that only their owner can read.
+// A small certificate authority for labs and tests: a folder with the authority's certificate and key, and the
+// certificates that it signs. Keys are of curve P-256, in files that only their owner can read.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -17,22 +17,23 @@ struct Validity {
     SystemTime from;
     SystemTime until;
 };
-// Starts five minutes ago, since clocks differ.
+// Valid from five minutes ago, since clocks of hosts differ.
 [[nodiscard]] Validity valid_for(std::chrono::days days);
 
-// Who a certificate is for. A server's certificate also works for dialling.
+// The holder of a certificate. A server's certificate can also be used by a client.
 struct Subject {
-    std::string name;                // common name, which the other side sees
-    std::vector<std::string> hosts;  // names and IP addresses at which a server is dialled
+    std::string name;                // common name, shown to the other side
+    std::vector<std::string> hosts;  // host names and IP addresses of a server
     bool serves = false;
 };
 
-// Writes FOLDER/ca.pem, FOLDER/ca.key, and FOLDER/ca.crl, an empty list (revocations.hpp). Creates the folder if
-// needed. exists; invalid_argument: the name; and the errors of the system.
+// Creates an authority: writes FOLDER/ca.pem, FOLDER/ca.key, and FOLDER/ca.crl, an empty revocation list
+// (revocations.hpp). Creates the folder if needed. exists: the folder has an authority. invalid_argument: invalid name.
+// Also the errors of writing files.
 [[nodiscard]] Result<void> make_authority(const std::string& folder, const std::string& name, const Validity& validity);
 
-// Writes INTO/NAME.pem and INTO/NAME.key, signed by the authority in `authority`. The same errors; also
-// invalid_argument: there is no authority in that folder, or a server has no host.
+// Writes INTO/NAME.pem and INTO/NAME.key, signed by the authority in the folder `authority`. invalid_argument also if
+// there is no authority in that folder, or a server has no host. Otherwise errors as above.
 [[nodiscard]] Result<void> make_certificate(const std::string& authority, const std::string& into,
                                             const Subject& subject, const Validity& validity);
 

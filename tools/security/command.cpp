@@ -99,7 +99,7 @@ void add_certificate(CLI::App& cert, Run& run, const char* kind, bool serves) {
     });
 }
 
-// A plain name means a certificate in the authority's folder; with a slash it is a path.
+// A name without a slash is a certificate in the authority's folder; with a slash it is a path.
 std::string certificate_path(const std::string& authority, const std::string& named) {
     return named.find('/') == named.npos ? authority + "/" + named + ".pem" : named;
 }

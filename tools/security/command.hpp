@@ -17,7 +17,7 @@ void add_commands(CLI::App& app, std::function<ExitCode()>& run);
 
 // --cert, --cert-key, --ca, --crl and --peer-name, for addresses of tcps.
 void add_certificate_options(CLI::App& command, na::TlsOptions& tls);
-// The same and --key-file, for a command that does not use --key-file otherwise.
+// The options above and --key-file, for a command without a --key-file of its own.
 void add_tls_options(CLI::App& command, na::TlsOptions& tls);
 
 }  // namespace cinnabar::tools::security

@@ -12,12 +12,13 @@
 
 namespace cinnabar::tools::security {
 
-// The file is on disk when this returns; after a failure nothing is left. exists: the name is taken, even by a dangling
-// link.
+// Creates a file; it is on disk when the function returns. After an error no file is left. exists: the name exists,
+// even as a dangling symbolic link.
 [[nodiscard]] Result<void> write_new_file(const std::string& path, std::string_view content, mode_t mode);
-// Replaces a file that may exist; readers find either the old content or the new. One call at a time for each path.
+// Writes a file atomically, replacing an existing one: readers find either the old content or the new. One call at a
+// time per path.
 [[nodiscard]] Result<void> replace_file(const std::string& path, std::string_view content, mode_t mode);
-// Reads a whole file. too_large: it has more bytes.
+// Reads a whole file. too_large: it has more than `bytes_max` bytes.
 [[nodiscard]] Result<std::string> read_small_file(const std::string& path, std::size_t bytes_max = 64 * 1024);
 
 }  // namespace cinnabar::tools::security

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenSSL's objects as unique_ptr. Private to this folder.
+// unique_ptr types for OpenSSL's objects. Private to this folder.
 #pragma once
 
 #include <openssl/bn.h>

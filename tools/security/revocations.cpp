@@ -65,7 +65,7 @@ bool add(X509_CRL& list, X509& certificate, const ASN1_TIME& now) {
     return true;
 }
 
-// Each list has a higher number than the one before.
+// Increments the list's CRL number.
 bool count_up(X509_CRL& list) {
     const Integer before(static_cast<ASN1_INTEGER*>(X509_CRL_get_ext_d2i(&list, NID_crl_number, nullptr, nullptr)));
     if (const int at = X509_CRL_get_ext_by_NID(&list, NID_crl_number, -1); at >= 0)

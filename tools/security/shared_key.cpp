@@ -19,7 +19,7 @@ Result<void> make_shared_key(const std::string& path, const std::string& name) {
         (void)std::snprintf(hex.data() + at, 17, "%016llx", static_cast<unsigned long long>(secret_u64()));
     hex[64] = '\n';
     std::string line;
-    line.reserve(name.size() + hex.size());  // so that it is not reallocated, which would leave a copy
+    line.reserve(name.size() + hex.size());  // a reallocation would leave a copy of the key
     line.append(name).append(":").append(hex.data());
     auto written = write_new_file(path, line, 0600);
     ::explicit_bzero(line.data(), line.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the shared key of both sides of tcps, as a file.
+// Generates a shared key for tcps, as a file.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -8,10 +8,10 @@
 
 namespace cinnabar::tools::security {
 
-// Writes the line NAME:HEX, with 32 random bytes, to a new file that only its owner can read. Errors of check_name and
-// write_new_file.
+// Writes the line NAME:HEX, where HEX is 32 random bytes, to a new file that only its owner can read. Errors of
+// check_name() and write_new_file().
 [[nodiscard]] Result<void> make_shared_key(const std::string& path, const std::string& name);
-// The default name of a key in that file: the file's name without its extension.
+// The default name of the key in a file: the file's name without its extension.
 [[nodiscard]] std::string name_for_file(const std::string& path);
 
 }  // namespace cinnabar::tools::security

@@ -35,7 +35,7 @@ constexpr std::string_view bash_tail = R"(    if [[ -n $options && $cur == -* ]]
 complete -F _cinnabar cinnabar
 )";
 
-// From "command option" to the words that it completes to, as the script joins them.
+// Maps completion actions to the "command option" patterns that have them.
 using Patterns = std::map<std::string, std::vector<std::string>>;
 
 std::string path_word(const CommandTable& command) {

@@ -11,7 +11,7 @@
 
 namespace cinnabar::tools::shell {
 
-// Adds both commands. Requires: `app` has all other commands, and outlives `run`.
+// Adds both commands. Requires: all other commands were added to `app`, and `app` outlives `run`.
 void add_commands(CLI::App& app, std::function<ExitCode()>& run, std::string version);
 
 }  // namespace cinnabar::tools::shell

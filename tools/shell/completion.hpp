@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Generates completion scripts for shells. Pure.
+// Generates completion scripts for shells. Pure functions.
 #pragma once
 
 #include "shell/option_table.hpp"

@@ -16,7 +16,7 @@ std::string in_quotes(std::string_view text) {
     return quoted + "'";
 }
 
-// __cinnabar_at: whether the words before the cursor name this command, and not one below it.
+// __cinnabar_is_at: whether the words before the cursor name this command and not a subcommand of it.
 constexpr std::string_view fish_head = R"(# Completion of cinnabar for fish; made by `cinnabar completion fish`.
 function __cinnabar_is_at
     set -l found

@@ -12,7 +12,7 @@
 namespace cinnabar::tools::shell {
 namespace {
 
-// Escapes a line, so that roff takes nothing in it as an instruction.
+// Escapes a line, so that roff interprets nothing in it.
 std::string roff(std::string_view text) {
     std::string safe;
     for (const char c : text) {
@@ -33,7 +33,7 @@ std::string roff(std::string_view text) {
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
 
-// Makes a sentence of a description, which has no full stop.
+// Adds the full stop that descriptions of options lack.
 std::string sentence(std::string text) {
     if (!text.empty() && text.back() != '.') text += '.';
     return text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Generates the man page of a command, in roff. Pure.
+// Generates the man page of a command, in roff. Pure functions.
 #pragma once
 
 #include "shell/option_table.hpp"

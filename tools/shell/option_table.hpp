@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands and their options as plain data, read from CLI11's tables. Completions and man pages are generated from
-// it. Pure.
+// this.
 #pragma once
 
 #include <CLI/App.hpp>

@@ -7,7 +7,7 @@
 namespace cinnabar::tools::shell {
 namespace {
 
-// Makes text fit into a specification within single quotes, where brackets and colons have a meaning.
+// Escapes text for a specification within single quotes, where brackets and colons are special.
 std::string in_specification(std::string_view text) {
     std::string quoted;
     for (const char c : text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SIGINT, SIGTERM and SIGHUP as a stop token: the first one asks for an orderly end, the second one ends the process.
-// Made once, first thing in the main thread, since threads inherit what is blocked.
+// SIGINT, SIGTERM and SIGHUP as a stop token: the first signal requests an orderly end, the second one kills the
+// process. Create it once, before any other thread, in the main thread, since threads inherit the signal mask.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -16,7 +16,7 @@ bool wait_for(const std::stop_token& stop, std::chrono::duration<double> span);
 
 class Interrupt {
   public:
-    // Also ignores SIGPIPE and SIGXFSZ, so that a closed pipe and a size limit are errors of the call that met them.
+    // Also ignores SIGPIPE and SIGXFSZ, so that a closed pipe or a file size limit is an error of the system call.
     Interrupt();
     ~Interrupt();
     Interrupt(const Interrupt&) = delete;
@@ -24,9 +24,9 @@ class Interrupt {
 
     [[nodiscard]] std::stop_token token() const noexcept { return source_.get_token(); }
     [[nodiscard]] bool happened() const noexcept { return source_.stop_requested(); }
-    // Blocks until it happens.
+    // Blocks until a signal arrives.
     void wait() const;
-    // Waits for at most `span`. True: it has happened.
+    // Waits for at most `span`. True: a signal has arrived.
     bool wait_for(std::chrono::duration<double> span) const { return tools::wait_for(token(), span); }
 
   private:

@@ -64,11 +64,11 @@ struct Outlet::State {
     std::uint64_t dropped = 0;
     bool ending = false;
     bool ended = false;
-    bool abandoned = false;  // the outlet has gone, and what dropped_line refers to may have gone with it
+    bool abandoned = false;  // the Outlet was destroyed, and perhaps what dropped_line refers to
 };
 
 Outlet::Outlet(Dropped dropped) : state_(std::make_shared<State>(std::move(dropped))) {
-    // Not joined: a thread in the middle of a write that nobody reads cannot be told to stop.
+    // Detached, because a thread that is blocked in a write to a reader that does not read cannot be interrupted.
     std::thread([state = state_] { state->run(); }).detach();
 }
 
@@ -82,7 +82,7 @@ Outlet::~Outlet() {
 
 void Outlet::tell(Line line) {
     const std::lock_guard lock(state_->mutex);
-    // The count comes first, in the place of what was dropped.
+    // First queues the line with the count, in the place of the dropped lines.
     if (state_->dropped > 0 && state_->lines.size() + 1 < lines_max && state_->fits(line)) state_->add_dropped();
     if (state_->dropped == 0 && state_->fits(line)) {
         state_->add(std::move(line));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes lines for a reader that may be slow, or never read at all: a thread of its own writes them from a bounded
-// queue, so that no other thread waits for the reader. Lines that do not fit are dropped and counted; the count is
-// written once there is room again.
+// Writes lines for a reader that may be slow or not read at all. A separate thread writes them from a bounded queue, so
+// that no other thread waits for the reader. Lines that do not fit are dropped and counted; the count is written when
+// there is room again.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@ class Outlet {
     static constexpr std::size_t lines_max = 4096;
     static constexpr std::size_t bytes_max = 4u << 20;
 
-    // A whole line with its newline, and the descriptor that it goes to.
+    // A complete line with its newline, and the descriptor to write it to.
     struct Line {
         int fd = -1;
         std::string text;
     };
-    // Makes the line that reports how many were dropped. Called with a lock held: it must be short.
+    // Makes the line that reports the number of dropped lines. Called with a lock held, so it must be short.
     using Dropped = std::function<Line(std::uint64_t count)>;
 
     explicit Outlet(Dropped dropped);
-    // Waits a moment for the reader to take what is queued; the rest is lost.
+    // Waits up to two seconds for the reader to take the queued lines; the rest is lost.
     ~Outlet();
     Outlet(const Outlet&) = delete;
     Outlet& operator=(const Outlet&) = delete;

@@ -33,7 +33,7 @@ std::string cut(std::string_view text, std::size_t columns) {
     return std::string(text.substr(0, std::min(end, text.size())));
 }
 
-// As many names as fit, the last one cut if necessary, and how many more there are.
+// Lists as many names as fit, cutting the last one if necessary, and the number of further ones.
 std::string names_within(const std::vector<std::string>& names, std::size_t room) {
     const auto more_than = [&](std::size_t shown) {
         return shown == names.size() ? std::string() : fmt::format(" +{}", names.size() - shown);
@@ -138,7 +138,7 @@ void ProgressBar::show(double elapsed) {
     meter_.sample(std::chrono::duration<double>(elapsed), facts.bytes_done);
     facts.bytes_per_second = meter_.bytes_per_second();
     if (shown_.tell) return shown_.tell(facts);
-    // One column stays free: a terminal may wrap when the last one is written.
+    // Leaves one column free, because a terminal may wrap after the last one.
     std::string line = "\r";
     line += progress_line(facts, terminal_columns(shown_.fd) - 1);
     line += "\x1b[K";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The progress of many files: a line on a terminal that is redrawn ten times a second, or a callback once a second.
+// Shows the progress of many files: as a line on a terminal that is redrawn ten times a second, or by a callback once a
+// second.
 #pragma once
 
 #include <atomic>
@@ -22,17 +23,18 @@ struct ProgressFacts {
     std::uint64_t files_total = 0;
     std::uint64_t bytes_done = 0;
     std::uint64_t bytes_total = 0;
-    double bytes_per_second = 0;  // lately; 0: not known yet
+    double bytes_per_second = 0;  // current rate; 0: not known yet
 };
 
-// "[#####.....]  52 %  1.67 GB of 3.22 GB  812 MB/s  1.9 s left  3/10  big.bin, small.bin +6" in at most `columns`
-// columns, one for each character: as many names as fit, then how many more there are. Pure.
+// For example "[#####.....]  52 %  1.67 GB of 3.22 GB  812 MB/s  1.9 s left  3/10  big.bin, small.bin +6", in at most
+// `columns` columns, counting one per character: as many names as fit, then the number of further ones. A pure
+// function.
 [[nodiscard]] std::string progress_line(const ProgressFacts& facts, std::size_t columns);
 
-// The rate of the last seconds: follows a change within about two, jitters little. Pure but for what it keeps.
+// The recent data rate, smoothed: follows a change within about two seconds, with little jitter.
 class RateMeter {
   public:
-    // Bytes so far at a time that does not go back.
+    // Adds a sample: the total bytes at time `at`, which must not decrease.
     void sample(std::chrono::duration<double> at, std::uint64_t bytes_done) noexcept;
     [[nodiscard]] double bytes_per_second() const noexcept { return rate_.value_or(0); }
 
@@ -44,8 +46,8 @@ class RateMeter {
 
 // Where progress is shown; by default nowhere.
 struct ProgressShown {
-    int fd = -1;                                           // draw a line there, if it is a terminal
-    std::function<void(const ProgressFacts& facts)> tell;  // or call this, on a thread of its own
+    int fd = -1;                                           // draw a line on this descriptor, if it is a terminal
+    std::function<void(const ProgressFacts& facts)> tell;  // or call this function, on a separate thread
     std::chrono::milliseconds every{100};
 };
 
@@ -63,11 +65,11 @@ class ProgressBar {
     void add_bytes(std::uint64_t bytes) noexcept { bytes_done_.fetch_add(bytes, std::memory_order_relaxed); }
     void add_files(std::uint64_t count) noexcept { files_total_.fetch_add(count, std::memory_order_relaxed); }
     void add_total(std::uint64_t bytes) noexcept { bytes_total_.fetch_add(bytes, std::memory_order_relaxed); }
-    // One of those that were added: it is done, or it has failed.
+    // A file that was added has succeeded or failed.
     void end_file() noexcept { files_done_.fetch_add(1, std::memory_order_relaxed); }
-    // What was counted so far.
+    // The counts so far; without names and rate.
     [[nodiscard]] ProgressFacts facts() const noexcept;
-    // Wipes the line, lets `print` write, and draws again later.
+    // Clears the line and lets `print` write; the line is drawn again later.
     template <typename F>
     void interrupted_by(F print) {
         if (!thread_.joinable() || shown_.tell) return print();
@@ -75,7 +77,7 @@ class ProgressBar {
         wipe();
         print();
     }
-    // Wipes the line; what is printed next starts in the first column. Once stopped it does not come back.
+    // Clears the line for good, so that later output starts in the first column.
     void stop();
 
   private:
@@ -87,12 +89,12 @@ class ProgressBar {
     std::atomic<std::uint64_t> bytes_total_{0};
     std::atomic<std::uint64_t> bytes_done_{0};
     std::atomic<std::uint64_t> files_done_{0};
-    RateMeter meter_;  // the thread's
+    RateMeter meter_;  // used by the thread only
     std::mutex mutex_;
     std::condition_variable changed_;
     std::vector<std::string> names_;
     bool stopping_ = false;
-    std::thread thread_;  // only if something is shown
+    std::thread thread_;  // runs only if progress is shown
 };
 
 }  // namespace cinnabar::tools

@@ -64,7 +64,7 @@ void complain(const std::string& text) {
 }
 
 void print_line(const std::string& text) {
-    const auto line = text + "\n";  // in one write, since other threads print too
+    const auto line = text + "\n";  // in one write, since other threads print as well
     (void)std::fwrite(line.data(), 1, line.size(), stdout);
     (void)std::fflush(stdout);
 }

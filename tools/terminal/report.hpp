@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What save and fetch tell while they run and at their end: for people, or as lines of JSON (docs/save-service.md,
+// The output of save, fetch and copy, while they run and at the end: text, or lines of JSON (docs/save-service.md,
 // "Output"). One thread.
 #pragma once
 
@@ -17,12 +17,12 @@
 
 namespace cinnabar::tools {
 
-// "no space: the server says (the disk is full)"; a subject that the reader knows already is left out.
+// For example "no space: the server says (the disk is full)"; omits the error's subject if it equals `known`.
 [[nodiscard]] std::string explain(const Error& error, std::string_view known);
 
-// To stderr, after "cinnabar: ".
+// Prints a line to stderr, after "cinnabar: ".
 void complain(const std::string& text);
-// To stdout, at once.
+// Prints a line to stdout and flushes it.
 void print_line(const std::string& text);
 
 class Report {
@@ -30,42 +30,42 @@ class Report {
     enum class Style : std::uint8_t { people, quiet, json };
     // How progress is shown: a line on a terminal, or in JSON one event per second.
     [[nodiscard]] static ProgressShown shown_in(Style style);
-    // `verb` is what was done to the files: "saved". The bar must outlive the report.
+    // `verb` says what was done to the files, for example "saved". The bar must outlive the report.
     Report(Style style, std::string_view verb, ProgressBar& bar);
 
     enum class Kind : std::uint8_t {
         file,
         folder,
         link,
-        hidden,  // a step that is told only when it fails
+        hidden,  // a step that is reported only if it fails
     };
     struct File {
         std::string name;  // on the server
-        std::string path;  // here
+        std::string path;  // local path
         std::uint64_t bytes = 0;
-        std::uint64_t had_bytes = 0;            // those of `bytes` that were there before
-        std::uint64_t sent_bytes = 0;           // those of `bytes` that were sent
+        std::uint64_t had_bytes = 0;            // bytes that were not sent, because the receiver had them
+        std::uint64_t sent_bytes = 0;           // bytes that were sent
         std::optional<std::uint64_t> checksum;  // XXH3
         double seconds = 0;
         Kind kind = Kind::file;
     };
     void done(const File& file);
-    // Would be done, but for --dry-run.
+    // Reports what would be done without --dry-run.
     void planned(const File& file);
-    // Is the same on both sides already.
+    // Reports a file that is the same on both sides.
     void unchanged(const File& file);
     void failed(const File& file, const Error& error);
-    // Counts entries that the user's patterns exclude; a folder counts once, with all in it.
+    // Counts excluded entries; a folder counts once, with its contents.
     void filtered(std::uint64_t count) noexcept { filtered_ += count; }
-    // Not tried any more, for the same reason as the one before.
+    // Reports a file that was not tried, because an earlier error ended the session.
     void skipped(const File& file, const Error& error);
-    // Nothing could be tried at all.
+    // Reports that no file could be tried.
     void failed_at_once(std::string_view server, const Error& error);
 
-    // The server is lost, and will be dialled again. Told once until something is done.
+    // Reports that the server is lost and will be redialled; once, until something is done again.
     void waiting(std::string_view server, const Error& error);
 
-    // Prints the summary and gives the exit code: that of the first failure.
+    // Prints the summary. Returns the exit code of the first failure.
     [[nodiscard]] ExitCode finish();
 
   private:
@@ -85,7 +85,7 @@ class Report {
     std::uint64_t failed_ = 0;
     std::uint64_t skipped_ = 0;
     std::uint64_t filtered_ = 0;
-    // Distinct reasons for failures that are counted. Bounded, whatever a server says.
+    // The number of distinct reasons counted; bounded, because servers supply the texts.
     static constexpr std::size_t reasons_max = 16;
     std::map<std::string, std::pair<Errc, std::uint64_t>> reasons_;
     std::uint64_t bytes_ = 0;

@@ -10,7 +10,7 @@
 namespace cinnabar::tools {
 namespace {
 
-// Three digits: 1.23, 12.3, 123. The bounds are where rounding would give a fourth.
+// Formats three digits: 1.23, 12.3, 123. The bounds are where rounding would produce a fourth digit.
 std::string three_digits(double value) {
     if (value < 9.995) return fmt::format("{:.2f}", value);
     if (value < 99.95) return fmt::format("{:.1f}", value);

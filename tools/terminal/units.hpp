@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sizes, rates and durations as people read them: decimal units, three digits. Pure.
+// Formats sizes, rates and durations for people: decimal units, three digits. Pure functions.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -16,7 +16,7 @@ namespace cinnabar::tools {
 [[nodiscard]] std::string human_duration(std::chrono::duration<double> span);  // "0.42 s", "12.3 s", "1:05", "2:03:04"
 [[nodiscard]] std::string human_latency(std::chrono::duration<double> span);   // "830 ns", "12.3 us", "1.20 ms"
 
-// "4096", "64k", "1M", "2G" (powers of 1024). invalid_argument: anything else, or over 64 bits.
+// Parses "4096", "64k", "1M", "2G" (powers of 1024). invalid_argument: not of this form, or over 64 bits.
 [[nodiscard]] Result<std::uint64_t> parse_bytes(std::string_view text);
 
 }  // namespace cinnabar::tools

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes to a terminal or pipe past stdio: a thread that is stuck there would hold its lock, and with it the end of the
-// process.
+// Writes to a terminal or pipe, bypassing stdio: a thread that blocks in stdio holds its lock, which would also block
+// the exit of the process.
 #pragma once
 
 #include <string_view>
 
 namespace cinnabar::tools {
 
-// Blocks until all is written; gives up when nobody is there any more.
+// Blocks until everything is written. Gives up on an error, for example if the reader has closed.
 void write_all(int fd, std::string_view text) noexcept;
 
 }  // namespace cinnabar::tools

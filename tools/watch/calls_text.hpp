@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists calls in progress, as lines for people and as JSON, with what each waits for. Pure.
+// Lists calls in progress and what each waits for, as text and as JSON. Pure functions.
 #pragma once
 
 #include "watch/state.hpp"

@@ -27,7 +27,7 @@ ExitCode failed(const std::string& to, const Error& error) {
 
 void print(const std::string& text) { print_line(text.substr(0, text.size() - (text.ends_with('\n') ? 1 : 0))); }
 
-// Handles the keys that change what is shown; false: quit.
+// Handles a key that changes the view. False: quit.
 bool press(char key, View& view) {
     switch (key) {
         case 'r':
@@ -92,7 +92,7 @@ class Top {
         terminal_.reset();
         return ExitCode::ok;
     }
-    // Draws, and draws again after each key, until it is time to ask the node again. False: quit.
+    // Redraws after each key until the next query of the node is due. False: quit.
     bool await_next() {
         using Clock = std::chrono::steady_clock;
         const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
@@ -106,7 +106,7 @@ class Top {
             if (left.count() <= 0) return true;
             const Tab before = view_.tab;
             if (!press(Terminal::key(std::min(left, std::chrono::milliseconds(200))), view_)) return false;
-            if (view_.tab != before) return true;  // the list of this tab was not requested
+            if (view_.tab != before) return true;  // the last query did not ask for the list of this tab
         }
         return false;
     }

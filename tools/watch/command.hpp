@@ -20,8 +20,8 @@ struct TopOptions {
     std::string transport;  // a scheme; empty: the best one in the address
     na::TlsOptions tls;     // for tcps
     double every_seconds = 1;
-    std::uint32_t count = 0;  // how often to ask; 0: until stopped
-    bool prometheus = false;  // print one state in that format and exit
+    std::uint32_t count = 0;  // number of queries; 0: until stopped
+    bool prometheus = false;  // print one state in Prometheus' text format and exit
 };
 [[nodiscard]] ExitCode run_top(const TopOptions& options);
 

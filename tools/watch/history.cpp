@@ -8,7 +8,7 @@ namespace {
 
 using Counts = std::vector<std::uint64_t>;
 
-// What was counted since `before`; if the node was restarted, everything.
+// The difference to `before`; if the node was restarted, all counts.
 Counts since(const Counts& now, const Counts& before) {
     Counts counts = now;
     for (std::size_t i = 0; i < before.size(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rates between one state and the next, and their recent values. Pure.
+// Computes rates between consecutive states, and keeps recent ones.
 #pragma once
 
 #include "watch/state.hpp"
@@ -16,7 +16,7 @@ struct RpcRow {
     std::string name;
     double per_second = 0;  // requests and calls
     double failed_per_second = 0;
-    double p50_us = 0;  // of calls that ended since the last state; at first of all
+    double p50_us = 0;  // of calls that ended since the previous state; at first, of all calls
     double p99_us = 0;
     std::uint64_t requests = 0;
     std::uint64_t calls = 0;

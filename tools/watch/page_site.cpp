@@ -15,7 +15,7 @@ constexpr Microseconds page_answer_max{2'000'000};
 
 }  // namespace
 
-// Asks the node once in `every_`, however many clients ask.
+// Queries the node at most once per `every_`, however many clients ask.
 Result<void> PageSite::refresh() {
     if (state_ && std::chrono::steady_clock::now() - state_->when < every_) return {};
     auto state = ask(node_, {}, page_answer_max);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The three documents of `cinnabar page`: /, /metrics and /calls.json. They show a state of the node that is refreshed
-// when it is old.
+// The three documents of `cinnabar page`: /, /metrics and /calls.json. They show the node's state, which is refreshed
+// when it is too old.
 #pragma once
 
 #include "watch/history.hpp"
@@ -17,7 +17,7 @@ class PageSite {
     // The node must outlive this object.
     PageSite(const hl::Connected& node, std::string address, std::chrono::duration<double> every)
         : node_(node), address_(std::move(address)), every_(every) {}
-    // One thread at a time. 503, with the reason, while the node does not answer.
+    // Answers a request. Status 503 with the reason if the node does not answer. One thread at a time.
     [[nodiscard]] HttpAnswer answer(const std::string& path);
 
   private:

@@ -19,12 +19,12 @@ std::string duration(std::uint64_t us) {
     return human_duration(std::chrono::duration<double>(static_cast<double>(us) / 1e6));
 }
 
-// A table in which one column takes the rest of the width.
+// A table in which one column takes the remaining width.
 class Table {
   public:
     struct Column {
         std::string_view name;
-        std::size_t width;  // 0: the rest; exactly one column has it
+        std::size_t width;  // 0: the remaining width; exactly one column has this
         bool right = true;
     };
     Table(std::vector<Column> columns, std::size_t width) : columns_(std::move(columns)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Renders what `cinnabar top` shows, as lines of text for a screen of a given size. Pure.
+// Renders the screen of `cinnabar top` as lines of text. Pure functions.
 #pragma once
 
 #include "watch/history.hpp"
@@ -28,13 +28,13 @@ struct View {
 // One line for a pipe: the first line of the screen.
 [[nodiscard]] std::string summary(const State& state, const std::vector<RpcRow>& rows, const History& history);
 
-// The last values as blocks of eight heights, at most `width` of them; the highest value is a full block.
+// Draws the last values, at most `width` of them, as blocks of eight heights; the highest value is a full block.
 [[nodiscard]] std::string sparkline(const std::vector<double>& values, std::size_t width);
 
 // Formats microseconds; "-" for none.
 [[nodiscard]] std::string latency_text(double us);
 
-// Pads or cuts to so many columns; a text that was cut ends with "~". Each character counts as one column.
+// Pads or cuts text to `columns`; a cut text ends with "~". Each character counts as one column.
 [[nodiscard]] std::string fit(std::string_view text, std::size_t columns);
 
 }  // namespace cinnabar::tools::watch

@@ -22,7 +22,7 @@ Error explained(Error error) {
     return error;
 }
 
-// Reads all pages of a list, at most pages_max.
+// Reads all pages of a list, up to pages_max.
 template <typename R, typename Items>
 Result<void> read(const hl::Connected& from, const R& rpc, Microseconds deadline, Items& items, bool& cut) {
     look::Ask ask;
@@ -55,7 +55,8 @@ std::uint64_t total(const std::vector<std::uint64_t>& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-// Bucket i counts durations of [2^(i-1), 2^i) microseconds. Returns the upper edge of the bucket with the quantile.
+// Bucket i counts durations of [2^(i-1), 2^i) microseconds. Returns the upper edge of the bucket that contains the
+// quantile.
 double quantile_us(const std::vector<std::uint64_t>& counts, double fraction) {
     const std::uint64_t all = total(counts);
     if (all == 0) return 0;
