@@ -87,7 +87,7 @@ class AdmissionCore {
     [[nodiscard]] TimeUs ends(TimeUs now_us, Microseconds pause) const noexcept {
         return after(now_us, 2 * pause + options_.late_max);
     }
-    // Counts no further than `most`.
+    // Counts the places before `own`, up to `most`.
     [[nodiscard]] std::size_t ahead_of(Places::const_iterator own, std::size_t most) const noexcept {
         std::size_t ahead = 0;
         for (auto each = places_.begin(); each != own && ahead < most; ++each) ++ahead;
@@ -98,7 +98,7 @@ class AdmissionCore {
         const auto us = static_cast<std::int64_t>(std::min(usual_us_ * rounds, 1e12));
         return std::clamp(Microseconds(us), options_.pause_min, std::max(options_.pause_min, options_.pause_max));
     }
-    // Drops places whose requests did not come in time: those at the front, and now and then all.
+    // Drops expired places: always those at the front, and periodically all others.
     void forget_late(TimeUs now_us) {
         while (!places_.empty() && places_.begin()->second.ends_us <= now_us) drop(places_.begin());
         if (now_us < next_sweep_us_) return;
@@ -109,7 +109,7 @@ class AdmissionCore {
             each = next;
         }
     }
-    // 0: this peer gets no place.
+    // Reserves a place. 0: none is left for this peer.
     [[nodiscard]] std::uint64_t keep_place(const na::Addr& source, TimeUs ends_us) {
         const std::uint32_t share = std::max(options_.running_max / 2, 1u);
         std::uint32_t& own = held_[&source.body()];

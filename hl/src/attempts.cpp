@@ -13,7 +13,7 @@ namespace cinnabar::hl::detail {
 namespace {
 
 constexpr Microseconds told_max{60'000'000};  // longest pause that a target may ask for
-constexpr std::size_t attempts_told = 16;     // listed in an error
+constexpr std::size_t attempts_told = 16;     // attempts listed in an error
 
 std::string milliseconds(TimeUs us) {
     std::array<char, 32> text{};
@@ -39,7 +39,7 @@ TaskContext Attempts::begin(const TaskContext* outer) {
     Loop& loop = node().pick_loop(options_.context, to_);
     TaskContext inner = outer ? *outer : TaskContext{};
     if (!inner.executor) inner.executor = &loop;
-    inner.executor->relies_on(loop);  // whose clock is used
+    inner.executor->relies_on(loop);  // the loop's clock is used
     executor_ = inner.executor;
     const bool in_task = outer && outer->deadline != time_never;
     const Microseconds span = span_.value_or(in_task ? no_deadline : default_deadline);
@@ -89,7 +89,7 @@ std::optional<Microseconds> Attempts::unless_late(Microseconds pause) noexcept {
     return no_more("the next one would start after the deadline");
 }
 
-// Half of it is random, so that calls that failed together do not come again together.
+// Half of the pause is random, so that calls that failed together are not retried together.
 Microseconds Attempts::back_off() const noexcept {
     const RetryPolicy& retry = caller_.core->retry;
     const std::uint32_t doublings = std::min(counted_ - 1, 30u);

@@ -35,7 +35,7 @@ Result<Buffer> Buffers::take(std::size_t bytes, const na::Addr& peer) {
     return Buffer(std::move(held), bytes, detail::BufferCharge(account, room));
 }
 
-// Accounts of peers that hold nothing are kept for the next time, as long as they are few.
+// Accounts without bytes are kept for reuse as long as there are few accounts.
 const Buffers::Account& Buffers::account_of(const na::Addr& peer) {
     if (peer.empty()) return nobody_;
     if (accounts_.size() >= accounts_max_) {
@@ -69,7 +69,7 @@ bulk::PooledBuffer Buffers::take_idle(Class& sized) noexcept {
 
 Result<bulk::PooledBuffer> Buffers::take_of_new_slab(Class& sized, std::size_t room) {
     if (bytes_left_ < room) free_idle_slabs(std::max(room, slab_bytes));
-    // A smaller slab if the limit leaves no room for a full one.
+    // Allocates a smaller slab if the limit leaves no room for a full one.
     std::uint64_t count = std::max<std::uint64_t>(slab_bytes / room, 1);
     count = std::min<std::uint64_t>(count, bytes_left_ / room);
     if (count == 0)
@@ -84,7 +84,7 @@ Result<bulk::PooledBuffer> Buffers::take_of_new_slab(Class& sized, std::size_t r
     return held;
 }
 
-// The largest first: few of them make room.
+// Frees the largest first, since few of them suffice.
 void Buffers::free_idle_slabs(std::uint64_t bytes_wanted) noexcept {
     for (std::size_t i = classes_.size(); i-- > 0;) {
         Class& sized = classes_[i];

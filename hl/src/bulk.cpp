@@ -97,7 +97,7 @@ bool TransferOp::start(const TaskContext* task) noexcept {
         code_ = why;
         return false;
     }
-    // If nobody can stop it, the transfer may have ended by now, and this object may be destroyed.
+    // If the transfer cannot be stopped, it may have ended by now and this object may be destroyed.
     if (!watched) return true;
     transfer_ = transfer;
     stop_node_.user = this;

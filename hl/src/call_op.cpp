@@ -141,7 +141,7 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
         in_flight_ = watched_ = false;
         return fail(refused), false;
     }
-    // If nobody can stop it, the call may have ended by now, and this object may be destroyed.
+    // If the call cannot be stopped, it may have ended by now and this object may be destroyed.
     if (!watched) return true;
     watch();
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return true;
@@ -209,7 +209,7 @@ bool CallOp::ended_well(std::uint16_t shape) noexcept {
 
 namespace {
 
-// What to check if a call ended in that phase.
+// Advice for a call that ended in this phase.
 std::string_view advice_for(rpc::CallPhase phase) noexcept {
     switch (phase) {
         case rpc::CallPhase::connecting:

@@ -63,7 +63,7 @@ class CallQuota {
             return a->number < b->number;
         }
     };
-    // Null for a call to nobody, which ends at once.
+    // Null for a call without a target, which ends at once.
     [[nodiscard]] static const na::AddrBody* key(const Wish& wish) noexcept {
         return wish.peer.empty() ? nullptr : &wish.peer.body();
     }

@@ -25,7 +25,7 @@ std::string own_host_towards(const std::string& host) {
     name.sin_family = AF_INET;
     name.sin_port = htons(1);
     if (::inet_pton(AF_INET, host.c_str(), &name.sin_addr) != 1) return {};
-    const UniqueFd probe(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));  // sends nothing
+    const UniqueFd probe(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));  // connecting a UDP socket sends nothing
     socklen_t bytes = sizeof name;
     std::array<char, INET_ADDRSTRLEN> text{};
     if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&name), bytes) != 0) return {};

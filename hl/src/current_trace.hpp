@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The trace of the handler that runs on this thread, for the code that reads it at each call.
+// The trace of the handler that runs on this thread; read directly on the call path.
 #pragma once
 
 #include <cinnabar/hl/trace.hpp>

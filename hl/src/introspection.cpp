@@ -93,7 +93,7 @@ NodeReport report_of(NodeCore& node, const std::vector<TransportReport>& transpo
     report.memory_bytes_max = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
     report.buffer_bytes = node.buffers().bytes_taken();
     report.draining = node.engine().draining();
-    for (Loop* loop : node.loops()) {  // a node that closes may have loops without contexts
+    for (Loop* loop : node.loops()) {  // in a closing node, loops may have no context
         report.contexts.push_back(loop->context() ? report_of(*loop->context()) : ContextReport());
     }
     report.transports = transports;

@@ -33,7 +33,8 @@ Loop::Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool threaded,
 Loop::~Loop() { CINNABAR_ASSERT(!thread_.joinable() && !context_); }
 
 void Loop::post(Job& job) noexcept {
-    // A closing node may wait for this job, and the job may be done before this thread has left the context.
+    // posting_ keeps the loop open: a closing node may wait for this job, and the job may be done before this thread
+    // has left the context.
     posting_.fetch_add(1, std::memory_order_relaxed);
     job.loop = this;
     job.work.user = &job;
@@ -108,7 +109,7 @@ void Loop::close() noexcept {
         while (Sleeper* sleeper = sleepers.pop_front()) sleeper->end(*sleeper);
     }
     do {
-        drive_alone(Microseconds{0});  // it no longer runs on a simulated clock
+        drive_alone(Microseconds{0});  // the loop has left the simulated clock
     } while (context_->na().has_completions());
     while (posting_.load(std::memory_order_acquire) != 0) ::sched_yield();
     const Turn turn(*this);  // operations in flight complete inside

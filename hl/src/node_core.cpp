@@ -23,13 +23,15 @@ constexpr Microseconds drain_step{2'000};         // between two checks of what 
 
 // Whether every peer that reaches this host can call a node that listens on `uri`.
 bool is_open_to_all(na::Transport& transport, std::string_view uri) {
-    if (transport.caps().same_host_only || transport.clock()) return false;  // a clock of its own: simulated
+    if (transport.caps().same_host_only || transport.clock())
+        return false;  // a transport with its own clock is
+                       // simulated
     if (transport.caps().proves_peers) return false;
     const auto parsed = na::Uri::parse(uri);
     return parsed && (parsed->host.empty() || parsed->host == "0.0.0.0" || parsed->host == "::");
 }
 
-// One in so many of the numbers of 32 bits is below it.
+// The threshold below which one in one_in() 32-bit numbers lies.
 std::uint64_t traced_below(const Tracer* tracer) noexcept {
     const std::uint32_t one_in = tracer ? tracer->one_in() : 0;
     return one_in == 0 ? 0 : (std::uint64_t{1} << 32) / one_in;
@@ -71,11 +73,12 @@ Result<void> NodeCore::open_transports(std::span<const std::string_view> uris, P
     na::TransportOptions options = options_.transport;
     options.listen = purpose == Purpose::listen;
     options.contexts_max = std::max(options.contexts_max, options_.contexts);
-    // Without threads of its own a node may be driven by one that waits for a single loop.
+    // Without progress threads, the node may be driven by a thread that waits for a single loop, so connections are not
+    // distributed.
     options.spread = options.spread || (options_.contexts > 1 && options_.progress_thread);
     bool needs_self = true;
     bool warned = options_.strangers_may_call || options_.rpc.policy || purpose != Purpose::listen;
-    for (const std::string_view& uri : uris) {  // a reference: the last one is recognised by its address
+    for (const std::string_view& uri : uris) {  // by reference: the last one is recognised by its address
         auto made = registry_.open(uri, options);
         if (!made && (purpose != Purpose::connect || (&uri == &uris.back() && transports_.empty()))) {
             return std::move(made).error();
@@ -148,7 +151,8 @@ bool NodeCore::enter() noexcept {
 }
 
 void NodeCore::leave() noexcept {
-    // Only the last task of a closing node sees this count. No task can enter any more, so last_waiter_ still waits.
+    // Only the last task of a closing node sees this count. No task can enter any more, so last_waiter_ is still
+    // waiting.
     if (tasks_.fetch_sub(1, std::memory_order_acq_rel) == (going_bit | 1)) last_waiter_->finish();
 }
 

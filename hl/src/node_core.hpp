@@ -49,11 +49,11 @@ class NodeCore {
     [[nodiscard]] ScopeCore& scope() noexcept { return *scope_; }
     [[nodiscard]] RemoteTable& remote_table() noexcept { return *remote_table_; }
     [[nodiscard]] const std::vector<Loop*>& loops() const noexcept { return loops_; }
-    // Where `to` is a connection, the loop that has it: no other reaches it. Else the loop with index `wanted`; unset:
-    // the one that runs on this thread, or the first.
+    // If `to` is a connection, the loop that has it, since no other can reach it. Otherwise the loop with index
+    // `wanted`; if unset, the one that runs on this thread, or the first.
     [[nodiscard]] Loop& pick_loop(std::optional<unsigned> wanted, const na::Addr& to) const noexcept;
     [[nodiscard]] Loop& pick_loop() const noexcept { return pick_loop({}, {}); }
-    // The clock of a simulated network, on which nothing has a thread; otherwise null.
+    // The clock of a simulated network, whose nodes have no threads; otherwise null.
     [[nodiscard]] TimeSource* simulated_clock() const noexcept;
     [[nodiscard]] Loop& loop_of(const rpc::Context& context) const noexcept;
 
@@ -79,11 +79,12 @@ class NodeCore {
     [[nodiscard]] std::string_view name_of(rpc::RpcId id) const noexcept;
     [[nodiscard]] std::vector<introspection::PoolReport> pool_reports();
     [[nodiscard]] Tracer* tracer() const noexcept { return options_.tracer.get(); }
-    // Whether that call is one of those that are timed; depends on how often its slot was used.
+    // Whether this call records its phases; depends on how often its slot was used.
     [[nodiscard]] bool times(rpc::CallId call) const noexcept {
         return (call >> rpc::call_slot_bits & timed_mask_) == timed_;
     }
-    // Whether that call begins a trace if it belongs to none. Multiplying by the golden ratio spreads the ids evenly.
+    // Whether a call outside of any trace begins one. The multiplication by the golden ratio distributes the ids
+    // evenly.
     [[nodiscard]] bool begins_trace(rpc::CallId call) const noexcept {
         return ((call * 0x9e3779b97f4a7c15u) >> 32) < traced_below_;
     }
@@ -92,7 +93,7 @@ class NodeCore {
 
     [[nodiscard]] Result<Pool> make_pool(PoolOptions options);
 
-    // Microseconds::max(): for ever. `stoppable`: returns early at stop_running().
+    // Drives the node for `span`; Microseconds::max(): for ever. `stoppable`: returns early at stop_running().
     [[nodiscard]] Errc run_for(Microseconds span, bool stoppable) noexcept;
     void stop_running() noexcept;
     [[nodiscard]] Errc drain(Microseconds span) noexcept;

@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Empty: the target for which the precompiled headers of the rooms above rpc are built.
+// Intentionally empty: the precompiled headers of the modules above rpc are built for the target of this file.

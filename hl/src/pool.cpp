@@ -66,7 +66,7 @@ void PoolCore::post(Job& job) noexcept {
     push_locked(begun_, job);
 }
 
-// One peer may have as many as it leaves free for all others.
+// A peer may have as many requests as it leaves free for all others.
 Errc PoolCore::post_new(NewJob& job, Priority priority, const na::Addr& peer) noexcept {
     const std::lock_guard lock(mutex_);
     if (fresh_count_ == options_.queue_max) return Errc::overloaded;

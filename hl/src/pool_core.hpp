@@ -34,8 +34,9 @@ class PoolCore final : public Executor {
 
     // Resumes a handler that has begun: never refused, and before requests that have not begun.
     void post(Job& job) noexcept override;
-    // Queues a new request of `peer`, whose address lives until the job runs. overloaded: queue_max requests wait
-    // already, or more of this peer than it would leave room for; one of each peer may always wait. out_of_memory.
+    // Queues a new request of `peer`, whose address must live until the job runs. overloaded: queue_max requests are
+    // waiting, or as many of this peer as it leaves free; a peer's first request is accepted while there is room.
+    // out_of_memory.
     [[nodiscard]] Errc post_new(NewJob& job, Priority priority, const na::Addr& peer) noexcept;
     [[nodiscard]] std::uint32_t queued() const noexcept;
     // Whether this thread has posted to a pool since the last call.
@@ -58,8 +59,8 @@ class PoolCore final : public Executor {
     WorkQueue begun_;
     std::array<WorkQueue, 3> fresh_;
     std::uint32_t fresh_count_ = 0;
-    // How many of `fresh_` are of each peer. Counts of 0 stay, for the next request of that peer, as long as they are
-    // few: they may be of addresses that are gone, and then count for whoever has that place next.
+    // Number of requests in `fresh_` by peer. Counts of 0 are kept for reuse while there are few; if such an address is
+    // freed, its entry counts for the next peer at the same memory address.
     std::unordered_map<const na::AddrBody*, std::uint32_t> fresh_of_;
     std::size_t peers_max_ = peers_kept;
     std::atomic<std::uint32_t> waiting_{0};  // jobs in all queues

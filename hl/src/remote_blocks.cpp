@@ -61,7 +61,7 @@ bool without_gap(const bulk::Blocks& blocks, bulk::BlockPiece& piece) noexcept {
     return bulk::BlockWalk(blocks).next(blocks.bytes(), piece) && piece.bytes == blocks.bytes();
 }
 
-// Selects those blocks of the region; a slice if there are no gaps.
+// Selects blocks of the region; a slice if they have no gaps.
 Result<bulk::Region> pick(const bulk::Region& region, const bulk::Blocks& blocks, na::Access access) {
     bulk::BlockPiece piece;
     const bool one = without_gap(blocks, piece);

@@ -183,7 +183,7 @@ std::vector<RemoteMade> make_writes(const NodeRef& node, std::span<const RemoteW
                                     const RemoteOptions& options) {
     Batches<remote_calls::Scatter> batches(node, options, na::Access::write);
     for (const RemoteWrite& part : parts) {
-        // Exposed read-only, so it is never written.
+        // The region is exposed read-only, so the memory is never written.
         batches.add(part.to, Bytes(const_cast<std::byte*>(part.from.data()), part.from.size()));
     }
     return batches.calls(remote_calls::scatter, na::Access::read,

@@ -15,13 +15,13 @@
 namespace cinnabar::hl::detail {
 
 [[nodiscard]] CallOptions call_options_of(const RemoteOptions& options) noexcept;
-// For its own memory a node calls itself, whether it listens or not.
+// A node calls itself for its own memory, whether it listens or not.
 [[nodiscard]] na::Addr target_of(const NodeRef& node, const RemoteBytes& token, const RemoteOptions& options);
-// Why the token cannot be used for that many bytes of this side.
+// The reason why the token cannot be used with `bytes` of local memory, if there is one.
 [[nodiscard]] std::optional<Error> refusal(const RemoteBytes& token, const na::Addr& target, std::uint64_t bytes,
                                            na::Access access);
 [[nodiscard]] bool not_followed(const RemoteBytes& token, const RemoteOptions& options) noexcept;
-// A call without a target, which ends with that error.
+// A call without a target, which ends with `error`.
 [[nodiscard]] RemoteMade refused_call(const NodeRef& node, Error error);
 
 // A call with these arguments, or one without a target if it is refused.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the owner of shared memory serves operations. Words and a few bytes are handled where the request is read;
-// everything else by transfers under the request.
+// The owner's side of operations on shared memory. Words and a few bytes are handled where the request is read;
+// everything else by transfers.
 #include "remote_contracts.hpp"
 #include "remote_staging.hpp"
 #include "remote_table.hpp"
@@ -59,7 +59,7 @@ Task<Result<RemoteReply>> do_gather(Table table, Request<Gather> request) {
     co_return RemoteReply();
 }
 
-// Writes these bytes, which start at `offset` in the caller's memory, to the pieces that they belong to.
+// Writes `bytes`, which start at `offset` in the caller's memory, to their pieces.
 Errc write_pieces(RemoteTable& table, const Scatter& call, std::uint64_t offset, ConstBytes bytes) {
     for (const Piece& piece : call.pieces) {
         if (offset >= piece.bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the owner serves lists of blocks. A list of a few bytes can name very many blocks, so they are moved in windows,
-// and take the memory of one window.
+// The owner's side of operations on lists of blocks. A list of a few bytes can name very many blocks, so they are moved
+// in windows, which bounds the memory to that of one window.
 #include "remote_contracts.hpp"
 #include "remote_staging.hpp"
 #include "remote_table.hpp"

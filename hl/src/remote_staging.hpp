@@ -15,8 +15,8 @@ namespace cinnabar::hl {
 // Takes a buffer; it is smaller than requested if the node's buffers, or the peer's share of them, run short.
 [[nodiscard]] Result<Buffer> take_staging(Buffers& buffers, std::uint64_t bytes, const na::Addr& peer);
 
-// Pulls what the caller writes, one buffer at a time. `store` gets the offset and the bytes, and returns an Errc; it
-// must not write if the token is no longer valid. All arguments but `store` must outlive the task.
+// Pulls the caller's data, one buffer at a time. `store` is given the offset and the bytes and returns an Errc; it must
+// not write if the token is no longer valid. All arguments but `store` must outlive the task.
 template <typename In, typename Store>
 Task<Result<void>> pull_staged(Request<In>& request, RemoteTransfer& transfer, Store store) {
     const std::uint64_t bytes = request->from.size();

@@ -24,7 +24,7 @@ std::uint64_t seal_of(const SipKey& key, const RemoteGrant& grant) noexcept {
     return siphash(key, std::as_bytes(std::span(sealed)));
 }
 
-// False: there would be too many.
+// False: more than descriptor_segments_max.
 bool append_segments(const bulk::Region& part, std::vector<na::Segment>& out) {
     const auto ends = part.segment_ends();
     std::uint64_t offset = part.offset();
@@ -61,8 +61,8 @@ std::uint64_t apply_word(std::byte* at, const remote_calls::Word& call) noexcept
 
 }  // namespace
 
-// A call of the program's notice function. withdraw() waits for it, since what it uses may be gone afterwards. It
-// cannot be stopped.
+// A call of the program's notice function. It cannot be stopped; withdraw() waits for it, since data that it uses may
+// be freed afterwards.
 struct RemoteTable::Notifying {
     RemoteTable& table;
     const RemoteGrant& grant;
@@ -164,7 +164,7 @@ bool RemoteTable::in_use(SharedSlot& slot, std::uint32_t lease) noexcept {
     return slot.lease == lease && !slot.under_way.empty();
 }
 
-// The node still runs, so operations in progress will end.
+// Operations in progress will end, because the node still runs.
 void RemoteTable::await_idle(SharedSlot& slot, std::uint32_t lease) noexcept {
     Waiter waiter;
     {

@@ -55,7 +55,7 @@ StopScope& RequestState::stop_scope() noexcept {
     if (RequestScope* scope = scope_.load(std::memory_order_acquire)) return scope->stop;
     NodeCore& node = *served_.node;
     RequestScope* made = node.take_scope(request_);
-    CINNABAR_ASSERT(made);  // the pool has more of them than there can be requests
+    CINNABAR_ASSERT(made);  // the pool has more scopes than there can be requests
     RequestScope* present = nullptr;
     if (!scope_.compare_exchange_strong(present, made, std::memory_order_acq_rel)) {
         node.give_scope(*made);

@@ -58,7 +58,7 @@ struct SleepOp::State : Framed, Sleeper {
         if (link.linked) loop.sleepers.remove(*this);
         loop.context()->na().disarm(timer);
         if (scope) scope->remove(stop_node);
-        // A cancel that is on its way refers to this object, and resumes the task when it arrives.
+        // A queued cancel refers to this object and resumes the task when it runs.
         if (!cancel_submitted.load(std::memory_order_acquire) || cancel_came) resume();
     }
 

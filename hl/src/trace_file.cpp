@@ -24,11 +24,11 @@ void append_plain(std::string& text, std::string_view more) {
 }
 
 void append_number(std::string& text, std::uint64_t number) {
-    std::array<char, 20> digits;  // as many as the largest has
+    std::array<char, 20> digits;  // digits of the largest number
     text.append(digits.data(), std::to_chars(digits.begin(), digits.end(), number).ptr);
 }
 
-// 16 digits.
+// Appends 16 hex digits.
 void append_hex(std::string& text, std::uint64_t number) {
     std::array<char, 16> digits;
     for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, number >>= 4)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one header that a program includes; link cinnabar::hl. Memory that nodes share for longer than a call has a
-// header of its own, cinnabar/hl/remote_memory.hpp. Three adapters are separate because they depend on other libraries:
-// cinnabar/hl/cereal.hpp (cereal), cinnabar/hl/macros.hpp (Boost.Preprocessor) and cinnabar/hl/spdlog.hpp (spdlog).
+// The only header that a program needs; link cinnabar::hl. Remote memory, which nodes share for longer than a call, has
+// a header of its own, cinnabar/hl/remote_memory.hpp. Three adapters are separate because they depend on other
+// libraries: cinnabar/hl/cereal.hpp (cereal), cinnabar/hl/macros.hpp (Boost.Preprocessor) and cinnabar/hl/spdlog.hpp
+// (spdlog).
 #pragma once
 
 #include <cinnabar/hl/app_error.hpp>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Admission: limits how many requests run at once in a service, and decides who comes next. A request that finds no
-// room is answered `overloaded` before anything was done; the answer says when to come again, and which place in the
-// queue is kept. A Caller (caller.hpp) retries at that time with that place, and is admitted before all later requests.
+// Admission: limits how many requests of a service run at once, and admits waiting requests in order. A request that
+// cannot run is answered `overloaded` before its handler has done anything; the answer says when to retry and may
+// reserve a place in the queue. A Caller (caller.hpp) retries at that time with that place, and is admitted before all
+// later requests.
 //
 //     Admission admission({.running_max = 16});
 //     node.serve(put, [admission](Request<Item> request) -> Task<Result<void>> {
@@ -10,8 +11,8 @@
 //         co_return co_await store(*request);      // destroying `admitted` frees the slot
 //     });
 //
-// The server does not hold the requests that it sent away, only their places, about 100 bytes each. A slot is reserved
-// for each place, so a slot may be idle until the request for it returns.
+// The server does not hold rejected requests, only their places, about 100 bytes each. A slot is reserved for each
+// place, so a slot may be idle until the request for it returns.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -29,11 +30,11 @@ namespace cinnabar::hl {
 
 struct AdmissionOptions {
     std::uint32_t running_max = 64;
-    // How many places are kept. One peer has at most half of running_max, but at least one. A request that gets no
-    // place is told to come again too, but starts anew.
+    // Places reserved at most. One peer gets at most half of running_max, but at least one. A request that gets no
+    // place is told to retry as well, but then has no priority over others.
     std::uint32_t places_max = 4096;
-    // When to come again: the estimated time until it is this request's turn, within these bounds. The place is kept
-    // for as long again, plus late_max.
+    // When to retry: the estimated time until it is this request's turn, within these bounds. The place is reserved for
+    // twice that time plus late_max.
     Microseconds pause_min{1'000};
     Microseconds pause_max{1'000'000};
     Microseconds late_max{100'000};
@@ -81,8 +82,9 @@ class CINNABAR_API Admission {
     std::shared_ptr<AdmissionCore> core_;
 };
 
-// For a handler with a queue of its own: `overloaded`, with the time after which to come again (at most an hour) and,
-// if not 0, the place that is kept; the next attempt has it in Request::place. The handler must not have done anything.
+// For a handler with a queue of its own: returns `overloaded` with the time after which to retry (at most an hour) and,
+// if not 0, the reserved place, which the next attempt has in Request::place. The handler must not have done anything
+// yet.
 [[nodiscard]] CINNABAR_API Error come_again(Microseconds after, std::uint64_t place = 0);
 
 namespace detail {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements Retried: a coroutine that makes a call until it succeeds or must not be tried again.
+// Implements Retried: a coroutine that repeats a call until it succeeds or must not be retried.
 #pragma once
 
 #include <cinnabar/hl/call_op.hpp>
@@ -53,7 +53,7 @@ class CINNABAR_API Attempts {
     [[nodiscard]] bool enters_at_once(std::uint64_t bytes);
     // Waits until the quota lets the attempt go. ok: `ended` must be called later.
     [[nodiscard]] Task<Errc> enter(std::uint64_t bytes);
-    // The error of a call that the quota did not let go.
+    // The error of a call that the quota did not admit.
     [[nodiscard]] Error not_let_go(Errc why) const;
 
     void starts();
@@ -87,11 +87,11 @@ class CINNABAR_API Attempts {
     na::Addr to_;
     CallOptions options_;  // for each attempt
     rpc::TraceContext trace_;
-    std::optional<Microseconds> span_;  // for all attempts together
+    std::optional<Microseconds> span_;  // deadline that covers all attempts
     Executor* executor_ = nullptr;
     TimeUs deadline_ = time_never;
     TimeUs began_us_ = 0;                        // of the last attempt
-    std::optional<std::uint64_t> let_go_bytes_;  // counted against the quota
+    std::optional<std::uint64_t> let_go_bytes_;  // bytes charged to the quota; unset: not admitted
     std::uint64_t place_ = 0;
     std::uint32_t counted_ = 0;  // as RetryPolicy::attempts counts
     bool at_once_ = false;       // the one uncounted retry was used

@@ -21,14 +21,14 @@ namespace cinnabar::hl {
 
 namespace detail {
 
-// The bytes of the buffers that are out for one peer, and for everybody.
+// The bytes of the buffers in use by one peer, and by all peers.
 struct BufferAccount {
     na::Addr peer;  // empty: for no peer
     std::atomic<std::uint64_t> bytes{0};
     std::shared_ptr<std::atomic<std::uint64_t>> all;
 };
 
-// Counts bytes in an account for as long as it lives.
+// Charges bytes to an account for as long as it lives.
 class BufferCharge {
   public:
     BufferCharge() = default;
@@ -56,7 +56,7 @@ class BufferCharge {
 
 }  // namespace detail
 
-// May outlive the node.
+// A buffer from the pool. May outlive the node.
 class Buffer {
   public:
     Buffer() = default;
@@ -104,10 +104,10 @@ class CINNABAR_API Buffers {
   public:
     explicit Buffers(std::uint64_t bytes_max);
 
-    // Takes a buffer of `bytes`; the memory behind it is rounded up to a power of two. overloaded: the node's
-    // buffer_bytes_max is used up; out_of_memory; invalid_argument: 0 bytes.
-    // `peer`: who chose the size (Request::source), as in Bulk::fetch. A peer may have as much as it leaves free, alone
-    // half of buffer_bytes_max; more is `overloaded`, too.
+    // Takes a buffer of `bytes`; its memory is rounded up to a power of two. overloaded: the node's buffer_bytes_max is
+    // used up; out_of_memory; invalid_argument: 0 bytes. `peer`: the peer that chose the size (Request::source), as in
+    // Bulk::fetch. A peer may take as much as it leaves free, so half of buffer_bytes_max if it is the only one; more
+    // is `overloaded` as well.
     [[nodiscard]] Result<Buffer> take(std::size_t bytes, const na::Addr& peer = {});
 
     // Total memory of the buffers, in use or kept for reuse.
@@ -128,7 +128,7 @@ class CINNABAR_API Buffers {
     };
     using Account = std::shared_ptr<detail::BufferAccount>;
 
-    // All of these require that mutex_ is held.
+    // All of these require mutex_ to be held.
     [[nodiscard]] const Account& account_of(const na::Addr& peer);
     [[nodiscard]] bool exceeds_share(const detail::BufferAccount& account, std::uint64_t bytes) const noexcept;
     [[nodiscard]] bulk::PooledBuffer take_idle(Class& sized) noexcept;
@@ -138,9 +138,9 @@ class CINNABAR_API Buffers {
     const std::uint64_t bytes_max_;
     std::mutex mutex_;
     std::array<Class, 64> classes_;
-    std::uint64_t bytes_left_;  // what no slab has
+    std::uint64_t bytes_left_;  // not allocated to any slab
     std::unordered_map<const na::AddrBody*, Account> accounts_;
-    std::size_t accounts_max_ = accounts_kept;  // then those of 0 bytes are dropped
+    std::size_t accounts_max_ = accounts_kept;  // at this size, accounts with 0 bytes are dropped
     Account nobody_;
 };
 

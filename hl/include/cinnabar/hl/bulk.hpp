@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bulk: memory that a caller lends to a call, and the transfers that move its bytes. The caller puts a `Bulk`, made
-// from a region, into the arguments, and the memory is lent until the call has ended. Should the peer be able to access
-// it longer, which takes a peer that neither lets go nor loses its connection, Region::quarantined says so, and a
-// buffer of a pool stays out of the pool meanwhile. The handler pulls from it or pushes to it:
+// from a region, into the arguments, and the memory is lent until the call has ended. If the peer neither stops using
+// the memory nor disconnects, it may be able to access it for longer: then Region::quarantined is true, and a pooled
+// buffer does not return to its pool. The handler pulls from it or pushes to it:
 //
 //     struct SaveIn { std::string name; cinnabar::Bulk data; };
 //     Result<std::uint64_t> moved = co_await request->data.pull(buffer);
@@ -112,7 +112,7 @@ class CINNABAR_API TransferOp {
     bool stalled_ = false;
     std::optional<Error> error_;
     [[nodiscard]] Error failure() const;
-    // Called once a trace was seen.
+    // Called only if a trace was seen in this process.
     void begin_span(const TaskContext* task, const rpc::Context& context) noexcept;
     void end_span() const noexcept;
     TraceContext trace_;  // of the transfer; empty: not recorded

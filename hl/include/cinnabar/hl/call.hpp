@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pending: what Node::call returns, a call that is not sent yet. Its arguments are already encoded, so only memory lent
-// by a Bulk must live on. Send it once, in one of four ways:
+// Pending: what Node::call returns, a call that is not sent yet. Its arguments are already encoded, so they need not
+// outlive this call, except memory lent by a Bulk. Send it once, in one of four ways:
 //
 //     Result<int> a = node.call(sum, peer, {2, 3}).wait();                 // blocks; plain code
 //     Result<int> b = co_await node.call(sum, peer, {2, 3});               // in a task (g++ 12: see MustBeNamed)
@@ -37,7 +37,7 @@ class [[nodiscard]] Pending {
     // Sends the call. Destroying the future cancels it.
     [[nodiscard]] Future<Out> future();
 
-    // --- what co_await uses
+    // --- used by co_await
     [[nodiscard]] bool await_ready() const noexcept { return op_.ready(); }
     template <typename Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> handle) noexcept {

@@ -29,8 +29,8 @@ namespace detail {
 struct CallEnd {
     bool was_sent = false;  // the target may have received it
     rpc::CallPhase phase = rpc::CallPhase::unknown;
-    // Set if `overloaded` came from come_again(): the handler has done nothing. When to come again, and the place that
-    // is kept (0: none).
+    // If `overloaded` came from come_again(), so that the handler has done nothing: when to retry, and the reserved
+    // place (0: none).
     std::optional<Microseconds> come_again = {};
     std::uint64_t place = 0;
 };
@@ -56,8 +56,8 @@ class CINNABAR_API CallOp {
 
     void* user = nullptr;  // free for the code that started it
 
-    // Call before it is sent: see rpc::Call::claim_place; and the bytes of its arguments and of the memory that it
-    // lends.
+    // Call these before it is sent. claim_place: see rpc::Call::claim_place. bytes: the size of the arguments and of
+    // the lent memory.
     void claim_place(std::uint64_t place) noexcept {
         if (call_) call_->claim_place(place);
     }
@@ -83,7 +83,7 @@ class CINNABAR_API CallOp {
         CallOp* op;
         void operator()() const noexcept { op->call_->cancel(); }
     };
-    // Where arguments of that size are encoded. Empty on failure; the error is kept in error_.
+    // The buffer for encoded arguments of that size. Empty on failure; the error is kept in error_.
     [[nodiscard]] Bytes room_for(std::size_t bytes) noexcept;
     void fail(Errc code) noexcept;
     static void on_done(rpc::Call& call, void* user) noexcept;
@@ -95,7 +95,7 @@ class CINNABAR_API CallOp {
     [[nodiscard]] bool ended_well(std::uint16_t shape) noexcept;
     [[nodiscard]] Error failure() const;
     [[nodiscard, gnu::cold, gnu::noinline]] std::string ending_of(rpc::Call& call, TimeUs took_us) noexcept;
-    // Where its time went. False: the answer does not say.
+    // The phases of the call's time. False: the answer does not contain them.
     [[nodiscard]] bool parts_of_call(const rpc::Call& call, CallParts& parts) const noexcept;
     [[gnu::noinline]] void count_parts(const rpc::Call& call) const noexcept;
     // Whether it belongs to a trace or begins one.

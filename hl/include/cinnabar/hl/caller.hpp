@@ -7,11 +7,11 @@
 //     Result<Value> value = co_await caller.call(get, peer, key, 2s);
 //
 // A call ends in one of the four ways of Node::call. One deadline covers all its attempts and the pauses between them.
-// The arguments are copied, and encoded again for each attempt; what views among them point to must live until the call
-// has ended. The error is that of the last attempt. Its text says why there was no further attempt and lists them all:
-// "... 3 attempts: refused while connecting, 1 ms; ...".
+// The arguments are copied, and encoded again for each attempt. Data that views among them refer to must live until the
+// call has ended. The error is that of the last attempt. Its text says why there was no further attempt and lists them
+// all: "... 3 attempts: refused while connecting, 1 ms; ...".
 //
-// A handle; copies share budgets and quotas. Thread-safe. It and its calls must end before its node.
+// A handle; copies share budgets and quotas. Thread-safe. The Caller and its calls must end before the node.
 #pragma once
 
 #include <cinnabar/hl/calls.hpp>

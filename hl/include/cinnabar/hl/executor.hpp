@@ -62,7 +62,7 @@ class CINNABAR_API Executor {
     ~Executor() = default;
 };
 
-// Runs the job at once if this code is on the executor, else posts it.
+// Runs the job at once if the calling code is on the executor, otherwise posts it.
 inline void continue_on(Executor& executor, Job& job) noexcept {
     if (executor.here()) return job.body(job);
     executor.post(job);

@@ -10,9 +10,9 @@
 
 namespace cinnabar::hl {
 
-// Aligned as by new. Throws std::bad_alloc.
+// Returns memory aligned as by operator new. Throws std::bad_alloc.
 [[nodiscard]] CINNABAR_API void* take_frame(std::size_t bytes);
-// `bytes` as given to take_frame; any thread.
+// `bytes` must be that given to take_frame(). Any thread.
 CINNABAR_API void give_frame(void* frame, std::size_t bytes) noexcept;
 
 // Base of objects that are allocated here.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may ask a running node for its state: NodeOptions::introspection. The calls are in node_reports.hpp.
+// Who may query the state of a running node: NodeOptions::introspection. The RPCs are in node_reports.hpp. `own_user`:
+// this process and, over `shm`, processes of the same user; nobody over a network. `anyone`: everybody who can connect;
+// they learn names, addresses of peers and lines of the log.
 #pragma once
 
 #include <cstdint>

@@ -30,16 +30,16 @@ namespace cinnabar::hl {
 struct NodeOptions {
     rpc::Options rpc = {};                // of each context; the option `threads` is always `many`
     na::TransportOptions transport = {};  // of each transport; `listen` is set by listen()
-    // Each has its own loop; they share nothing on the data path. With progress threads, those who connect and name no
-    // context are shared out over them (TransportOptions::spread).
+    // Number of contexts. Each has its own loop; they share nothing on the data path. With progress threads, incoming
+    // connections that name no context are distributed over them (TransportOptions::spread).
     unsigned contexts = 1;
     bool progress_thread = true;  // one per context; ignored on sim://, where the waiting thread drives all nodes
     std::uint64_t buffer_bytes_max = 256u << 20;  // of buffers()
-    // Without rpc.policy (rpc/policy.hpp), everybody who can connect may call everything. So listen() logs a warning
-    // when it listens on all interfaces. Set this to silence the warning if the handlers check their callers, or the
-    // network keeps strangers out.
+    // Without rpc.policy (rpc/policy.hpp), everybody who can connect may call every RPC, so listen() logs a warning
+    // when it listens on all interfaces. Set this to silence the warning if the handlers check their callers, or if the
+    // network is trusted.
     bool strangers_may_call = false;
-    // Who may ask for the state of this node (introspection.hpp), as `cinnabar top` does.
+    // Who may query the state of this node (introspection.hpp), as `cinnabar top` does.
     Introspection introspection = Introspection::off;
     // One in this many calls of this node records where its time went (RpcCounts::parts); the target reports its part.
     // Rounded up to a power of two; 0: none.

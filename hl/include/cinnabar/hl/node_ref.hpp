@@ -47,8 +47,8 @@ class CINNABAR_API NodeRef : public Calls {
     }
     [[nodiscard]] Result<Pool> make_pool(PoolOptions options = {}) const;
 
-    // Who may call what, for requests that arrive from now on; replaces NodeOptions::rpc.policy. Null: everybody may
-    // call everything.
+    // Sets who may call what, for requests that arrive from now on; replaces NodeOptions::rpc.policy. Null: everybody
+    // may call everything.
     void set_policy(const std::shared_ptr<const rpc::Policy>& policy) const;
 
     // The address of this node; without endpoints if it does not listen.

@@ -16,7 +16,7 @@
 namespace cinnabar::hl {
 namespace introspection {
 
-// `from`: 0 for the first page, then Page::next. `count`: an answer has at most 64.
+// `from`: 0 for the first page, then Page::next. `count`: entries wanted; an answer has at most 64.
 struct Ask {
     std::uint64_t from = 0;
     std::uint32_t count = 64;
@@ -85,7 +85,7 @@ struct RpcReport {
     std::uint64_t requests_failed = 0;
     std::vector<std::uint64_t> call_time;  // Histogram::counts without trailing zeros
     std::vector<std::uint64_t> serve_time;
-    std::uint64_t timed = 0;              // calls that recorded where their time went
+    std::uint64_t timed = 0;              // calls that recorded their phases (NodeOptions::timed_one_in)
     std::vector<std::uint64_t> parts_us;  // sums over them, by CallPart (stats.hpp); empty if there are none
 };
 

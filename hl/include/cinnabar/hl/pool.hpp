@@ -17,8 +17,8 @@ enum class Priority : std::uint8_t { high, normal, low };
 
 struct PoolOptions {
     unsigned threads = 1;
-    // Requests waiting for a thread; more are answered `overloaded`. A peer may have as many of them as it leaves free,
-    // alone half.
+    // Requests waiting for a thread; further ones are answered `overloaded`. A peer may have as many as it leaves free,
+    // so half of them if it is the only one.
     std::uint32_t queue_max = 4096;
     std::string name = "cinnabar-pool";  // of the threads; 15 bytes are shown
 };
@@ -27,7 +27,7 @@ class PoolCore;
 
 // A request that waits for its first thread.
 struct NewJob : Job {
-    std::uint32_t* waiting = nullptr;  // the pool's own: how many of the same peer wait
+    std::uint32_t* waiting = nullptr;  // used by the pool: number of waiting requests of the same peer
 };
 
 class CINNABAR_API Pool {

@@ -6,15 +6,15 @@
 //     Result<std::uint64_t> moved = co_await table.read(node, local);       // RemoteSpan<double> table
 //     table.subspan(100, 50).write(node, changed).wait();
 //
-// The owner's context carries out all of them. It checks the seal, the bounds, the access and the version in one step
-// with the access itself; an operation with an old version ends with `stale`. Up to remote_inline_bytes_max travel in
-// the call and are read or written at once, in one piece; more are moved in bulk, while others may access the same
+// The owner's context executes all operations. It checks the seal, the bounds, the access right and the version
+// atomically with the access itself; an operation with an old version ends with `stale`. Up to remote_inline_bytes_max
+// bytes travel in the call and are read or written atomically; more are moved in bulk, while others may access the same
 // bytes. Operations in progress at the same time have no order. The effect of a completed one is visible to the owner's
 // threads, and to operations that start after it.
 //
 // Errors: those of a call; stale (the contents were renewed, or the memory is no longer shared); permission (the grant
-// does not allow it, or was forged); invalid_argument (a size that does not fit, a word that is not aligned). A failed
-// operation may have moved some of its bytes.
+// does not allow it, or was forged); invalid_argument (a wrong size, a word that is not aligned). A failed operation
+// may have moved some of its bytes.
 #pragma once
 
 #include <cinnabar/hl/remote_op.hpp>
@@ -77,7 +77,7 @@ class Remote {
         static_assert(sizeof(T) <= remote_inline_bytes_max, "cinnabar: read an object so large into a span of one");
         return RemoteOp(detail::make_look(node, token_, sizeof(T), options), detail::ReadValue<T>{});
     }
-    // Returns the number of bytes.
+    // Returns the number of bytes written.
     [[nodiscard]] auto write(const NodeRef& node, const T& value, const RemoteOptions& options = {}) const {
         const ConstBytes from = std::as_bytes(std::span(&value, 1));
         return RemoteOp(detail::make_write(node, token_, from, options), detail::Wrote{sizeof(T)});
@@ -141,7 +141,8 @@ class RemoteSpan {
     }
     [[nodiscard]] Remote<T> operator[](std::uint64_t index) const { return Remote<T>(subspan(index, 1).token()); }
 
-    // Reads the whole span, so `into` must have size() elements. These four return the number of bytes.
+    // Reads or writes the whole span, so the local span must have size() elements. These four functions return the
+    // number of bytes.
     [[nodiscard]] auto read(const NodeRef& node, std::span<T> into, const RemoteOptions& options = {}) const {
         const Bytes bytes = std::as_writable_bytes(into);
         const bool copied = bytes.size() <= remote_inline_bytes_max;

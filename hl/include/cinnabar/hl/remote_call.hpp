@@ -22,8 +22,8 @@ namespace cinnabar::hl {
 struct RemoteOptions {
     std::optional<Microseconds> deadline = {};  // as CallOptions::deadline
     const std::stop_token* stop = nullptr;      // as CallOptions::stop
-    // For a token that came in a request. If set, calls the owner that the token names, at an address that the sender
-    // chose. If not, calls the sender.
+    // For a token received in a request. True: calls the owner named by the token, at an address that the sender chose.
+    // False: calls the sender.
     bool follow_owner = false;
     // write: sends this value to the owner once the bytes are in place (Shared::on_notified).
     std::optional<std::uint32_t> notify = {};

@@ -46,7 +46,7 @@ class RemoteBytes {
     [[nodiscard]] bool empty() const noexcept { return bytes_ == 0; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] na::Access access() const noexcept { return grant_.access; }
-    // Whether it names a version of the contents, and so becomes stale when they are renewed.
+    // Whether the token names a version of the contents, so that it becomes stale when they are renewed.
     [[nodiscard]] bool names_version() const noexcept { return grant_.version != 0; }
     // Where the owner listens; empty if it does not listen, or is the caller that sent the token.
     [[nodiscard]] const na::Addr& owner() const noexcept { return owner_; }
@@ -72,11 +72,11 @@ class RemoteBytes {
     // --- for operations
     [[nodiscard]] const RemoteGrant& grant() const noexcept { return grant_; }
     [[nodiscard]] std::uint64_t offset() const noexcept { return offset_; }  // in the grant's window
-    // Which address to call. For a token that came in a request this is the sender, unless the owner is to be followed.
+    // The address to call. For a token received in a request this is the sender, unless the owner is to be followed.
     [[nodiscard]] const na::Addr& target(bool follow_owner) const noexcept {
         return came_from_.empty() || (follow_owner && !owner_.empty()) ? owner_ : came_from_;
     }
-    // Whether it came in a request and names another owner, which is called only on demand.
+    // Whether the token was received in a request and names another owner, which is called only with follow_owner.
     [[nodiscard]] bool may_be_of_third_party() const noexcept { return !came_from_.empty() && !owner_.empty(); }
 
     template <class P>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Request: a handler may take this instead of the plain arguments. It gives the arguments, the caller, the deadline,
-// and whether the caller still waits.
+// Request: a handler may take this instead of the plain arguments. It gives access to the arguments, the caller and the
+// deadline, and tells whether the caller still waits.
 #pragma once
 
 #include <cinnabar/hl/app_error.hpp>

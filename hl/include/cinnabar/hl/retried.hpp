@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Retried: what Caller::call returns, a call that is not made yet. It ends in one of the four ways of a call
-// (call.hpp): wait(), co_await, then(f), future(). If it is destroyed before, nothing is called.
+// Retried: returned by Caller::call; a call that is not made yet. It ends in one of the four ways of a call (call.hpp):
+// wait(), co_await, then(f), future(). Destroying it before that makes no call.
 #pragma once
 
 #include <cinnabar/hl/attempts.hpp>

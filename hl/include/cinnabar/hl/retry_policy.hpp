@@ -32,8 +32,8 @@ static_assert(errc_count <= 64);
 //   refused with come_again() (admission.hpp), was not executed. It is retried whatever the RPC is.
 // - A call that was sent may have been executed. It is retried only if the RPC is declared idempotent (rpc.hpp).
 struct RetryPolicy {
-    // In all, including the first; at most 64. 1: no retry. Two kinds are not counted: one immediate retry of a call
-    // that did not leave because its connection broke, and those that the target asked for with come_again().
+    // In all, including the first; at most 64. 1: no retry. Not counted: one immediate retry of a call that was not
+    // sent because its connection broke, and retries that the target requested with come_again().
     std::uint32_t attempts = 4;
     // Before the second attempt; doubles before each further one, up to pause_max. Half of each pause is random.
     Microseconds pause{20'000};

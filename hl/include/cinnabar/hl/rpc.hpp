@@ -126,8 +126,8 @@ class Rpc<Out(In...)> : public Contract<Rpc<Out(In...)>> {
     using Result = Out;
     using Arguments = std::tuple<In...>;
     static constexpr std::size_t arity = sizeof...(In);
-    using Output = detail::OutputOf<Out>;                 // what the reply carries
-    using Input = typename detail::InputOf<In...>::type;  // what the request carries: the argument, or a tuple
+    using Output = detail::OutputOf<Out>;                 // type in the reply
+    using Input = typename detail::InputOf<In...>::type;  // type in the request: the argument, or a tuple
 
     // `name` must have static storage.
     consteval explicit Rpc(std::string_view name) : Contract<Rpc>(name, false) {

@@ -1,18 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Node::serve: registers a typed handler with the rpc layer.
-//
-//     node.serve(sum, [](Pair p) { return p.a + p.b; });                                  // on the loop: must be short
-//     node.serve(sum, [](Pair p) -> Result<int> { ... });                                 // may fail
-//     node.serve(save, [](Request<SaveIn> r) -> Task<Result<SaveOut>> { ... });           // a coroutine
-//     node.serve(hash, compute, on(pool), provider(2));                                   // on a pool's threads
-//     node.serve(sum, [](Pair p) { return p.a + p.b; }, on_arrival);                      // as soon as it is read
-//
-// A handler that is served on_arrival runs while its context is owned, before anything else that came: the shortest way
-// there is, for functions that compute and answer in some microseconds. It must not block, wait for a call, or drive a
-// node. Arguments of more than 192 bytes go to it by the loop.
-//
-// The handler object lives at least as long as any of its coroutines, so a lambda may capture. Views in the arguments
-// stay valid until the handler has ended.
+// A handler served with on_arrival runs while its context is owned, before other received requests. This is the fastest
+// way, for functions that compute and answer within microseconds. The handler must not block, wait for a call, or drive
+// a node. Requests with arguments over 192 bytes run on the loop instead.
 #pragma once
 
 #include <cinnabar/hl/node_ref.hpp>
@@ -122,7 +111,7 @@ struct UnwrapResult<Result<T>> {
     using type = T;
 };
 
-// Continues on a thread of the pool, or with an error if its queue is full or this peer has its share of it.
+// Continues on a thread of the pool. Fails if the queue is full or this peer has used up its share.
 struct HopToPool {
     ServedBase& served;
     const na::Addr& peer;
@@ -195,7 +184,8 @@ struct Served : ServedBase {
   private:
     static detail::Root handle(Served& self, rpc::Request& request) {
         RequestState state(self, request);
-        // Views need the bytes until the end; others give the receive slot back at once, which copies nothing.
+        // If the arguments contain views, the request keeps its bytes until the end; otherwise the receive slot is
+        // freed at once, without a copy.
         constexpr bool borrows = detail::borrows<true, Input>();
         if constexpr (borrows) request.detach();
         Input input{};

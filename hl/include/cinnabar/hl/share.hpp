@@ -33,7 +33,7 @@ struct RemoteNotice {
     na::Addr from;
 };
 
-// Whether a token is for the present version of the contents only, or stays valid when they are renewed.
+// Whether a token is valid for the current version of the contents only, or also after they are renewed.
 enum class Names : std::uint8_t { this_version, any_version };
 
 class CINNABAR_API SharedBytes {
@@ -48,8 +48,8 @@ class CINNABAR_API SharedBytes {
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] na::Access access() const noexcept { return access_; }
 
-    // A token for the bytes [offset, offset + bytes), with at most that access. Requires: they lie inside, and the
-    // memory allows `access`. Empty once the memory is withdrawn.
+    // A token for the bytes [offset, offset + bytes) with at most `access`. Requires: they lie inside, and the memory
+    // allows `access`. Empty if the memory was withdrawn.
     [[nodiscard]] RemoteBytes token(std::uint64_t offset, std::uint64_t bytes, na::Access access,
                                     Names names = Names::this_version) const;
     [[nodiscard]] RemoteBytes token(Names names = Names::this_version) const {
@@ -93,7 +93,7 @@ class Shared : public SharedBytes {
 
     [[nodiscard]] std::uint64_t size() const noexcept { return bytes() / sizeof(T); }
     [[nodiscard]] RemoteSpan<T> span(Names names = Names::this_version) const { return RemoteSpan<T>(token(names)); }
-    // The same for these elements only, or with less access.
+    // A token for some elements only, or with less access.
     [[nodiscard]] RemoteSpan<T> span(std::uint64_t first, std::uint64_t count, na::Access access,
                                      Names names = Names::this_version) const {
         return RemoteSpan<T>(token(first * sizeof(T), count * sizeof(T), access, names));

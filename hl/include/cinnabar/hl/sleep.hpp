@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What Node::sleep_for returns: a pause on a timer of the node.
+// SleepOp: returned by Node::sleep_for; a pause on a timer of the node.
 #pragma once
 
 #include <cinnabar/hl/task.hpp>

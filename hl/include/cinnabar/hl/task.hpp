@@ -28,7 +28,8 @@
 
 namespace cinnabar::hl {
 
-// What a task inherits. Owned by the starter of the task (a handler, sync_wait, a scope) and outlives it.
+// The context that a task inherits. Owned by the starter of the task (a handler, sync_wait, a scope), which outlives
+// the task.
 struct TaskContext {
     Executor* executor = nullptr;
     TimeUs deadline = time_never;           // for every call, transfer and sleep in the task

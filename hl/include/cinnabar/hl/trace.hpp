@@ -4,8 +4,8 @@
 //
 // A call belongs to the trace of its CallOptions::trace or, if that is unset, to that of the handler or task that makes
 // it: a coroutine inherits it, a plain function has it by its thread. A call that belongs to no trace begins one if the
-// node's Tracer says so. Without a Tracer contexts are passed on, but nothing is recorded. As long as no trace was seen
-// in the process, all of this costs a call one branch.
+// node's Tracer says so. Without a Tracer, contexts are forwarded but nothing is recorded. Until a trace is seen in the
+// process, tracing costs one branch per call.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -34,7 +34,7 @@ using rpc::TraceContext;
 
 struct Traceparent {
     TraceContext context;
-    bool sampled = false;  // set by whoever began the trace, who records it
+    bool sampled = false;  // the origin of the trace records it
 };
 // invalid_argument: malformed, also for a later version.
 [[nodiscard]] CINNABAR_API Result<Traceparent> parse_traceparent(std::string_view text);
@@ -59,8 +59,8 @@ struct Span {
 class CINNABAR_API Tracer {
   public:
     virtual ~Tracer();
-    // Of the calls that belong to no trace, one in so many begins one, picked by a hash of its id; 0: none. Asked once,
-    // when the node is opened.
+    // One in this many calls outside of any trace begins one, chosen by a hash of its id; 0: none. Queried once, when
+    // the node is opened.
     [[nodiscard]] virtual std::uint32_t one_in() const noexcept = 0;
     virtual void ended(const Span& span) noexcept = 0;
 };
@@ -75,12 +75,12 @@ namespace detail {
 CINNABAR_API extern std::atomic<bool> traces_seen;
 [[nodiscard]] inline bool tracing() noexcept { return traces_seen.load(std::memory_order_relaxed); }
 
-// Never 0. Any thread.
+// A random id for a trace or span, never 0. Any thread.
 [[nodiscard]] CINNABAR_API std::uint64_t new_trace_number() noexcept;
 // Sets what current_trace() returns, and returns the old value.
 CINNABAR_API TraceContext exchange_current_trace(const TraceContext& trace) noexcept;
 
-// Sets it while a plain handler runs.
+// Sets current_trace() while a plain handler runs.
 class TraceScope {
   public:
     TraceScope(bool traced, const TraceContext& trace) noexcept : traced_(traced) {
