@@ -23,9 +23,7 @@ constexpr Microseconds drain_step{2'000};         // between two checks of what 
 
 // Whether every peer that reaches this host can call a node that listens on `uri`.
 bool is_open_to_all(na::Transport& transport, std::string_view uri) {
-    if (transport.caps().same_host_only || transport.clock())
-        return false;  // a transport with its own clock is
-                       // simulated
+    if (transport.caps().same_host_only || transport.clock()) return false;  // a simulated network
     if (transport.caps().proves_peers) return false;
     const auto parsed = na::Uri::parse(uri);
     return parsed && (parsed->host.empty() || parsed->host == "0.0.0.0" || parsed->host == "::");

@@ -31,10 +31,9 @@ struct SpanRecord {
 [[nodiscard]] inline bool is_timed(const SpanRecord& span) noexcept { return span.parts_us != CallParts{}; }
 
 struct SpanExporterOptions {
-    std::uint32_t one_in = 1;       // one in this many calls outside of any trace begins one; 0: none
-    std::size_t spans_max = 8'192;  // waiting for the thread; further ones are dropped and counted
-    Microseconds period{
-        1'000'000};  // the longest time until the thread takes a span; it wakes early at half of spans_max
+    std::uint32_t one_in = 1;        // one in this many calls outside of any trace begins one; 0: none
+    std::size_t spans_max = 8'192;   // waiting for the thread; further ones are dropped and counted
+    Microseconds period{1'000'000};  // longest time until a span is taken; the thread wakes early at half of spans_max
 };
 
 class CINNABAR_API SpanExporter : public Tracer {
