@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How processes that are started together find each other: by a folder that all of them can write, by a host name with
-// many addresses, by a roster, or by seeds. Also how `cinnabar launch` tells them.
+// many addresses, by a roster, or by seeds. Also reads the settings that `cinnabar launch` passes to them.
 //
 //     Group group = (co_await bootstrap(node, Source::from_environment().value())).value();
 //
-// The library reads files and resolves names on a thread of its own, never on a loop. If a file system or a name server
-// hangs, that thread hangs with it, but the call still ends in time. Whoever can write the folder, or answers for the
-// name, chooses the members.
+// The library reads files and resolves names on a separate thread, never on a loop. If a file system or a name server
+// hangs, that thread hangs with it, but the call still ends in time. Anyone who can write to the folder, or controls
+// the DNS name, chooses the members.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -33,19 +33,19 @@ struct Source {
     // folder: names one run of the group. Files that another run left there are ignored.
     std::string run;
 
-    // What `cinnabar launch` sets: CINNABAR_GROUP_SOURCE, _RANK, _SIZE, _RUN. not_found: the variables are not set;
-    // invalid_argument: one of them is malformed.
+    // Reads the variables that `cinnabar launch` sets: CINNABAR_GROUP_SOURCE, _RANK, _SIZE, _RUN. not_found: they are
+    // not set; invalid_argument: one of them is malformed.
     [[nodiscard]] CINNABAR_API static Result<Source> from_environment();
 };
 
 // Makes this process a member. Returns when its part of the group has started, after GroupOptions::join_time at most;
 // wait_for_members() waits for the others. invalid_argument: the source is malformed; timed_out: some members did not
-// come to the folder; io; otherwise the errors of Group::create, join and start.
+// write their files to the folder; io; otherwise the errors of Group::create, join and start.
 [[nodiscard]] CINNABAR_API hl::Task<Result<Group>> bootstrap(hl::NodeRef node, Source source,
                                                              GroupOptions options = {});
 
 // Resolves the host in `uri`. Returns at most 256 addresses, each with the scheme and port of `uri`. bad_address: the
-// URI cannot be parsed, or the host has no address. timed_out, canceled: of the task.
+// URI cannot be parsed, or the host has no address. timed_out, canceled: the task was.
 [[nodiscard]] CINNABAR_API hl::Task<Result<std::vector<std::string>>> addresses_of_name(hl::NodeRef node,
                                                                                         std::string uri);
 

@@ -11,11 +11,11 @@ namespace cinnabar::group {
 
 // Must stay trivially destructible, like CollectiveOptions.
 struct BulkOptions {
-    // Which members, and for how long. For a broadcast, Tree::automatic takes the chain, the binary tree or the
-    // binomial tree, whichever needs the least time for that many bytes; `fanout` applies to k_ary and k_nomial. The
+    // Which members, and for how long. For a broadcast, Tree::automatic chooses the chain, the binary tree or the
+    // binomial tree, whichever is estimated to be fastest for the size; `fanout` applies to k_ary and k_nomial. The
     // other bulk calls use no tree.
     CollectiveOptions call = {};
-    // 4 KiB to 16 MiB; a member passes a chunk on as soon as it has arrived
+    // 4 KiB to 16 MiB; a member forwards a chunk as soon as it has arrived
     std::uint32_t chunk_bytes = std::uint32_t{1} << 20;
     unsigned chunks_in_flight = 4;  // between two processes, 1 to 16
     // scatter_bulk, gather_bulk, all_to_all: how many members exchange bytes with this process at a time.

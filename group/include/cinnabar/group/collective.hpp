@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a collective call is given and gives back. Plain values.
+// Options and results of collective calls. Plain values.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -34,7 +34,7 @@ struct CollectiveOptions {
     std::optional<Microseconds> deadline = {};
     const std::stop_token* stop = nullptr;
     std::span<const Rank> only = {};    // empty: all members
-    std::span<const Rank> except = {};  // all but these; this process counts as a member like any other
+    std::span<const Rank> except = {};  // all except these; this process is treated like any other member
     Tree tree = Tree::automatic;
     unsigned fanout = 0;  // k_ary and k_nomial, 2 to 64; 0: 4
 };

@@ -20,12 +20,12 @@ namespace cinnabar::group {
 
 class Core;
 
-// The caller, for handlers that want to know.
+// Identifies the call and its caller, for handlers that take this argument.
 struct CallInfo {
     Rank self = no_rank;  // the rank under which this process is called
     std::uint64_t origin = 0;
     std::uint64_t number = 0;  // with `origin` it identifies the call; the same at all members
-    na::Addr source;           // who delivered it: the caller, or the member above; empty: this process itself
+    na::Addr source;           // sender of the request: the caller or the member above; empty: this process
 };
 
 namespace detail {
@@ -39,7 +39,7 @@ struct LocalOutcome {
     Encoded output;
 };
 
-// Adds `more` to `into`; `input` is what the call was given.
+// Combines `more` into `into`; `input` holds the arguments of the call.
 using Combine = std::function<Errc(const Encoded& input, Encoded& into, const Encoded& more)>;
 
 struct ServedRpc {
@@ -74,7 +74,7 @@ struct CollectiveCall {
     unsigned fanout = 0;
     Microseconds deadline{0};
     std::stop_token stop;
-    bool counts = false;                    // against GroupOptions::quota
+    bool counts = false;                    // subject to GroupOptions::quota
     Errc failed = Errc::ok;                 // set if the arguments could not be encoded
     std::shared_ptr<PortionState> portion;  // the memory that the call moves; null: none
 };
@@ -87,8 +87,8 @@ struct Collected {
 };
 
 [[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall call);
-// The answers of all members, where each gets an argument of its own. If the members are few, or the arguments large,
-// the caller calls all of them itself at once; otherwise the call goes down a tree.
+// Calls all members, each with its own arguments, and collects the answers. If there are few members, or the arguments
+// are large, the caller calls all of them directly; otherwise the call goes down a tree.
 [[nodiscard]] CINNABAR_API hl::Task<Result<Collected>> collect_each(std::shared_ptr<Core> core,
                                                                     std::vector<CollectiveCall> calls);
 // All members make this call under the same name, and each gets the combination of all values.

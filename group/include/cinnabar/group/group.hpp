@@ -37,8 +37,8 @@ class CINNABAR_API Group {
     [[nodiscard]] static hl::Task<Result<Group>> join(hl::NodeRef node, std::vector<std::string> seeds,
                                                       GroupOptions options = {});
     // Becomes a member of a group whose ranks are known beforehand. Starts at once, alone, and looks for the others;
-    // see wait_for_members(). A process that is restarted under its rank takes the next incarnation. not_found: the
-    // roster gives no rank for this process, and the node's address is not in it.
+    // see wait_for_members(). A process that is restarted under its rank takes the next incarnation. not_found:
+    // Roster::self is no_rank, and the node's address is not in the roster.
     [[nodiscard]] static Result<Group> start(hl::NodeRef node, Roster roster, GroupOptions options = {});
     // Follows a group as a client: can call its members and see its view, but is not a member.
     [[nodiscard]] static hl::Task<Result<Group>> follow(hl::NodeRef node, std::vector<std::string> seeds,
@@ -48,13 +48,13 @@ class CINNABAR_API Group {
     [[nodiscard]] Rank rank() const;  // no_rank for a client
     [[nodiscard]] View view() const;
     [[nodiscard]] Events events() const;
-    // Returns when at least that many members are present. timed_out, canceled: of the task; closed.
+    // Returns when at least that many members are present. timed_out, canceled: the task was; closed.
     [[nodiscard]] hl::Task<Result<void>> wait_for_members(std::size_t count) const;
     // 0: this process is healthy. Larger, up to SwimOptions::health_max: it is slow, and waits longer for others.
     [[nodiscard]] unsigned slowness() const;
     void leave() const;
-    // The group's hybrid logical clock. It is set by the messages of others, so what a handler does is later than what
-    // its caller did before the call. Valid as long as this Group or a copy of it.
+    // The group's hybrid logical clock. Messages of other members advance it, so times taken in a handler are later
+    // than those that its caller took before the call. Valid as long as this Group or a copy of it.
     [[nodiscard]] HybridClock& clock() const;
 
     // --- serving. At most one handler for each Rpc; exists: there is one already. The group owns the handler, so a
@@ -161,12 +161,12 @@ class CINNABAR_API Group {
     }
 
     // --- bulk: moves memory of this process to members, or from them; their handlers (serve_bulk) say where. The
-    // memory must live until the call has ended, and is not touched after that. A client must serve requests for this,
-    // and does so under its provider; exists: another group of its node has that provider. invalid_argument: options
-    // out of bounds, or no region. permission: the region's access does not allow it. unsupported: the region is a file
-    // or device memory.
+    // memory must live until the call has ended, and is not accessed after that. A client serves chunk requests for
+    // this under its provider; exists: another group of its node uses that provider. invalid_argument: options out of
+    // bounds, or no region. permission: the region's access does not allow it. unsupported: the region is a file or
+    // device memory.
 
-    // Sends the whole region to each member, down a tree or a chain, in chunks that members pass on as soon as they
+    // Sends the whole region to each member, down a tree or a chain, in chunks that members forward as soon as they
     // arrive. If a member dies, those below it continue from the chunks that they have.
     template <typename R>
     [[nodiscard]] hl::Task<Result<Reached>> broadcast_bulk(const R& rpc, const typename R::Input& in,
@@ -215,8 +215,9 @@ class CINNABAR_API Group {
 
     // Each member gives every other one the region listed under that member's rank, and receives the other's region
     // into one of its own. Each requests what it receives, from a few members at a time, so nobody is flooded. A member
-    // is counted when its bytes have arrived; it is a failure if it did not come, died, or has a region of another size
-    // (invalid_argument). The call ends when the others have received theirs as well, or have evidently given up.
+    // is counted when its bytes have arrived; it is a failure if it did not take part, died, or has a region of another
+    // size (invalid_argument). The call ends when the other members have received their bytes as well, or have
+    // evidently given up.
     [[nodiscard]] hl::Task<Result<Reached>> all_to_all(const std::string& name, std::map<Rank, bulk::Region> give,
                                                        std::map<Rank, bulk::Region> take,
                                                        const BulkOptions& options = {}) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of a group, for members and for those that follow it. A plain value.
+// Options of a group, for members and for clients that follow it. A plain value.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -17,31 +17,32 @@ namespace cinnabar::group {
 
 struct GroupOptions {
     std::string name = "group";    // members of a group with another name are rejected
-    rpc::ProviderId provider = 0;  // which of several groups of one node; the same at all members
+    rpc::ProviderId provider = 0;  // distinguishes several groups of one node; the same at all members
     Labels labels = {};            // of this member
     SwimOptions swim = {};
     Microseconds join_time{30'000'000};  // how long join() and follow() try
-    // Collective calls in progress here, plus answers kept for callers that ask again. One more call in progress is
-    // answered `overloaded`; old answers are dropped to make room. One peer may use half of this.
+    // Collective calls in progress in this process, plus answers kept for repeated requests. A further call is answered
+    // `overloaded`; old answers are dropped to make room. One peer may use half of this.
     std::uint32_t calls_max = 4096;
     VariableLimits variables = {};
     ClockOptions clock = {};
-    // Of a call from one process to the next in a collective call. If it fails for good, the members below the called
-    // one are called by this process; so each pause delays them.
+    // Retries of a call from one process to the next within a collective call. If the call finally fails, this process
+    // calls the members below the called one itself, so each pause delays them.
     hl::RetryPolicy retry = {
         .attempts = 3,
         .pause = Microseconds(5'000),
         .pause_max = Microseconds(50'000),
         .codes = {Errc::refused, Errc::peer_lost, Errc::overloaded, Errc::out_of_memory},
     };
-    // Of the calls that this process starts (call, broadcast, gather, scatter, reduce), not of those that it passes on:
-    // these could wait for each other in a circle. A call to many counts as one for each process that it goes to first.
+    // Quota for calls that this process starts (call, broadcast, gather, scatter, reduce), not for those that it
+    // forwards, which could otherwise wait for each other in a cycle. A collective call counts once for each process
+    // that it is sent to directly.
     hl::QuotaOptions quota = {};
-    std::uint32_t followers_max = 256;  // processes that follow the view from this one
+    std::uint32_t followers_max = 256;  // clients that follow the view through this process
     std::uint64_t seed = 0;             // for all random choices; 0: a random seed
 };
 
-// The members of a group that is known beforehand: where each rank listens.
+// The members of a group that are known beforehand: the address of each rank.
 struct Roster {
     std::vector<std::string> addresses;  // indexed by rank
     Rank self = no_rank;                 // no_rank: the rank of the address at which the node listens

@@ -2,8 +2,8 @@
 // HybridClock: a hybrid logical clock (Kulkarni et al., 2014). Its times are close to the time of day, and if one event
 // happened before another (in one process, or by messages between processes), it has the smaller time.
 //
-// A group's clock travels with its gossip and its calls. Two times that are ordered tell nothing of events that do not
-// know of each other, except that they were not further apart than the clocks of their hosts.
+// A group's clock travels with its gossip and its calls. The order of two times says nothing about events that do not
+// depend on each other, except that they were no further apart than the clocks of their hosts.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -16,8 +16,8 @@
 
 namespace cinnabar::group {
 
-// 64 bits, which can be stored and compared as a number: 52 of microseconds since 1970 (until the year 2112), and 12
-// that count events within one of them.
+// A 64-bit number that can be stored and compared: the upper 52 bits are microseconds since 1970 (until the year 2112),
+// the lower 12 bits count events within a microsecond.
 class HybridTime {
   public:
     static constexpr unsigned logical_bits = 12;
@@ -38,8 +38,8 @@ class HybridTime {
 };
 
 struct ClockOptions {
-    // A time of another process that is further ahead of this host's clock is refused. At least twice what the hosts'
-    // clocks differ.
+    // A received time that is further ahead of this host's clock than this is refused. Set it to at least twice the
+    // difference of the hosts' clocks.
     Microseconds drift_max = std::chrono::milliseconds(1000);
     // Microseconds since 1970; any thread. Empty: the system's clock.
     std::function<std::uint64_t()> wall_us = {};
@@ -50,11 +50,11 @@ class CINNABAR_API HybridClock {
   public:
     explicit HybridClock(ClockOptions options);
 
-    // Later than all times that it returned or heard before. If the host's clock is set back, times go on one by one
-    // until it has caught up.
+    // Returns a time later than all times that it has returned or heard. If the host's clock is set back, times advance
+    // in the smallest steps until it has caught up.
     [[nodiscard]] HybridTime now() noexcept;
-    // Makes all later times of this clock later than `time`, which came with a message. False: it is too far ahead, and
-    // nothing happened; otherwise one wrong clock would spoil those of all.
+    // Makes all later times of this clock later than `time`, which was received in a message. False: `time` is too far
+    // ahead and is ignored; otherwise one wrong clock would spoil all others.
     [[nodiscard]] bool hear(HybridTime time) noexcept;
     // How far a time is ahead of this host's clock; 0 if it is not.
     [[nodiscard]] Microseconds ahead(HybridTime time) const;

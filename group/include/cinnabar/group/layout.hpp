@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tree by which a collective call of all members of a view spreads, for display.
+// The tree of a collective call to all members of a view, for display.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

@@ -11,8 +11,8 @@
 
 namespace cinnabar::group {
 
-// A member's number in its group. The group gives each number out once; only the member that had it may come back under
-// it, with another incarnation.
+// A member's number in its group. Each number is given out once; only the member that had it may return under it, with
+// another incarnation.
 using Rank = std::uint32_t;
 inline constexpr Rank no_rank = ~Rank{0};
 
@@ -31,7 +31,7 @@ enum class State : std::uint8_t {
     return names[static_cast<unsigned>(state) & 3];
 }
 
-// Key-value pairs that a member publishes when it joins. At most labels_max of them, and labels_bytes_max in all.
+// Key-value pairs that a member publishes when it joins: at most labels_max pairs, and labels_bytes_max in total.
 using Labels = std::map<std::string, std::string>;
 inline constexpr std::size_t labels_max = 16;
 inline constexpr std::size_t labels_bytes_max = 1024;

@@ -5,7 +5,8 @@
 //         co_return co_await portion.receive(weights);
 //     });
 //
-// A cheap handle for one task. It can be moved once, while the handler runs; this side's memory must live until then.
+// A cheap handle for one task. Its bytes can be transferred once, while the handler runs; this side's memory must live
+// until that transfer has ended.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -28,14 +29,14 @@ class CINNABAR_API Portion {
 
     // broadcast_bulk and scatter_bulk: receives all bytes into memory of exactly that size. In a broadcast, the members
     // below this one fetch the bytes from that memory while they arrive. So receive() returns when those members have
-    // them too, or are given up; then nobody else uses the memory. Do not change it before. If the member above dies,
-    // another one continues from what has arrived. invalid_argument: another size. permission: the call is a gather, or
-    // the memory is read-only. busy: the portion was moved already. closed: the handler has ended. bad_checksum.
-    // timed_out, canceled: of the call; the bytes that arrived until then may be anywhere in the memory.
+    // all bytes too, or have been given up; after that nobody else uses the memory. Do not change the memory before. If
+    // the member above dies, another one continues from what has arrived. invalid_argument: another size. permission:
+    // the call is a gather, or the memory is read-only. busy: the portion was moved already. closed: the handler has
+    // ended. bad_checksum. timed_out, canceled: the call was; any part of the memory may have been written.
     [[nodiscard]] hl::Task<Result<void>> receive(bulk::Region into) const;
     [[nodiscard]] hl::Task<Result<void>> receive(Bytes into) const;
-    // The same into a buffer of the node, as an array of T. invalid_argument: the bytes are no whole number of T.
-    // Further errors: those of hl::Buffers::take.
+    // As receive(), into a buffer of the node, returned as an array of T. invalid_argument: the size is not a whole
+    // number of T. Also the errors of hl::Buffers::take().
     template <typename T>
     [[nodiscard]] hl::Task<Result<hl::Fetched<T>>> fetch() const {
         static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of failure detection. All members should have the same. docs/groups.md shows what each costs and gains.
+// Options of failure detection. All members should use the same. docs/groups.md describes the costs and benefits of
+// each.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -11,9 +12,9 @@ namespace cinnabar::group {
 struct SwimOptions {
     // A member pings one other member in each period. At least 10 ms.
     Microseconds period{1'000'000};
-    // How long to wait before asking others to ping it too; 0: a third of the period.
+    // How long to wait for an answer before asking other members to ping; 0: a third of the period.
     Microseconds ping_timeout{0};
-    unsigned indirect = 3;  // how many others are asked
+    unsigned indirect = 3;  // number of members asked
     // A suspect has suspicion_min * log10(members) periods to refute the suspicion (at least one period) if three
     // members suspect it; if fewer do, up to suspicion_spread times as long.
     unsigned suspicion_min = 4;
@@ -21,11 +22,12 @@ struct SwimOptions {
     // A member that is slow itself waits up to this many times longer for others.
     unsigned health_max = 8;
     unsigned piggyback_max = 8;      // claims per message
-    unsigned transmit_factor = 2;    // a claim is sent on transmit_factor * log2(members) times
+    unsigned transmit_factor = 2;    // a claim is forwarded transmit_factor * log2(members) times
     unsigned reconnect_periods = 8;  // between attempts to reach an excluded member
-    // Ranks ever given out. Claims about ranks beyond it are ignored, so no peer can make this process store more.
+    // The largest number of ranks. Claims about higher ranks are ignored, so that no peer can make this process store
+    // more.
     std::uint32_t members_max = 65'536;
-    // Rejoin with the next incarnation if the others excluded this process although it lives.
+    // Rejoin with the next incarnation if the other members excluded this process although it is alive.
     bool rejoin = true;
 };
 

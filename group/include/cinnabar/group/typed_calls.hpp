@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The typed part of Group's calls: arguments become bytes, and the bytes of members become results. Any thread. A call
-// copies its options, and a task owns what it waits for.
+// The typed part of Group's calls: encodes arguments and decodes results. Any thread. A call copies its options, and a
+// task owns the data that it waits for.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -17,12 +17,12 @@ namespace cinnabar::group::detail {
 
 // A call with these options, and without arguments.
 [[nodiscard]] CINNABAR_API CollectiveCall call_with(const CollectiveOptions& options);
-// One that every member makes for itself. Without a combiner, the values are dropped.
+// A call that every member makes for itself. Without a combiner, the values are dropped.
 [[nodiscard]] CINNABAR_API CollectiveCall call_by_all(Combine combine, const CollectiveOptions& options);
-// The same call, but of one member.
+// Restricts a call to one member.
 [[nodiscard]] CINNABAR_API CollectiveCall to_one(Rank rank, CollectiveCall call);
 
-// If the arguments cannot be encoded, CollectiveCall::failed says why, and the call ends with it.
+// If the arguments cannot be encoded, sets CollectiveCall::failed, and the call ends with that error.
 template <typename R>
 [[nodiscard]] CollectiveCall encoded_call(const R& rpc, Mode mode, const CollectiveOptions& options,
                                           const typename R::Input& in) {
@@ -43,11 +43,11 @@ template <typename R>
 
 [[nodiscard]] CINNABAR_API Error error_of(const Failure& failure);
 
-// The results of a call, once its members have answered. A call that could not start, or whose bytes are no `Out`, ends
-// with an error; failures of single members are part of the result.
+// Awaits the answers and converts them to a result. A call that could not start, or whose bytes cannot be decoded as
+// `Out`, ends with an error; failures of single members are part of the result.
 [[nodiscard]] CINNABAR_API hl::Task<Result<Reached>> reached(hl::Task<Result<Collected>> collecting);
 
-// Of a call of one member, whose failure is the error of the call.
+// The result of a call to one member; its failure is the error of the call.
 template <typename Out>
 [[nodiscard]] hl::Task<Result<Out>> one_result(hl::Task<Result<Collected>> collecting) {
     auto collected = co_await collecting;
@@ -64,7 +64,7 @@ template <typename Out>
     }
 }
 
-// A member whose bytes are no `Out` is listed as a failure.
+// A member whose bytes cannot be decoded as `Out` is listed as a failure.
 template <typename Out>
 [[nodiscard]] hl::Task<Result<Gathered<Out>>> gathered(hl::Task<Result<Collected>> collecting) {
     auto collected = co_await collecting;

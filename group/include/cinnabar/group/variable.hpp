@@ -5,16 +5,16 @@
 //     Version version = (co_await config.update(wanted)).value();
 //     Versioned<Config> now = (co_await config.fetch()).value();
 //
-// One member, the root, has the value. It is chosen by a hash of the key, so keys are spread over the members. The
-// others keep copies and fetch them up a tree, so that a value which all want leaves the root a few times only. Any
-// process may update; each update has a version. docs/groups.md says what is guaranteed, and what is lost if the root
-// dies.
+// One member, the root, owns the value. The root is chosen by a hash of the key, so keys are distributed over the
+// members. The other members keep copies, which they fetch up a tree, so that the root sends even a popular value only
+// a few times. Any process may update; each update has a version. docs/groups.md says what is guaranteed, and what is
+// lost if the root dies.
 //
-// The versions that one process gets of a key never go back. After an eager update has succeeded, no member gets an
-// older version. There is no quorum: while a group is cut in two, each part has its own versions; when the parts come
-// together again, the larger version wins.
+// The versions of a key that one process sees never decrease. After an eager update has succeeded, no member gets an
+// older version. There is no quorum: during a network partition, each part has its own versions; when the parts
+// reconnect, the larger version wins.
 //
-// A cheap handle, which holds its Group. Thread-safe. Must end before the node. T must be an argument of calls
+// A cheap handle, which holds its Group. Thread-safe. Must be destroyed before the node. T must be an argument of calls
 // (docs/guide.md), without views.
 #pragma once
 
@@ -39,7 +39,7 @@ struct Bounds {
 };
 [[nodiscard]] CINNABAR_API hl::Task<Result<FetchedValue>> fetch_variable(std::shared_ptr<Core> core, std::string key,
                                                                          std::uint16_t shape, Bounds bounds);
-// Without bytes: drops all copies of the present version.
+// Without bytes: drops all copies of the current version.
 [[nodiscard]] CINNABAR_API hl::Task<Result<Version>> update_variable(std::shared_ptr<Core> core, std::string key,
                                                                      std::uint16_t shape, Sync sync,
                                                                      std::optional<Encoded> bytes, Bounds bounds);
@@ -56,16 +56,17 @@ class Variable {
 
     [[nodiscard]] const std::string& key() const noexcept { return key_; }
 
-    // Returns a value of at least the version that this process has seen. It comes from this process if its copy is not
-    // older than VariableLimits::copy_max. not_found: there is no value yet. stale: this process has seen a newer
-    // value, and all members that had it are gone; update it. bad_signature: it has another type. timed_out, canceled:
-    // of the task or the options; closed: this process has left the group; unreachable: no member is known.
+    // Returns a value whose version is at least the latest that this process has seen. It is taken from the local copy
+    // if that is not older than VariableLimits::copy_max. not_found: there is no value yet. stale: this process has
+    // seen a newer value, and all members that had it are gone; update the variable. bad_signature: the value has
+    // another type. timed_out, canceled: the task or the options ended the call; closed: this process has left the
+    // group; unreachable: no member is known.
     [[nodiscard]] hl::Task<Result<Versioned<T>>> fetch(const VariableOptions& options = {}) const {
         return decoded(detail::fetch_variable(group_.core_, key_, rpc::shape_of<T>(), bounds(options)));
     }
     // Replaces the value, and returns its version when `sync` is fulfilled. too_large: see VariableLimits. overloaded:
-    // the root has no room. timed_out, canceled, peer_lost: it may have been replaced or not; an eager update may have
-    // been replaced without all members knowing of it.
+    // the root has no room. timed_out, canceled, peer_lost: the value may or may not have been replaced; an eager
+    // update may have been applied without all members knowing of it.
     [[nodiscard]] hl::Task<Result<Version>> update(const T& value, Sync sync = Sync::eager,
                                                    const VariableOptions& options = {}) const {
         detail::Encoded bytes;
@@ -73,8 +74,8 @@ class Variable {
         if (failed != Errc::ok) return refused(failed);
         return detail::update_variable(group_.core_, key_, rpc::shape_of<T>(), sync, std::move(bytes), bounds(options));
     }
-    // Makes all members drop their copies, after updates with Sync::none. Returns the version that the root has, when
-    // no member has a copy that it may use. Errors as for update(), and not_found.
+    // Makes all members drop their copies, for use after updates with Sync::none. Returns the root's version once no
+    // member has a copy that it may still use. Errors of update(), and not_found.
     [[nodiscard]] hl::Task<Result<Version>> invalidate(const VariableOptions& options = {}) const {
         return detail::update_variable(group_.core_, key_, rpc::shape_of<T>(), Sync::eager, std::nullopt,
                                        bounds(options));

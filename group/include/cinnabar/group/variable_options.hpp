@@ -11,18 +11,21 @@
 
 namespace cinnabar::group {
 
-// Of one process. value_bytes_max and copy_max must be the same at all members.
+// Limits of one process. value_bytes_max and copy_max must be the same at all members.
 struct VariableLimits {
-    std::uint32_t keys_max = 1024;                              // that are known here; one peer may create half of them
+    std::uint32_t keys_max = 1024;                              // keys known to this process; one peer may create half
+                                                                // of them
     std::uint32_t value_bytes_max = 64 << 10;                   // encoded; at most 1 MiB
-    std::uint64_t bytes_max = std::uint64_t{16} << 20;          // of all values here; copies are dropped to make room
+    std::uint64_t bytes_max = std::uint64_t{16} << 20;          // total size of values in this process; copies are
+                                                                // dropped to make room
     Microseconds copy_max = std::chrono::milliseconds(10'000);  // how long a copy is used before it is fetched again
 };
 
 // Versions of a key are ordered; two updates never have the same one.
 struct Version {
     std::uint64_t number = 0;  // 0: there is no value
-    std::uint64_t by = 0;      // the process that gave the number; tells apart what two parts of a cut group did
+    std::uint64_t by = 0;      // the process that assigned the number; distinguishes updates of two parts of a
+                               // partitioned group
     friend auto operator<=>(const Version&, const Version&) = default;
 };
 
@@ -32,11 +35,11 @@ struct Versioned {
     Version version;
 };
 
-// Whom update() waits for.
+// What update() waits for.
 enum class Sync : std::uint8_t {
-    none,   // only the root, which has the value. Others see it when their copy is older than copy_max.
-    eager,  // until each member has the value, or has no copy of an older one that it may still use
-    lazy,   // only the root, which then tells the others
+    none,   // the root, which has the value; others see it when their copy is older than copy_max
+    eager,  // every member has the value, or no longer has an older copy that it may use
+    lazy,   // the root, which then sends the value to the others
 };
 
 struct VariableOptions {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// View: who belongs to a group, as one process knows it at one moment. Immutable and shared; usable from any thread.
+// View: the members of a group, as one process knows them at one moment. Immutable and shared; usable from any thread.
 //
 // No leader numbers the views. Each rank goes through its states in one order (alive in its first incarnation, gone,
-// alive in the second, ...). A view holds, for each rank, the furthest state that this process has heard of. The
-// version counts the steps of all ranks: it only grows, and two processes that have heard the same have the same
-// version. Two that have heard different things may also have the same version; the digest tells them apart.
+// alive in the second, ...), and a view holds, for each rank, the latest state that this process has heard of. The
+// version is the total number of steps of all ranks: it only grows, and two processes with the same knowledge have the
+// same version. Two processes with different knowledge may also have the same version; the digest tells them apart.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -51,9 +51,9 @@ enum class Happened : std::uint8_t {
     trusted,    // was suspected, and has answered since
     left,
     excluded,
-    drifted,  // its clock is ahead of this host's by more than ClockOptions::drift_max, and its times are ignored; told
-              // again only after they were right in between
-    missed,   // no member: the reader was too slow, and events were dropped; read the view instead
+    drifted,  // its clock is ahead of this host's by more than ClockOptions::drift_max, and its times are ignored;
+              // reported once, and again only after a correct time
+    missed,   // not about a member: the reader was too slow and events were dropped; read the view instead
 };
 
 struct Event {
