@@ -25,8 +25,7 @@ Errc fold(const detail::Combine& combine, std::vector<Encoded>& values) {
     return Errc::ok;
 }
 
-// Adds the values that other members sent. Only members that have arrived know the combiner; others pass values on
-// uncombined.
+// Adds the values of other members. Only members that have arrived know the combiner; others forward values uncombined.
 Errc combine_arrived(const detail::Combine& combine, Encoded& into, const Encoded& more) {
     Arrived a;
     Arrived b;
@@ -50,10 +49,10 @@ CollectiveCall call_of(const R& rpc, Mode mode, const In& in, const CollectiveCa
     return call;
 }
 
-// Three quarters of the time, so that some is left for the steps that follow.
+// Three quarters of the remaining time, so that some is left for the following steps.
 Microseconds at_least_some(Microseconds left) { return std::max(left * 3 / 4, Microseconds(1)); }
 
-// Asks all members for their values until all have arrived.
+// Collects the values of all members, waiting until all have arrived.
 hl::Task<Result<Arrived>> collect_values(std::shared_ptr<Core> core, Arrive ask, CollectiveCall wanted,
                                          detail::Combine combine, Release& release) {
     CollectiveCall call = call_of(arrive_rpc, Mode::reduce, ask, wanted);
@@ -75,7 +74,7 @@ hl::Task<Result<Arrived>> collect_values(std::shared_ptr<Core> core, Arrive ask,
     co_return all;
 }
 
-// The leader's part: collects the values of all, then releases the members.
+// The leader's part: collects all values, then releases the members.
 hl::Task<Errc> lead(std::shared_ptr<Core> core, std::string name, CollectiveCall wanted, detail::Combine combine) {
     for (int attempt = 0; attempt < 3; ++attempt) {
         Arrive ask{name, 0, core->arrivals->last(name)};
@@ -111,7 +110,8 @@ Rank leader_of(const CollectiveCall& call, const View& view) {
     return no_rank;
 }
 
-// A leader that died may have released only some members. A member that has gone on no longer leads, but can tell.
+// A leader that died may have released only some members. A released member no longer leads, but can report the
+// release.
 hl::Task<void> ask_whether_released(std::shared_ptr<Core> core, std::string name, Rank leader, CollectiveCall wanted) {
     CollectiveCall call = call_of(released_rpc, Mode::gather, name, wanted);
     call.everybody = false;
@@ -138,7 +138,7 @@ hl::Task<Errc> pass(std::shared_ptr<Core> core, std::string name, std::shared_pt
             if (arrival->released->is_set()) co_return Errc::ok;
             if (led != Errc::ok) co_return led;
         }
-        // Checks from time to time whether the leader died, since this member may be the next leader.
+        // Checks periodically whether the leader died, since this member may be the next leader.
         const Errc waited = co_await wait_for(core->node, arrival->released, core->options.swim.period);
         if (waited == Errc::ok) co_return waited;
         auto rest = time_left(core);

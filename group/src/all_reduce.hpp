@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Barriers and all-reduces: calls that every member makes for itself.
+// Implements barriers and all-reduces, the calls that every member makes for itself.
 #pragma once
 
 #include "core.hpp"
 
 namespace cinnabar::group {
 
-// Serves the two RPCs that they use.
+// Serves the RPCs that they use.
 [[nodiscard]] Result<void> serve_arrivals(const std::shared_ptr<Core>& core);
 
 }  // namespace cinnabar::group

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All-to-all. First the members agree who takes part, by an all-reduce that also exchanges the secrets from which
-// tickets are derived. Then each requests its data from the others, a few at a time, and waits until the others have
-// theirs.
+// All-to-all. First the members agree on the participants, by an all-reduce that also exchanges the secrets from which
+// tickets are derived. Then each member requests its data from the others, a few at a time, and waits until the others
+// have received theirs.
 #include "bounded.hpp"
 #include "bulk_terms.hpp"
 #include "core.hpp"
@@ -29,7 +29,7 @@ std::uint64_t ticket_for(std::uint64_t secret, Rank taker) {
     return Random(secret ^ (std::uint64_t{taker} << 32 | taker)).next();
 }
 
-// What this process gives to one member.
+// The memory that this process gives to one member.
 struct Given {
     std::shared_ptr<Holding> holding;
     Offers::Kept offer;
@@ -46,7 +46,7 @@ struct Exchange {
     std::uint64_t secret = secret_u64();
     std::map<Rank, Given> given = {};
     std::map<Rank, std::uint64_t> secrets = {};  // of the members that take part
-    std::vector<Rank> order = {};                // in which this process requests; those before `next` have begun
+    std::vector<Rank> order = {};                // order of requests; those before `next` have begun
     std::size_t next = 0;
     Collected sum = {};
 
@@ -65,7 +65,7 @@ void offer_all(Exchange& exchange) {
     }
 }
 
-// Members that did not come are listed as failures.
+// Agrees on the participants. Members that did not arrive are listed as failures.
 hl::Task<Errc> agree(Exchange& exchange) {
     const Rank self = exchange.core->rank();
     detail::Encoded value;
@@ -90,7 +90,7 @@ hl::Task<Errc> agree(Exchange& exchange) {
                                           [rank = rank](const Failure& each) { return each.rank == rank; });
         exchange.fail(rank, failure == agreed->failures.end() ? Errc::not_found : failure->code);
     }
-    // Each starts with the rank after its own, so that not all ask the same member first.
+    // Each process starts with the rank after its own, so that not all request from the same member first.
     const auto after_self = std::upper_bound(exchange.order.begin(), exchange.order.end(), self);
     std::rotate(exchange.order.begin(), after_self, exchange.order.end());
     co_return Errc::ok;

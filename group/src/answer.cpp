@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a member answers a call: it runs the handler once, and sends the result to everyone that asks for it.
+// Answers a call at a member: runs the handler once and sends the result to every process that requests it.
 #include "collect.hpp"
 
 #include <cinnabar/hl/with_deadline.hpp>
@@ -33,7 +33,7 @@ Errc begin(const std::shared_ptr<Core>& core, const std::shared_ptr<Execution>& 
     return core->node.spawn(std::move(timed));
 }
 
-// Returns why the call must not run here; `done`: it may run.
+// Checks whether the call may run here. `done`: it may; otherwise the reason why not.
 Answered examine(Core& core, const TreeRequest& request, const std::vector<Rank>& below, TreeAnswer& answer) {
     if (request.to != core.rank() || request.incarnation != core.incarnation()) {
         if (answer.claims.empty()) answer.claims = core.claims_of({request.to});
@@ -86,7 +86,7 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
     if (waited != Errc::ok) co_return waited;
     TreeAnswer answer = found.execution->answer;
     answer.time = core->clock.now().bits();
-    answer.claims = core->missing_since(of_caller, too_old);  // also what the members below have told meanwhile
+    answer.claims = core->missing_since(of_caller, too_old);  // including claims received from the members below
     co_return answer;
 }
 

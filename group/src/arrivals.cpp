@@ -41,7 +41,7 @@ void Arrivals::skip_to(const Release& last) {
     if (at != places_.end() && comes_after(last, at->second.last)) at->second.last = last;
 }
 
-// A liar must not use up all remaining numbers at once.
+// A lying peer must not be able to use up all round numbers at once.
 bool Arrivals::comes_after(const Release& release, const Release& last) noexcept {
     return release.round > last.round && release.round - last.round <= round_step_max;
 }

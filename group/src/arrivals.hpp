@@ -25,11 +25,11 @@ struct Release {
 struct Arrive {
     std::string name;
     std::uint64_t round = 0;
-    Release previous;  // of the round before, for members that a dead leader did not release from it
+    Release previous;  // release of the previous round, for members that a dead leader did not release
 };
 // The values of the members that have arrived so far.
 struct Arrived {
-    Release released;                            // of the largest round from which one of them was released
+    Release released;                            // the latest release that any of them has received
     std::vector<std::vector<std::byte>> values;  // combined wherever the combiner was known
 };
 inline constexpr hl::Rpc<Arrived(Arrive)> arrive_rpc{"cinnabar.group.arrive"};
@@ -41,7 +41,7 @@ inline constexpr hl::Rpc<Release(std::string)> released_rpc{"cinnabar.group.rele
 struct Arrival {
     std::vector<std::byte> value;
     detail::Combine combine;
-    std::uint64_t round = 0;  // the round for which the value was collected; 0: not yet
+    std::uint64_t round = 0;  // the round in which the value was collected; 0: not yet
     std::shared_ptr<Signal> released = std::make_shared<Signal>();
     Release release;  // set when it is released
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a process becomes a member or a follower.
+// Makes a process a member or a follower.
 #include "bounded.hpp"
 #include "core.hpp"
 #include "hopeless.hpp"
@@ -65,7 +65,7 @@ Table table_of(const std::vector<Claim>& claims, std::uint32_t members_max) {
     return table;
 }
 
-// Asks one seed for a rank and for the view.
+// Requests a rank and the view from one seed.
 hl::Task<Result<void>> join_by(std::shared_ptr<Core> core, na::Addr seed, Rank wanted, bool begun) {
     JoinRequest request{core->options.name, wanted, core->process, core->node.self_addr(), core->options.labels, 0};
     auto call = core->node.call(join_rpc, seed, request, call_of(*core, Microseconds(5'000'000)));
@@ -93,7 +93,7 @@ hl::Task<Result<void>> follow_by(std::shared_ptr<Core> core, na::Addr seed) {
     co_return Result<void>();
 }
 
-// Tries the seeds in turn, starting with a random one, and waits longer after each round.
+// Tries the seeds in turn, starting with a random one, with a growing pause after each round.
 template <typename Attempt>
 hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::string> seeds, Attempt attempt) {
     if (seeds.empty()) co_return Error(Errc::invalid_argument, "name at least one seed");
@@ -108,7 +108,7 @@ hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::st
         const Microseconds left(end > now ? end - now : 1);
         auto trying = run_bounded(core, attempt(core, *seed), left, {});
         Result<void> outcome = co_await trying;
-        // An attempt that was cut off by the end of the time says less than the one before.
+        // An attempt that was cut short by join_time says less than the one before.
         if (outcome.code() != Errc::timed_out || core->now_us() < end) last = std::move(outcome);
         if (last.ok() || is_hopeless(last.code()) || core->now_us() >= end) co_return last;
         if (++tried % seeds.size() != 0) continue;
@@ -165,7 +165,8 @@ hl::Task<void> keep_following(std::shared_ptr<Core> core, std::vector<std::strin
             auto view = co_await reading;
             if (view) core->learn(view->claims, true);
         }
-        // Ask a member that had nothing new again, after a pause. Leave one that claims to know more than it tells.
+        // Pauses before asking a member that had nothing new again. Leaves a member whose stamp differs although it
+        // sent all its claims.
         const Errc slept = co_await core->node.sleep_for(Microseconds(50'000 + random.below(100'000)));
         if (slept != Errc::ok) co_return;
         if (!page || !(core->stamp() == page->stamp)) from = pick(*core, seeds, random);

@@ -36,7 +36,7 @@ hl::Task<T> run_bounded(std::shared_ptr<Core> core, hl::Task<T> task, Microsecon
     co_return co_await timed;
 }
 
-// How much time the enclosing task has left.
+// The time that the enclosing task has left.
 inline hl::Task<Microseconds> time_left(std::shared_ptr<Core> core) {
     const hl::TaskContext* task = co_await hl::this_task();
     if (!task || task->deadline == time_never) co_return hl::default_deadline;

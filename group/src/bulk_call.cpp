@@ -33,7 +33,7 @@ Result<void> refuse_far(const bulk::Region& region) {
 
 Result<void> check_region(const bulk::Region& region, Way way) {
     CINNABAR_TRY_VOID(refuse_far(region));
-    // The caller's own transfers send the chunks, so memory to be sent need not grant any access to others.
+    // Chunks are sent by the caller's own transfers, so memory to be sent need not be accessible to others.
     if (way == Way::from_members && region && !na::allows(region.access(), na::Access::write))
         return Error(Errc::permission, "the bytes of the members cannot be written to that region");
     return {};

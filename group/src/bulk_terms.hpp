@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks of the arguments of a bulk call before it starts.
+// Checks the arguments of a bulk call before it starts.
 #pragma once
 
 #include "wire.hpp"

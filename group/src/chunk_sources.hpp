@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ChunkSources: the processes from which a member gets its portion. Each delivery of the call names one; the newest one
-// counts, since it comes from the process that took over from a dead member. Any thread.
+// ChunkSources: the processes from which a member can fetch its portion. Each delivery of the call names one; the
+// newest is used, since it is the process that took over from a dead member. Any thread.
 #pragma once
 
 #include "signal.hpp"
@@ -25,7 +25,7 @@ class ChunkSources {
   public:
     void add(na::Addr address, std::uint64_t ticket);
     [[nodiscard]] ChunkSource newest() const;
-    // ok: there is a source after `number`. timed_out: of the task, or `span` is over; canceled.
+    // ok: there is a source newer than `number`. timed_out: the task's deadline or `span` has passed; canceled.
     [[nodiscard]] hl::Task<Errc> wait_for_newer(hl::NodeRef node, std::uint64_t number, Microseconds span) const;
 
   private:

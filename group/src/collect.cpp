@@ -16,12 +16,12 @@ namespace {
 constexpr unsigned attempts_max = 2;
 constexpr std::size_t text_max = 256;
 
-// The time that is left, less what the answer needs to come back. The levels of a chain share that reserve.
+// The remaining time, less a reserve for returning the answer. The levels of a chain share that reserve.
 Microseconds for_child(Microseconds left, std::size_t levels) {
     return left - std::min(left / 8, Microseconds(50'000)) / static_cast<std::int64_t>(levels);
 }
 
-// With one of these codes, the members below the called one may still be reachable.
+// After these errors the called member may be dead, but the members below it may still be reachable.
 bool may_be_dead(Errc code) noexcept {
     return code == Errc::peer_lost || code == Errc::refused || code == Errc::unreachable;
 }
@@ -36,7 +36,7 @@ bool adds_up(const Branch& branch, const TreeAnswer& answer, detail::Mode mode) 
     for (const Failure& failure : answer.failures) {
         if (failure.code == Errc::ok || asked.erase(failure.rank) == 0) return false;
     }
-    for (const Rank rank : answer.orphans) {  // not the child itself, or it would be called for ever
+    for (const Rank rank : answer.orphans) {  // not the child itself, which would then be called for ever
         if (rank == branch.child || asked.erase(rank) == 0) return false;
     }
     if (mode != detail::Mode::gather) return true;
@@ -125,7 +125,7 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
     }
     if (next != Next::adopt || branch.below.empty()) co_return;
     auto all = hl::when_all(deliveries_to(branch.below));
-    offer.end();  // only now: the members cared for from here must have begun
+    offer.end();  // only now: the members that this process took over must have begun
     co_await all;
 }
 
@@ -151,7 +151,7 @@ TreeRun::Next TreeRun::weigh(Branch& branch, const Result<TreeAnswer>& answer, c
     return Next::adopt;
 }
 
-// `canceled`, if this call was not stopped here, is the answer of a member that leaves the group.
+// `canceled`, if this side did not stop the call, comes from a member that leaves the group.
 TreeRun::Next TreeRun::weigh_failure(const Branch& branch, Errc code, const Core::Route& route, bool stopped) {
     if (code == Errc::timed_out || (code == Errc::canceled && stopped)) {
         tell_canceled(route.address);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of a collective call that one process carries out.
+// Executes one process's part of a collective call.
 #pragma once
 
 #include "core.hpp"
@@ -11,11 +11,11 @@
 
 namespace cinnabar::group {
 
-// One member's part of a call, or the caller's. Lives until all its deliveries have ended.
+// The part of one member, or of the caller. Lives until all its deliveries have ended.
 class TreeRun {
   public:
-    // `portion`: the memory that the call moves; null if it moves none. `caller` makes the
-    // calls to those below. `source`: who delivered the call.
+    // `portion`: the memory that the call moves; null if none. `caller` makes the calls to the members below. `source`:
+    // who delivered the call.
     TreeRun(std::shared_ptr<Core> core, std::shared_ptr<const TreeRequest> request, detail::Combine combine,
             std::shared_ptr<PortionState> portion, hl::Caller caller, na::Addr source = {})
         : core_(std::move(core)),
@@ -39,11 +39,11 @@ class TreeRun {
     [[nodiscard]] hl::Task<detail::LocalOutcome> run_served(const detail::ServedRpc& served);
     // The arguments for this process's own handler; null: a scatter that has nothing for this member.
     [[nodiscard]] const detail::Encoded* own_input() const noexcept;
-    // Decides what follows an answer. Leaves in `branch` the members that still have to be called.
+    // Decides how to continue after an answer. Leaves in `branch` the members that still have to be called.
     [[nodiscard]] Next weigh(Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
                              TreeRequest& request, unsigned attempt, bool stopped);
     [[nodiscard]] Next weigh_failure(const Branch& branch, Errc code, const Core::Route& route, bool stopped);
-    // This member leaves the group, so others must call the members below it.
+    // Whether this member is leaving the group, so that others must call the members below it.
     [[nodiscard]] bool leaves() const { return request_->id.origin != core_->process && core_->closed(); }
     void take(Branch& branch, const TreeAnswer& answer);
     // Adds `output`, the combined results of `count` members.

@@ -32,7 +32,7 @@ Copies::Found Copies::look(Entry& entry, const Asked& asked, const Here& here) {
             return {Errc::ok, entry.copy, {}, false};
         }
         if (asked.floor == Version{} && entry.seen == Version{}) return {Errc::not_found, {}, {}, false};
-        // Somebody has seen a newer one: all are asked again, but not all the time.
+        // A process has seen a newer version: all members are asked again, but not too often.
         if (here.now < after(entry.settled_us, limits_.copy_max / 16)) return {Errc::stale, {}, {}, false};
     } else if (!here.place.is_root() && enough && here.life != 0 && entry.life == here.life &&
                here.now < entry.copy.until_us) {
@@ -79,7 +79,7 @@ void Copies::settle(const std::string& key, Flight& flight, Copy best, const Her
     {
         const std::lock_guard lock(mutex_);
         const auto at = entries_.find(key);
-        // If not, another member has begun to rule meanwhile.
+        // Otherwise another member has become the ruling root meanwhile.
         if (at != entries_.end() && at->second.flight.get() == &flight) {
             Entry& entry = at->second;
             entry.flight.reset();
@@ -133,7 +133,7 @@ bool Copies::end_spreading(const std::string& key, const Version& told) {
 void Copies::hear(const std::string& key, const Copy& copy, const na::Addr& source, const Here& here) {
     const std::lock_guard lock(mutex_);
     Entry* const entry = enter(key, source);
-    if (!entry) return;  // then nothing older is kept here either
+    if (!entry) return;  // then no older version is kept here either
     const bool same = copy.version == entry->seen;
     if (!same && !follows(copy.version, entry->seen)) return;
     entry->seen = copy.version;
@@ -151,7 +151,7 @@ Result<Copy> Copies::yield(const std::string& key, Rank to, const Here& here) {
     if (at == entries_.end()) return Copy{};
     Entry& entry = at->second;
     entry.rule.reset();
-    if (entry.flight && entry.flight->depth == 0) entry.flight.reset();  // it asks in vain
+    if (entry.flight && entry.flight->depth == 0) entry.flight.reset();  // its request is futile now
     return entry.copy;
 }
 
@@ -186,7 +186,7 @@ const Copies::Entry* Copies::known(const std::string& key) const {
 
 Copies::Entry* Copies::enter(const std::string& key, const na::Addr& source) {
     if (const auto at = entries_.find(key); at != entries_.end()) {
-        if (source.empty()) charge(at->second, source);  // from now on this process uses it
+        if (source.empty()) charge(at->second, source);  // this process uses the key from now on
         return &at->second;
     }
     if (!has_room(source)) return nullptr;
@@ -205,7 +205,7 @@ bool Copies::has_room(const na::Addr& source) {
     return entries_.size() < limits_.keys_max || forget_one(nullptr);
 }
 
-// Forgets the key that was not used for the longest time, of this peer or of all.
+// Forgets the least recently used key, of one peer or of all.
 bool Copies::forget_one(const na::Addr* of) {
     auto oldest = entries_.end();
     for (auto at = entries_.begin(); at != entries_.end(); ++at) {
@@ -260,7 +260,7 @@ void Copies::drop(Entry& entry) {
     entry.copy = {};
 }
 
-// Drops copies that were not used for the longest time.
+// Drops the least recently used copies.
 bool Copies::make_room(std::uint64_t bytes, const Entry& keeping) {
     while (bytes_ + bytes > limits_.bytes_max) {
         Entry* oldest = nullptr;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies: the values of keys that this process has, as their root or as copies, and the requests for them that are
-// under way. Has no network: variable_fetch.cpp, variable_root.cpp and variable_update.cpp do what it asks for. Any
-// thread.
+// Copies: the values of variables that this process has, as their root or as copies, and the requests for them in
+// progress. Does no I/O: variable_fetch.cpp, variable_root.cpp and variable_update.cpp send the requests. Any thread.
 //
-// A key that this process uses stays known as long as the group, so that its versions never go back here. One that only
-// others asked for is forgotten if there is no room for another, and copies are dropped; not so the values of which
-// this process is the root.
+// A key that this process itself uses is remembered as long as the group lives, so that its versions never decrease
+// here. A key that only other processes asked for is forgotten when room is needed for another. Copies are dropped to
+// make room, but not values of which this process is the root.
 #pragma once
 
 #include "signal.hpp"
@@ -27,72 +26,73 @@ namespace cinnabar::group {
 
 struct Copy {
     Version version;
-    std::uint16_t shape = 0;                       // of the value's type
+    std::uint16_t shape = 0;                       // shape of the value's type
     std::shared_ptr<const detail::Encoded> bytes;  // null: none
-    TimeUs until_us = 0;                           // it may be used before that
+    TimeUs until_us = 0;                           // may be used until then
 };
 
-// One request for a value, for all that wait for it. It only waits for requests of a smaller depth, so that no requests
-// wait for each other, whatever the views of their processes are.
+// A request for a value, shared by all tasks that wait for it. It waits only for requests of a smaller depth, so that
+// requests cannot wait for each other in a cycle, even if processes have different views.
 struct Flight {
-    unsigned depth = 0;  // of this process, when it began; 0: it settles as the root
-    Version floor;       // nothing older is of use
-    Copy held;           // what this process had when it began
+    unsigned depth = 0;  // depth of this process when the request began; 0: it settles the key as root
+    Version floor;       // older versions are useless
+    Copy held;           // the copy that this process had when the request began
     std::shared_ptr<Signal> ended = std::make_shared<Signal>();
-    Errc code = Errc::ok;  // with `copy`: set once it has ended
+    Errc code = Errc::ok;  // set together with `copy` when the request has ended
     Copy copy;
 };
 
 class Copies {
   public:
     static constexpr std::size_t key_bytes_max = 256;
-    // A liar must not use up all remaining versions at once.
+    // A lying peer must not be able to use up all version numbers at once.
     static constexpr std::uint64_t step_max = std::uint64_t{1} << 32;
 
     Copies(const VariableLimits& limits, std::uint64_t process) : limits_(limits), process_(process) {}
 
-    // This process in the tree of a key.
+    // The position of this process in the tree of a key.
     struct Here {
         Place place;
-        std::uint32_t life = 0;  // its incarnation; 0: a follower, which cannot be told of updates
+        std::uint32_t life = 0;  // its incarnation; 0: a follower, which cannot be notified of updates
         TimeUs now = 0;
     };
     struct Asked {
         std::string key;
-        Version floor;                                          // what the asking process has seen
-        unsigned depth = std::numeric_limits<unsigned>::max();  // of who asks; this process's own tasks: the most
-        na::Addr source;                                        // who asks; empty: this process itself
+        Version floor;                                          // the version that the asking process has seen
+        unsigned depth = std::numeric_limits<unsigned>::max();  // depth of the asking process; the maximum for this
+                                                                // process's own tasks
+        na::Addr source;                                        // the asking process; empty: this process itself
     };
     struct Found {
         Errc code = Errc::ok;
         std::optional<Copy> copy;
-        std::shared_ptr<Flight> flight;  // wait for it, and look again
-        bool fresh = false;              // whoever gets it has to run it
+        std::shared_ptr<Flight> flight;  // if set, wait for it and call find() again
+        bool fresh = false;              // the caller must run the request
     };
 
-    // A usable copy, a request to wait for, or the reason why there is neither: not_found; stale (the asking process
-    // has seen a newer value, which nobody has any more); again (ask later: processes have different views).
+    // Returns a usable copy, a request to wait for, or an error: not_found; stale (the asking process has seen a newer
+    // value that no member has any more); again (retry later: processes have different views).
     [[nodiscard]] Found find(const Asked& asked, const Here& here);
-    // Ends a request, and keeps what it brought.
+    // Ends a request and keeps the value that it returned.
     void end(const std::string& key, Flight& flight, Errc code, Copy copy, const Here& here);
-    // The same for a root that has asked all members: it now rules.
+    // As end(), for a root that has asked all members: from now on it rules the key.
     void settle(const std::string& key, Flight& flight, Copy best, const Here& here);
 
     // --- at the root
-    // Gives the value the next version. overloaded: no room. Otherwise as find().
+    // Stores the value with the next version. overloaded: no room. Otherwise as find().
     [[nodiscard]] Found put(const Asked& asked, Copy value, const Here& here);
-    // The value, for those to be told. Null bytes: this process does not rule.
+    // The value to be sent to other members. Null bytes: this process does not rule the key.
     [[nodiscard]] Copy ruled(const std::string& key, const Here& here) const;
-    // True if the caller has to tell the others; false if somebody does already.
+    // True: the caller must notify the others. False: another task is doing it.
     [[nodiscard]] bool begin_spreading(const std::string& key);
-    // False if there is a newer version to spread. Version{}: gives up.
+    // False: there is a newer version to spread. `told` Version{}: stops spreading.
     [[nodiscard]] bool end_spreading(const std::string& key, const Version& told);
 
-    // --- told by others
-    // Takes over a value, or (without bytes) stops using older copies, and this version's.
+    // --- received from others
+    // Stores a received value, or (without bytes) stops using copies of this version and older ones.
     void hear(const std::string& key, const Copy& copy, const na::Addr& source, const Here& here);
-    // Another member is about to rule; this one no longer does. Returns what it has. again: by this process's view,
-    // that member is not the root.
+    // Another member is about to rule the key, so this one no longer does. Returns its copy. again: in this process's
+    // view that member is not the root.
     [[nodiscard]] Result<Copy> yield(const std::string& key, Rank to, const Here& here);
     [[nodiscard]] Copy held(const std::string& key) const;
     [[nodiscard]] Version seen(const std::string& key) const;
@@ -102,13 +102,13 @@ class Copies {
 
   private:
     struct Entry {
-        na::Addr source;  // the peer that made it known and pays for it; empty: this process uses it
-        Version seen;     // nothing older is given out
+        na::Addr source;  // the peer that created the entry and is charged for it; empty: this process uses the key
+        Version seen;     // older versions are not returned
         Copy copy;
-        na::Addr payer;             // the peer that gave the value
-        std::uint32_t life = 0;     // in which the copy was taken
-        std::uint64_t used = 0;     // when it was last used: a count
-        std::optional<Reign> rule;  // as the root that has asked all others
+        na::Addr payer;             // the peer that sent the value, charged for its bytes
+        std::uint32_t life = 0;     // incarnation in which the copy was stored
+        std::uint64_t used = 0;     // time of last use, as a count
+        std::optional<Reign> rule;  // set if this process rules the key as its root
         TimeUs settled_us = 0;
         std::shared_ptr<Flight> flight;
         bool spreading = false;

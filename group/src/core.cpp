@@ -19,7 +19,7 @@ GroupOptions with_seed(GroupOptions options) {
     return options;
 }
 
-// Answers in flight to one source; further ones are dropped.
+// Answers in flight to one peer; further ones are dropped.
 constexpr std::size_t answers_max = 16;
 
 }  // namespace
@@ -33,7 +33,7 @@ Core::Core(hl::NodeRef of, GroupOptions with)
       passed_on(of, {options.retry, {}, options.seed + 3}),
       executions(options.calls_max),
       copies(options.variables, process),
-      followers(options.followers_max, std::max(options.followers_max / 2, 1u)),  // half of the room for one peer
+      followers(options.followers_max, std::max(options.followers_max / 2, 1u)),  // one peer may use half
       arrivals(std::make_shared<Arrivals>(of)),
       offers(std::make_shared<Offers>()),
       answers_in_flight_(std::numeric_limits<std::size_t>::max(), answers_max) {}
@@ -56,7 +56,7 @@ void Core::begin_follower(std::uint64_t group) {
 }
 
 void Core::start_ticking() {
-    (void)node.spawn(tick_loop(shared_from_this()));  // closed: then nothing else runs either
+    (void)node.spawn(tick_loop(shared_from_this()));  // closed: the group then does nothing else either
 }
 
 // `self` keeps the Core alive: the task may start after the last Group is gone.
@@ -119,8 +119,8 @@ void Core::after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Ran
     if (over) close();
 }
 
-// The answer goes back on the connection by which the message came. A peer that pings and does not read has only a few
-// answers in flight; more would fill the send slots that all calls of this process share.
+// The answer is sent on the connection by which the message came. A peer that sends pings and does not read gets only a
+// few answers in flight; more would fill the send slots that all calls of this process share.
 void Core::add_post(Message&& message, Rank from, const na::Addr& source, std::vector<Post>& posts) {
     const bool answer = message.to == from && !source.empty();
     na::Addr to = answer ? source : na::Addr();

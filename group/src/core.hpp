@@ -84,17 +84,17 @@ class Core : public std::enable_shared_from_this<Core> {
     ServedRpcs served;
 
     HybridClock clock;
-    const hl::Caller started;    // for calls of this process's own, with its quota
-    const hl::Caller passed_on;  // for those of others, and of the group itself
+    const hl::Caller started;    // makes this process's own calls, subject to its quota
+    const hl::Caller passed_on;  // makes forwarded calls and those of the group itself
     Executions executions;
     Copies copies;
-    PeerQuota followers;  // that wait here for the next change
+    PeerQuota followers;  // followers that wait for the next change
     const std::shared_ptr<Arrivals> arrivals;
     const std::shared_ptr<Offers> offers;
 
     void on_message(const Message& message, const na::Addr& source);
-    // A time that came with a message, from that member if it is known. One that is too far ahead is logged, and told
-    // as an event of the member.
+    // Handles the time in a message from member `from`, if that is known. A time that is too far ahead is logged and
+    // reported as an event of the member.
     void hear_time(std::uint64_t time, Rank from);
 
   private:
@@ -105,8 +105,8 @@ class Core : public std::enable_shared_from_this<Core> {
     };
 
     hl::Task<void> tick_loop(std::shared_ptr<Core> self);
-    // Tells readers what changed, releases the lock, sends `out`, and wakes the tasks that wait for a change. If
-    // another process now has this one's rank, this one has left.
+    // Notifies readers of changes, releases the lock, sends `out`, and wakes the tasks that wait for a change. If
+    // another process now has this one's rank, this process leaves.
     void after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Rank from, const na::Addr& source);
     void add_post(Message&& message, Rank from, const na::Addr& source, std::vector<Post>& posts);
     void tell_readers(const std::vector<Change>& changes, const Stamp& stamp);
@@ -125,7 +125,7 @@ class Core : public std::enable_shared_from_this<Core> {
     std::shared_ptr<Signal> closing_ = std::make_shared<Signal>();
     std::unordered_map<Rank, std::stop_source> lost_;
     std::uint64_t calls_ = 0;
-    std::set<Rank> drifted_;  // present members whose time was too far ahead when it was last heard
+    std::set<Rank> drifted_;  // present members whose last time was too far ahead
     PeerQuota answers_in_flight_;
     bool closed_ = false;
     bool serving_ = false;

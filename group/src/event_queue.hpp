@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// EventQueue: the events that one reader has not read yet; bounded. Any thread.
+// EventQueue: the unread events of one reader; bounded. Any thread.
 #pragma once
 
 #include "signal.hpp"

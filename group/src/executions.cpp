@@ -32,7 +32,7 @@ Executions::Found Executions::find_or_begin(const CallId& id, const na::Addr& so
     return {std::move(execution), true, false};
 }
 
-// Whether there is room, after dropping an answer if necessary.
+// Makes room by dropping an answer if necessary. False: there is none.
 bool Executions::has_room(Share& share) {
     const std::size_t records_max = remembered * calls_max_;
     if (share.records >= records_max / 2 || records_.size() >= records_max) return false;

@@ -33,18 +33,18 @@ struct Execution {
     std::stop_source stop;
     std::shared_ptr<Signal> ended = std::make_shared<Signal>();
     TreeAnswer answer;  // set once it has ended
-    // of the memory that the call moves
+    // where to fetch the memory that the call moves
     const std::shared_ptr<ChunkSources> sources = std::make_shared<ChunkSources>();
     // Guarded by the mutex of Executions:
     unsigned waiting = 0;             // deliveries that wait for it
-    TimeUs orphaned_us = time_never;  // since when no delivery waits for it
+    TimeUs orphaned_us = time_never;  // when the last waiting delivery ended; time_never: one is waiting
 };
 
 class Executions {
   public:
     static constexpr Microseconds answer_kept{10'000'000};
     static constexpr Microseconds orphan_grace{3'000'000};  // time for another parent to take over
-    // How many past calls are remembered, for each unit of calls_max.
+    // Past calls remembered per unit of calls_max.
     static constexpr std::size_t remembered = 16;
 
     explicit Executions(std::uint32_t calls_max) noexcept : calls_max_(calls_max) {}
@@ -52,7 +52,7 @@ class Executions {
     struct Found {
         std::shared_ptr<Execution> execution;  // null: there are too many calls
         bool fresh = false;                    // the caller has to run it
-        bool forgotten = false;                // it has run, and its answer was dropped
+        bool forgotten = false;                // the call has run, but its answer was dropped
     };
     // Adds one waiting delivery. Requires: `source` is not empty; the call counts against it.
     [[nodiscard]] Found find_or_begin(const CallId& id, const na::Addr& source, TimeUs now);
@@ -70,10 +70,10 @@ class Executions {
   private:
     struct Record {
         na::Addr source;
-        std::shared_ptr<Execution> execution;  // null: it has run, and its answer is gone
+        std::shared_ptr<Execution> execution;  // the call has run, and its answer was dropped
     };
     using Records = std::map<CallId, Record>;
-    struct Share {  // of one source
+    struct Share {  // for one source
         std::size_t records = 0;
         std::size_t running = 0;
         std::deque<CallId> answers;  // the kept ones, oldest first
@@ -92,7 +92,7 @@ class Executions {
     Records records_;
     std::set<CallId> running_;
     std::size_t answers_ = 0;
-    std::unordered_map<const na::AddrBody*, Share> shares_;  // their records hold the addresses
+    std::unordered_map<const na::AddrBody*, Share> shares_;  // the records keep the addresses alive
     struct Ended {
         TimeUs forgotten_us;
         CallId id;

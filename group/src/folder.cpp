@@ -33,7 +33,7 @@ Error failed(std::string_view what, const std::string& path) {
     return Error(errc_from_errno(error), what, path, error);
 }
 
-// Writes to a temporary name first, so that no reader sees half a file, not even over a network file system.
+// Writes to a temporary name first, so that no reader sees half a file, even on a network file system.
 Result<void> put(const std::string& path, std::string_view text) {
     const std::string before = path + "." + std::to_string(::getpid()) + ".new";
     const UniqueFd fd(::open(before.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));

@@ -4,7 +4,7 @@
 //     member-RANK   written by that member: "cinnabar member", run, incarnation, address, one per line
 //     roster        written by rank 0 when all members have come: "cinnabar roster", run, addresses by rank
 //
-// A file is written under a temporary name and then renamed, so nobody reads half of it. Files of another run are
+// A file is written under a temporary name and then renamed, so readers never see half of it. Files of another run are
 // ignored. The incarnation counts the starts of a member within a run.
 #pragma once
 

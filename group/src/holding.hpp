@@ -59,7 +59,7 @@ class Holding {
         bulk::Region region_;
         std::stop_token stop_;
     };
-    // Empty once the memory was taken back. The Holding must outlive the Access. Requires: the range lies inside.
+    // Empty if the memory was taken back. The Holding must outlive the Access. Requires: the range lies inside.
     [[nodiscard]] std::optional<Access> access(std::uint64_t offset, std::uint64_t bytes);
     // Allows no further access, and stops those in progress. Members that still lack bytes are given up.
     void take_back();
@@ -83,7 +83,7 @@ class Holding {
     void add_offer(const std::shared_ptr<Offer>& offer);
     void end_offer(Offer& offer);  // the member has all bytes, or wants no more
     void note_progress();
-    // Returns when no offer is left, or none has made progress for half of the time that the task has left.
+    // Returns when no offer is left, or when no offer has made progress for half of the task's remaining time.
     [[nodiscard]] hl::Task<void> wait_for_takers();
 
   private:

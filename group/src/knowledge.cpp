@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a process knows of the members, and which claims of others it accepts.
+// The knowledge of a process about the members, and which claims of others it accepts.
 #include "core.hpp"
 
 #include <cinnabar/base/random.hpp>
@@ -111,7 +111,7 @@ Result<JoinAnswer> Core::accept(const JoinRequest& request, na::Addr& hand_on) {
     if (rank >= options.swim.members_max)
         return Error(Errc::too_large, "the group has assigned all its ranks; see SwimOptions::members_max");
     const Entry& before = known.at(rank);
-    const bool own = rank == swim_->self().rank;  // never given away, whatever address is named
+    const bool own = rank == swim_->self().rank;  // never given away, whatever address the request names
     if (own || (before.present() && !(before.profile && before.profile->address == request.address))) {
         swim_->doubt(rank);
         return Error(Errc::busy, "another process has that rank; it is free when that one is known to be gone");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a member moves its portion: it requests one chunk after the other, several at a time. If a source fails, it
-// requests the missing chunks from the next one.
+// Transfers a member's portion: requests one chunk after the other, several at a time. If a source fails, requests the
+// missing chunks from the next one.
 #include "portion_state.hpp"
 
 #include <cinnabar/bulk/checksum.hpp>
@@ -55,7 +55,7 @@ bool is_final(Errc code) noexcept {
            code == Errc::too_large || code == Errc::unsupported || code == Errc::out_of_memory ||
            code == Errc::timed_out;
 }
-// Only another source can help.
+// Errors after which only another source can help.
 bool is_gone(Errc code) noexcept {
     return code == Errc::not_found || code == Errc::no_such_rpc || code == Errc::closed || code == Errc::shutting_down;
 }

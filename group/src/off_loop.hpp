@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs a blocking function on a thread of its own while a task waits for it.
+// Runs a blocking function on a separate thread while a task waits for it.
 #pragma once
 
 #include "signal.hpp"
@@ -17,8 +17,8 @@
 
 namespace cinnabar::group {
 
-// f() returns a Result. It must own all that it uses, since it may still run after the task has given up (timed_out,
-// canceled). overloaded: the system can start no thread.
+// f() returns a Result. It must own all data that it uses, since it may still run after the task has given up
+// (timed_out, canceled). overloaded: the system cannot start a thread.
 template <typename F>
 hl::Task<std::invoke_result_t<F&>> off_loop(hl::NodeRef node, F f) {
     struct Run {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Offers: memory that this process offers to members, each offer for one call. A member that knows the ticket of an
-// offer requests chunks, and lends the memory that they go to or come from; this side moves them. So the member decides
-// how much is in flight, and this side touches only memory that was lent for that very chunk. Any thread.
+// offer requests chunks and lends the memory to copy them to or from; this side does the transfers. So the member
+// decides how much is in flight, and this side accesses only memory that was lent for that chunk. Any thread.
 #pragma once
 
 #include "holding.hpp"
@@ -27,7 +27,7 @@ struct ChunkAnswer {
     std::uint32_t checksum = 0;  // of the chunk, if it goes to the member
 };
 inline constexpr hl::Rpc<ChunkAnswer(ChunkRequest)> chunk_rpc{"cinnabar.group.chunk"};
-// The member has all of the offer with this ticket, or wants no more of it.
+// Sent by a member that has the whole offer with this ticket, or wants no more of it.
 inline constexpr hl::OneWay<std::uint64_t> moved_message{"cinnabar.group.moved"};
 
 inline constexpr std::uint32_t chunk_bytes_min = 4096;

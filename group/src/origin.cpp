@@ -60,8 +60,8 @@ std::shared_ptr<TreeRequest> request_of(Core& core, detail::CollectiveCall& call
     return request;
 }
 
-// Whether a tree is worth it: the caller then needs connections and calls to only a few members, but bytes travel once
-// per level.
+// Whether a tree is faster: with a tree the caller needs connections and calls to only a few members, but the bytes are
+// sent once per level.
 bool is_many_and_little(const std::vector<detail::CollectiveCall>& calls) {
     std::size_t bytes = 0;
     for (const detail::CollectiveCall& call : calls) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts what is under way for each peer, and limits it for each and in total. Any thread.
+// Counts operations in progress per peer, and limits them per peer and in total. Any thread.
 #pragma once
 
 #include <cinnabar/na/addr.hpp>
@@ -14,8 +14,8 @@ class PeerQuota {
   public:
     PeerQuota(std::size_t total_max, std::size_t peer_max) noexcept : total_max_(total_max), peer_max_(peer_max) {}
 
-    // False: this peer, or all together, have as much under way as they may. Otherwise hold the address, and call
-    // leave() when it has ended.
+    // False: the limit of this peer or the total limit is reached. After true, keep the address alive, and call leave()
+    // when the operation has ended.
     [[nodiscard]] bool enter(const na::Addr& peer) {
         const std::lock_guard lock(mutex_);
         const auto at = of_peers_.find(&peer.body());

@@ -18,8 +18,8 @@ struct Asking {
     std::shared_ptr<ChunkSources> sources;
     bool only_source = false;  // no other source will follow
 };
-// Moves the bytes of `region` chunk by chunk, `terms.window` at a time, and tells the source when all are done. Marks
-// in `holding`, if any, the chunks that have arrived. Errors: Portion::receive().
+// Transfers `region` chunk by chunk, `terms.window` at a time, and notifies the source when all are done. Marks in
+// `holding`, if not null, the chunks that have arrived. Errors of Portion::receive().
 [[nodiscard]] hl::Task<Result<void>> move_chunks(Asking asking, bulk::Region region, std::shared_ptr<Holding> holding);
 
 class PortionState {
@@ -38,10 +38,10 @@ class PortionState {
     [[nodiscard]] bool can_offer() const { return terms().bytes == 0 || !holding_->taken_back(); }
 
     [[nodiscard]] static hl::Task<Result<void>> move(std::shared_ptr<PortionState> state, bulk::Region region, Way way);
-    // Called at a member when its handler has ended: nothing is moved after that. Members below that still lack bytes
-    // are given up.
+    // Called at a member when its handler has ended: nothing is transferred after that. Members below that still lack
+    // bytes are given up.
     [[nodiscard]] static hl::Task<void> handler_ended(std::shared_ptr<PortionState> state);
-    // Called at the caller when its call has ended. Nobody touches the region after that.
+    // Called at the caller when its call has ended. The region is not accessed after that.
     [[nodiscard]] static hl::Task<void> call_ended(std::shared_ptr<PortionState> state);
 
   private:

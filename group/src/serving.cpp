@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a member serves: to other members, to processes that join, and to followers.
+// The RPCs that a member serves to other members, to processes that join, and to followers.
 #include "all_reduce.hpp"
 #include "collect.hpp"
 #include "offers.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr Microseconds follow_time{5'000'000};
 
-// A member passes the request on to the member that assigns ranks.
+// Forwards the request to the member that assigns ranks, unless this member does.
 hl::Task<Result<JoinAnswer>> answer_join(std::shared_ptr<Core> core, JoinRequest request) {
     if (request.name != core->options.name) co_return Error(Errc::not_found, "the group here has another name");
     na::Addr hand_on;

@@ -56,8 +56,8 @@ Result<std::vector<std::string>> look_up(const std::string& uri) {
     return addresses;
 }
 
-// Each member writes where it listens, and rank 0 collects that into the roster. The others look for the roster only,
-// at random times and ever less often, so that a thousand of them do not read a thousand files each.
+// Each member writes its address to a file, and rank 0 collects the addresses into the roster. The others only look for
+// the roster, at random times and with growing intervals, so that a thousand members do not read a thousand files each.
 Result<std::vector<std::string>> look_into(const std::string& folder, const std::string& run, Rank rank,
                                            std::vector<std::string>& known) {
     const auto size = static_cast<Rank>(known.size());
@@ -105,7 +105,7 @@ hl::Task<Result<Group>> meet_in(hl::NodeRef node, Source source, std::string fol
     co_return Group::start(node, {*std::move(roster), source.rank}, std::move(options));
 }
 
-// Resolves the name again for each attempt, since members that came later are among its addresses.
+// Resolves the name again for each attempt, because members that started later may have been added to its addresses.
 hl::Task<Result<Group>> join_by_name(hl::NodeRef node, std::string uri, GroupOptions options) {
     constexpr Microseconds attempt_max{2'000'000};
     const TimeUs end = after(node.rpc_context().now_us(), options.join_time);
@@ -143,7 +143,7 @@ std::vector<std::string> words_of(std::string_view text) {
     return words;
 }
 
-// 0 to 65,536; `otherwise` if the variable is not set.
+// A number from 0 to 65,536; `otherwise` if the variable is not set.
 Result<Rank> number_of(const char* name, Rank otherwise) {
     const char* const text = std::getenv(name);
     if (!text) return otherwise;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the members of a collective call are arranged as a tree. Pure functions: a process that takes over the subtree of
-// a dead member divides it exactly as that member did.
+// Arranges the members of a collective call as a tree. Pure functions: a process that takes over the subtree of a dead
+// member divides it exactly as that member did.
 #pragma once
 
 #include "wire.hpp"

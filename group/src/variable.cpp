@@ -26,7 +26,7 @@ hl::Task<Result<Version>> try_update(std::shared_ptr<Core> core, Update update) 
     }
 }
 
-// Its own updates are seen by this process at once.
+// Stores the update locally, so that this process sees its own updates at once.
 hl::Task<Result<Version>> update_and_keep(std::shared_ptr<Core> core, Update update) {
     const TimeUs began_us = core->now_us();
     const auto bytes = std::make_shared<const detail::Encoded>(update.bytes);

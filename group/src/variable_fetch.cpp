@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a value is fetched: up the tree of its key, one request at a time from each process, however many wait for it.
+// Fetches a value up the tree of its key, with one request at a time per process, however many tasks wait for it.
 #include "bounded.hpp"
 #include "variables.hpp"
 
@@ -10,13 +10,13 @@ namespace {
 
 constexpr Microseconds first_pause{2'000};
 constexpr Microseconds longest_pause{200'000};
-// Looks of one request of another process: it asks again itself.
+// Attempts per request of another process, which retries itself.
 constexpr unsigned looks_max = 3;
 
-// The answer of one member, as a copy of this process.
+// Asks one member, and returns its answer as a copy for this process.
 hl::Task<Result<Copy>> ask(std::shared_ptr<Core> core, std::string key, std::shared_ptr<Flight> flight, unsigned depth,
                            Rank rank, Microseconds deadline) {
-    const TimeUs asked_us = core->now_us();  // the copy ages from here
+    const TimeUs asked_us = core->now_us();  // the age of the copy counts from here
     Fetch fetch{key, flight->floor, flight->held.version, depth};
     auto calling = call_one(core, fetch_rpc, rank, std::move(fetch), deadline);
     Result<Sent> sent = co_await calling;
@@ -32,7 +32,7 @@ hl::Task<Result<Copy>> ask(std::shared_ptr<Core> core, std::string key, std::sha
     co_return copy;
 }
 
-// If the member above does not answer, the root is asked.
+// Asks the member above, and the root if that one does not answer.
 hl::Task<Result<Copy>> ask_above(std::shared_ptr<Core> core, std::string key, std::shared_ptr<Flight> flight,
                                  Copies::Here here) {
     const Rank root = here.place.reign.root;
@@ -60,11 +60,11 @@ hl::Task<void> fly(std::shared_ptr<Core> core, std::string key, std::shared_ptr<
     auto asking = ask_above(core, key, flight, here);
     auto bounded = run_until(std::move(asking), deadline);
     Result<Copy> copy = co_await bounded;
-    here.life = core->incarnation() == here.life ? here.life : 0;  // it may have been excluded meanwhile
+    here.life = core->incarnation() == here.life ? here.life : 0;  // this process may have been excluded meanwhile
     core->copies.end(key, *flight, copy.code(), copy.ok() ? *std::move(copy) : Copy{}, here);
 }
 
-// What a request brought; again: nothing of use for this asker.
+// The result of a request for this asker; again: it is of no use to it.
 Result<Copy> brought(const Flight& flight, const Version& floor, TimeUs now) {
     if (flight.code != Errc::ok) {
         const bool of_a_higher_floor = flight.code == Errc::stale && flight.floor > floor;
@@ -116,7 +116,7 @@ hl::Task<Result<Copy>> find_value(std::shared_ptr<Core> core, Copies::Asked aske
             Result<Copy> copy = brought(*found.flight, asked.floor, core->now_us());
             if (copy.ok()) co_return *std::move(copy);
             code = copy.code();
-            // The root looks at once at what it has settled.
+            // The root immediately looks at the value that it has settled.
             if (found.flight->code == Errc::ok && here.place.is_root() && look < looks_max) continue;
         }
         const bool may_help = may_pass(code) || code == Errc::peer_lost || code == Errc::timed_out;

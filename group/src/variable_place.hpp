@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a process stands in the tree of a key: whom it asks for the value. Pure functions of the view.
+// The position of a process in the tree of a key: which member it asks for the value. Pure functions of the view.
 //
-// The root is the present member with the largest hash of key and rank, so that only the keys of a member that goes, or
-// comes, get another root.
+// The root is the present member with the largest hash of key and rank, so that when a member leaves or joins, only its
+// own keys get another root.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -13,12 +13,12 @@
 
 namespace cinnabar::group {
 
-// One uninterrupted time as the root. It differs if another member was the root in between: one with a larger hash that
-// has come and gone since has had another life.
+// Identifies one uninterrupted period as the root. It differs if another member was the root in between, because a
+// member with a larger hash that came and went has then had another life.
 struct Reign {
     Rank root = no_rank;
-    std::uint32_t incarnation = 0;  // of the root; 0: there is no member
-    std::uint64_t lives_above = 0;  // the lives of all members with a larger hash, those that are gone included
+    std::uint32_t incarnation = 0;  // incarnation of the root; 0: there is no member
+    std::uint64_t lives_above = 0;  // number of lives of all members with a larger hash, including those that are gone
     friend bool operator==(const Reign&, const Reign&) = default;
 };
 
@@ -31,7 +31,7 @@ struct Place {
     [[nodiscard]] bool is_root() const noexcept { return depth == 0; }
 };
 
-// `self` no_rank: a follower, which asks one of the members; `process` chooses which.
+// `self` no_rank: a follower, which asks one of the members, chosen by `process`.
 [[nodiscard]] CINNABAR_API Place place_of(std::string_view key, const View& view, Rank self, std::uint64_t process);
 
 }  // namespace cinnabar::group

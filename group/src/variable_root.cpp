@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a member begins to rule a key as its root: all members must agree, and the newest value among them is taken over.
+// Makes a member the ruling root of a key: all members must agree, and the newest value among them is taken over.
 #include "bounded.hpp"
 #include "variables.hpp"
 
@@ -20,7 +20,7 @@ detail::CollectiveCall recall_of(const Recall& recall, std::vector<Rank> ranks) 
     return call;
 }
 
-// Asks each of `ranks` until it has agreed or is no longer present. Sets `best`.
+// Asks each of `ranks` until it has agreed or is no longer present. Sets `best` to the newest value found.
 hl::Task<Errc> recall_from(std::shared_ptr<Core> core, Recall recall, std::vector<Rank> ranks, Held& best) {
     while (!ranks.empty()) {
         auto recalling = detail::collect(core, recall_of(recall, std::move(ranks)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a member serves of variables, to other members and to clients.
+// The RPCs for variables that a member serves, to other members and to clients.
 #include "variables.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the root of a key carries out an update, and tells the others.
+// Executes updates at the root of a key, and notifies the other members.
 #include "bounded.hpp"
 #include "variables.hpp"
 
@@ -16,7 +16,7 @@ detail::CollectiveCall call_to_tell(const Tell& tell) {
     return call;
 }
 
-// The members that know of an update, each in one life.
+// The members that know of an update, each in a certain incarnation.
 class Told {
   public:
     explicit Told(const Member& root) { lives_[root.rank] = root.incarnation; }
@@ -24,7 +24,7 @@ class Told {
         for (const Rank rank : ranks) lives_[rank] = asked.find(rank)->incarnation;
         for (const Failure& failure : failures) lives_.erase(failure.rank);
     }
-    // Also members that have joined since: they may have asked others for a copy.
+    // Includes members that joined later, which may have asked others for a copy.
     [[nodiscard]] std::vector<Rank> missing(const View& view) const {
         std::vector<Rank> left;
         for (const Rank rank : view.present()) {
@@ -38,8 +38,8 @@ class Told {
     std::map<Rank, std::uint32_t> lives_;
 };
 
-// Tells all members. Those that cannot be told are waited for until they are excluded, or until they have no copy from
-// before that they may use.
+// Notifies all members. Waits for a member that cannot be reached until it is excluded, or until it has no older copy
+// that it may still use.
 hl::Task<Errc> tell_all(std::shared_ptr<Core> core, Tell tell) {
     const Microseconds copy_max = core->options.variables.copy_max;
     const TimeUs copies_end = after(core->now_us(), copy_max);
@@ -65,8 +65,8 @@ hl::Task<Errc> tell_all(std::shared_ptr<Core> core, Tell tell) {
     }
 }
 
-// A value that is told may be used for half as long as one that was asked for: the message may have been under way for
-// the other half.
+// A value that is sent unasked may be used for only half as long as a requested one, because the message may have been
+// in transit for the other half.
 Tell tell_of(const Core& core, const std::string& key, const Copy& copy, bool drops) {
     Tell tell{key, drops, {copy.version, copy.shape, false, {}, 0}};
     if (drops) return tell;
@@ -75,7 +75,7 @@ Tell tell_of(const Core& core, const std::string& key, const Copy& copy, bool dr
     return tell;
 }
 
-// Tells the newest value, and again if there is a newer one after that.
+// Sends the newest value, and repeats if there is a newer one after that.
 hl::Task<void> tell_lazily(std::shared_ptr<Core> core, std::string key) {
     for (;;) {
         const Copy copy = core->copies.ruled(key, here_of(*core, key));
@@ -104,7 +104,8 @@ hl::Task<Errc> spread(std::shared_ptr<Core> core, std::string key, Copy copy, Sy
     co_return Errc::ok;
 }
 
-// The value as the root has it: a new version, or the present one if the copies are only to be dropped.
+// Applies the update at the root and returns the value: a new version, or the current one if copies are only to be
+// dropped.
 hl::Task<Result<Copy>> put_here(std::shared_ptr<Core> core, Update update, na::Addr source) {
     const auto bytes = std::make_shared<const detail::Encoded>(std::move(update.bytes));
     const Copies::Asked asked{update.key, update.seen, std::numeric_limits<unsigned>::max(), source};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of distributed variables. They are served like a program's own calls of the group, and each goes to one
-// member, but for `tell` and `recall`, which go to all down a tree. Any peer can send them: keys and values have limits
-// that are checked after decoding.
+// The RPCs of distributed variables. They are served like a program's own RPCs of the group. Each goes to one member,
+// except `tell` and `recall`, which go to all members down a tree. Any peer can send them, so keys and values are
+// checked against limits after decoding.
 #pragma once
 
 #include <cinnabar/group/member.hpp>
@@ -14,28 +14,28 @@
 
 namespace cinnabar::group {
 
-// A value as it travels.
+// A value as sent in messages.
 struct Sent {
     Version version;
     std::uint16_t shape = 0;
-    bool same = false;  // it is the version that the other side has: no bytes
+    bool same = false;  // the receiver has this version already: no bytes
     std::vector<std::byte> bytes;
-    std::uint64_t left_us = 0;  // how long it may be used
+    std::uint64_t left_us = 0;  // remaining time that it may be used
 };
 
 struct Fetch {
     std::string key;
-    Version floor;            // what the asking process has seen
-    Version held;             // what it has
-    std::uint32_t depth = 0;  // of it in the tree
+    Version floor;            // version that the asking process has seen
+    Version held;             // version of its copy
+    std::uint32_t depth = 0;  // its depth in the tree
 };
 inline constexpr hl::Rpc<Sent(Fetch)> fetch_rpc{"cinnabar.group.variable.fetch"};
 
 struct Update {
     std::string key;
-    Version seen;  // by the process that updates
+    Version seen;  // version that the updating process has seen
     Sync sync = Sync::eager;
-    bool drops = false;  // no new value: all copies are dropped
+    bool drops = false;  // no new value; only drops all copies
     std::uint16_t shape = 0;
     std::vector<std::byte> bytes;
 };
@@ -43,12 +43,12 @@ inline constexpr hl::Rpc<Version(Update)> update_rpc{"cinnabar.group.variable.up
 
 struct Tell {
     std::string key;
-    bool drops = false;  // no copy of this version or of an older one may be used
+    bool drops = false;  // copies of this version and older ones must not be used any more
     Sent value;
 };
 inline constexpr hl::Rpc<void(Tell)> tell_rpc{"cinnabar.group.variable.tell"};
 
-// Asks what a member has. `root` is about to rule; a member that agrees rules no longer.
+// Asks for a member's version. `root` is about to rule the key; a member that agrees no longer rules it.
 struct Recall {
     std::string key;
     Rank root = no_rank;
@@ -58,7 +58,7 @@ struct Held {
     Rank holder = no_rank;
 };
 inline constexpr hl::Rpc<Held(Recall)> recall_rpc{"cinnabar.group.variable.recall"};
-// The value that a member has, even if it may not use it any more.
+// Requests a member's copy, even if it has expired.
 inline constexpr hl::Rpc<Sent(std::string)> take_rpc{"cinnabar.group.variable.take"};
 
 }  // namespace cinnabar::group

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Distributed variables: the calls by which copies of a key travel. What a process knows is in Copies.
+// Distributed variables: the functions that send and serve values. Their local state is in Copies.
 #pragma once
 
 #include "copies.hpp"
@@ -11,27 +11,27 @@
 namespace cinnabar::group {
 
 [[nodiscard]] Copies::Here here_of(Core& core, const std::string& key);
-// Checks key and value against the limits, also what others send.
+// Checks key and value against the limits, for local and received ones.
 [[nodiscard]] Errc check_variable(const Core& core, const std::string& key, std::size_t bytes);
 [[nodiscard]] Sent sent_from(const Copy& copy, const Version& held, TimeUs now);
 
-// A usable copy of at least the version `asked.floor`. `patient`: tries again until the deadline, if that may help;
-// otherwise one request is made for it.
+// Returns a usable copy of at least the version `asked.floor`. `patient`: retries until the deadline if that may help;
+// otherwise makes only one request.
 [[nodiscard]] hl::Task<Result<Copy>> find_value(std::shared_ptr<Core> core, Copies::Asked asked, bool patient);
-// Runs a request that Copies has handed out.
+// Runs a request returned by Copies::find() or put().
 [[nodiscard]] Errc begin_flight(const std::shared_ptr<Core>& core, std::string key, std::shared_ptr<Flight> flight,
                                 Copies::Here here);
-// The root's: asks all members what they have, and takes over the newest value.
+// The root's request: asks all members for their versions and takes over the newest value.
 [[nodiscard]] hl::Task<Errc> settle_key(std::shared_ptr<Core> core, std::string key, std::shared_ptr<Flight> flight,
                                         Copies::Here here);
-// The combiner of its recall: leaves the newer of two `Held`.
+// The combiner of the recall: keeps the newer of two `Held`.
 [[nodiscard]] Errc newer_held(const detail::Encoded& input, detail::Encoded& into, const detail::Encoded& more);
-// Carries out an update at the root. again: by this process's view it is not the root.
+// Executes an update at the root. again: in this process's view it is not the root.
 [[nodiscard]] hl::Task<Result<Version>> update_here(std::shared_ptr<Core> core, Update update, na::Addr source);
 
 [[nodiscard]] Result<void> serve_variables(const std::shared_ptr<Core>& core);
 
-// Whether a failed request did nothing, and another one may succeed when the view has changed.
+// Whether a failed request had no effect, and a retry may succeed when the view has changed.
 [[nodiscard]] constexpr bool may_pass(Errc code) noexcept {
     return code == Errc::again || code == Errc::refused || code == Errc::unreachable || code == Errc::overloaded;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls between members, and those of followers. Any peer can send them: each list has a limit that is checked
-// after decoding, and decoding takes memory in proportion to the message.
+// The RPCs between members, and those of followers. Any peer can send them: each list has a limit that is checked after
+// decoding, and decoding takes memory in proportion to the message.
 #pragma once
 
 #include "swim/message.hpp"
@@ -22,7 +22,7 @@ struct JoinRequest {
     std::uint64_t process = 0;
     na::Addr address;
     Labels labels;
-    std::uint8_t hops = 0;  // how many members have passed it on
+    std::uint8_t hops = 0;  // number of members that have forwarded it
 };
 struct JoinAnswer {
     std::uint64_t group = 0;
@@ -44,7 +44,7 @@ struct ViewPage {
     std::uint64_t group = 0;
     Stamp stamp;
     Rank next = no_rank;   // no_rank: this is the last page
-    bool too_old = false;  // the changes are not known: read the whole view
+    bool too_old = false;  // changes since that stamp are not available: read the whole view
     std::vector<Claim> claims;
 };
 inline constexpr hl::Rpc<ViewPage(ViewRequest)> view_rpc{"cinnabar.group.view"};
@@ -68,7 +68,7 @@ struct Terms {
     std::uint8_t window = 0;  // chunks in flight to one member
     std::uint32_t chunk_bytes = 0;
     std::uint64_t bytes = 0;   // for this member
-    std::uint64_t ticket = 0;  // under which the sender of the request offers the chunks
+    std::uint64_t ticket = 0;  // ticket under which the sender of the request offers the chunks
 };
 
 struct TreeRequest {
@@ -107,9 +107,9 @@ struct TreeAnswer {
     std::vector<Rank> orphans;  // members below that the caller has to serve, because this one cannot give them chunks
     std::uint64_t time = 0;     // of the sender's hybrid clock
 };
-// A member runs a call once, however often it is delivered (executions.hpp), so it may be sent again.
+// A member runs a call once, however often it is delivered (executions.hpp), so it may be retried.
 inline constexpr hl::Rpc<TreeAnswer(TreeRequest)> tree_rpc{"cinnabar.group.call", hl::idempotent};
-// The caller has given up: stop what still runs of this call.
+// The caller has given up: stop the call.
 inline constexpr hl::OneWay<std::uint64_t, CallId> cancel_message{"cinnabar.group.cancel"};
 
 }  // namespace cinnabar::group

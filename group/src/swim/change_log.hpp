@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ChangeLog: what has happened to members, for those who read the view, until it is taken.
+// ChangeLog: changes of members, collected for readers of the view.
 #pragma once
 
 #include "swim/table.hpp"
@@ -21,7 +21,8 @@ struct Change {
 
 class CINNABAR_API ChangeLog {
   public:
-    // The table's entry of that member has changed. Adds nothing if readers of the view cannot see the difference.
+    // Records that the table's entry of a member has changed. Adds nothing if readers of the view cannot see the
+    // difference.
     void note(Rank rank, const Entry& before, const Entry& now);
     // Returns the changes since the last call, in their order.
     [[nodiscard]] std::vector<Change> take() noexcept { return std::exchange(changes_, {}); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What members tell each other about a member. Claims about one rank are ordered, and the later one wins, so it does
-// not matter in which order or how often they arrive.
+// Claims: statements that members exchange about a member. Claims about one rank are ordered, and the later one wins,
+// so the order and number of deliveries do not matter.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -26,7 +26,7 @@ struct Profile {
     }
 };
 
-// No rank has more incarnations than this; a process that claims a later one lies.
+// The highest incarnation; claims about higher ones are ignored as lies.
 inline constexpr std::uint32_t incarnation_max = 1u << 31;
 
 [[nodiscard]] constexpr bool is_life(std::uint32_t incarnation) noexcept {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gossip: claims that are passed on with other messages, each a bounded number of times, least often sent first. It
-// holds at most one claim for each rank: a later one replaces the earlier.
+// Gossip: claims to be piggybacked on other messages, each a bounded number of times, least often sent first. Holds at
+// most one claim per rank: a later one replaces the earlier.
 #pragma once
 
 #include "swim/claim.hpp"

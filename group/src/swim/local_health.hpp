@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LocalHealth: how slow this member is, as far as it can tell from answers that it misses (Lifeguard). A slow member
-// waits longer for others, so that it blames nobody for its own slowness.
+// LocalHealth: an estimate of how slow this member is, from answers that it misses (Lifeguard). A slow member waits
+// longer for others, so that it does not blame them for its own slowness.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -16,7 +16,7 @@ class LocalHealth {
     [[nodiscard]] unsigned score() const noexcept { return score_; }  // 0 is healthy
     void worsen(unsigned by) noexcept { score_ += std::min(by, score_max_ - score_); }
     void improve() noexcept { score_ -= std::min(score_, 1u); }
-    // How long this member waits where a healthy one waits for `span`.
+    // The time that this member waits where a healthy one waits for `span`.
     [[nodiscard]] TimeUs stretched(Microseconds span) const noexcept {
         return static_cast<TimeUs>(span.count()) * (score_ + 1);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a claim changes. Claims of others never exclude a member that counts as alive: it is suspected first, and has
-// time to refute the suspicion.
+// Applies claims to the table. Claims of others never exclude a member that is considered alive: it is suspected first,
+// and has time to refute the suspicion.
 #include "swim/swim.hpp"
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 namespace cinnabar::group {
 namespace {
 
-constexpr std::uint32_t incarnation_step_max = 1024;  // a liar must not use up all numbers at once
+constexpr std::uint32_t incarnation_step_max = 1024;  // so that a lying peer cannot use up all incarnations at once
 constexpr Rank gap_max = 1024;                        // ranks are assigned in order
 constexpr unsigned conflicts_max = 16;
 
-// Whether the claim is about a later life than the one that is known. A rank whose member is present is not given to
-// another process, except to one at the same address: then the earlier process is gone.
+// Whether the claim is about a later life than the known one. The rank of a present member is not given to another
+// process, except to one at the same address, which shows that the earlier process is gone.
 bool is_of_later_life(const Claim& claim, const Entry& known) noexcept {
     const bool later = claim.incarnation > known.incarnation ||
                        (claim.incarnation == known.incarnation && claim.process > known.process);
@@ -79,7 +79,7 @@ void Swim::merge_gone(const Claim& claim, Source source, TimeUs now) {
     const bool same_life = claim.incarnation == known.incarnation && claim.process == known.process;
     if (same_life ? !known.present() : !is_of_later_life(claim, known)) return;
     if (source == Source::gossip && known.present()) {
-        // As if all members had suspected it: it has the shortest time to refute.
+        // Treated as if all members suspected it: it has the shortest time to refute.
         if (!same_life || claim.refutation < known.refutation) return;
         return suspect(claim.rank, claim.by, ~0u, now);
     }
@@ -106,7 +106,7 @@ void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
         if (confirmations != 0) suspicions_.hasten(rank);
         entry.state = State::suspect;
         put(rank, entry, false);
-        // Some members ping it, so that it hears of the suspicion soon and can refute it.
+        // Some members ping the suspect, so that it hears of the suspicion soon and can refute it.
         constexpr std::size_t askers = 8;
         if (by == self_.rank || confirmations != 0 || random_.below(table_.present()) < askers) doubt(rank);
     }
@@ -119,7 +119,7 @@ void Swim::expire_suspicions(TimeUs now) {
     std::vector<Rank> due = suspicions_.due(now);
     if (due.empty()) return;
     if (cut_off(now) && cut_off_since_us_ == time_never) {
-        // The time is doubled at most, since all others may really have died.
+        // Extends the time by no more than double, since all others may really be dead.
         cut_off_since_us_ = now;
         suspicions_.extend(now);
         due = suspicions_.due(now);
@@ -162,7 +162,7 @@ void Swim::about_self(const Claim& claim) {
     if (gone || claim.incarnation > self_.incarnation) outbid(claim.incarnation);
 }
 
-// Takes the incarnation after that one; there is none after the last.
+// Takes the incarnation after `incarnation`; after incarnation_max there is none.
 void Swim::outbid(std::uint32_t incarnation) {
     if (incarnation >= incarnation_max) {
         displaced_ = true;

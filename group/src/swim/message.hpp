@@ -11,13 +11,13 @@
 namespace cinnabar::group {
 
 enum class Kind : std::uint8_t {
-    ping,          // answer if you live
-    ack,           // `about` lives
+    ping,          // answer if you are alive
+    ack,           // `about` is alive
     ping_request,  // ping `about` for me
-    nack,          // `about` has not answered me, but I live
-    sync,          // here are my digests: tell me what I do not know
+    nack,          // `about` has not answered me, but I am alive
+    sync,          // my digests: send me the claims that I lack
     sync_answer,   // claims, and my digests
-    sync_push,     // claims that you did not know
+    sync_push,     // claims that you lacked
 };
 inline constexpr std::uint8_t kinds = 7;
 

@@ -27,8 +27,8 @@ void Swim::ask_others(Outbox& out) {
     probe_.nacks_wanted = static_cast<unsigned>(helpers.size());
 }
 
-// A failed probe says something about this member as well: the members it asked for help should have answered, whether
-// they reached the target or not.
+// A failed probe also says something about this member: the members that it asked for help should have answered,
+// whether or not they reached the target.
 void Swim::end_probe(TimeUs now) {
     if (probe_.target == no_rank) return;
     if (probe_.answered) return health_.improve();
@@ -60,7 +60,7 @@ void Swim::on_ping_request(const Message& message, TimeUs now, Outbox& out) {
     add_gossip(out.back());
 }
 
-// After a network partition each half excludes the other, and without this they would never talk again.
+// After a network partition each side has excluded the other; without this they would never communicate again.
 void Swim::reconnect(Outbox& out) {
     const Rank rank = targets_.excluded(random_);
     if (rank == no_rank) return;

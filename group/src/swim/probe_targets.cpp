@@ -23,7 +23,7 @@ Rank ProbeTargets::next(const Table& table, Random& random) {
     return no_rank;
 }
 
-// A few attempts are enough: nearly all ranks are present, or only a few are wanted.
+// A few attempts are enough: either nearly all ranks are present, or only a few are wanted.
 Rank ProbeTargets::random_present(const Table& table, Random& random) const {
     for (int attempt = 0; attempt < 16; ++attempt) {
         const Rank rank = static_cast<Rank>(random.below(table.end()));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ProbeTargets: whom this member pings: first those that it doubts, then all members in random order. It also chooses
-// who is asked to ping for it, and remembers the excluded members, which are pinged once in a while.
+// ProbeTargets: chooses the members to ping: first those in doubt, then all members in random order. Also chooses
+// helpers for indirect pings, and remembers the excluded members, which are pinged once in a while.
 #pragma once
 
 #include "swim/probe_order.hpp"
@@ -22,15 +22,15 @@ class CINNABAR_API ProbeTargets {
     // `self` is never chosen.
     explicit ProbeTargets(Rank self) noexcept : self_(self) {}
 
-    // The member is next. If doubts_max wait already, it is pinged in the usual order.
+    // Pings this member next. If doubts_max are waiting already, it is pinged in the usual order.
     void doubt(const Table& table, Rank rank);
-    // Returns a present member, the next one; no_rank if there is none.
+    // The next present member to ping; no_rank if there is none.
     [[nodiscard]] Rank next(const Table& table, Random& random);
     // Returns up to `count` present members, chosen at random, which can ping `target`.
     [[nodiscard]] std::vector<Rank> helpers(const Table& table, Rank target, unsigned count, Random& random) const;
     // Returns an excluded member, chosen at random; no_rank if there is none.
     [[nodiscard]] Rank excluded(Random& random) const;
-    // The table's entry of that member has changed.
+    // Call it when the table's entry of a member has changed.
     void note(Rank rank, const Entry& before, const Entry& now);
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RelayedPings: pings that this member has sent for other members, which got no answer themselves. Members that ask
-// without end get no more than a few at a time.
+// RelayedPings: pings that this member has sent on behalf of others that got no answer themselves. Limited per origin,
+// so that a member cannot request any number.
 #pragma once
 
 #include "swim/claim.hpp"
@@ -21,7 +21,7 @@ struct RelayedPing {
     Rank target = no_rank;
     std::uint32_t sequence = 0;  // of the ping to the target
     TimeUs nack_us = 0;          // when the origin is told that the target has not answered
-    TimeUs ends_us = 0;          // an answer that comes later is not passed on
+    TimeUs ends_us = 0;          // a later answer is not forwarded
 };
 
 class CINNABAR_API RelayedPings {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Suspicions: for each suspect, how long it may refute the suspicion. The more members suspect it, the shorter that is
-// (Lifeguard): a member that is alone with its suspicion may itself be the slow one.
+// Suspicions: the time that each suspect has to refute the suspicion. The more members suspect it, the shorter the time
+// (Lifeguard): a single suspecting member may itself be the slow one.
 #pragma once
 
 #include "swim/claim.hpp"
@@ -27,15 +27,15 @@ class CINNABAR_API Suspicions {
     void begin(Rank rank, Rank by, Times times, unsigned wanted, TimeUs now);
     // True if `by` had not confirmed before.
     bool confirm(Rank rank, Rank by);
-    // As if all had confirmed.
+    // Sets the shortest time, as if all had confirmed.
     void hasten(Rank rank);
     void end(Rank rank) { suspects_.erase(rank); }
-    // Suspects whose time is over. They stay listed until end().
+    // Suspects whose time has expired. They stay listed until end().
     [[nodiscard]] std::vector<Rank> due(TimeUs now) const;
     [[nodiscard]] TimeUs next_due_us() const noexcept;
-    // Gives all suspects the whole time again, since nothing could be heard in the meantime.
+    // Restarts the time of all suspects, since nothing could be heard in the meantime.
     void restart(TimeUs now) noexcept;
-    // The same, but at most twice for each suspect: if most members are dead, little is heard, and the dead must still
+    // As restart(), but at most twice per suspect: if most members are dead, little is heard, and the dead must still
     // be excluded.
     void extend(TimeUs now) noexcept;
     [[nodiscard]] std::size_t size() const noexcept { return suspects_.size(); }

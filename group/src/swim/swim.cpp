@@ -32,7 +32,7 @@ Message Swim::make(Kind kind, Rank to, Rank about, std::uint32_t sequence) {
     return {self_.group, kind, self_.rank, self_.incarnation, to, about, sequence, table_.stamp(), {}, {}};
 }
 
-// Tell a member first if it is not considered alive here, so that it can refute that.
+// If the receiver is not considered alive here, tells it so first, so that it can refute that.
 void Swim::add_gossip(Message& message) {
     const Entry& to = table_.at(message.to);
     if (to.known() && to.state != State::alive) message.claims.push_back(table_.claim(message.to, false));
@@ -45,7 +45,7 @@ TimeUs Swim::next_due_us() const noexcept {
     return std::min({period_ends_us_, probe_.ask_others_us, suspicions_.next_due_us(), relayed_.next_due_us()});
 }
 
-// After this process was stopped, or got no processor, it must not blame others for its own silence.
+// If this process was stopped or got no CPU time, it must not blame others for its own silence.
 void Swim::catch_up(TimeUs now) {
     const TimeUs due = std::max(next_due_us(), last_tick_us_);
     last_tick_us_ = now;
@@ -58,7 +58,7 @@ void Swim::catch_up(TimeUs now) {
     health_.worsen(1);
 }
 
-// Nothing was heard for so long that this member, rather than all others, is likely to be at fault.
+// Whether nothing was heard for so long that this member, rather than all others, is likely to be at fault.
 bool Swim::cut_off(TimeUs now) const noexcept { return table_.present() > 2 && now > last_heard_us_ + 2 * period_us(); }
 
 void Swim::tick(TimeUs now, Outbox& out) {

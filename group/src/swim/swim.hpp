@@ -47,14 +47,14 @@ class CINNABAR_API Swim {
 
     // Pings this member next, because a call to it failed.
     void doubt(Rank rank) { targets_.doubt(table_, rank); }
-    // Takes over a claim of the member through which this one joined.
+    // Accepts a claim of the member through which this one joined.
     void learn(const Claim& claim, TimeUs now);
-    // The same from a peer that may lie.
+    // Handles a claim of a peer that may lie.
     void hear(const Claim& claim, TimeUs now);
     // Adds a new member, or a new life of one. Called by the member that assigns ranks.
     void accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, std::shared_ptr<const Profile> profile,
                 TimeUs now);
-    // Says goodbye to up to leave_tells members, which tell the rest.
+    // Announces the departure to up to leave_tells members, which tell the rest.
     static constexpr std::size_t leave_tells = 64;
     void leave(TimeUs now, Outbox& out);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Anti-entropy: finds what gossip missed. Two members compare digests and exchange the claims that differ, a bounded
-// number at a time, and only after gossip had time to spread them.
+// Anti-entropy: finds claims that gossip missed. Two members compare digests and exchange the claims that differ, a
+// bounded number at a time, and only after gossip has had time to spread them.
 #include "swim/swim.hpp"
 
 #include <algorithm>

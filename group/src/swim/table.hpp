@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Table: what one process knows of each rank, with the stamp of its view, digests that locate differences between two
-// tables, and the latest changes. Tables that start with the same contents (in a simulation) share them.
+// Table: the knowledge of one process about each rank, with the stamp of its view, digests that locate differences
+// between two tables, and the latest changes. Tables that start with the same contents (in a simulation) share them.
 #pragma once
 
 #include "swim/claim.hpp"
@@ -31,7 +31,7 @@ struct Entry {
 class CINNABAR_API Table {
   public:
     static constexpr std::size_t buckets = 64;
-    using Digests = std::array<std::uint64_t, buckets>;  // each over the ranks with the same remainder
+    using Digests = std::array<std::uint64_t, buckets>;  // each over the ranks with the same remainder modulo `buckets`
     static constexpr std::size_t changes_kept = 256;
 
     Table() = default;

@@ -6,7 +6,7 @@
 //     });
 //
 // A cheap handle for one task. Its bytes can be transferred once, while the handler runs; this side's memory must live
-// until that transfer has ended.
+// until receive() or send() has returned.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

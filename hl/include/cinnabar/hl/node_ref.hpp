@@ -34,10 +34,11 @@ class CINNABAR_API NodeRef : public Calls {
     // does not exist, the call that dials ends with bad_address.
     [[nodiscard]] Result<na::Addr> lookup(std::string_view uri) const;
 
-    // --- serving (serve.hpp) Serves `rpc` with the handler f until withdraw() or the end of the node. f takes the
-    // arguments, or a Request<Input>, and returns the result or a Result of it. It is a plain function, which runs on
-    // the loop and must be short, or a coroutine that returns a Task. Options: on(pool), on(pool, Priority::high),
-    // on_arrival, provider(3). exists: the RPC is served already.
+    // --- serving (serve.hpp)
+    // Serves `rpc` with the handler f until withdraw() or the end of the node. f takes the arguments, or a
+    // Request<Input>, and returns the result or a Result of it. It is a plain function, which runs on the loop and must
+    // be short, or a coroutine that returns a Task. Options: on(pool), on(pool, Priority::high), on_arrival,
+    // provider(3). exists: the RPC is served already.
     template <typename R, typename F, typename... Option>
     Result<void> serve(const R& rpc, F f, Option... options) const;
     // Stops serving `rpc`. Requests that are running continue. not_found: it is not served.
@@ -61,8 +62,9 @@ class CINNABAR_API NodeRef : public Calls {
     // The scheme of the transport that calls to `addr` use; empty if none reaches it.
     [[nodiscard]] std::string_view transport_to(const na::Addr& addr) const;
 
-    // --- memory Makes a region of the user's memory, without a copy. The memory must live until the region and all
-    // calls that use it are gone.
+    // --- memory
+    // Makes a region of the user's memory, without a copy. The memory must live until the region and all calls that use
+    // it are gone.
     template <typename T, std::size_t N>
     [[nodiscard]] Result<bulk::Region> expose(std::span<T, N> memory) const {
         static_assert(std::is_trivially_copyable_v<T>,
@@ -84,8 +86,9 @@ class CINNABAR_API NodeRef : public Calls {
     [[nodiscard]] TransferOp push(const bulk::RemoteRegion& remote, const na::Addr& peer, bulk::Region local,
                                   TransferOptions options = {}) const;
 
-    // --- tasks Starts a task on this node's loop, or on a pool. The node stops the task and waits for it when it is
-    // destroyed. Exceptions of the task are logged. closed: the node is being destroyed; the task was not started.
+    // --- tasks
+    // Starts a task on this node's loop, or on a pool. The node stops the task and waits for it when it is destroyed.
+    // Exceptions of the task are logged. closed: the node is being destroyed; the task was not started.
     template <typename T>
     Errc spawn(Task<T> task) const {
         return detail::spawn_into(node_scope(), std::move(task), nullptr);
@@ -96,8 +99,8 @@ class CINNABAR_API NodeRef : public Calls {
     }
     [[nodiscard]] SleepOp sleep_for(Microseconds span) const noexcept { return SleepOp(*core_, span); }
 
-    // --- driving, from plain code Drives the node for `span`; blocks only, if it has its own threads. would_deadlock
-    // on a loop or pool thread.
+    // --- driving, from plain code
+    // Drives the node for `span`; blocks only, if it has its own threads. would_deadlock on a loop or pool thread.
     Errc run_for(Microseconds span) const;
     // The same until stop_running() is called. Any thread and any RPC handler may call that, but not a signal handler:
     // block the signal and wait for it in a thread.
