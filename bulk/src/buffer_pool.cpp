@@ -20,7 +20,7 @@ struct BufferPoolShared {
           free(buffers),
           kept_out(std::make_unique<std::atomic<bool>[]>(buffers)) {}
 
-    // The lends hold the memory of those that are kept out.
+    // Buffers that are kept out stay alive through their lends.
     ~BufferPoolShared() {
         for (std::uint32_t index = 0; index < count; ++index) {
             if (kept_out[index].load(std::memory_order_acquire)) give_back(index);
@@ -34,7 +34,7 @@ struct BufferPoolShared {
         slots.release(*slots.at(index));
         free.fetch_add(1, std::memory_order_release);
     }
-    // Buffers whose quarantine is over are free again.
+    // Frees buffers whose quarantine has ended.
     void readmit() noexcept {
         for (std::uint32_t index = 0; kept_out_count.load(std::memory_order_relaxed) > 0 && index < count; ++index) {
             if (!kept_out[index].load(std::memory_order_acquire) || buffer(index).quarantined()) continue;
@@ -52,7 +52,7 @@ struct BufferPoolShared {
     // reused last in, first out, so slots with higher indices are never reached.
     SlotPool<PoolSlot> slots;
     std::atomic<std::uint32_t> free;
-    // Those that came back while a peer may still access them.
+    // Buffers that were returned while a peer may still access them.
     const std::unique_ptr<std::atomic<bool>[]> kept_out;
     std::atomic<std::uint32_t> kept_out_count{0};
 };

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* library = "libcuda.so.1";
 
-// The versioned names are those for programs of CUDA 4.0 and later.
+// The versioned names are those of CUDA 4.0 and later.
 Result<Driver> load(void* loaded) {
     Driver driver{};
     const char* missing = nullptr;

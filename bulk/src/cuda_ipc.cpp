@@ -12,7 +12,7 @@ namespace {
 using cuda::Code;
 using cuda::Driver;
 
-// The copy is staged then, which costs time only.
+// The copy then goes through staging buffers, which only costs time.
 FarEnd staged_instead(const Driver& driver, const char* what, Code code) noexcept {
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::info, "bulk", "memory of a device goes through the host: %s: %s", what,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of an NVIDIA device that processes of one host reach by handles (CUDA IPC).
+// Access to memory of an NVIDIA device of another process on this host, by handles (CUDA IPC).
 #pragma once
 
 #include "cuda_context.hpp"
@@ -10,11 +10,11 @@
 
 namespace cinnabar::bulk {
 
-// A handle of the allocation that holds `address`. unsupported: the driver gives none.
+// Makes a handle of the allocation that contains `address`. unsupported: the driver cannot make one.
 [[nodiscard]] FarEnd cuda_ipc_handle(const cuda::Driver& driver, cuda::Context context, cuda::DeviceAddress address,
                                      IpcHandle& out) noexcept;
 
-// Memory of another process, mapped into a context. Open for one copy: the other process must not free it meanwhile.
+// Memory of another process, mapped into a context. Open for one copy: the other process must not free it in between.
 class CudaIpc final : public IpcMemory {
   public:
     // As FarMemory::open_ipc(). The context must live until close().
@@ -22,7 +22,7 @@ class CudaIpc final : public IpcMemory {
                                                          const IpcHandle& handle, std::uint64_t bytes,
                                                          FarEnd& end) noexcept;
     CudaIpc(const cuda::Driver& driver, cuda::Context context) noexcept : driver_(driver), context_(context) {}
-    // io: the driver keeps it open.
+    // io: the driver failed to close it.
     [[nodiscard]] FarEnd close() noexcept override;
     [[nodiscard]] cuda::DeviceAddress address() const noexcept { return base_ + offset_; }
 

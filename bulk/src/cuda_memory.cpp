@@ -52,7 +52,7 @@ class Pinned {
 
 class CudaMemory final : public FarMemory {
   public:
-    // `context`: the one in which the memory was allocated.
+    // `context`: the context in which the memory was allocated.
     CudaMemory(std::shared_ptr<const Primary> primary, cuda::Context context, cuda::DeviceAddress address,
                std::uint64_t bytes, WorkThreads& threads) noexcept
         : primary_(std::move(primary)), context_(context), address_(address), bytes_(bytes), threads_(threads) {}
@@ -75,7 +75,7 @@ class CudaMemory final : public FarMemory {
             return driver().copy_to_device(address_ + offset, from.data(), from.size(), stream);
         });
     }
-    // If the driver cannot pin it, copies go through the driver's own memory, and are slower.
+    // If the driver cannot pin the memory, it copies through memory of its own, which is slower.
     [[nodiscard]] std::shared_ptr<void> pin(Bytes memory) noexcept override {
         try {
             auto pinned = std::make_shared<Pinned>(primary_, memory);

@@ -99,7 +99,7 @@ void FarChunks::post_loaded(ChunkOp& op) noexcept {
     if (!retry_.armed()) context_.arm(retry_, after(context_.now_us(), retry_loaded_after));
 }
 
-// Tries each once: a chunk that finds no room again goes to the end.
+// Tries each chunk once; one that finds no room again goes to the end of the list.
 void FarChunks::post_all_loaded() noexcept {
     std::size_t count = 0;
     for (ChunkOp* op = loaded_.front(); op; op = decltype(loaded_)::next(*op)) ++count;
@@ -107,7 +107,7 @@ void FarChunks::post_all_loaded() noexcept {
     mover_.pump_.run();
 }
 
-// For a transfer that has failed.
+// For a transfer that failed: retires its chunks that wait for room in the port.
 void FarChunks::drop_loaded(TransferSlot& slot) noexcept {
     bool any = false;
     for (ChunkOp* op = slot.inflight.front(); op;) {
@@ -120,7 +120,7 @@ void FarChunks::drop_loaded(TransferSlot& slot) noexcept {
         op = next;
     }
     if (!any) return;
-    // Other transfers may use its buffer, also those of the same peer, but must not start from inside this function.
+    // Other transfers, including those of the same peer, may use the buffer, but must not start inside this function.
     mover_.pump_.books().enter_if_ready(*slot.book);
     context_.disarm(retry_);
     context_.arm(retry_, context_.now_us());

@@ -24,7 +24,7 @@ class FarChunks {
     // Begins the copy between the chunk's buffer and the far memory.
     void begin_copy(ChunkOp& op) noexcept;
     void give_buffer(ChunkOp& op) noexcept;
-    // Retires the chunks of a failed transfer that wait for room of the port.
+    // Retires the chunks of a failed transfer that wait for room in the port.
     void drop_loaded(TransferSlot& slot) noexcept;
     // Copies contents that the descriptor carried into far memory.
     void begin_eager_copy(TransferSlot& slot) noexcept;

@@ -67,7 +67,8 @@ FarEnd FarCopy::copy() noexcept {
     return into_region ? region->store(offset, buffer->bytes(bytes)) : region->load(offset, buffer->bytes(bytes));
 }
 
-// unsupported: nothing was loaded, since the range is not all of one file, or there is no pipe, or no way into it.
+// unsupported: nothing was loaded, because the range is not part of one file, or there is no pipe, or the file cannot
+// be spliced into one.
 FarEnd FarCopy::load_into_pipe() const noexcept {
     const FarSegment segment = far_segment_of(*region, offset, bytes);
     const auto* const file = dynamic_cast<const FileMemory*>(segment.memory.get());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A copy between a range of a far region and host memory, or memory of another process, on the threads of the far
-// memory. It submits `done` to the context when it has ended. Embedded in the operation that waits for it; must not
+// memory. When it has ended, it submits `done` to the context. Embedded in the operation that waits for it; must not
 // move while in progress.
 #pragma once
 
@@ -39,23 +39,23 @@ struct FarCopy {
     const Region* region = nullptr;
     std::uint64_t offset = 0;  // in the region
     std::uint64_t bytes = 0;
-    FarBuffer* buffer = nullptr;     // or else:
+    FarBuffer* buffer = nullptr;     // or, if null, one of the following:
     ConstBytes from;                 // only with into_region
-    const Blocks* blocks = nullptr;  // if not null: those of `from`, in order
-    // Or else, for memory of a device: what another process has shown, or what becomes a handle of the range, where
-    // nothing is copied.
+    const Blocks* blocks = nullptr;  // if not null: the blocks of `from` to copy, in order
+    // For device memory: `shown` is the handle of another process's memory to copy; `to_show` receives a handle of the
+    // range, and nothing is copied.
     const IpcHandle* shown = nullptr;
     IpcHandle* to_show = nullptr;
     bool into_region = false;
-    bool may_pipe = false;  // what is loaded may be put into the buffer's pipe
+    bool may_pipe = false;  // loaded bytes may be put into the buffer's pipe
     Work done;              // runs as the owner of the context, never inside begin()
 
     FarEnd end;
 
     // Owner only.
     void begin(FarCopies& copies) noexcept;
-    // Skips the copy if it has not started, which then ends with `canceled`; one of a device also between two pieces.
-    // Any thread.
+    // Cancels the copy: if it has not started, it is skipped and ends with `canceled`; a copy by a device also stops
+    // between two pieces. Any thread.
     void drop() noexcept { dropped_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool under_way() const noexcept { return copies_ != nullptr; }
     // Call in `done`.

@@ -9,14 +9,14 @@
 
 namespace cinnabar::bulk {
 
-// Between pieces of so much it is asked whether the copy is still wanted.
+// Size of the pieces between which the copy checks whether it was dropped.
 inline constexpr std::uint64_t ipc_piece_bytes = std::uint64_t{1} << 30;
 
-// The memory of one device that has all of the range, with its offset there; null: there is no such.
+// The device memory that contains the whole range, with its offset there; null memory: there is none.
 [[nodiscard]] FarSegment device_segment(const Region& region, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
-// Opens the memory, copies, and closes it in each ending. May block, so it runs on the threads of the memory.
-// canceled: `dropped` was set. unsupported: nothing was copied, and it can be staged. Otherwise as
+// Opens the memory, copies, and closes it again in any case. May block, so it runs on the threads of the memory.
+// canceled: `dropped` was set. unsupported: nothing was copied, and staging can be used instead. Otherwise as
 // FarMemory::open_ipc(), load_into() and store_from().
 [[nodiscard]] FarEnd copy_by_handle(const Region& region, std::uint64_t offset, std::uint64_t bytes,
                                     const IpcHandle& handle, bool into_region,

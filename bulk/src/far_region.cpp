@@ -33,7 +33,7 @@ FarSegment far_segment_of(const Region& region, std::uint64_t offset, std::uint6
                        [&](std::size_t at, std::uint64_t skip, std::uint64_t, std::uint64_t take) noexcept {
                            const FarSegment& segment = region.far_segments()[at];
                            if (segment.memory && take == bytes) found = {segment.memory, segment.offset + skip};
-                           return FarEnd{Errc::canceled, 0};  // the first one tells
+                           return FarEnd{Errc::canceled, 0};  // stops after the first segment
                        });
     return found;
 }

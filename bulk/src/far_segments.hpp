@@ -26,8 +26,8 @@ FarEnd each_segment(const Region& region, std::uint64_t offset, std::uint64_t by
     return {};
 }
 
-// The far memory that has all of [offset, offset + bytes) of the slice, with the offset there; null: no one segment is
-// all of it.
+// The far memory that contains [offset, offset + bytes) of the slice, with the offset there; null memory: no single
+// segment contains it.
 [[nodiscard]] FarSegment far_segment_of(const Region& region, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
 }  // namespace cinnabar::bulk

@@ -36,7 +36,7 @@ FarBuffer* FarStaging::take(const std::shared_ptr<na::Transport>& transport) noe
     }
 }
 
-// Frees buffers beyond the number that is kept. What a failed operation left in a pipe goes with the pipe.
+// Frees buffers beyond the fixed number. Bytes that a failed operation left in a pipe are discarded with the pipe.
 void FarStaging::give(FarBuffer& buffer) noexcept {
     if (buffer.pipe && buffer.pipe->left() > 0) buffer.pipe.reset();
     if (taken_-- > buffers) {

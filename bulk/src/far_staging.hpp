@@ -23,20 +23,20 @@ struct FarBuffer {
         std::shared_ptr<void> hold;
     };
     std::array<Pinned, memory_kind_count> pinned;
-    // In place of `region` for what is loaded from a file, where the transport takes that; made when it is first
-    // needed. Used by the copy that holds the buffer, too.
+    // Used instead of `region` for bytes loaded from a file, if the transport supports it; made when first needed. Also
+    // used only by the copy that holds the buffer.
     std::unique_ptr<na::PipeMemory> pipe;
     bool may_have_pipe = false;
     FarBuffer* next = nullptr;
 
     [[nodiscard]] Bytes bytes(std::uint64_t count) const noexcept { return region.contiguous().first(count); }
-    // What an operation of the transport names: where the bytes are that were loaded, or are to come.
+    // The memory that an operation of the transport names: where the bytes were loaded to, or will arrive.
     [[nodiscard]] na::Memory& holder() const noexcept { return pipe && pipe->left() > 0 ? *pipe : *memory; }
 };
 
 class FarStaging {
   public:
-    // What fits a pipe of 1 MiB at any offset, with pages of up to 64 KiB.
+    // The size that fits into a pipe of 1 MiB at any offset, with pages of up to 64 KiB.
     static constexpr std::uint64_t buffer_bytes = (1024 - 2 * 64) * 1024;
     static constexpr std::uint32_t buffers = 16;
     static constexpr std::uint32_t peer_buffers_max = buffers / 2;

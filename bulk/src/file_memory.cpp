@@ -18,7 +18,7 @@ namespace {
 
 constinit LastingThreads file_threads(4);
 
-// Never a code that would blame a peer.
+// Converts an errno, never to a code that would blame a peer.
 FarEnd failed(int os_errno) noexcept {
     switch (const Errc code = errc_from_errno(os_errno)) {
         case Errc::no_space:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transfers between memory of devices of two processes of one user on one host (decision 94). Each is one chunk. Where
-// this side has the memory locally and the owner lends it, a thread makes a handle of the local bytes, and the owner is
-// asked to copy. The owner's side, which was shown a handle, opens it, copies and closes it on a thread, under its own
-// lease. The completion waits for each.
+// Direct transfers between device memory of two processes of one user on one host (decision 94). Each is one chunk. On
+// the side that pulls from or pushes to the owner, a thread makes a handle of the local bytes, and the owner is asked
+// to copy. On the owner's side, which was shown the handle, a thread opens it, copies and closes it, under the owner's
+// own lease. The completion waits for each step.
 #include "far_chunks.hpp"
 #include "far_ipc.hpp"
 #include "mover.hpp"
@@ -10,7 +10,7 @@
 namespace cinnabar::bulk {
 namespace {
 
-// A peer's copies that a context makes or asks for at once. They share few threads with those of others.
+// Copies per peer that a context makes or requests at once. They share a few threads with those of other peers.
 constexpr std::uint32_t peer_copies_max = 2;
 
 }  // namespace

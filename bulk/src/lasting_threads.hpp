@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads for one kind of far memory: started at first use, and never stopped. A child that was forked has none of
-// them, and gets its own at its first use.
+// Threads for one kind of far memory: started at first use and never stopped. A forked child does not have them and
+// starts its own at its first use.
 #pragma once
 
 #include <cinnabar/base/work_threads.hpp>
@@ -17,7 +17,7 @@ class LastingThreads {
   public:
     explicit constexpr LastingThreads(unsigned count) noexcept : count_(count) {}
 
-    // Null: the system can start no threads; the next call tries again. Any thread.
+    // Null: the system cannot start threads; the next call tries again. Any thread.
     [[nodiscard]] WorkThreads* get() noexcept {
         const std::lock_guard lock(mutex_);
         try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The peers with running transfers, each with a PeerBook, and where each of them waits. Owner of the context only.
+// The peers with running transfers: each has a PeerBook, which is in at most one ring.
 #pragma once
 
 #include "transfer_slot.hpp"
@@ -20,7 +20,7 @@ struct PeerBook : PoolSlot {
     std::uint32_t chunks = 0;
     std::uint32_t chunks_max = 0;
     std::uint32_t far_buffers = 0;  // held by its chunks
-    std::uint32_t by_handle = 0;    // of its chunks
+    std::uint32_t by_handle = 0;    // chunks that are copied by handle
     // Which ring of PeerBooks it is in, if any.
     enum class Place : std::uint8_t {
         ring,     // may post
@@ -69,7 +69,7 @@ class PeerBooks {
     void enter_if_ready(PeerBook& book) noexcept {
         if (!book.ready.empty() && !book.in_a_ring()) enter(book, PeerBook::Place::ring);
     }
-    // The one that has waited longest; null: none.
+    // The book that has waited longest; null: none.
     [[nodiscard]] PeerBook* first(PeerBook::Place place) const noexcept { return rings_[index(place)].front(); }
 
   private:

@@ -18,7 +18,7 @@ namespace cinnabar::bulk {
 struct PlanSide {
     std::span<const std::uint64_t> ends;
     std::uint64_t offset = 0;
-    const Blocks* blocks = nullptr;  // remote only, in place of the offset: the parts of that range that are meant
+    const Blocks* blocks = nullptr;  // remote only, instead of the offset: the blocks of that range to move
 };
 
 struct PlanLimits {
@@ -60,8 +60,8 @@ class Planner {
     PlanLimits limits_;
     std::uint64_t bytes_ = 0;
     std::uint64_t done_ = 0;
-    std::optional<BlockWalk> walk_;  // of the remote blocks
-    BlockPiece block_;               // what is left of the present piece
+    std::optional<BlockWalk> walk_;  // walks the remote blocks
+    BlockPiece block_;               // the rest of the current piece
     std::uint64_t remote_at_ = 0;
     std::size_t local_segment_ = 0;
     std::size_t remote_segment_ = 0;

@@ -41,7 +41,7 @@ class RegionBody {
     RegionBody(const RegionBody&) = delete;
     RegionBody& operator=(const RegionBody&) = delete;
 
-    // For blocks of another region.
+    // A region of blocks of another region.
     RegionBody(std::vector<na::Segment> segments, na::Access access, Region base)
         : segments_(std::move(segments)), access_(access), base_(std::move(base)) {
         ends_.reserve(segments_.size());
@@ -75,7 +75,7 @@ class RegionBody {
     [[nodiscard]] std::span<const std::uint64_t> ends() const noexcept { return ends_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return ends_.empty() ? 0 : ends_.back(); }
     [[nodiscard]] na::Access access() const noexcept { return access_; }
-    // The region that this one selects blocks of; empty if it has memory of its own.
+    // The region whose blocks this one selects; empty if it has memory of its own.
     [[nodiscard]] const Region& base() const noexcept { return base_; }
     [[nodiscard]] std::size_t segment_at(std::uint64_t offset) const noexcept {
         return static_cast<std::size_t>(std::upper_bound(ends_.begin(), ends_.end(), offset) - ends_.begin());
@@ -139,7 +139,7 @@ class RegionBody {
     std::shared_ptr<na::Transport> provider_;
     std::atomic<Registration*> head_{nullptr};
     std::atomic<Quarantine*> quarantined_{nullptr};
-    std::mutex mutex_;  // held while registering, and for the list of what is in quarantine
+    std::mutex mutex_;  // guards registering and the list of quarantines
 };
 
 namespace {
@@ -264,7 +264,8 @@ Result<Region> Region::select(const Blocks& blocks, na::Access access) const {
     return Region(std::make_shared<RegionBody>(std::move(segments), access, *this), 0, blocks.bytes());
 }
 
-// Blocks of another region are in quarantine together with that whole region, which stands for all that was lent of it.
+// A region of blocks is in quarantine whenever its base region is, because everything lent of the base is accounted
+// there.
 bool Region::quarantined() const noexcept {
     if (body_ && body_->base()) return body_->base().quarantined();
     return body_ && body_->quarantined(offset_, bytes_);

@@ -34,7 +34,7 @@ struct ChunkOp : PoolSlot, na::Op {
     FarCopy copy;
     ListLink<ChunkOp> loaded_link;  // in FarChunks::loaded_: its bytes are in the buffer, and the port had no room
     OwnerMove by_owner;             // used instead of the op if only the owner can move the remote bytes
-    IpcHandle handle;               // of its local bytes, where it goes by handle (ipc_chunk.cpp)
+    IpcHandle handle;               // handle of its local bytes, if it is copied by handle (ipc_chunk.cpp)
 };
 
 enum class Phase : std::uint8_t {
@@ -66,7 +66,7 @@ struct TransferSlot final : Transfer {
     bool copy_eager = false;
     bool has_planned = false;  // `planned` could not be posted yet
     bool by_owner = false;     // only the owner can move the remote bytes
-    bool by_handle = false;    // one side opens memory of the other, and its device copies
+    bool by_handle = false;    // one side opens the other's memory, and its device copies
 
     PeerBook* book = nullptr;
     na::Memory* memory = nullptr;
@@ -94,9 +94,9 @@ struct TransferSlot final : Transfer {
     void set_result(Errc result) noexcept { result_ = result; }
     void set_stalled(bool stalled) noexcept { stalled_ = stalled; }
     void set_os_errno(int os_errno) noexcept { os_errno_ = os_errno; }
-    // What a chunk takes of the budgets of bytes: what is copied by handle is in no buffer and on no network.
+    // The bytes that a chunk takes of the budgets; 0 if copied by handle, which uses no buffer and no network.
     [[nodiscard]] std::uint64_t weight(const Chunk& chunk) const noexcept { return by_handle ? 0 : chunk.bytes; }
-    // Whether each chunk passes through a FarBuffer, unless it goes by handle.
+    // Whether each chunk passes through a FarBuffer, unless it is copied by handle.
     [[nodiscard]] bool is_far() const noexcept { return args.local.is_far(); }
 };
 

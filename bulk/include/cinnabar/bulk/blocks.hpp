@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Blocks: a list of blocks of equal size, at regular distances (strided) or given by their numbers (indexed), in the
 // order in which their bytes are moved. A plain value that is not tied to any memory, so one list can be used for many.
-// On the wire a strided list takes about ten bytes, any other mostly two or three for each block that does not follow
-// the one before (docs/wire-format-bulk.md, "Lists of blocks").
+// On the wire a strided list takes about ten bytes; an indexed list takes two or three bytes for most blocks, and none
+// for a block that follows the one before (docs/wire-format-bulk.md, "Lists of blocks").
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -17,10 +17,10 @@
 
 namespace cinnabar::bulk {
 
-// Per list; larger ones are refused.
+// Blocks per list; longer lists are refused.
 inline constexpr std::uint64_t blocks_max = std::uint64_t{1} << 20;
 
-// Bytes without a gap.
+// A contiguous range of bytes.
 struct BlockPiece {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;
@@ -49,11 +49,11 @@ class CINNABAR_API Blocks {
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
     [[nodiscard]] std::uint64_t block_bytes() const noexcept { return block_bytes_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return count_ * block_bytes_; }  // of all blocks together
-    // The end of the block that reaches farthest.
+    // The largest end offset of any block.
     [[nodiscard]] std::uint64_t end() const noexcept { return end_; }
     // Whether any byte belongs to two blocks. Such a list can be read; a write would depend on the order.
     [[nodiscard]] bool overlap() const;
-    // The same blocks, moved up by so many bytes. invalid_argument: as above.
+    // The same blocks at offsets larger by `bytes`. invalid_argument: as above.
     [[nodiscard]] Result<Blocks> shifted(std::uint64_t bytes) const;
 
     [[nodiscard]] std::size_t encoded_bytes() const noexcept;
@@ -86,7 +86,7 @@ class CINNABAR_API Blocks {
 class CINNABAR_API BlockWalk {
   public:
     explicit BlockWalk(const Blocks& blocks) noexcept : blocks_(&blocks) {}
-    // The next bytes without a gap, at most bytes_max; false at the end. Adjacent blocks are one piece.
+    // Returns the next contiguous bytes, at most bytes_max; false at the end. Adjacent blocks are one piece.
     [[nodiscard]] bool next(std::uint64_t bytes_max, BlockPiece& piece) noexcept;
 
   private:
@@ -100,7 +100,7 @@ class CINNABAR_API BlockWalk {
 class CINNABAR_API BlockParts {
   public:
     explicit BlockParts(const Blocks& blocks) noexcept : blocks_(&blocks) {}
-    // The next blocks, at most count_max; false at the end.
+    // Returns the next blocks, at most count_max; false at the end.
     [[nodiscard]] bool next(std::uint64_t count_max, Blocks& part);
 
   private:

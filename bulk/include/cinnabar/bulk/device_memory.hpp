@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Device memory as far memory: `Region::of_far(device_memory(MemoryKind::cuda, address, bytes), access)`. It is copied
-// through pinned buffers, several chunks at once, or, between processes of one user on one host, by the device itself;
-// on streams of the library, never on those of the program. So synchronize the stream that wrote the memory before you
-// lend, push or pull it, and read it only after the transfer or call has ended.
+// through pinned buffers, several chunks at once, or, between processes of one user on one host, directly by the
+// device. The copies use streams of the library, never those of the program, so synchronize the stream that wrote the
+// memory before you lend, push or pull it, and read it only after the transfer or call has ended.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -12,10 +12,10 @@
 
 namespace cinnabar::bulk {
 
-// The `bytes` at `address` within an allocation of the caller, which must live, with its context, as long as any region
-// of it. The first call loads the driver. unsupported: unknown kind of device, or no driver for it. invalid_argument:
-// not device memory, or the allocation is smaller. io: the driver failed; the subject has the driver's name of the
-// error. overloaded: the system can start no threads.
+// The `bytes` at `address` within an allocation of the caller. The allocation and its context must live as long as any
+// region of it. The first call loads the driver. unsupported: unknown kind of device, or no driver for it.
+// invalid_argument: not device memory, or the allocation is smaller. io: the driver failed; the subject is the driver's
+// name of the error. overloaded: the system cannot start threads.
 [[nodiscard]] CINNABAR_API Result<std::shared_ptr<FarMemory>> device_memory(MemoryKind kind, void* address,
                                                                             std::uint64_t bytes);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // FarLender: lends far memory, which no transport can lend. For a Lend it is one more transport, without ports. It
-// writes a key into the descriptor; whoever has the key asks the owner, by calls, to move the bytes (owner_moves.hpp).
-// The owner looks the key up here for each chunk. Taking a lease back stops the transfers that use it; it is fenced
-// when the last of them has ended. Any thread.
+// writes a key into the descriptor; a peer that has the key asks the owner, by calls, to move the bytes
+// (owner_moves.hpp). The owner looks the key up here for each chunk. Revoking a lease stops the transfers that use it;
+// the lease is fenced when the last of them has ended. Any thread.
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>
@@ -15,7 +15,7 @@
 
 namespace cinnabar::bulk {
 
-// Stands for the scheme of a transport in descriptors.
+// Takes the place of a transport's scheme in descriptors.
 inline constexpr std::string_view far_scheme = "far";
 inline constexpr std::size_t far_key_bytes = 8;
 inline constexpr std::size_t far_leases_max = 65'536;
@@ -29,19 +29,19 @@ class CINNABAR_API FarLender final : public na::Transport {
     // One chunk's use of the memory, from begin() to end().
     struct Use {
         Region memory;
-        // Asks the use to end early, because the lease is taken back; at most once. Called with a lock held: it must
+        // Asks the use to end early, because the lease is revoked; called at most once, with a lock held: it must
         // neither block nor call this object.
         void (*stop)(Use& use) noexcept = nullptr;
         std::uint64_t key = 0;
         ListLink<Use> link;
     };
-    // `key` comes from describe(). permission: no such lease, taken back, or lent with less access; too_large: outside
-    // of the lease.
+    // `key` comes from describe(). permission: no such lease, the lease was revoked, or it grants less access;
+    // too_large: the range is outside of the lease.
     [[nodiscard]] Errc begin(std::uint64_t key, std::uint64_t offset, std::uint64_t bytes, na::Access access,
                              Use& use) noexcept;
     void end(Use& use) noexcept;
 
-    // As na::Transport says.
+    // See na::Transport.
     [[nodiscard]] std::string_view scheme() const noexcept override { return far_scheme; }
     [[nodiscard]] const na::Caps& caps() const noexcept override { return caps_; }
     [[nodiscard]] const na::Limits& limits() const noexcept override { return limits_; }
@@ -63,7 +63,7 @@ class CINNABAR_API FarLender final : public na::Transport {
     struct Entry {
         Region window;
         na::Access access = na::Access::read;
-        na::Lease* revoked = nullptr;  // its fence waits for the uses
+        na::Lease* revoked = nullptr;  // set while its fence waits for the uses
         IntrusiveList<Use, &Use::link> uses;
     };
     na::Caps caps_;

@@ -28,16 +28,17 @@ struct FarEnd {
     int os_errno = 0;  // 0: no system call failed
 };
 
-// By this another process on this host reaches memory of a device, without a copy to the host. Whoever has it reaches
-// the whole allocation, so it is given to processes of the own user only.
+// A handle by which another process on this host accesses memory of a device without a copy to the host. It gives
+// access to the whole allocation, so it is given only to processes of the same user.
 struct IpcHandle {
     static constexpr std::size_t driver_bytes = 64;
     MemoryKind kind = MemoryKind::cuda;
-    std::array<std::byte, driver_bytes> driver{};  // of the allocation, as its driver makes it
-    std::uint64_t offset = 0;                      // of what is meant, in the allocation
+    std::array<std::byte, driver_bytes> driver{};  // handle of the allocation, as its driver makes it
+    std::uint64_t offset = 0;                      // offset of the memory within the allocation
 };
 
-// What a handle leads to, from FarMemory::open_ipc() to close(). The owner must not free the memory meanwhile.
+// Memory of another process opened by a handle, from FarMemory::open_ipc() to close(). The owner must not free it in
+// between.
 class IpcMemory {
   public:
     virtual ~IpcMemory() = default;
@@ -63,20 +64,23 @@ class CINNABAR_API FarMemory {
     [[nodiscard]] virtual FarEnd store(std::uint64_t offset, ConstBytes from) noexcept = 0;
     // The threads that run the copies; they live until the process ends.
     [[nodiscard]] virtual WorkThreads& threads() const noexcept = 0;
-    // Prepares a staging buffer for faster copies, as long as the returned object lives, which may outlive this one.
-    // Null: nothing to do, or it failed, which only costs time. Called once for each buffer and kind, on threads().
+    // Prepares a staging buffer for faster copies for as long as the returned object lives; that object may outlive
+    // this one. Null: nothing to do, or it failed, which only costs time. Called once per buffer and kind, on
+    // threads().
     [[nodiscard]] virtual std::shared_ptr<void> pin(Bytes) noexcept { return nullptr; }
 
-    // Copies by the device between memory of two processes of this host; on threads(), like load(). unsupported: it
-    // cannot be reached so, by this process or others; then its bytes are staged.
+    // The following functions let the device copy between memory of two processes of this host. They run on threads(),
+    // like load(). unsupported: this memory, or the other process, cannot do this; its bytes are then copied through
+    // staging buffers.
     //
-    // A handle of the memory from `offset` on.
+    // Makes a handle of the memory from `offset` on.
     [[nodiscard]] virtual FarEnd ipc_handle(std::uint64_t offset, IpcHandle& out) noexcept;
-    // Opens memory of another process, for copies from and to this one. Null, with the error: unsupported; too_large:
-    // the allocation ends before the handle's offset and `bytes`.
+    // Opens memory of another process, for copies to and from this memory. Null, with the error in `end`: unsupported;
+    // too_large: the allocation is smaller than the handle's offset plus `bytes`.
     [[nodiscard]] virtual std::unique_ptr<IpcMemory> open_ipc(const IpcHandle& handle, std::uint64_t bytes,
                                                               FarEnd& end) noexcept;
-    // Copy `bytes` at `offset` to or from what open_ipc() of this kind returned, where they are at `at`. As load().
+    // Copy `bytes` at `offset` of this memory to or from offset `at` of memory that open_ipc() of this kind returned.
+    // As load().
     [[nodiscard]] virtual FarEnd load_into(std::uint64_t offset, IpcMemory& to, std::uint64_t at,
                                            std::uint64_t bytes) noexcept;
     [[nodiscard]] virtual FarEnd store_from(std::uint64_t offset, const IpcMemory& from, std::uint64_t at,

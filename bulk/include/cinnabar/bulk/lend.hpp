@@ -27,8 +27,8 @@ class CINNABAR_API Lend : public PoolSlot {
     // free. Otherwise the error of registering the region. On error nothing is held.
     [[nodiscard]] Errc grant(Region window, na::Access access,
                              const std::shared_ptr<na::Transport>& transport) noexcept;
-    // Takes the lease back. Requires: granted. ok: the peer can no longer access the memory, and the region is
-    // released. again: the same holds once `fenced` runs, inside progress(); set fenced.run before this call.
+    // Revokes the lease. Requires: granted. ok: the peer can no longer access the memory, and the region is released.
+    // again: the same holds once `fenced` runs, inside progress(); set fenced.run before this call.
     [[nodiscard]] Errc revoke() noexcept;
 
     [[nodiscard]] bool granted() const noexcept { return lease_.granted(); }
@@ -40,7 +40,7 @@ class CINNABAR_API Lend : public PoolSlot {
     [[nodiscard]] bool quarantined() const noexcept { return lease_.fence_failed; }
     // As na::Transport::is_accessed. Requires: quarantined.
     [[nodiscard]] bool is_accessed() const noexcept;
-    // Ends the quarantine; to be called once the peer can no longer write, because it has let go or died.
+    // Ends the quarantine. Call it once the peer can no longer write, because it has let go or died.
     void forget() noexcept;
 
     Work fenced;

@@ -19,16 +19,16 @@ struct OwnerMove {
     na::Peer* peer = nullptr;               // the owner; must stay referenced until `done`
     ConstBytes key;                         // of the lender (far_lender.hpp)
     std::uint64_t offset = 0;               // in the lent memory
-    Region window;                          // local memory, lent to the owner meanwhile; not far
-    // If not null, in place of the window: local memory, which the owner opens meanwhile. Shown to a peer of the own
-    // user only; `unsupported` if it is not one, or the owner cannot open it.
+    Region window;                          // local memory, lent to the owner during the move; not far
+    // If not null, used instead of the window: a handle of local memory, which the owner opens during the move. Given
+    // only to a peer of the same user; `unsupported` if the peer is not, or if the owner cannot open it.
     const IpcHandle* shown = nullptr;
-    std::uint64_t bytes = 0;  // of that
+    std::uint64_t bytes = 0;  // size of the memory that `shown` refers to
     TimeUs deadline = time_never;
     void* user = nullptr;
     void (*done)(OwnerMove& move) noexcept = nullptr;  // once, as the owner of the context, never inside begin()
     Errc result = Errc::ok;
-    bool let_go = true;  // false: the owner may still copy what it was shown
+    bool let_go = true;  // false: the owner may still access the memory of `shown`
 
     // For the implementation:
     std::uint64_t call = 0;  // 0: not in progress
@@ -38,10 +38,11 @@ struct OwnerMove {
 
 class OwnerMoves {
   public:
-    // again: no room now. Any other code: it has failed, and `done` does not run.
+    // Starts a move. again: no room now, try later. Any other code: the move has failed, and `done` does not run.
     [[nodiscard]] virtual Errc begin(OwnerMove& move) noexcept = 0;
-    // Asks it to end early. `done` still runs, once: when the owner no longer uses the window or what it was shown, or,
-    // without `let_go`, when it was waited for long enough. Does nothing if the move is not in progress.
+    // Asks the owner to end the move early. `done` still runs once: when the owner no longer uses the window or the
+    // memory of `shown`, or, with `let_go` false, when the wait for that has timed out. Does nothing if the move is not
+    // in progress.
     virtual void cancel(OwnerMove& move) noexcept = 0;
 
   protected:

@@ -51,7 +51,7 @@ class CINNABAR_API Region {
     // such a region cannot be shared by tokens or viewed.
     //
     // The bytes [offset, offset + bytes) of a file. The region duplicates the descriptor, so `fd` may be closed. Peers
-    // read the present contents of the file; reading beyond its end ends the transfer with `stale`, a failing disk with
+    // read the current contents of the file; reading beyond its end ends the transfer with `stale`, a failing disk with
     // `io` or `no_space`. When a transfer has ended, written bytes are in the file, but not necessarily on the disk.
     // The file is not locked. invalid_argument: 0 bytes, not a regular file or block device, opened with O_APPEND or
     // O_DIRECT, or read-only access beyond its end. permission: `fd` is not open for that access. overloaded: no
@@ -81,26 +81,27 @@ class CINNABAR_API Region {
     [[nodiscard]] na::Access access() const noexcept;
     // Whether the whole region contains far memory.
     [[nodiscard]] bool is_far() const noexcept;
-    // True while a peer may still access some of these bytes, though the call that lent them has ended: the peer did
-    // not let go, and the transport could not take the memory from it. It ends when the connection to that peer does,
-    // and the access of a third party to whom the peer handed the memory on. Until then neither read, write, lend nor
-    // free the memory. Memory of a device that a peer was shown by a handle (decision 94) stays in it until this process
-    // ends.
+    // True while a peer may still access some of these bytes although the call that lent them has ended: the peer did
+    // not let go, and the transport could not revoke its access. The quarantine ends when the connection to that peer
+    // ends, and with it the access of a third party to which the peer forwarded the memory. Until then, do not read,
+    // write, lend or free the memory. Device memory that was shown to a peer by a handle (decision 94) stays in
+    // quarantine until this process ends.
     [[nodiscard]] bool quarantined() const noexcept;
     // Begins a quarantine that does not end, and keeps the memory registered.
     void quarantine_for_good() const noexcept;
-    // The segments of the whole region. If one is far, its address is null, and far_segments() has as many entries;
-    // otherwise none.
+    // The segments of the whole region. The address of a far segment is null; if there is one, far_segments() has an
+    // entry for each segment, otherwise it is empty.
     [[nodiscard]] std::span<const na::Segment> segments() const noexcept;
     [[nodiscard]] std::span<const FarSegment> far_segments() const noexcept;
     [[nodiscard]] std::span<const std::uint64_t> segment_ends() const noexcept;  // cumulative sums of their sizes
     // The bytes as one span; empty if they are in several segments, or the region is far.
     [[nodiscard]] Bytes contiguous() const noexcept;
-    // Copy between this slice and plain memory, across segments. Requires: the range is inside the slice, which is not
-    // far; for copy_in: the region's memory is writable.
+    // Copy between this slice and plain memory, across segments. Requires: the range is inside the slice; the slice is
+    // not far; for copy_in, the region is writable.
     void copy_out(std::uint64_t offset, Bytes to) const noexcept;
     void copy_in(std::uint64_t offset, ConstBytes from) const noexcept;
-    // The same for any region; may block, so not on a thread that drives a context. Bytes before a failure are copied.
+    // The same for any region. They may block, so do not call them on a thread that drives a context. If a copy fails,
+    // the bytes before the failure are copied.
     [[nodiscard]] FarEnd load(std::uint64_t offset, Bytes to) const noexcept;
     [[nodiscard]] FarEnd store(std::uint64_t offset, ConstBytes from) const noexcept;
 

@@ -68,11 +68,11 @@ class CINNABAR_API RemoteRegion {
     friend Errc forward(const RemoteRegion& remote, Writer& writer) noexcept;
 };
 
-// What the owner of the memory encodes into a descriptor.
+// The contents of a descriptor, as the owner of the memory encodes it.
 struct Description {
-    std::span<na::Lease* const> leases;  // granted, of equal ranges, on transports of different schemes
+    std::span<na::Lease* const> leases;  // granted, for the same range, on transports of different schemes
     na::Addr owner;                      // empty: not bound
-    ConstBytes eager;                    // empty, or the contents of the whole range, with which leases are optional
+    ConstBytes eager;                    // the contents of the whole range, which make leases optional; or empty
     ConstBytes home = {};                // encoded address at which others reach the owner; empty: none, or bound
 };
 

@@ -30,13 +30,13 @@ struct MoverOptions {
     std::uint64_t peer_inflight_bytes_max = 32u << 20;  // per peer
     std::uint32_t chunks_max = 4096;                    // in flight per context; beyond it each peer may have one
     std::uint32_t transfers_max = 65'536;               // not yet released, per context; rounded up to a multiple of 64
-    // Memory of a device is copied by the device itself between processes of one user on one host, if it is at least so
-    // much: to open the memory of another process takes time. What is less goes through staging buffers.
+    // Device memory is copied directly between processes of one user on one host if it has at least this size, because
+    // opening the memory of another process takes time. Smaller ranges go through staging buffers.
     std::uint64_t ipc_bytes_min = 256 * 1024;
     // If the transport allows few local segments per operation, smaller segments are copied through a staging buffer.
     std::uint64_t staging_segment_bytes = 1024;
     // A transfer ends with `timed_out` if it has chunks in flight and none completes for this long, or up to a quarter
-    // longer. A device that copies all of it tells nothing before the end, and has a second more for each 256 MB. It is
+    // longer. A direct copy by a device shows no progress before its end, so it has one more second per 256 MB. This is
     // checked periodically (silence.hpp), so a process that was held up itself does not end transfers. 0: never.
     Microseconds stall_max{30'000'000};
 };
@@ -48,13 +48,13 @@ struct TransferArgs {
     Direction direction = Direction::pull;
     // Must live until the completion, with the bytes that it points into.
     const RemoteRegion* remote = nullptr;
-    // If not null, in place of `remote`: memory that the peer `connected`, of the own user, has shown by a handle. The
-    // device copies it, in one piece as far as budgets go. unsupported: this side cannot open it, or `local` is not
-    // memory of such a device alone. Must live until the completion.
+    // If not null, used instead of `remote`: a handle of memory that the peer `connected`, of the same user, has shown.
+    // The device copies it, in one piece as far as budgets allow. unsupported: this side cannot open it, or `local` is
+    // not entirely memory of such a device. Must live until the completion.
     const IpcHandle* shown = nullptr;
     std::uint64_t remote_offset = 0;
-    // If not null: the blocks of the remote memory to move, in order, instead of a range at remote_offset. Each piece
-    // without a gap takes at least one operation. Must live until the completion. A push needs blocks that do not
+    // If not null: the blocks of the remote memory to move, in order, instead of a range at remote_offset. Each
+    // contiguous piece takes at least one operation. Must live until the completion. A push needs blocks that do not
     // overlap.
     const Blocks* remote_blocks = nullptr;
     Region local;             // the transfer keeps a handle; a pull needs Access::write
@@ -148,8 +148,8 @@ class CINNABAR_API Mover {
     // still have chunks in flight are then ended by the context.
     void close() noexcept;
 
-    // Sets what asks owners to move memory that only they can (owner_moves.hpp). Call before the first transfer.
-    // `moves` must outlive this object.
+    // Sets the object that asks owners to move memory that only they can access (owner_moves.hpp). Call before the
+    // first transfer. `moves` must outlive this object.
     void set_owner_moves(OwnerMoves& moves) noexcept;
 
     // The number of transfers that are not released.
