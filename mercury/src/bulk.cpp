@@ -39,7 +39,7 @@ hg_return_t expose(hg_bulk& bulk, void** buffers, const hg_size_t* sizes) {
     return HG_SUCCESS;
 }
 
-// Memory of devices: each segment is a region, and the handle all of them.
+// Device memory: each segment is a region, and the handle joins them.
 hg_return_t expose_device(hg_bulk& bulk, void** buffers, const hg_size_t* sizes) {
     if (!buffers)
         return failed("HG_Bulk_create: memory of devices is not allocated here: give the buffers", HG_OPNOTSUPPORTED);

@@ -42,7 +42,7 @@ struct hg_bulk {
     // segments nor `local`; the original has them, and may be freed first.
     std::uint64_t original = 0;
 
-    // Memory of a peer: its description, which can be passed on to others.
+    // Memory of a peer: its description, which can be forwarded to others.
     bool is_remote = false;
     std::vector<std::byte> encoded;
     cinnabar::bulk::RemoteRegion remote;  // points into `encoded`
@@ -56,12 +56,12 @@ namespace cinnabar::mercury {
 // A flag in addition to those of HG_BULK_READWRITE: the description contains the data.
 inline constexpr unsigned long describe_eager = 1ul << 2;
 
-// The size of the description, and the description. Size 0: the memory cannot be lent; the reason was logged.
+// The size of the description, and the description itself. Size 0: the memory cannot be lent; the reason was logged.
 [[nodiscard]] hg_size_t description_bytes(hg_bulk& bulk, unsigned long flags) noexcept;
 [[nodiscard]] hg_return_t describe(hg_bulk& bulk, unsigned long flags, Bytes out) noexcept;
-// Gives the handle its secret, once. Requires: it is no decoded one.
+// Assigns the handle its secret, once. Requires: the handle was not decoded.
 [[nodiscard]] hg_return_t remember_description(hg_bulk& bulk) noexcept;
-// From now on a description of this handle that comes back is treated as a peer's memory. Waits until no `Original`
+// From now on, a description of this handle that comes back is treated as a peer's memory. Waits until no `Original`
 // holds the handle.
 void forget_description(hg_bulk& bulk) noexcept;
 

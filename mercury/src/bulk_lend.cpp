@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lending the memory of a bulk handle: leases are granted when the handle is first serialized and revoked when it is
+// Lends the memory of a bulk handle: leases are granted when the handle is first serialized and revoked when it is
 // freed.
 #include "bulk.hpp"
 #include "context.hpp"
@@ -20,8 +20,8 @@ namespace {
 
 constexpr TimeUs patience_us = 1'000'000;
 
-// A fence completes inside progress(). A context of a single thread is driven by that thread only, and so is one that
-// this thread destroys: what it cancels may free handles.
+// Drives contexts until fences complete, which happens inside progress(). A single-threaded context may be driven only
+// by its own thread. So may a context that this thread is destroying, whose cancelled operations may free handles.
 void drive(hg_class& owner) noexcept {
     if (hg_context* const context = context_destroyed_here(); context && context->owner == &owner) {
         (void)context->rpc->progress(std::chrono::milliseconds(1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A description that comes back to its own class: the handle decoded from it finds the original by a secret, each time
-// that it is used, because the original may have been freed in the meantime.
+// Handles decoded from a description of the class's own memory: such a handle looks its original up by a secret each
+// time it is used, because the original may have been freed in the meantime.
 #include "bulk.hpp"
 #include "errors.hpp"
 
@@ -19,7 +19,7 @@ hg_bulk* find_described(hg_class& owner, std::uint64_t secret) noexcept {
 
 }  // namespace
 
-// By a secret, so that a peer can only name memory whose description it was given.
+// A secret is used so that a peer can only name memory whose description it was given.
 hg_return_t remember_description(hg_bulk& bulk) noexcept {
     return guarded([&] {
         const std::lock_guard lock(bulk.owner->described_mutex);

@@ -92,7 +92,7 @@ hg_return_t copy(const Wanted& wanted) {
     const bulk::Region& to = (pull ? local : origin)->local;
     hg_size_t from_at = pull ? wanted.origin_offset : wanted.local_offset;
     hg_size_t to_at = pull ? wanted.local_offset : wanted.origin_offset;
-    // What goes to a device or comes from one goes in few pieces.
+    // Copies to or from far memory use large pieces.
     constexpr std::size_t far_piece_bytes = 1 << 20;
     std::byte small_piece[4096];
     std::vector<std::byte> large_piece(from.is_far() || to.is_far() ? std::min(wanted.size, far_piece_bytes) : 0);
@@ -156,7 +156,7 @@ hg_return_t move(const Wanted& wanted, hg_op_id& op) {
     return HG_SUCCESS;
 }
 
-// What needs no network is done at once.
+// Operations without a network are done at once.
 hg_return_t transfer(const Wanted& wanted, hg_op_id& op) {
     if (wanted.size != 0 && wanted.origin->is_remote) return move(wanted, op);
     const hg_return_t copied = wanted.size == 0 ? HG_SUCCESS : copy(wanted);
@@ -241,8 +241,8 @@ hg_return_t HG_Bulk_bind_transfer(hg_context_t* context, hg_cb_t callback, void*
         return failed("HG_Bulk_bind_transfer: the handle is not bound, use HG_Bulk_transfer", HG_INVALID_ARG);
     return mercury::guarded([&] {
         const na::Addr& owner = origin_handle->bound.addr;
-        // A class that does not listen is reached by itself directly, and by others over the connection on which the
-        // handle arrived.
+        // A class that does not listen reaches itself directly; others reach it over the connection on which the handle
+        // arrived.
         const bool mine = !context->owner->network->listen && context->owner->is_me(owner);
         na::Addr owner_at = owner.is_connection() ? owner : na::Addr();
         if (mine) owner_at = context->owner->self().with_context(owner.body().context);

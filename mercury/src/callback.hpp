@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A callback that HG queues on the completion queue, for trigger() to run.
+// A callback that is queued on the completion queue and run by trigger().
 #pragma once
 
 #include <cinnabar/base/work.hpp>

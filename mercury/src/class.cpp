@@ -25,7 +25,7 @@ Living& living() {
     return *all;
 }
 
-// Fields that 2.4 added are read only if `version` says that the structure has them.
+// Reads the fields that were added in 2.4 only if `version` says that the structure has them.
 hg_init_info known_options(const hg_init_info* options, unsigned version) {
     hg_init_info known = HG_INIT_INFO_INITIALIZER;
     if (!options) return known;
@@ -47,8 +47,8 @@ na_init_info with_class_of_traffic(const na_init_info_4_0& options, na_traffic_c
             options.request_mem_device,  traffic};
 }
 
-// The network itself; shared memory for peers on this host; and a loopback if the class does not listen, since it could
-// not dial itself.
+// Opens the network itself; shared memory for peers on this host; and a loopback if the class does not listen, because
+// it could not dial itself otherwise.
 Result<std::vector<std::shared_ptr<na::Transport>>> open_transports(const hg_class& owner) {
     const na_class& network = *owner.network;
     const na::TransportOptions wanted =

@@ -27,7 +27,7 @@ struct hg_class {
     bool owns_network = false;
     hg_init_info options{};
     std::unique_ptr<cinnabar::rpc::Engine> engine;
-    std::size_t input_eager = 0;  // bytes that go along with a message
+    std::size_t input_eager = 0;  // bytes that fit into a message
     std::size_t output_eager = 0;
 
     hg_size_t in_offset = 0;
@@ -46,7 +46,7 @@ struct hg_class {
     // recognised as local memory.
     std::mutex described_mutex;
     std::unordered_map<std::uint64_t, hg_bulk*> described;
-    std::condition_variable original_left;  // the last Original of one of them is gone
+    std::condition_variable original_left;  // signalled when the last Original of a handle is gone
     // Memory that a peer may still use although its handle was freed. Guarded by `contexts_mutex`.
     std::vector<std::unique_ptr<cinnabar::mercury::Lending>> quarantine;
     std::mutex contexts_mutex;
@@ -57,8 +57,8 @@ struct hg_class {
     std::atomic<int> bulks{0};
     cinnabar::mercury::Counters counters;
     mutable std::mutex counted_mutex;
-    std::vector<hg_context*> counted;             // whose handles count
-    cinnabar::mercury::Tallies counted_before{};  // by those of contexts that are gone
+    std::vector<hg_context*> counted;             // contexts whose handles have counts
+    cinnabar::mercury::Tallies counted_before{};  // counts of contexts that are gone
 
     [[nodiscard]] hg_diag_counters read_counters() const;
 

@@ -26,7 +26,7 @@ rpc::Options options_of(const hg_class& owner, na::ContextId id) {
     options.context.id = id;
     if ((network.progress_mode & NA_NO_BLOCK) != 0) options.context.spin_max = std::chrono::hours(1);
     options.checksums = owner.options.checksum_level != HG_CHECKSUM_NONE;
-    // A handler may take any time, and if no other thread drives the context, it makes no progress meanwhile.
+    // A handler may run for any time, and if no other thread drives the context, there is no progress during that time.
     options.handler_time_max = Microseconds{0};
     options.stall_max = options.result_kept_max = owner.network->info.patience;
     // As in Mercury, a live peer may take any time to respond.
@@ -34,7 +34,7 @@ rpc::Options options_of(const hg_class& owner, na::ContextId id) {
     return options;
 }
 
-// The first context with an id is reached by that id; further ones get a number that no peer can ask for.
+// Peers reach the first context with an id by that id; further ones get a number that no peer can request.
 na::ContextId take_id(na_class& network, std::uint8_t wanted) {
     constexpr std::uint32_t private_ids = 256;
     const std::lock_guard lock(network.mutex);
@@ -108,8 +108,8 @@ hg_return_t HG_Context_destroy(hg_context_t* context) {
         const std::lock_guard lock(context->owner->contexts_mutex);
         std::erase(context->owner->open_contexts, context);
     }
-    // Responses and one-way calls are sent; other operations in flight end. Callbacks run inside and may still use the
-    // context.
+    // Sends responses and one-way calls, and ends other operations in flight. Their callbacks run here and may still
+    // use the context.
     hg_context* const outer = std::exchange(destroyed_here, context);
     delete context->rpc.get();
     (void)context->rpc.release();

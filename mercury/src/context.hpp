@@ -18,7 +18,7 @@ struct hg_context {
     hg_class* owner = nullptr;
     std::unique_ptr<cinnabar::rpc::Context> rpc;
     std::uint8_t id = 0;                  // given by the user
-    cinnabar::na::ContextId core_id = 0;  // the same, or a number of its own if another context has that id
+    cinnabar::na::ContextId core_id = 0;  // the same, or another number if a context with that id exists
     void* data = nullptr;
     void (*data_free)(void*) = nullptr;
     hg_return_t (*core_handle_created)(hg_core_handle_t, void*) = nullptr;
@@ -31,7 +31,7 @@ struct hg_context {
     cinnabar::SlotPool<hg_op_id> transfers;
 
     explicit hg_context(cinnabar::Threads threads);
-    // What its handles have counted. Any thread.
+    // Adds the counts of its handles to `to`. Any thread.
     void add_tallies(cinnabar::mercury::Tallies& to) noexcept {
         handles.for_each([&to](const hg_handle& handle) {
             for (unsigned i = 0; i < to.size(); ++i) to[i] += handle.tally[i];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HG_Core's addresses and handles.
+// Implements HG_Core's addresses and handles.
 #include "core_objects.hpp"
 #include "errors.hpp"
 
@@ -101,7 +101,7 @@ const void* HG_Core_get_rpc_data(hg_core_handle_t handle) {
 hg_return_t HG_Core_set_target_id(hg_core_handle_t handle, uint8_t id) { return HG_Set_target_id(hg(handle), id); }
 namespace {
 
-// Buffers to send and received messages include a byte for the flags.
+// The sizes of send buffers and received messages include a byte for the flags.
 hg_size_t without_flags(hg_size_t bytes) { return bytes - std::min<hg_size_t>(bytes, mercury::core_flags_bytes); }
 hg_return_t without_flags(hg_return_t given, hg_size_t* size) {
     if (given == HG_SUCCESS && size) *size = without_flags(*size);

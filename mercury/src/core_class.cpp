@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HG_Core's classes, contexts, registrations and progress.
+// Implements HG_Core's classes, contexts, registrations and progress.
 #include "core_objects.hpp"
 
 using namespace cinnabar;

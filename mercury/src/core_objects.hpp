@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HG_Core's objects are HG's objects under other names.
+// Conversions: HG_Core's objects are HG's objects with other type names.
 #pragma once
 
 #include "context.hpp"

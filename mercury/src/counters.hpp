@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counters of a class. What each call counts is counted in its handle, which one thread at a time uses, so that threads
-// do not fight for a word; a reader adds the handles up.
+// Counters of a class. Events of each call are counted in its handle, which only one thread at a time uses, so that
+// threads do not contend for a shared word; a reader sums up the handles.
 #pragma once
 
 #include "mercury_core_types.h"
@@ -11,7 +11,7 @@
 
 namespace cinnabar::mercury {
 
-// Of one handle. Counts: who uses the handle. Reads: any thread.
+// The counts of one handle. add(): only by the user of the handle. Reading: any thread.
 class Tally {
   public:
     enum Which : unsigned { requests_sent, requests_received, requests_over, replies_sent, replies_received, count };
@@ -25,15 +25,15 @@ class Tally {
   private:
     std::array<std::atomic<std::uint64_t>, count> values_{};
 };
-// Of many of them.
+// The sums over many handles.
 using Tallies = std::array<std::uint64_t, Tally::count>;
 
-// Of a class. Any thread.
+// The counters of a class. Any thread.
 class Counters {
   public:
     enum Which : unsigned { requests_extra, replies_extra, bulk_transfers, count };
     void add(Which which) noexcept { values_[which].fetch_add(1, std::memory_order_relaxed); }
-    // `of_handles`: what the handles have counted.
+    // `of_handles`: the sums over the handles.
     void read(const Tallies& of_handles, hg_diag_counters& out) const noexcept;
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls, at the origin.
+// The origin's side of calls.
 #include "context.hpp"
 #include "errors.hpp"
 #include "payload.hpp"
@@ -72,7 +72,7 @@ hg_return_t mercury::forward(hg_handle& handle, std::size_t bytes) noexcept {
 hg_return_t HG_Forward(hg_handle_t handle, hg_cb_t callback, void* arg, void* in_struct) {
     if (!handle) return HG_INVALID_ARG;
     if (handle->busy.load(std::memory_order_acquire) || handle->request) return HG_BUSY;
-    if (handle->info.addr && !handle->registration) return HG_FAULT;  // Mercury's word; HG_Core's is HG_INVALID_ARG
+    if (handle->info.addr && !handle->registration) return HG_FAULT;  // as in Mercury; HG_Core returns HG_INVALID_ARG
     if (const hg_return_t made = mercury::prepare_call(*handle); made != HG_SUCCESS) return made;
     hg_class& owner = *handle->info.hg_class;
     mercury::Encoding encoding{

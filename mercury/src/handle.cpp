@@ -12,7 +12,7 @@ using namespace cinnabar;
 
 namespace cinnabar::mercury {
 
-// The attribute has to stand here as well (na/src/context.cpp).
+// The attribute must be repeated here (na/src/context.cpp).
 [[gnu::tls_model("initial-exec")]] constinit thread_local SpareSlot<hg_handle> spare_handle;
 
 namespace {
@@ -40,7 +40,7 @@ void free_handle(hg_handle& handle) noexcept {
     spare_handle.release(context.handles, handle);
 }
 
-// Programs for Mercury may drop one more reference of such a handle, so the last few of them are kept.
+// Keeps the last few abandoned handles, because Mercury programs may drop one more reference of such a handle.
 void keep_abandoned(hg_handle& handle) noexcept {
     hg_context& context = *handle.info.context;
     hg_handle* oldest = nullptr;
@@ -57,7 +57,7 @@ void keep_abandoned(hg_handle& handle) noexcept {
     if (oldest) free_handle(*oldest);
 }
 
-// The handler dropped the handle without a response: tells the origin now, which would otherwise wait. Drops the
+// The handler dropped the handle without a response: answers now, because the origin would otherwise wait. Drops the
 // caller's own reference.
 [[gnu::cold, gnu::noinline]] void abandon(hg_handle& handle) noexcept {
     handle.busy.store(false, std::memory_order_relaxed);
@@ -69,13 +69,13 @@ void keep_abandoned(hg_handle& handle) noexcept {
     drop(handle);
 }
 
-// The one that ends what the others may see, or one of several at a time.
+// Drops a reference when it may be the last one, or when several threads drop references at the same time.
 [[gnu::cold, gnu::noinline]] void drop_with_care(hg_handle& handle, std::int32_t whose) noexcept {
     std::int32_t seen = handle.references.load(std::memory_order_relaxed);
     for (;;) {
         const std::int32_t left = seen - whose - 1;
-        // What is left is the reference of a response that can no longer be given, or its bit alone where the user
-        // dropped that, too. This thread answers, with a reference of its own meanwhile.
+        // The remaining reference is that of a response that can no longer be given; or only the bit is left, because
+        // the user dropped that reference as well. This thread answers, holding a reference of its own.
         const bool abandoned = (left & ~1) == hg_handle::answer_owed;
         const bool last = left == 0 || left == hg_handle::listed;
         const std::int32_t next = abandoned ? left + 1 - hg_handle::answer_owed : last ? 0 : left;
@@ -139,7 +139,7 @@ hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t
 void drop(hg_handle& handle, std::int32_t whose) noexcept {
     std::int32_t seen = handle.references.load(std::memory_order_acquire);
     const std::int32_t left = seen - whose - 1;
-    // The last one: nobody else may use it, nor refer to it anew.
+    // The last reference: nobody else can use the handle or take a new reference.
     if (left == 0) {
         handle.references.store(0, std::memory_order_relaxed);
         return free_handle(handle);

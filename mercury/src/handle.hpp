@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handle of both sides. At the origin it has a Call, created when it is first needed, since address and id may be
+// The handle of origin and target. At the origin it has a Call, created when first needed, since address and id may be
 // set late; at the target it has a Request. Reference-counted: operations in flight hold a reference, so a handle may
 // be destroyed in flight.
 #pragma once
@@ -18,11 +18,11 @@
 
 struct hg_handle : cinnabar::PoolSlot {
     hg_info info{};
-    hg_addr peer;  // what info.addr points to; stays for the next use of the slot, which mostly has the same
+    hg_addr peer;  // target of info.addr; kept for the next use of the slot, which usually has the same peer
     cinnabar::mercury::Registration* registration = nullptr;
-    // The count is in the low bits. The bit `answer_owed` says that one of the references belongs to a response that is
-    // not given yet, `handler_runs` that one belongs to the thread that runs the handler, `listed` that the handle is
-    // in hg_context::abandoned.
+    // The count is in the low bits. Bits: `answer_owed`: one of the references belongs to a response that is not given
+    // yet; `handler_runs`: one belongs to the thread that runs the handler; `listed`: the handle is in
+    // hg_context::abandoned.
     std::atomic<std::int32_t> references{0};
     static constexpr std::int32_t answer_owed = 1 << 24;
     static constexpr std::int32_t handler_runs = 1 << 25;
@@ -55,7 +55,7 @@ struct hg_handle : cinnabar::PoolSlot {
     hg_core_info core_info{};  // returned by HG_Core_get_info
     cinnabar::mercury::MoreData more;
 
-    cinnabar::mercury::Tally tally;  // of all uses of the slot
+    cinnabar::mercury::Tally tally;  // counts of all uses of the slot
     hg_size_t input_bytes = 0;       // encoded, without the user's offset
     hg_size_t output_bytes = 0;
     void* data = nullptr;
@@ -73,13 +73,13 @@ struct hg_handle : cinnabar::PoolSlot {
 
 namespace cinnabar::mercury {
 
-// Of the context whose callbacks this thread runs.
+// A spare handle of the context whose callbacks this thread runs.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareSlot<hg_handle> spare_handle;
 
-// A new handle of the context with this reference count. Null, with `why`: too many handles, or the create callback
+// Makes a handle of the context with this reference count. Null, with `why`: too many handles, or the create callback
 // failed.
 [[nodiscard]] hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t& why) noexcept;
-// Drops a reference. `whose`: 0, or the bit that says to whom it belongs, which goes with it.
+// Drops a reference. `whose`: 0, or the bit of the reference's owner, which is cleared.
 void drop(hg_handle& handle, std::int32_t whose = 0) noexcept;
 
 // Ensures that there is a call to encode into; creates a new one if the last one was forwarded.

@@ -12,11 +12,11 @@ namespace {
 
 struct Protocol {
     std::string_view name;      // Mercury's
-    std::string_view of_class;  // if the string names no class
+    std::string_view of_class;  // class to use if the string names none
     std::string_view scheme;    // the core's scheme
 };
 
-// Without a class, the first entry with the name applies.
+// If the string names no class, the first entry with the protocol's name applies.
 constexpr std::array<Protocol, 17> protocols{{
     {"sm", "na", "shm"},
     {"shm", "na", "shm"},

@@ -33,7 +33,7 @@ void InputState::settle(hg_handle& handle) noexcept {
     state_.store(settled, std::memory_order_release);
 }
 
-// Again does nothing.
+// A second call does nothing.
 void InputState::give_back_credit(hg_handle& handle) const noexcept {
     if (handle.request && state_.load(std::memory_order_relaxed) != settled) handle.request->detach();
 }

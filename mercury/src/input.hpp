@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The arguments of a request lie in receive memory of the network until the handler returns. If the handle is kept
 // longer, they are copied and the receive memory is given back, although other threads may be reading the arguments or
-// have pointers to them. InputState decides when the copy may be made. Small ones lie in the request itself, and stay.
+// have pointers to them. InputState decides when the copy may be made. Small arguments are stored in the request itself
+// and never move.
 #pragma once
 
 #include "mercury_types.h"
@@ -32,11 +33,11 @@ class InputState {
     }
     // From now on the bytes do not move, because the user gets pointers to them.
     void settle(hg_handle& handle) noexcept;
-    // The same between begin_read and end_read; the bytes may have moved before.
+    // As settle(), between begin_read and end_read; the bytes may have moved before.
     void settle_within(hg_handle& handle) noexcept;
-    // The handler has returned and the handle is still referenced.
+    // Call it when the handler has returned and the handle is still referenced.
     void give_back(hg_handle& handle) noexcept;
-    // Between begin_read and end_read: the bytes were released.
+    // Call it between begin_read and end_read when the bytes were released.
     void released() noexcept { state_.store(settled, std::memory_order_release); }
 
   private:

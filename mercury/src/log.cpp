@@ -69,7 +69,7 @@ int level_of(std::string_view name) noexcept {
     return -1;
 }
 
-// HG and NA share one log, which is on unless all their names are turned off.
+// HG and NA share one log, which is on unless all of their subsystems are turned off.
 bool all_off(std::string_view list) noexcept {
     bool any = false;
     while (!list.empty()) {

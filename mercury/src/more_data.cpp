@@ -44,7 +44,7 @@ void bring_more(hg_handle& handle, hg_op_t op, ConstBytes message,
     if ((std::to_integer<unsigned>(message.back()) & HG_CORE_MORE_DATA) == 0) return next(handle, HG_SUCCESS);
     const hg_class& owner = *handle.info.hg_class;
     if (!owner.more_acquire) return next(handle, HG_OPNOTSUPPORTED);
-    if (op == HG_INPUT) handle.input_state.settle(handle);  // gives the receive memory back meanwhile
+    if (op == HG_INPUT) handle.input_state.settle(handle);  // releases the receive memory before the fetch
     handle.more.next = next;
     handle.more.release = true;
     handle.more.coming.store(true, std::memory_order_release);

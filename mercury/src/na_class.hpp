@@ -23,8 +23,8 @@ struct na_class {
     bool listen = false;
     na_init_info_4_0 options{};
     std::shared_ptr<cinnabar::na::Transport> transport;
-    std::atomic<int> addrs{0};  // not freed
-    std::atomic<int> users{0};  // HG classes
+    std::atomic<int> addrs{0};  // addresses that were not freed
+    std::atomic<int> users{0};  // HG classes that use it
 
     std::mutex mutex;                  // guards `contexts`
     std::set<std::uint32_t> contexts;  // contexts of all HG classes on this network, by the core's id

@@ -53,7 +53,7 @@ hg_return_t encode(Encoding& encoding) noexcept {
 }
 
 hg_return_t decode(hg_handle& handle, hg_proc_cb_t proc_callback, void* value, ConstBytes bytes) noexcept {
-    // Decoders only read.
+    // Decoding does not write to the buffer.
     hg_proc proc = proc_over(handle, const_cast<std::byte*>(bytes.data()), bytes.size(), HG_DECODE);
     return proc_callback(&proc, value);
 }
@@ -143,7 +143,8 @@ hg_size_t HG_Get_output_payload_size(hg_handle_t handle) {
 
 namespace {
 
-// Mercury's interface has no const: users write to this buffer before they send and read from it what was received.
+// Mercury's interface has no const: the same function gives users a buffer to write to before sending, or received
+// bytes to read.
 hg_return_t give(ConstBytes bytes, void** buffer, hg_size_t* size) {
     if (bytes.data() == nullptr) return HG_FAULT;
     *buffer = const_cast<std::byte*>(bytes.data());

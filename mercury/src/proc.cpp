@@ -21,7 +21,7 @@ void free_extra(hg_proc& proc) noexcept {
     proc.extra_is_mine = 1;
 }
 
-// The user gets a pointer into the arguments that HG_Get_input decodes, so they must not move from now on.
+// The user gets a pointer into the arguments that HG_Get_input decodes, so their bytes must not move from now on.
 void settle_bytes(hg_proc& proc) noexcept {
     if (!proc.handle || !proc.handle->request) return;
     const auto start_of = [&] { return reinterpret_cast<const char*>(proc.handle->request->input().data()); };

@@ -26,7 +26,7 @@ hg_return_t HG_Progress(hg_context_t* context, unsigned int timeout) {
     const TimeUs until = rpc.deadline_in(std::chrono::milliseconds(timeout));
     TimeUs left = std::uint64_t{timeout} * 1000;
     while (!did_within(left)) {
-        // Another thread may have been woken for the event that this one waits for.
+        // Another thread may have handled the event that woke this one.
         const TimeUs now = rpc.now_us();
         if (now >= until) return HG_TIMEOUT;
         left = until - now;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests at the target: from the handler to the response.
+// The target's side of calls: from the handler to the response.
 #include "context.hpp"
 #include "errors.hpp"
 #include "log.hpp"
@@ -41,7 +41,7 @@ void answer_for(hg_handle& handle, const char* whose, hg_return_t value) noexcep
     drop(handle, hg_handle::answer_owed);
 }
 
-// `brought`: how fetching the missing data of an HG_Core message ended.
+// `brought`: the result of fetching the missing data of an HG_Core message.
 void run(hg_handle& handle, hg_return_t brought) noexcept {
     const Registration& registration = *handle.registration;
     if (brought != HG_SUCCESS) {
@@ -56,7 +56,7 @@ void run(hg_handle& handle, hg_return_t brought) noexcept {
         returned = core_handler(reinterpret_cast<hg_core_handle_t>(&handle));
     }
     if (returned != HG_SUCCESS) answer_for(handle, "the handler", returned);
-    // The user may keep the handle for any time, but not the receive slot.
+    // The user may keep the handle for any time, but not the receive slot, so that is released.
     if (handle.reference_count() > 1) handle.input_state.give_back(handle);
     drop(handle, hg_handle::handler_runs);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Strings and their procs. Memory comes from malloc, because users free what they take out.
+// Strings and their procs. Memory comes from malloc, because users free strings that they take over.
 #include "input.hpp"
 #include "mercury_proc_string.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A bulk transfer in flight. Its hg_op_id_t is its address combined with a counter of the uses of that slot, in the
 // bits that the address leaves free (8 low ones by alignment, 16 above the 48 of a Linux process). A late cancel is
-// therefore not applied to one of the next 16,777,215 transfers in the same slot.
+// therefore not applied to any of the next 16,777,215 transfers in the same slot.
 #pragma once
 
 #include "callback.hpp"
@@ -20,8 +20,8 @@ struct alignas(256) hg_op_id : cinnabar::PoolSlot {
     hg_context* context = nullptr;
     hg_cb_t callback = nullptr;
     hg_cb_info told{};
-    hg_bulk_t original = nullptr;        // held until the end if the local handle was decoded: bulk.hpp
-    cinnabar::mercury::Callback queued;  // for transfers without the core, such as local copies
+    hg_bulk_t original = nullptr;        // held until the end if the local handle was decoded (bulk.hpp)
+    cinnabar::mercury::Callback queued;  // for transfers without the core's Mover, such as local copies
 
     // Held by the starting code and by the completion, which may run on another thread.
     std::atomic<int> references{0};

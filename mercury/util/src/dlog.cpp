@@ -42,7 +42,7 @@ Counter* counter_of(Value* value) {
     return reinterpret_cast<Counter*>(reinterpret_cast<char*>(value) - offsetof(Counter, c));
 }
 
-// With the lock.
+// Requires: the lock is held.
 void write_counters(const hg_dlog& log, Writer write, FILE* stream) {
     (void)write(stream, "# counters of %s\n", Lock::name(log));
     hg_dlog_dcount32* small;
@@ -55,7 +55,7 @@ void write_counters(const hg_dlog& log, Writer write, FILE* stream) {
     }
 }
 
-// With the lock; the oldest first.
+// Requires: the lock is held. Oldest first.
 void write_entries(const hg_dlog& log, Writer write, FILE* stream) {
     (void)write(stream, "# entries of %s: %u\n", Lock::name(log), log.leadds);
     const unsigned first = log.leadds < log.lesize ? 0 : log.lefree;

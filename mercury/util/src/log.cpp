@@ -62,7 +62,7 @@ struct Log {
         return as_parent ? level_of(*outlet.parent) : HG_LOG_LEVEL_NONE;
     }
 
-    // With the mutex.
+    // Requires: the mutex is held.
     void update_all() const {
         hg_log_outlet* outlet;
         STAILQ_FOREACH(outlet, &outlets, entry) {
@@ -107,7 +107,7 @@ FILE* stream_of(hg_log_level level) {
 
 FILE* or_standard(FILE* stream, FILE* standard) { return stream != nullptr ? stream : standard; }
 
-// Catches bad_alloc: a program need not end because a subsystem could not be switched on.
+// Catches bad_alloc, because a program should not end because a subsystem could not be switched on.
 template <class Change>
 void change(Change change) {
     Log& log = the_log();

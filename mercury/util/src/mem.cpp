@@ -12,7 +12,7 @@
 
 namespace {
 
-// From /proc/meminfo, which has it in kB.
+// Reads /proc/meminfo, which has the size in kB.
 long read_hugepage_size() {
     std::FILE* const file = std::fopen("/proc/meminfo", "re");
     if (file == nullptr) return 0;

@@ -36,7 +36,7 @@ struct hg_mem_pool {
 
     [[nodiscard]] std::size_t block_size() const { return stride() * chunk_count; }
 
-    // With the mutex.
+    // Requires: the mutex is held.
     [[nodiscard]] const Block& block_of(const void* chunk) const {
         const auto* const byte = static_cast<const char*>(chunk);
         return *std::find_if(blocks.begin(), blocks.end(), [&](const Block& block) {

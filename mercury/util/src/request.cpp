@@ -13,7 +13,8 @@ struct hg_request_class {
 
 namespace {
 
-// Another thread may run the callback that this one waits for, which does not wake this thread's progress.
+// Progress waits no longer than this, because another thread may run the callback that this one waits for, which does
+// not wake this thread.
 constexpr unsigned progress_ms_max = 100;
 
 void trigger_all(const hg_request_class& requests) {
