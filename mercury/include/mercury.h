@@ -29,7 +29,7 @@ HG_PUBLIC void HG_Free_na_protocol_info(struct na_protocol_info* list);
 /* Opens the network that the string names (docs/mercury.md lists them). `listen`: accepts calls of others. On failure,
  * logs the reason and returns NULL. */
 HG_PUBLIC hg_class_t* HG_Init(const char* info_string, uint8_t listen) HG_WARN_UNUSED_RESULT;
-/* With the options of version 2.2, or NULL. */
+/* As HG_Init, with the options of version 2.2, or NULL. */
 HG_PUBLIC hg_class_t* HG_Init_opt(const char* info_string, uint8_t listen,
                                   const struct hg_init_info* options) HG_WARN_UNUSED_RESULT;
 /* `version` says which fields the structure has: HG_VERSION(major, minor). */
@@ -111,13 +111,13 @@ HG_PUBLIC hg_return_t HG_Registered_disabled_response(hg_class_t* hg_class, hg_i
 
 /* --- Addresses. Free each one with HG_Addr_free. A connection is made only when it is needed. */
 
-/* The address is passed to the callback. */
+/* Looks up an address and passes it to the callback. */
 HG_PUBLIC hg_return_t HG_Addr_lookup1(hg_context_t* context, hg_cb_t callback, void* arg, const char* name,
                                       hg_op_id_t* op_id);
 #ifndef HG_Addr_lookup
 #define HG_Addr_lookup HG_Addr_lookup1
 #endif
-/* HG_INVALID_ARG: not an address; HG_PROTONOSUPPORT: the class has no network of that kind. */
+/* Looks up an address. HG_INVALID_ARG: not an address; HG_PROTONOSUPPORT: the class has no network of that kind. */
 HG_PUBLIC hg_return_t HG_Addr_lookup2(hg_class_t* hg_class, const char* name, hg_addr_t* addr);
 HG_PUBLIC hg_return_t HG_Addr_free(hg_class_t* hg_class, hg_addr_t addr);
 /* No effect: restarted peers are detected without it. */
@@ -146,7 +146,7 @@ HG_PUBLIC const struct hg_info* HG_Get_info(hg_handle_t handle) HG_WARN_UNUSED_R
 /* `free_callback` runs when the handle is freed; may be NULL. */
 HG_PUBLIC hg_return_t HG_Set_data(hg_handle_t handle, void* data, void (*free_callback)(void*));
 HG_PUBLIC void* HG_Get_data(hg_handle_t handle) HG_WARN_UNUSED_RESULT;
-/* The id of the target's context that gets the call; valid until HG_Reset. */
+/* Sets the id of the target's context that receives the call; valid until HG_Reset. */
 HG_PUBLIC hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id);
 
 /* Encoded size, without the user's own header. */
@@ -163,7 +163,7 @@ HG_PUBLIC hg_return_t HG_Free_output(hg_handle_t handle, void* out_struct);
  * read on the other side. `size` may be NULL. HG_FAULT: there is no buffer now. */
 HG_PUBLIC hg_return_t HG_Get_input_buf(hg_handle_t handle, void** buffer, hg_size_t* size);
 HG_PUBLIC hg_return_t HG_Get_output_buf(hg_handle_t handle, void** buffer, hg_size_t* size);
-/* Gives the memory of the arguments back to the network early. */
+/* Releases the receive memory of the arguments early. */
 HG_PUBLIC hg_return_t HG_Release_input_buf(hg_handle_t handle);
 /* The buffer for arguments or results that do not fit a message; NULL otherwise. */
 HG_PUBLIC hg_return_t HG_Get_input_extra_buf(hg_handle_t handle, void** buffer, hg_size_t* size);

@@ -20,9 +20,9 @@ extern "C" {
  * HG_INVALID_ARG, HG_NOMEM. */
 HG_PUBLIC hg_return_t HG_Bulk_create(hg_class_t* hg_class, uint32_t count, void** buf_ptrs, const hg_size_t* buf_sizes,
                                      uint8_t flags, hg_bulk_t* handle);
-/* The same with attributes, which may be NULL. HG_MEM_TYPE_CUDA: the segments are memory of NVIDIA's devices; `device`
- * is not read. HG_INVALID_ARG: they are not. HG_OPNOTSUPPORTED: no driver for them here, `buf_ptrs` is NULL, or memory
- * of other devices. */
+/* As HG_Bulk_create, with attributes, which may be NULL. HG_MEM_TYPE_CUDA: the segments are memory of NVIDIA devices;
+ * `device` is not read. HG_INVALID_ARG: they are not device memory. HG_OPNOTSUPPORTED: there is no driver for them,
+ * `buf_ptrs` is NULL, or the type is that of other devices. */
 HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t* hg_class, uint32_t count, void** buf_ptrs,
                                           const hg_size_t* buf_sizes, uint8_t flags, const struct hg_bulk_attr* attrs,
                                           hg_bulk_t* handle);
@@ -56,11 +56,11 @@ HG_PUBLIC hg_return_t HG_Bulk_transfer(hg_context_t* context, hg_cb_t callback, 
                                        hg_addr_t origin_addr, hg_bulk_t origin_handle, hg_size_t origin_offset,
                                        hg_bulk_t local_handle, hg_size_t local_offset, hg_size_t size,
                                        hg_op_id_t* op_id);
-/* The same with the address of a bound handle. */
+/* As HG_Bulk_transfer, with the address of a bound handle. */
 HG_PUBLIC hg_return_t HG_Bulk_bind_transfer(hg_context_t* context, hg_cb_t callback, void* arg, hg_bulk_op_t op,
                                             hg_bulk_t origin_handle, hg_size_t origin_offset, hg_bulk_t local_handle,
                                             hg_size_t local_offset, hg_size_t size, hg_op_id_t* op_id);
-/* The same with the id of the origin's context. */
+/* As HG_Bulk_transfer, with the id of the origin's context. */
 HG_PUBLIC hg_return_t HG_Bulk_transfer_id(hg_context_t* context, hg_cb_t callback, void* arg, hg_bulk_op_t op,
                                           hg_addr_t origin_addr, uint8_t origin_id, hg_bulk_t origin_handle,
                                           hg_size_t origin_offset, hg_bulk_t local_handle, hg_size_t local_offset,

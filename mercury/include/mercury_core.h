@@ -148,7 +148,7 @@ HG_PUBLIC size_t HG_Core_get_output_payload_size(hg_core_handle_t handle);
 HG_PUBLIC hg_return_t HG_Core_get_input(hg_core_handle_t handle, void** buffer, hg_size_t* size);
 HG_PUBLIC hg_return_t HG_Core_release_input(hg_core_handle_t handle);
 HG_PUBLIC hg_return_t HG_Core_get_output(hg_core_handle_t handle, void** buffer, hg_size_t* size);
-/* Sends the first `payload_size` bytes of the buffer. HG_MSGSIZE: more than it has. */
+/* Sends the first `payload_size` bytes of the buffer. HG_MSGSIZE: more than the buffer has. */
 HG_PUBLIC hg_return_t HG_Core_forward(hg_core_handle_t handle, hg_core_cb_t callback, void* arg, uint8_t flags,
                                       hg_size_t payload_size);
 HG_PUBLIC hg_return_t HG_Core_respond(hg_core_handle_t handle, hg_core_cb_t callback, void* arg, uint8_t flags,

@@ -28,7 +28,7 @@ struct hg_init_info {
     uint8_t no_loopback;                /* calls of a class to itself use the network */
     uint8_t stats;                      /* HG_Finalize prints the counters */
     uint8_t no_multi_recv;
-    uint8_t release_input_early; /* HG_Get_input gives the request's buffer back */
+    uint8_t release_input_early; /* HG_Get_input releases the request's buffer */
     enum na_traffic_class traffic_class;
     bool no_overflow; /* arguments that do not fit a message are HG_OVERFLOW */
     unsigned int multi_recv_op_max;

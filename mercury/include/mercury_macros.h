@@ -32,7 +32,7 @@
         (void)BOOST_PP_CAT(hg_proc_, HG_FIELD_TYPE(field))(&hg_freeing, &(value)->HG_FIELD_NAME(field)); \
     }
 
-/* Where decoding fails, the fields that were decoded before are freed: nobody gets them. */
+/* If decoding fails, the fields decoded so far are freed, since the caller does not get them. */
 #define MERCURY_GEN_STRUCT_PROC(struct_type_name, fields)                                                        \
     static HG_INLINE hg_return_t BOOST_PP_CAT(hg_proc_fields_of_, struct_type_name)(                             \
         hg_proc_t proc, struct_type_name * hg_value, unsigned* hg_done) {                                        \
