@@ -21,8 +21,8 @@ struct Shape {
 // Resolves `automatic` for that many members and bytes.
 [[nodiscard]] CINNABAR_API Shape shape_for(Tree wanted, unsigned fanout, std::size_t members, std::size_t bytes);
 
-// The same for a broadcast whose bytes move in chunks: the shape that takes the least time if all processes send at the
-// same rate.
+// Resolves `automatic` for a broadcast whose bytes move in chunks: the shape that takes the least time if all processes
+// send at the same rate.
 [[nodiscard]] CINNABAR_API Shape bulk_shape_for(Tree wanted, unsigned fanout, std::size_t members, std::uint64_t bytes,
                                                 std::uint64_t chunk_bytes);
 

@@ -33,8 +33,8 @@ struct RequestScope : PoolSlot {
     StopScope stop;
 };
 
-// What the addresses given to a node are for. listen: its own; open: transports for outgoing calls; connect: the same,
-// but some may not exist on this host.
+// How a node uses the addresses given to it. listen: its own addresses; open: transports for outgoing calls; connect:
+// as open, but transports that do not exist on this host are skipped.
 enum class Purpose : std::uint8_t { listen, open, connect };
 
 class NodeCore {

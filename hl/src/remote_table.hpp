@@ -61,7 +61,7 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] Errc read(const RemoteGrant& grant, std::uint64_t offset, Bytes to) noexcept;
     // Writes in steps of write_step_bytes, and checks the grant before each.
     [[nodiscard]] Errc write(const RemoteGrant& grant, std::uint64_t offset, ConstBytes from) noexcept;
-    // The same to the next bytes of a list of blocks, which must lie inside the grant.
+    // Writes to the next bytes of a list of blocks, which must lie inside the grant.
     [[nodiscard]] Errc write(const RemoteGrant& grant, bulk::BlockWalk& to, ConstBytes from) noexcept;
     // invalid_argument: not aligned, or split over two segments.
     [[nodiscard]] Errc word(const remote_calls::Word& call, std::uint64_t& before) noexcept;

@@ -54,7 +54,7 @@ struct ClientSession::Sending {
     [[nodiscard]] hl::Task<Result<bool>> pass_hole(std::uint64_t offset);
     [[nodiscard]] hl::Task<Result<Buffer>> read_window(std::uint64_t offset);
     [[nodiscard]] hl::Task<Result<void>> lend_window(std::uint64_t offset);
-    // Asks the server to pull the window by a fill call.
+    // Sends the window by a push: the server answers with a fill call that grants a buffer, which fill() writes into.
     [[nodiscard]] hl::Task<Result<void>> push_window(std::uint64_t offset);
 };
 

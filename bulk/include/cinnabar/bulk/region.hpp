@@ -100,8 +100,8 @@ class CINNABAR_API Region {
     // not far; for copy_in, the region is writable.
     void copy_out(std::uint64_t offset, Bytes to) const noexcept;
     void copy_in(std::uint64_t offset, ConstBytes from) const noexcept;
-    // The same for any region. They may block, so do not call them on a thread that drives a context. If a copy fails,
-    // the bytes before the failure are copied.
+    // copy_out and copy_in for any region, far or not. They may block, so do not call them on a thread that drives a
+    // context. If a copy fails, the bytes before the failure are copied.
     [[nodiscard]] FarEnd load(std::uint64_t offset, Bytes to) const noexcept;
     [[nodiscard]] FarEnd store(std::uint64_t offset, ConstBytes from) const noexcept;
 

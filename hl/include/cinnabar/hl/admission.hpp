@@ -71,7 +71,7 @@ class CINNABAR_API Admission {
     [[nodiscard]] Result<Admitted> enter(const Request<In>& request) const {
         return enter(request.source(), request.place(), request.node().rpc_context().now_us());
     }
-    // The same for a request from `source` that claims `place`. `now_us` must always come from the same clock.
+    // As above, for a request from `source` that claims `place`. `now_us` must always come from the same clock.
     [[nodiscard]] Result<Admitted> enter(const na::Addr& source, std::uint64_t place, TimeUs now_us) const;
 
     // Snapshots.

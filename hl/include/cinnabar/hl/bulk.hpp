@@ -167,8 +167,8 @@ class Bulk : public rpc::Bulk {
     }
     // In a handler: maps the caller's memory for reading without a copy, from `offset` on; `bytes` unset: to its end.
     // Works for memory that the caller allocated with NodeRef::allocate on this host. Check View::valid after reading:
-    // if the caller gave up meanwhile, what was read may be garbage. unsupported, unreachable: pull it instead. Other
-    // errors: rpc::Request::view.
+    // if it returns false, the bytes read may be garbage: the caller no longer grants the memory. unsupported,
+    // unreachable: pull it instead. Other errors: rpc::Request::view.
     [[nodiscard]] Result<std::unique_ptr<na::View>> view(std::uint64_t offset = 0,
                                                          std::optional<std::uint64_t> bytes = {}) const {
         if (!request())

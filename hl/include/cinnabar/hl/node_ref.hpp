@@ -100,11 +100,13 @@ class CINNABAR_API NodeRef : public Calls {
     [[nodiscard]] SleepOp sleep_for(Microseconds span) const noexcept { return SleepOp(*core_, span); }
 
     // --- driving, from plain code
-    // Drives the node for `span`; blocks only, if it has its own threads. would_deadlock on a loop or pool thread.
+    // Drives the node for `span` or until stop_running() is called; if the node has its own threads, only blocks.
+    // would_deadlock: called on a loop or pool thread.
     Errc run_for(Microseconds span) const;
-    // The same until stop_running() is called. Any thread and any RPC handler may call that, but not a signal handler:
-    // block the signal and wait for it in a thread.
+    // As run_for, without a time limit.
     Errc run() const;
+    // Ends run() and run_for() on all threads; if none is running, the next one returns at once. Any thread and any RPC
+    // handler may call stop_running(), but not a signal handler: block the signal and wait for it in a thread.
     void stop_running() const noexcept;
     // Makes progress and runs callbacks once, without waiting. For programs with their own event loop.
     void poll() const noexcept;

@@ -153,7 +153,7 @@ class RemoteSpan {
         return RemoteOp(detail::make_write(node, token_, std::as_bytes(from), options),
                         detail::Wrote{from.size_bytes()});
     }
-    // The same with registered memory, which is faster if it is used more than once.
+    // Read and write with registered local memory, which is faster if it is used more than once.
     [[nodiscard]] auto read(const NodeRef& node, const bulk::Region& into, const RemoteOptions& options = {}) const {
         return RemoteOp(detail::make_read(node, token_, into, options), detail::ReadInto{{}, into.bytes()});
     }

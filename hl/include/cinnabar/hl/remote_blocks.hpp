@@ -68,7 +68,7 @@ class CINNABAR_API TransferPlan {
     // differ in length, or a number is out of range.
     [[nodiscard]] RemoteMany read(Numbers remote, Numbers local, const RemoteOptions& options = {}) const;
     [[nodiscard]] RemoteMany write(Numbers remote, Numbers local, const RemoteOptions& options = {}) const;
-    // The same for lists of any kind whose blocks have block_bytes bytes.
+    // Read and write with block lists of any kind whose blocks have block_bytes bytes.
     [[nodiscard]] RemoteMany read(const bulk::Blocks& remote, const bulk::Blocks& local,
                                   const RemoteOptions& options = {}) const;
     [[nodiscard]] RemoteMany write(const bulk::Blocks& remote, const bulk::Blocks& local,

@@ -244,7 +244,7 @@ CINNABAR_API void log_exception(std::string_view whom) noexcept;
     if (!cinnabar_try_##line) co_return std::move(cinnabar_try_##line).error(); \
     declaration = *std::move(cinnabar_try_##line)
 
-// The same for a Result<void>.
+// CINNABAR_CO_TRY for a Result<void>.
 #define CINNABAR_CO_TRY_VOID(expression)                           \
     do {                                                           \
         if (auto cinnabar_tried = (expression); !cinnabar_tried) { \
