@@ -49,7 +49,7 @@ hl::Task<Result<void>> ask(const Move& move, const ChunkSource& source, Chunk ch
     co_return Result<void>();
 }
 
-// Errors that neither another source nor a later attempt can change.
+// Errors after which a chunk is not retried, neither later nor from another source.
 bool is_final(Errc code) noexcept {
     return code == Errc::invalid_argument || code == Errc::permission || code == Errc::protocol ||
            code == Errc::too_large || code == Errc::unsupported || code == Errc::out_of_memory ||

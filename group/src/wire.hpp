@@ -99,7 +99,7 @@ enum class Answered : std::uint8_t {
 struct TreeAnswer {
     Answered answered = Answered::done;
     std::vector<Rank> unknown;
-    std::vector<Claim> claims;  // what the caller's view lacked
+    std::vector<Claim> claims;  // members missing from the caller's view
     std::uint64_t count = 0;
     std::vector<detail::Part> parts;
     std::vector<std::byte> combined;

@@ -26,7 +26,7 @@ class PoolCore final : public Executor {
     ~PoolCore();
 
     [[nodiscard]] Result<void> start();
-    // Runs what is queued, then ends and joins the threads.
+    // Runs the queued jobs, then ends and joins the threads.
     void stop() noexcept;
 
     [[nodiscard]] const PoolOptions& options() const noexcept { return options_; }

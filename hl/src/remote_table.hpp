@@ -123,7 +123,7 @@ class RemoteTransfer {
 
     std::shared_ptr<RemoteTable> table_;
     std::stop_source stop_;
-    std::vector<RemoteGrant> grants_;   // those that have begun
+    std::vector<RemoteGrant> grants_;   // grants that this transfer has begun, to be ended
     std::vector<bulk::Region> memory_;  // of each grant
 };
 

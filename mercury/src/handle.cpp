@@ -74,8 +74,8 @@ void keep_abandoned(hg_handle& handle) noexcept {
     std::int32_t seen = handle.references.load(std::memory_order_relaxed);
     for (;;) {
         const std::int32_t left = seen - whose - 1;
-        // The remaining reference is that of a response that can no longer be given; or only the bit is left, because
-        // the user dropped that reference as well. This thread answers, holding a reference of its own.
+        // The response is not given yet, and nobody holds the handle to give it. At most the reference of the response
+        // is left (none, if the user dropped that too). This thread answers and holds a reference until then.
         const bool abandoned = (left & ~1) == hg_handle::answer_owed;
         const bool last = left == 0 || left == hg_handle::listed;
         const std::int32_t next = abandoned ? left + 1 - hg_handle::answer_owed : last ? 0 : left;

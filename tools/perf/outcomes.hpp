@@ -19,7 +19,7 @@ struct Outcomes {
     std::uint64_t unsent = 0;  // open loop: planned but never sent, because earlier calls were still in flight
     std::array<std::uint64_t, errc_count> failed_by{};
 
-    Errc first_failure = Errc::ok;  // the first of one lane; of several lanes, that of one of them
+    Errc first_failure = Errc::ok;  // of a lane: its first; of several lanes: the first of one of them
 
     void fail(Errc code) noexcept {
         if (!is_known(code)) code = Errc::protocol;
@@ -31,10 +31,10 @@ struct Outcomes {
 
     [[nodiscard]] std::uint64_t failed() const noexcept;
     [[nodiscard]] bool all_well() const noexcept { return failed() == 0 && wrong == 0; }
-    // Neither successes nor failures: the process did not run in that time, or the time was too short.
+    // No operation succeeded or failed: the process did not run in that time, or the time was too short.
     [[nodiscard]] bool nothing() const noexcept { return done == 0 && all_well(); }
-    // The exit code: damaged if data was wrong, otherwise that of the first failure, since later ones are often its
-    // consequence. overloaded if nothing() is true.
+    // damaged if data was wrong; overloaded if nothing() is true; otherwise the code of the first failure, because
+    // later failures often follow from the first.
     [[nodiscard]] ExitCode exit() const noexcept;
     // For example "3 timed out, 1 peer lost, 2 with wrong bytes"; empty if all is well.
     [[nodiscard]] std::string text() const;

@@ -101,7 +101,7 @@ hl::Task<Result<Listing>> Service::list(hl::Request<ListIn> request) {
     const UnderWay::Entry entry(under_way_, (*session)->load, 0);
     auto listing =
         co_await disk_.run([this, &request] { return root_.list(request->name, request->cursor, request->extended); });
-    if (!listing) co_return to_remote(listing.error());  // no event: clients use this to find out what is a folder
+    if (!listing) co_return to_remote(listing.error());  // no event: clients list a name to test whether it is a folder
     co_return listing;
 }
 

@@ -35,7 +35,7 @@ class CINNABAR_API View {
     [[nodiscard]] std::span<const Member> members() const noexcept { return *members_; }
     // Null if there is no member of that rank.
     [[nodiscard]] const Member* find(Rank rank) const noexcept;
-    // Those that are alive or suspect, in ascending order.
+    // Members that are alive or suspect, in ascending order of rank.
     [[nodiscard]] std::span<const Rank> present() const noexcept { return *present_; }
 
   private:

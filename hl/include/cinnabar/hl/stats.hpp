@@ -54,7 +54,7 @@ using CallParts = std::array<TimeUs, call_parts>;  // indexed by CallPart
 struct RpcCounts {
     std::string name;
     std::uint64_t calls = 0;         // ended calls of this node
-    std::uint64_t calls_failed = 0;  // those that ended without a result
+    std::uint64_t calls_failed = 0;  // ended calls without a result
     Histogram call_time;             // from sending to its end
     std::uint64_t requests = 0;      // served by this node
     std::uint64_t requests_failed = 0;
