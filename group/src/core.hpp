@@ -39,7 +39,7 @@ class Core : public std::enable_shared_from_this<Core> {
     const std::uint64_t process;  // random
     [[nodiscard]] TimeUs now_us() const noexcept { return node.rpc_context().now_us(); }
 
-    // --- start and end (core.cpp). begin_member: `known` is the table of the other members.
+    // --- start and end (core.cpp). begin_member: `known` is what the seed told of the members; empty without a seed.
     void begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, bool owns_rank, const Table& known);
     [[nodiscard]] Result<void> serve_members();  // serving.cpp
     void begin_follower(std::uint64_t group);

@@ -6,7 +6,7 @@
 
 namespace cinnabar::group {
 
-// Errors after which joining is not retried, neither later nor by another seed.
+// Errors after which joining or following a group is not retried, neither later nor with another seed.
 [[nodiscard]] constexpr bool is_hopeless(Errc code) noexcept {
     return code == Errc::canceled || code == Errc::too_large || code == Errc::not_found ||
            code == Errc::invalid_argument;
