@@ -48,7 +48,7 @@ class Replies {
 
   private:
     [[nodiscard]] bool take_plain(PeerBook& book, na::Arrival& arrival, bool timed) noexcept;
-    [[nodiscard, gnu::noinline]] bool take_timed(PeerBook& book, na::Arrival& arrival) noexcept;
+    [[gnu::noinline]] void take_other(na::Arrival& arrival) noexcept;
     [[gnu::noinline]] void take_any(na::Arrival& arrival) noexcept;
     static void take_times(Call& call, ConstBytes reply) noexcept;
     [[nodiscard]] static bool copy_small(Call& call, ConstBytes payload, ConstBytes& kept) noexcept;

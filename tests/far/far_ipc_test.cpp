@@ -467,9 +467,9 @@ TEST_F(FarIpcShower, AnOwnerThatDoesNotEndItStalls) {
     Outcome outcome;
     start(args_to_owner(region), outcome);
     run();
-    for (int i = 0; i < 3; ++i) pass(Microseconds{250'000});
+    for (int i = 0; i < 3; ++i) pass(Microseconds{260'000});  // a look each
     EXPECT_EQ(owner.cancels, 0);
-    for (int i = 0; i < 3; ++i) pass(Microseconds{250'000});
+    for (int i = 0; i < 2; ++i) pass(Microseconds{260'000});
     EXPECT_EQ(owner.cancels, 1);
     EXPECT_EQ(outcome.completions, 0);
     owner.end(Errc::canceled);
