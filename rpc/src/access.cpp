@@ -47,13 +47,12 @@ bool Access::begin_verdicts(PeerBook& book) noexcept {
 Errc Access::obey(Request& request, const Policy::Verdict& verdict) noexcept {
     if (!verdict.allow) return refuse(request, verdict);
     const std::shared_ptr<CallerAccount>& account = request.book_->counted->account;
-    if (account->requests >= account->requests_max) {
+    if (!account->take_request()) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning, "rpc", "%s has as many requests in progress as the quota %s allows",
-                    request.source_.log_name().c_str(), account->quota.c_str());
+                    request.source_.log_name().c_str(), account->quota()->name.c_str());
         return Errc::overloaded;
     }
-    ++account->requests;
     request.go_whole_way();
     request.counted_by_ = account;
     return Errc::ok;
@@ -101,6 +100,7 @@ void Access::set(std::shared_ptr<const Policy> wanted) noexcept {
             book.verdicts.reset();
             book.counted.reset();
         });
+        callers_.follow(policy_.get());  // their quotas are those of the earlier policy, which may be freed now
     });
 }
 

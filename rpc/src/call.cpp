@@ -212,8 +212,8 @@ void Origin::free(Call& call) noexcept {
     if (call.message_ && call.slot_index >= messages_retained_) {
         call.port_->give_message(*std::exchange(call.message_, nullptr));
     }
-    core_.overflow.drop(call.large_input_, nullptr);
-    core_.overflow.drop(call.large_output_, nullptr);
+    core_.overflow.drop(call.large_input_, {});
+    core_.overflow.drop(call.large_output_, {});
     reuse(call);
     core_.go_if_over();
 }

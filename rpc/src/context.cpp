@@ -249,7 +249,7 @@ Context::Counts Context::counts() {
         counts.credits_granted = core_->credits.made();
         counts.overflow_bytes = core_->overflow.taken();
         counts.overflow_kept = core_->overflow.pooled();
-        counts.decoded_bytes = core_->overflow.decoded().taken();
+        counts.decoded_bytes = core_->overflow.decoded();
         counts.leases = core_->fences.lent();
         counts.quarantined = core_->fences.quarantined();
         counts.transfers = core_->mover->transfers();

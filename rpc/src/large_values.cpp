@@ -14,16 +14,15 @@ namespace cinnabar::rpc {
 Errc Call::grow_input(std::size_t bytes, Bytes& room) noexcept {
     CINNABAR_ASSERT(state_ == State::made && !large_input_);
     whole_way_ = true;
-    const Errc made = core_->overflow.allocate(bytes, large_input_, nullptr);
+    const Errc made = core_->overflow.allocate(bytes, large_input_, {});
     if (made == Errc::ok) room = large_input_.contiguous();
     return made;
 }
 
 Errc Request::charge_memory(std::uint64_t bytes) noexcept {
     if (arriving_) outlive_arrival();
-    SharedBudget& budget = core_->overflow.decoded();
-    if (bytes > budget.part_max() - std::min(budget.part_max(), decoded_bytes_)) return Errc::too_large;
-    if (!budget.take(bytes, &book_->decoded_bytes)) return Errc::overloaded;
+    if (const Errc over = core_->overflow.reserve_decoded(bytes, decoded_bytes_, payer_of(*this)); over != Errc::ok)
+        return over;
     go_whole_way();
     decoded_bytes_ += bytes;
     return Errc::ok;
@@ -33,14 +32,14 @@ Errc Request::grow_output(std::size_t bytes, Bytes& room) noexcept {
     CINNABAR_ASSERT(!answered() && !large_output_);
     if (arriving_) outlive_arrival();
     go_whole_way();
-    const Errc made = core_->overflow.allocate(bytes, large_output_, book_);
+    const Errc made = core_->overflow.allocate(bytes, large_output_, payer_of(*this));
     if (made == Errc::ok) room = large_output_.contiguous();
     return made;
 }
 
 Errc LargeValues::move_input(Call& call) noexcept {
     call.whole_way_ = true;
-    const Errc made = core_.overflow.allocate(call.input_bytes_, call.large_input_, nullptr);
+    const Errc made = core_.overflow.allocate(call.input_bytes_, call.large_input_, {});
     if (made != Errc::ok) return made;
     call.large_input_.copy_in(0, call.input_room().first(call.input_bytes_));
     const std::uint32_t before = call.input_bytes_;
@@ -75,7 +74,7 @@ void LargeValues::pull_output(Call& call, ConstBytes descriptor) noexcept {
     Errc failed = bulk::RemoteRegion::decode(reader, call.remote_output_);
     if (failed == Errc::ok && !core_.overflow.may_claim(*call.book_, call.remote_output_.bytes()))
         failed = Errc::overloaded;
-    if (failed == Errc::ok) failed = core_.overflow.allocate(call.remote_output_.bytes(), call.large_output_, nullptr);
+    if (failed == Errc::ok) failed = core_.overflow.allocate(call.remote_output_.bytes(), call.large_output_, {});
     if (failed == Errc::ok) {
         call.book_->claimed_bytes += call.large_output_.bytes();
         bulk::TransferArgs args;
@@ -120,7 +119,7 @@ void LargeValues::pull_input(Request& request, ConstBytes descriptor) noexcept {
     Errc failed = bulk::RemoteRegion::decode(reader, request.remote_input_);
     const std::uint64_t bytes = request.remote_input_.bytes();
     PeerBook& book = *request.book_;
-    if (failed == Errc::ok) failed = core_.overflow.allocate(bytes, request.large_input_, &book);
+    if (failed == Errc::ok) failed = core_.overflow.allocate(bytes, request.large_input_, payer_of(request));
     if (failed == Errc::ok) {
         bulk::TransferArgs args;
         args.remote = &request.remote_input_;
@@ -146,7 +145,9 @@ void LargeValues::release_input(Request& request) noexcept {
     if (request.one_way_) core_.control.send(*request.book_, {ControlType::released, 0, request.tag_});
 }
 
-void LargeValues::drop_input(Request& request) noexcept { core_.overflow.drop(request.large_input_, request.book_); }
+void LargeValues::drop_input(Request& request) noexcept {
+    core_.overflow.drop(request.large_input_, payer_of(request));
+}
 
 void LargeValues::input_pulled(Request& request) noexcept {
     const Errc result = request.pull_->result();

@@ -1,34 +1,62 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "overflow.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cinnabar::rpc {
+namespace {
 
-Errc Overflow::reserve(std::uint64_t bytes, PeerBook* peer) noexcept {
+// Takes from the quota first: what it does not allow never takes room that others could use.
+bool take_from(SharedBudget& budget, std::uint64_t bytes, SharedBudget::Part* part, CallerAccount* caller) noexcept {
+    if (caller && !caller->take_bytes(bytes)) return false;
+    if (budget.take(bytes, part)) return true;
+    if (caller) caller->give_back_bytes(bytes);
+    return false;
+}
+
+void give_back_to(SharedBudget& budget, std::uint64_t bytes, SharedBudget::Part* part, CallerAccount* caller) noexcept {
+    budget.give_back(bytes, part);
+    if (caller) caller->give_back_bytes(bytes);
+}
+
+}  // namespace
+
+Errc Overflow::reserve(std::uint64_t bytes, Payer payer) noexcept {
     if (bytes > bytes_max_) return Errc::too_large;
-    return budget_.take(bytes, peer ? &peer->overflow_bytes : nullptr) ? Errc::ok : Errc::overloaded;
+    auto* const part = payer.peer ? &payer.peer->overflow_bytes : nullptr;
+    return take_from(budget_, bytes, part, payer.caller) ? Errc::ok : Errc::overloaded;
 }
 
-void Overflow::give_back(std::uint64_t bytes, PeerBook* peer) noexcept {
-    budget_.give_back(bytes, peer ? &peer->overflow_bytes : nullptr);
+void Overflow::give_back(std::uint64_t bytes, Payer payer) noexcept {
+    give_back_to(budget_, bytes, payer.peer ? &payer.peer->overflow_bytes : nullptr, payer.caller);
 }
 
-Errc Overflow::allocate(std::uint64_t bytes, bulk::Region& region, PeerBook* peer) noexcept {
-    if (const Errc over = reserve(bytes, peer); over != Errc::ok) return over;
+Errc Overflow::allocate(std::uint64_t bytes, bulk::Region& region, Payer payer) noexcept {
+    if (const Errc over = reserve(bytes, payer); over != Errc::ok) return over;
     auto made = pool_.take(bytes);
     if (!made) {
-        give_back(bytes, peer);
+        give_back(bytes, payer);
         return made.code();
     }
     region = *std::move(made);
     return Errc::ok;
 }
 
-void Overflow::drop(bulk::Region& region, PeerBook* peer) noexcept {
+void Overflow::drop(bulk::Region& region, Payer payer) noexcept {
     if (!region) return;
-    give_back(region.bytes(), peer);
+    give_back(region.bytes(), payer);
     pool_.give(std::exchange(region, {}));
+}
+
+Errc Overflow::reserve_decoded(std::uint64_t bytes, std::uint64_t held, Payer payer) noexcept {
+    if (bytes > decoded_.part_max() - std::min(decoded_.part_max(), held)) return Errc::too_large;
+    auto* const part = payer.peer ? &payer.peer->decoded_bytes : nullptr;
+    return take_from(decoded_, bytes, part, payer.caller) ? Errc::ok : Errc::overloaded;
+}
+
+void Overflow::give_back_decoded(std::uint64_t bytes, Payer payer) noexcept {
+    give_back_to(decoded_, bytes, payer.peer ? &payer.peer->decoded_bytes : nullptr, payer.caller);
 }
 
 bool Overflow::may_claim(const PeerBook& book, std::uint64_t bytes) const noexcept {

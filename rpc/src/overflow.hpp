@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory of large arguments and results, which do not fit in a message. One budget per context counts the bytes of
-// all these buffers, and another one those of decoded arguments; each peer may have a part of either. Any thread.
+// all these buffers, and another one those of decoded arguments; each peer may have a part of either. If the caller has
+// a quota, its account counts both as well. Any thread.
 #pragma once
 
 #include "overflow_pool.hpp"
@@ -13,7 +14,18 @@
 
 namespace cinnabar::rpc {
 
-// `peer`: the peer whose request needs the memory; null: a call of this side.
+// Who pays for memory: the peer whose request needs it, and the account of the caller if it has a quota. Both are null
+// for a call of this side.
+struct Payer {
+    PeerBook* peer = nullptr;
+    CallerAccount* caller = nullptr;
+};
+
+// Valid until the request is freed. A request keeps its account, so what was taken is given back to the same one.
+[[nodiscard]] inline Payer payer_of(const Request& request) noexcept {
+    return {request.book_, request.counted_by_.get()};
+}
+
 class Overflow {
   public:
     explicit Overflow(const Options& options) noexcept
@@ -22,10 +34,11 @@ class Overflow {
           pool_(options.overflow_kept_max),
           decoded_(options.decoded_bytes_max) {}
 
-    [[nodiscard]] Errc reserve(std::uint64_t bytes, PeerBook* peer) noexcept;
-    void give_back(std::uint64_t bytes, PeerBook* peer) noexcept;
-    [[nodiscard]] Errc allocate(std::uint64_t bytes, bulk::Region& region, PeerBook* peer) noexcept;
-    void drop(bulk::Region& region, PeerBook* peer) noexcept;
+    // overloaded: the budget, the part of the peer, or the quota of the caller has no room.
+    [[nodiscard]] Errc reserve(std::uint64_t bytes, Payer payer) noexcept;
+    void give_back(std::uint64_t bytes, Payer payer) noexcept;
+    [[nodiscard]] Errc allocate(std::uint64_t bytes, bulk::Region& region, Payer payer) noexcept;
+    void drop(bulk::Region& region, Payer payer) noexcept;
     // Whether a result of this size may be pulled from the peer. A target may announce results that it never sends: it
     // may claim one result, and more as long as that leaves as much free for others. Owner of the context only.
     [[nodiscard]] bool may_claim(const PeerBook& book, std::uint64_t bytes) const noexcept;
@@ -33,8 +46,11 @@ class Overflow {
 
     [[nodiscard]] std::uint64_t taken() const noexcept { return budget_.taken(); }
     [[nodiscard]] std::uint64_t pooled() noexcept { return pool_.bytes(); }
-    // The budget of decoded arguments, beyond decode_free_bytes each.
-    [[nodiscard]] SharedBudget& decoded() noexcept { return decoded_; }
+    // For decoded arguments, beyond decode_free_bytes each. `held`: what the request has reserved before. too_large:
+    // one peer can never have so much.
+    [[nodiscard]] Errc reserve_decoded(std::uint64_t bytes, std::uint64_t held, Payer payer) noexcept;
+    void give_back_decoded(std::uint64_t bytes, Payer payer) noexcept;
+    [[nodiscard]] std::uint64_t decoded() const noexcept { return decoded_.taken(); }
 
   private:
     const std::uint64_t bytes_max_;

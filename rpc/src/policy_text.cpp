@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view form =
     "a rule is a line: NAME allow|deny CALLER[,CALLER] RPC[,RPC] [PROVIDER[,PROVIDER]], or NAME quota "
-    "CALLER[,CALLER] REQUESTS";
+    "CALLER[,CALLER] REQUESTS [BYTES]";
 
 // Parses a line whose second word is "quota".
 Result<Policy::Quota> quota_from(std::string_view line) {
@@ -24,6 +24,13 @@ Result<Policy::Quota> quota_from(std::string_view line) {
     const auto requests = parse_number<decltype(quota.requests_max)>(number);
     if (!requests) return Error(Errc::invalid_argument, "a quota is a number of requests", std::string(number));
     quota.requests_max = *requests;
+    if (const std::string_view text = take_word(line); !text.empty()) {
+        const auto bytes = parse_number<decltype(quota.bytes_max)>(text);
+        if (!bytes || *bytes == 0)
+            return Error(Errc::invalid_argument,
+                         "the bytes of a quota are a number from 1; without it they have no limit", std::string(text));
+        quota.bytes_max = *bytes;
+    }
     if (const std::string_view more = take_word(line); !more.empty())
         return Error(Errc::invalid_argument, form, std::string(more));
     return quota;

@@ -116,7 +116,8 @@ void Serving::post_reply(Request& request) noexcept {
     if (taken == Errc::again) return post_reply_later(request);
     if (taken == Errc::too_large && request.answer_ == Errc::ok && !request.large_output_) {
         // The origin accepts only smaller messages than this side: sends the result in bulk, or else an error.
-        if (const Errc failed = core_.overflow.allocate(request.output_bytes_, request.large_output_, &book);
+        if (const Errc failed =
+                core_.overflow.allocate(request.output_bytes_, request.large_output_, payer_of(request));
             failed == Errc::ok) {
             request.large_output_.copy_in(0,
                                           request.message_->bytes().subspan(reply_header_bytes, request.output_bytes_));

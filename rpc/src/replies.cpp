@@ -133,10 +133,10 @@ Errc Replies::keep(Call& call, na::Arrival& arrival, ConstBytes payload, ConstBy
         return Errc::ok;
     }
     if (payload.empty()) return Errc::ok;
-    if (const Errc over = core_.overflow.reserve(payload.size(), nullptr); over != Errc::ok) return over;
+    if (const Errc over = core_.overflow.reserve(payload.size(), {}); over != Errc::ok) return over;
     call.reply_copy_.reset(new (std::nothrow) std::byte[payload.size()]);
     if (!call.reply_copy_) {
-        core_.overflow.give_back(payload.size(), nullptr);
+        core_.overflow.give_back(payload.size(), {});
         return Errc::out_of_memory;
     }
     call.reply_copy_bytes_ = static_cast<std::uint32_t>(payload.size());
@@ -152,7 +152,7 @@ void Replies::release(Call& call) noexcept {
         --kept_;
         wake_waiter();
     }
-    if (call.reply_copy_) core_.overflow.give_back(std::exchange(call.reply_copy_bytes_, 0), nullptr);
+    if (call.reply_copy_) core_.overflow.give_back(std::exchange(call.reply_copy_bytes_, 0), {});
     call.reply_copy_.reset();
 }
 

@@ -350,14 +350,14 @@ void Serving::free_if_over(Request& request) noexcept {
 
 // Frees what the request has besides its message.
 void Serving::end_whole_way(Request& request) noexcept {
-    PeerBook& book = *request.book_;
+    const Payer payer = payer_of(request);
     core_.large.drop_input(request);
-    core_.overflow.drop(request.large_output_, &book);
+    core_.overflow.drop(request.large_output_, payer);
     if (const std::uint64_t charged = std::exchange(request.decoded_bytes_, 0)) {
-        core_.overflow.decoded().give_back(charged, &book.decoded_bytes);
+        core_.overflow.give_back_decoded(charged, payer);
     }
     if (request.counted_by_) {
-        --request.counted_by_->requests;
+        request.counted_by_->give_back_request();
         request.counted_by_.reset();
     }
     request.on_cancel_.store(nullptr, std::memory_order_relaxed);

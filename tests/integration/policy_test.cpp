@@ -129,6 +129,45 @@ TEST_F(NodePolicy, AQuotaIsOfWhoeverProvesTheKey) {
     for (auto* each : {&first, &second, &third}) EXPECT_TRUE(each->get().ok());
     EXPECT_TRUE(anns[2].node.call(slow, anns[2].peer).wait().ok()) << "there is room again";
 }
+
+// The same for the bytes of its requests: the arguments, while they are encoded and once they are decoded.
+TEST_F(NodePolicy, BytesAreOfWhoeverProvesTheKey) {
+    log_.allow("key:ann has as many bytes in progress as the quota small allows");
+    std::atomic<bool> open{false};
+    std::atomic<int> inside{0};
+    NodeOptions options;
+    options.transport.tls.key_file =
+        support::put_key(folder_, "all", "ann:" + std::string(64, 'a') + "\nbob:" + std::string(64, 'b'));
+    options.rpc.policy = policy("all allow proven *\nsmall quota key:ann 9 2500000\n");
+    const Node server = Node::listen("tcps://127.0.0.1:0", options).value();
+    constexpr Rpc<std::uint64_t(std::string)> slow{"policy.slow"};
+    server
+        .serve(slow,
+               [&](Request<std::string> request) -> Task<Result<std::uint64_t>> {
+                   ++inside;
+                   while (!open) (void)co_await request.node().sleep_for(std::chrono::milliseconds(1));
+                   co_return (*request).size();
+               })
+        .value();
+    const auto client_of = [&](const std::string& file) {
+        NodeOptions own;
+        own.transport.tls.key_file = file;
+        return Node::connect(server.address(), own).value();
+    };
+    const std::string ann = key("ann", 'a');
+    const Connected first = client_of(ann);
+    const Connected second = client_of(ann);
+    const Connected other = client_of(key("bob", 'b'));
+    const std::string large(1'000'000, 'x');
+    auto held = first.node.call(slow, first.peer, large).future();
+    while (inside < 1) std::this_thread::yield();
+    EXPECT_EQ(second.node.call(slow, second.peer, large).wait().code(), Errc::overloaded);
+    auto of_bob = other.node.call(slow, other.peer, large).future();
+    while (inside < 2) std::this_thread::yield();
+    open = true;
+    for (auto* each : {&held, &of_bob}) EXPECT_EQ(each->get().value(), large.size());
+    EXPECT_TRUE(second.node.call(slow, second.peer, large).wait().ok()) << "there is room again";
+}
 #endif
 
 TEST_F(NodePolicy, UsersAreToldByTheKernel) {

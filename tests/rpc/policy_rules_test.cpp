@@ -112,24 +112,35 @@ TEST(PolicyRules, AnErrorNamesTheLineThatIsNotARule) {
     EXPECT_TRUE(has(told("a/b allow anyone *"), "a rule has a name"));
     EXPECT_TRUE(has(told("a allow anyone * 65536"), "line 2: 65536"));
     EXPECT_TRUE(has(told("a allow anyone * 1 more"), "line 2: more"));
+    EXPECT_TRUE(has(told("a quota anyone"), "a quota is a number of requests"));
+    EXPECT_TRUE(has(told("a quota anyone 5x"), "line 2: 5x"));
+    EXPECT_TRUE(has(told("a quota anyone 0"), "allows one request or more"));
+    for (const std::string_view bytes : {"0", "-1", "1K", "many", "99999999999999999999"}) {
+        const std::string text = told("a quota anyone 5 " + std::string(bytes));
+        EXPECT_TRUE(has(text, "line 2: " + std::string(bytes)));
+        EXPECT_TRUE(has(text, "the bytes of a quota are a number from 1"));
+    }
+    EXPECT_TRUE(has(told("a quota anyone 5 6 more"), "line 2: more"));
+    EXPECT_TRUE(has(told("a quota anyone 5 6 more"), "REQUESTS [BYTES]"));
 }
 
 TEST(PolicyRules, TheFirstQuotaThatIsAboutACallerCounts) {
     const auto policy = policy_of(
         "robots  quota  cert:build-*   64\n"
         "all     allow  anyone         *\n"
-        "rest    quota  proven,uid:5   8\n");
+        "rest    quota  proven,uid:5   8   1000000\n");
     const auto quota = [&](const na::Addr& who) {
         const Policy::Quota* const found = policy->quota_of(who);
-        return found ? found->name + " " + std::to_string(found->requests_max) : std::string();
+        if (!found) return std::string();
+        return found->name + " " + std::to_string(found->requests_max) + " " + std::to_string(found->bytes_max);
     };
-    EXPECT_EQ(quota(proven(By::certificate, "build-7")), "robots 64");
-    EXPECT_EQ(quota(proven(By::key, "build-7")), "rest 8");
-    EXPECT_EQ(quota(of_user(5, 5)), "rest 8");
+    EXPECT_EQ(quota(proven(By::certificate, "build-7")), "robots 64 0");
+    EXPECT_EQ(quota(proven(By::key, "build-7")), "rest 8 1000000");
+    EXPECT_EQ(quota(of_user(5, 5)), "rest 8 1000000");
     EXPECT_EQ(quota(stranger()), "");
     EXPECT_EQ(quota(na::Addr()), "") << "calls of the own process";
     for (const char* wrong : {"a quota key:x", "a quota key:x 0", "a quota key:x -1", "a quota key:x many",
-                              "a quota x 5", "a quota key:x 5 6", "a! quota key:x 5", "a quota"}) {
+                              "a quota x 5", "a quota key:x 5 6 7", "a! quota key:x 5", "a quota"}) {
         EXPECT_EQ(Policy::parse(wrong).code(), Errc::invalid_argument) << wrong;
     }
 }

@@ -18,7 +18,12 @@
 // `overloaded`. A caller is identified by its proven key or certificate, otherwise by the user that the kernel reports,
 // otherwise by its connection.
 //
+// A second number limits the bytes that these requests hold: large arguments and results, which do not fit in a
+// message, and decoded arguments (Request::charge_memory()). Large arguments that go beyond are not fetched: their
+// request is answered `overloaded`. A result that goes beyond ends its call with `overloaded`.
+//
 //     robots     quota  cert:build-*           64
+//     guests     quota  anyone                 8                  67108864
 //
 // callers.hpp describes the names of callers.
 #pragma once
@@ -65,6 +70,7 @@ class CINNABAR_API Policy {
         std::string name;                  // like that of a rule
         std::vector<std::string> callers;  // each of them is limited separately
         std::uint32_t requests_max = 0;
+        std::uint64_t bytes_max = 0;  // 0: limited only by the budgets that all callers share
     };
 
     // Called when a caller first calls an RPC on a connection, and for each refused call: at most a hundred at once of

@@ -31,12 +31,13 @@
 
 namespace cinnabar::rpc {
 
+class CallerAccount;
 class Context;
 class ContextCore;
 class Request;
-struct CallerAccount;
 struct RequestTransfer;
 struct Handler;
+struct Payer;
 struct RpcLend;
 struct PeerBook;
 
@@ -91,7 +92,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
 
     // Charges the caller for the memory of decoded arguments, until the request is freed, within
     // Options::decoded_bytes_max. too_large: more than one peer may ever use. overloaded: the memory is in use by other
-    // peers, or by other requests of this one.
+    // peers, or by other requests of this one, or the quota of the caller does not allow so much.
     [[nodiscard]] Errc charge_memory(std::uint64_t bytes) noexcept;
     // For decode(input()): charges the caller for the memory that decoding allocates, by charge_memory().
     [[nodiscard]] DecodeLimits decode_limits() noexcept {
@@ -159,6 +160,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     friend class Target;
     friend class RequestTable;
     friend struct PeerBook;
+    friend Payer payer_of(const Request& request) noexcept;
 
     // Arguments of at most this many bytes are copied out of the receive slot.
     static constexpr std::size_t small_bytes_max = 192;

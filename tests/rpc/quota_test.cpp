@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The quota of a caller: the bytes that its requests hold, and which policy applies to what it has already.
+#include "rpc_fixture.hpp"
+
+#include <cinnabar/rpc/policy.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace cinnabar::rpc {
+namespace {
+
+using support::NetworkKind;
+
+class CallerQuotaTest : public RpcTest {
+  protected:
+    CallerQuotaTest() { log_.allow("has as many bytes in progress as the quota few allows"); }
+    void SetUp() override {
+        options_.policy = with("few quota anyone 16 1000000");
+        options_.leave_max = Microseconds{0};
+        options_.context.initial_credits = 16;  // so that no call waits for a credit
+        RpcTest::SetUp();
+        if (IsSkipped()) return;
+        serve("hold", [this](Request& request) { held_.push_back(&request); });
+    }
+    [[nodiscard]] static std::shared_ptr<const Policy> with(const std::string& quota) {
+        return Policy::parse("all allow anyone *\n" + quota + "\n").value();
+    }
+    void use(const std::string& quota) { target_.context->set_policy(with(quota)); }
+
+    void hold(Side& from, std::size_t bytes, Ending& ending, bool one_way = false) {
+        Errc why = Errc::ok;
+        Call* const call = from.context->make_call(to_, why);
+        ASSERT_NE(call, nullptr) << to_string(why);
+        call->args.rpc = rpc_id("hold");
+        call->args.one_way = one_way;
+        Bytes room;
+        if (bytes != 0) {
+            ASSERT_EQ(call->grow_input(bytes, room), Errc::ok);
+        }
+        ASSERT_EQ(call->forward(bytes, &Ending::take, &ending), Errc::ok);
+    }
+    // Drives all sides until the target holds this many requests.
+    [[nodiscard]] bool held(std::size_t count) {
+        return all_sides().until([&] { return held_.size() == count; });
+    }
+    void expect_refused(Side& from, std::size_t bytes) {
+        const std::size_t before = held_.size();
+        Ending ending;
+        hold(from, bytes, ending);
+        ASSERT_TRUE(all_sides().until([&] { return ending.count == 1 || held_.size() != before; }));
+        EXPECT_EQ(ending.result, Errc::overloaded) << to_string(ending.result);
+        EXPECT_TRUE(ending.fenced);
+        EXPECT_EQ(held_.size(), before);
+    }
+    void answer(std::size_t index, std::size_t bytes) {
+        held_[index]->respond(bytes);
+        held_[index]->release();
+        held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(index));
+    }
+    // Waits until the replies have left and the results were fetched.
+    void answer_all() {
+        while (!held_.empty()) answer(0, 0);
+        const auto none = [](const Side& side) { return !side.context || side.context->counts().calls == 0; };
+        ASSERT_TRUE(all_sides().until(
+            [&] { return target_.context->counts().requests == 0 && none(origin_) && none(other_); }));
+    }
+    // Nothing is charged to the caller: a single request may hold all that the quota allows.
+    void expect_all_is_free(Side& from) {
+        ASSERT_TRUE(held_.empty());
+        use("few quota anyone 16 1000000");
+        Ending ending;
+        hold(from, 1'000'000, ending);
+        ASSERT_TRUE(all_sides().until([&] { return ending.count == 1 || held_.size() == 1; }));
+        EXPECT_EQ(held_.size(), 1u) << to_string(ending.result);
+        answer_all();
+        EXPECT_EQ(ending.result, Errc::ok) << to_string(ending.result);
+    }
+    [[nodiscard]] support::Pump all_sides() { return pump_of({&origin_, &target_, &other_}); }
+
+    Side other_;  // another connection
+    std::vector<Request*> held_;
+};
+
+TEST_P(CallerQuotaTest, ArgumentsBeyondItAreRefusedAndNotFetched) {
+    Ending endings[4];
+    hold(origin_, 600'000, endings[0]);
+    ASSERT_TRUE(held(1));
+    for (const bool one_way : {false, true}) {
+        Ending beyond;
+        hold(origin_, 400'001, beyond, one_way);
+        std::uint64_t most = 0;
+        ASSERT_TRUE(until([&] {
+            most = std::max(most, target_.context->counts().overflow_bytes);
+            return beyond.count == 1;
+        }));
+        EXPECT_TRUE(one_way || beyond.result == Errc::overloaded) << to_string(beyond.result);
+        EXPECT_EQ(most, 600'000u) << "nothing was fetched";
+        EXPECT_EQ(held_.size(), 1u);
+    }
+    EXPECT_GE(log_.allowed(), 2u);
+    hold(origin_, 0, endings[1]);
+    ASSERT_TRUE(held(2)) << "a small request holds none of these bytes";
+    hold(origin_, 400'000, endings[2]);
+    ASSERT_TRUE(held(3)) << "exactly what is left";
+    held_.front()->release_input();
+    hold(origin_, 600'000, endings[3]);
+    ASSERT_TRUE(held(4)) << "what was released is free again";
+    answer_all();
+    for (const Ending& each : endings) EXPECT_EQ(each.result, Errc::ok) << to_string(each.result);
+    expect_all_is_free(origin_);
+}
+
+TEST_P(CallerQuotaTest, ResultsAndDecodedArgumentsCountAsWell) {
+    Ending endings[2];
+    for (Ending& each : endings) hold(origin_, 0, each);
+    ASSERT_TRUE(held(2));
+    Bytes room;
+    ASSERT_EQ(held_[0]->grow_output(600'000, room), Errc::ok);
+    EXPECT_EQ(held_[1]->grow_output(400'001, room), Errc::overloaded);
+    EXPECT_EQ(held_[1]->charge_memory(400'001), Errc::overloaded);
+    EXPECT_EQ(held_[1]->charge_memory(400'000), Errc::ok);
+    EXPECT_EQ(held_[1]->charge_memory(1), Errc::overloaded);
+    answer(0, 600'000);
+    ASSERT_TRUE(until([&] { return target_.context->counts().requests == 1; })) << "it was fetched";
+    EXPECT_EQ(held_[0]->grow_output(600'001, room), Errc::overloaded);
+    ASSERT_EQ(held_[0]->grow_output(600'000, room), Errc::ok) << "and is free again";
+    answer(0, 600'000);
+    answer_all();
+    for (const Ending& each : endings) EXPECT_EQ(each.result, Errc::ok) << to_string(each.result);
+    expect_all_is_free(origin_);
+}
+
+TEST_P(CallerQuotaTest, ConnectionsOfOneCallerShareItAndOthersHaveTheirOwn) {
+    open(other_, 0, false, "other");
+    Ending names[2];
+    hold(origin_, 0, names[0]);
+    ASSERT_TRUE(held(1));
+    hold(other_, 0, names[1]);
+    ASSERT_TRUE(held(2));
+    const bool one_caller = caller_name(held_[0]->source()) == caller_name(held_[1]->source());
+    const NetworkKind kind = network_.kind();
+    if (kind == NetworkKind::shm || kind == NetworkKind::tcps) {
+        EXPECT_TRUE(one_caller) << "one user, or one key";
+    }
+    if (kind == NetworkKind::tcp) {
+        EXPECT_FALSE(one_caller);
+    }
+    answer_all();
+
+    Ending first;
+    hold(origin_, 600'000, first);
+    ASSERT_TRUE(held(1));
+    Ending second;
+    if (one_caller) {
+        expect_refused(other_, 600'000);
+        close(origin_);  // the handler still has the arguments
+        expect_refused(other_, 600'000);
+    } else {
+        hold(other_, 600'000, second);
+        ASSERT_TRUE(held(2)) << "another caller is not affected";
+        expect_refused(origin_, 600'000);
+    }
+    answer_all();
+    expect_all_is_free(other_);
+    close(other_);
+}
+
+TEST_P(CallerQuotaTest, TheBytesOfACallerHaveTheQuotaOfThePresentPolicy) {
+    Ending endings[3];
+    hold(origin_, 600'000, endings[0]);
+    ASSERT_TRUE(held(1));
+    use("few quota anyone 16 500000");
+    Bytes room;
+    EXPECT_EQ(held_[0]->grow_output(100'000, room), Errc::overloaded) << "also before another request has come";
+    expect_refused(origin_, 100'000);
+    use("");
+    ASSERT_EQ(held_[0]->grow_output(2'000'000, room), Errc::ok) << "no quota";
+    hold(origin_, 2'000'000, endings[1]);
+    ASSERT_TRUE(held(2));
+    use("few quota anyone 16 3000000");
+    expect_refused(origin_, 400'001);  // 2,600,000 are charged, and the request that came without a quota is not
+    hold(origin_, 400'000, endings[2]);
+    ASSERT_TRUE(held(3));
+    target_.context->set_policy(nullptr);
+    answer(0, 2'000'000);
+    answer_all();
+    for (const Ending& each : endings) EXPECT_EQ(each.result, Errc::ok) << to_string(each.result);
+    expect_all_is_free(origin_);
+}
+
+TEST_P(CallerQuotaTest, TheRequestsOfACallerHaveTheQuotaOfThePresentPolicy) {
+    log_.allow("has as many requests in progress as the quota few allows");
+    use("few quota anyone 3");
+    Ending endings[4];
+    for (int i = 0; i < 3; ++i) hold(origin_, 0, endings[i]);
+    ASSERT_TRUE(held(3));
+    use("few quota anyone 2");
+    expect_refused(origin_, 0);
+    for (int i = 0; i < 2; ++i) answer(0, 0);
+    ASSERT_TRUE(until([&] { return target_.context->counts().requests == 1; }));
+    hold(origin_, 0, endings[3]);
+    ASSERT_TRUE(held(2));
+    expect_refused(origin_, 0);
+    answer_all();
+    for (const Ending& each : endings) EXPECT_EQ(each.result, Errc::ok) << to_string(each.result);
+}
+
+TEST_P(CallerQuotaTest, AContextMayCloseWhileBytesAreCharged) {
+    Ending ending;
+    hold(origin_, 600'000, ending);
+    ASSERT_TRUE(held(1));
+    EXPECT_EQ(held_[0]->charge_memory(100'000), Errc::ok);
+    target_.context.reset();
+    EXPECT_EQ(held_[0]->charge_memory(300'001), Errc::overloaded) << "a request that is left keeps its account";
+    held_[0]->release();
+    ASSERT_TRUE(pump_of({&origin_}).until([&] { return ending.count == 1; }));
+    EXPECT_NE(ending.result, Errc::ok);
+}
+
+// All but self, since no quota applies to a process's calls to itself.
+std::vector<NetworkKind> networks_of_callers() {
+    std::vector<NetworkKind> networks = support::networks_for_calls();
+    std::erase(networks, NetworkKind::self);
+    return networks;
+}
+INSTANTIATE_TEST_SUITE_P(Over, CallerQuotaTest, testing::ValuesIn(networks_of_callers()),
+                         [](const auto& i) { return std::string(support::to_string(i.param)); });
+
+}  // namespace
+}  // namespace cinnabar::rpc

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Accounts of callers with a quota: one for each caller, under the quota of the present policy.
+#include "caller_quotas.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace cinnabar::rpc {
+namespace {
+
+na::Addr of_user(std::uint32_t uid, std::uint32_t gid) {
+    return na::Addr::of_connection("shm", 0, 0, 7, false, {}, na::HostProcess{1, uid, gid});
+}
+
+std::shared_ptr<const Policy> policy_of(std::string_view text) { return Policy::parse(text).value(); }
+
+std::shared_ptr<CallerAccount> account_of(CallerAccounts& accounts, const Policy& policy, const na::Addr& source) {
+    return accounts.of(source, *policy.quota_of(source));
+}
+
+TEST(CallerAccounts, OneCallerHasOneAccount) {
+    const auto policy = policy_of("all quota anyone 2 100\n");
+    CallerAccounts accounts;
+    const auto first = account_of(accounts, *policy, of_user(5, 1));
+    EXPECT_EQ(account_of(accounts, *policy, of_user(5, 1)), first);
+    EXPECT_NE(account_of(accounts, *policy, of_user(6, 1)), first);
+    EXPECT_TRUE(first->take_request());
+    EXPECT_TRUE(first->take_request());
+    EXPECT_FALSE(first->take_request());
+    first->give_back_request();
+    EXPECT_TRUE(first->take_request());
+    EXPECT_TRUE(first->take_bytes(100));
+    EXPECT_FALSE(first->take_bytes(1));
+    first->give_back_bytes(40);
+    EXPECT_FALSE(first->take_bytes(~std::uint64_t{0})) << "more than can be added";
+    EXPECT_TRUE(first->take_bytes(40));
+    EXPECT_EQ(first->bytes(), 100u);
+}
+
+// In whatever order they connect.
+TEST(CallerAccounts, TheFirstQuotaThatMatchesAConnectionAppliesToAll) {
+    const auto policy = policy_of("one quota gid:1 1\ntwo quota gid:2 2\n");
+    for (const bool upwards : {false, true}) {
+        CallerAccounts accounts;
+        const auto account = account_of(accounts, *policy, of_user(5, upwards ? 1 : 2));
+        EXPECT_EQ(account_of(accounts, *policy, of_user(5, upwards ? 2 : 1)), account);
+        EXPECT_EQ(account_of(accounts, *policy, of_user(5, 2)), account);
+        EXPECT_EQ(account->quota()->name, "one");
+    }
+}
+
+TEST(CallerAccounts, FollowThePolicyAndKeepWhatIsCharged) {
+    const auto before = policy_of("all quota anyone 2 100\n");
+    CallerAccounts accounts;
+    const auto account = account_of(accounts, *before, of_user(5, 1));
+    EXPECT_TRUE(account->take_request());
+    EXPECT_TRUE(account->take_bytes(60));
+    const auto smaller = policy_of("less quota uid:5 1 50\n");
+    accounts.follow(smaller.get());
+    EXPECT_EQ(account->quota()->name, "less");
+    EXPECT_FALSE(account->take_request());
+    EXPECT_FALSE(account->take_bytes(1));
+    const auto without = policy_of("others quota uid:6 1 50\n");
+    for (const Policy* none : {without.get(), static_cast<const Policy*>(nullptr)}) {
+        accounts.follow(none);
+        EXPECT_EQ(account->quota(), nullptr);
+        EXPECT_TRUE(account->take_request());
+        EXPECT_TRUE(account->take_bytes(1'000));
+        account->give_back_request();
+        account->give_back_bytes(1'000);
+    }
+    const auto requests_alone = policy_of("all quota anyone 2\n");
+    EXPECT_EQ(account_of(accounts, *requests_alone, of_user(5, 1)), account);
+    EXPECT_TRUE(account->take_bytes(1'000)) << "a quota without bytes does not limit them";
+    account->give_back_bytes(1'060);
+    EXPECT_EQ(account->bytes(), 0u);
+}
+
+// More than are ever kept unused, so that accounts are removed meanwhile.
+TEST(CallerAccounts, ThoseInUseStay) {
+    const auto policy = policy_of("all quota anyone 2 100\n");
+    CallerAccounts accounts;
+    const auto kept = account_of(accounts, *policy, of_user(0, 1));
+    EXPECT_TRUE(kept->take_bytes(70));
+    for (std::uint32_t uid = 1; uid < 1'000; ++uid) (void)account_of(accounts, *policy, of_user(uid, 1));
+    EXPECT_EQ(account_of(accounts, *policy, of_user(0, 1)), kept);
+}
+
+TEST(CallerAccounts, ThreadsNeverTakeMoreThanTheQuota) {
+    const auto policy = policy_of("all quota anyone 2 100\n");
+    CallerAccounts accounts;
+    const auto account = account_of(accounts, *policy, of_user(5, 1));
+    std::vector<std::thread> threads;
+    for (std::uint64_t bytes = 30; bytes < 34; ++bytes) {
+        threads.emplace_back([&account, bytes] {
+            for (int i = 0; i < 10'000; ++i) {
+                if (!account->take_bytes(bytes)) continue;
+                EXPECT_LE(account->bytes(), 100u);
+                account->give_back_bytes(bytes);
+            }
+        });
+    }
+    for (std::uint32_t i = 0; i < 100; ++i) {
+        const auto next = policy_of("next" + std::to_string(i) + " quota anyone 2 100\n");
+        accounts.follow(next.get());
+        accounts.follow(policy.get());
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(account->bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace cinnabar::rpc
