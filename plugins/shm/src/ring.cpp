@@ -38,7 +38,7 @@ std::size_t RingWriter::used() noexcept {
     return static_cast<std::size_t>(at_ - read_);
 }
 
-bool RingWriter::room_came() const noexcept { return header_->read.load(std::memory_order_acquire) != read_; }
+bool RingWriter::room_came() const noexcept { return header_->read.load(std::memory_order_acquire) != full_at_; }
 
 void RingReader::attach(std::byte* memory, std::size_t ring_bytes, std::size_t record_bytes_max) noexcept {
     *this = {};

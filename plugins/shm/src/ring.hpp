@@ -93,7 +93,10 @@ class RingWriter {
     [[nodiscard]] std::size_t used() noexcept;
     [[nodiscard]] std::size_t ring_bytes() const noexcept { return mask_ + 1; }
     [[nodiscard]] bool broken() const noexcept { return broken_; }
-    // Whether the reader has given back room since it was last checked.
+    // Begins to wait for room, after a write found too little. The reader's position as that write saw it is kept: later
+    // writes, which may be smaller and succeed, read the position anew.
+    void wait_for_room() noexcept { full_at_ = read_; }
+    // Whether the reader has given back room since wait_for_room().
     [[nodiscard]] bool room_came() const noexcept;
     [[nodiscard]] RingHeader& header() const noexcept { return *header_; }
 
@@ -106,7 +109,8 @@ class RingWriter {
     std::size_t mask_ = 0;
     std::uint64_t at_ = 0;    // position of the next record
     std::uint64_t read_ = 0;  // the reader's position when last read
-    std::size_t skip_ = 0;    // bytes skipped before the reserved record
+    std::uint64_t full_at_ = 0;  // the reader's position when there was no room
+    std::size_t skip_ = 0;       // bytes skipped before the reserved record
     bool broken_ = false;
 };
 

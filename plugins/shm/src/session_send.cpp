@@ -23,6 +23,7 @@ void Session::transmit() noexcept {
     if (writer_.broken()) {
         malformed();
     } else if (!all) {
+        writer_.wait_for_room();
         port_->output().block(*this);
     }
 }

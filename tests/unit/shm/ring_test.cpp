@@ -72,6 +72,7 @@ TEST_F(Ring, is_empty_at_first_and_after_the_last) {
 TEST_F(Ring, fills_up_and_takes_more_when_there_is_room) {
     std::uint64_t written = 0;
     while (write(1000, written)) ++written;
+    writer_.wait_for_room();
     EXPECT_GE(written * record_size(1000), ring_bytes_min - 2 * record_size(1000));
     for (std::uint64_t id = 0; id < written; ++id) expect_record(1000, id);
     EXPECT_FALSE(writer_.room_came());
@@ -80,6 +81,18 @@ TEST_F(Ring, fills_up_and_takes_more_when_there_is_room) {
     EXPECT_TRUE(writer_.room_came());
     ASSERT_TRUE(write(1000, 7));
     expect_record(1000, 7);
+}
+
+// A session that waits for room for data goes on sending messages, and each may read the reader's position.
+TEST_F(Ring, room_that_a_smaller_record_has_seen_still_counts) {
+    std::uint64_t written = 0;
+    while (writer_.used() <= ring_bytes_min / 2) ASSERT_TRUE(write(1000, written++));
+    writer_.wait_for_room();
+    for (std::uint64_t id = 0; id < written; ++id) expect_record(1000, id);
+    reader_.give_back();
+    EXPECT_EQ(writer_.used(), 0u) << "reads the position";
+    ASSERT_TRUE(write(16, written));
+    EXPECT_TRUE(writer_.room_came());
 }
 
 TEST_F(Ring, a_writer_gets_room_from_a_reader_that_has_read_everything) {
