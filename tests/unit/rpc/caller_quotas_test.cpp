@@ -2,6 +2,8 @@
 // Accounts of callers with a quota: one for each caller, under the quota of the present policy.
 #include "caller_quotas.hpp"
 
+#include "support/log_watch.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -23,7 +25,13 @@ std::shared_ptr<CallerAccount> account_of(CallerAccounts& accounts, const Policy
     return accounts.of(source, *policy.quota_of(source));
 }
 
-TEST(CallerAccounts, OneCallerHasOneAccount) {
+class CallerAccountsTest : public testing::Test {
+  protected:
+    CallerAccountsTest() { log_.allow("uid:5 has as many bytes in progress as the quota "); }
+    support::LogWatch log_;
+};
+
+TEST_F(CallerAccountsTest, OneCallerHasOneAccount) {
     const auto policy = policy_of("all quota anyone 2 100\n");
     CallerAccounts accounts;
     const auto first = account_of(accounts, *policy, of_user(5, 1));
@@ -40,10 +48,11 @@ TEST(CallerAccounts, OneCallerHasOneAccount) {
     EXPECT_FALSE(first->take_bytes(~std::uint64_t{0})) << "more than can be added";
     EXPECT_TRUE(first->take_bytes(40));
     EXPECT_EQ(first->bytes(), 100u);
+    EXPECT_EQ(log_.allowed(), 2u);
 }
 
 // In whatever order they connect.
-TEST(CallerAccounts, TheFirstQuotaThatMatchesAConnectionAppliesToAll) {
+TEST_F(CallerAccountsTest, TheFirstQuotaThatMatchesAConnectionAppliesToAll) {
     const auto policy = policy_of("one quota gid:1 1\ntwo quota gid:2 2\n");
     for (const bool upwards : {false, true}) {
         CallerAccounts accounts;
@@ -54,7 +63,7 @@ TEST(CallerAccounts, TheFirstQuotaThatMatchesAConnectionAppliesToAll) {
     }
 }
 
-TEST(CallerAccounts, FollowThePolicyAndKeepWhatIsCharged) {
+TEST_F(CallerAccountsTest, FollowThePolicyAndKeepWhatIsCharged) {
     const auto before = policy_of("all quota anyone 2 100\n");
     CallerAccounts accounts;
     const auto account = account_of(accounts, *before, of_user(5, 1));
@@ -82,7 +91,7 @@ TEST(CallerAccounts, FollowThePolicyAndKeepWhatIsCharged) {
 }
 
 // More than are ever kept unused, so that accounts are removed meanwhile.
-TEST(CallerAccounts, ThoseInUseStay) {
+TEST_F(CallerAccountsTest, ThoseInUseStay) {
     const auto policy = policy_of("all quota anyone 2 100\n");
     CallerAccounts accounts;
     const auto kept = account_of(accounts, *policy, of_user(0, 1));
@@ -91,7 +100,7 @@ TEST(CallerAccounts, ThoseInUseStay) {
     EXPECT_EQ(account_of(accounts, *policy, of_user(0, 1)), kept);
 }
 
-TEST(CallerAccounts, ThreadsNeverTakeMoreThanTheQuota) {
+TEST_F(CallerAccountsTest, ThreadsNeverTakeMoreThanTheQuota) {
     const auto policy = policy_of("all quota anyone 2 100\n");
     CallerAccounts accounts;
     const auto account = account_of(accounts, *policy, of_user(5, 1));
