@@ -93,8 +93,8 @@ class RingWriter {
     [[nodiscard]] std::size_t used() noexcept;
     [[nodiscard]] std::size_t ring_bytes() const noexcept { return mask_ + 1; }
     [[nodiscard]] bool broken() const noexcept { return broken_; }
-    // Begins to wait for room, after a write found too little. The reader's position as that write saw it is kept: later
-    // writes, which may be smaller and succeed, read the position anew.
+    // Begins to wait for room, after a write found too little. The reader's position as that write saw it is kept:
+    // later writes, which may be smaller and succeed, read the position anew.
     void wait_for_room() noexcept { full_at_ = read_; }
     // Whether the reader has given back room since wait_for_room().
     [[nodiscard]] bool room_came() const noexcept;
