@@ -67,7 +67,7 @@ constexpr Bound bounds[] = {
     {"rpc_self_64", CINNABAR_CALL_LOOP, "self", 64, 1620},
     {"rpc_tcp_64", CINNABAR_CALL_LOOP, "tcp", 64, 1560},
     {"rpc_shm_64", CINNABAR_CALL_LOOP, "shm", 64, 1500, 7},
-    {"rpc_shm_64_on_arrival", CINNABAR_CALL_LOOP, "shm", 64, 1245, 4, " on_arrival"},
+    {"rpc_shm_64_on_arrival", CINNABAR_CALL_LOOP, "shm", 64, 1252, 4, " on_arrival"},
     {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 2220, 19},
     {"hl_shm_64_on_arrival", CINNABAR_TYPED_LOOP, "shm", 64, 1955, 16, " on_arrival"},
 #ifdef CINNABAR_MERCURY_LOOP
