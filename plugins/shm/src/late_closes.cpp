@@ -16,8 +16,14 @@ namespace cinnabar::shm {
 LateCloses& LateCloses::of_process() noexcept {
     alignas(LateCloses) static std::byte place[sizeof(LateCloses)];
     static LateCloses& made = []() -> LateCloses& {
-        (void)::pthread_atfork(nullptr, nullptr, [] { new (place) LateCloses; });
-        return *new (place) LateCloses;
+        auto* const first = new (place) LateCloses;
+        // The child has none of the threads, so none of them may be inside while this one forks.
+        (void)::pthread_atfork([] { of_process().mutex_.lock(); }, [] { of_process().mutex_.unlock(); },
+                               [] {
+                                   of_process().mutex_.unlock();
+                                   new (place) LateCloses;
+                               });
+        return *first;
     }();
     return made;
 }
