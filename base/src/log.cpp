@@ -22,13 +22,10 @@ constinit CallbackSlot<LogSink> sink_slot{write_stderr};
 
 }  // namespace
 
-void set_log_sink(LogSink sink, void* user) noexcept {
-    sink_slot.set(sink ? sink : write_stderr, user);
-}
+void set_log_sink(LogSink sink, void* user) noexcept { sink_slot.set(sink ? sink : write_stderr, user); }
 
 bool LogLimit::admits(TimeUs now, std::uint64_t& left_out) noexcept {
-    if (const std::uint32_t sink = sink_slot.version();
-        sink_.exchange(sink, std::memory_order_relaxed) != sink) {
+    if (const std::uint32_t sink = sink_slot.version(); sink_.exchange(sink, std::memory_order_relaxed) != sink) {
         paid_until_.store(0, std::memory_order_relaxed);
         refused_.store(0, std::memory_order_relaxed);
     }

@@ -280,7 +280,7 @@ CallEnd CallOp::end_of() const noexcept {
 
 bool CallOp::joins_trace(const TaskContext* task) const noexcept {
     if (call_->args.trace || loop_->node().begins_trace(call_->id())) return true;
-    return task && task->request ? task->request->traced() : static_cast<bool>(current);
+    return task && task->request ? task->request->traced() : static_cast<bool>(thread_trace);
 }
 
 void CallOp::begin_span(const TaskContext* task) noexcept {

@@ -6,6 +6,6 @@
 
 namespace cinnabar::hl::detail {
 
-extern constinit thread_local TraceContext current;
+extern constinit thread_local TraceContext thread_trace;
 
 }  // namespace cinnabar::hl::detail

@@ -48,11 +48,11 @@ Result<Traceparent> parse_traceparent(std::string_view text) {
     return Traceparent{{{*high, *low}, *span}, (*flags & 1) != 0};
 }
 
-TraceContext current_trace() noexcept { return detail::current; }
+TraceContext current_trace() noexcept { return detail::thread_trace; }
 
 namespace detail {
 
-constinit thread_local TraceContext current;
+constinit thread_local TraceContext thread_trace;
 
 std::atomic<bool> traces_seen{false};
 
@@ -62,7 +62,7 @@ std::uint64_t new_trace_number() noexcept {
     return number != 0 ? number : 1;
 }
 
-TraceContext exchange_current_trace(const TraceContext& trace) noexcept { return std::exchange(current, trace); }
+TraceContext exchange_current_trace(const TraceContext& trace) noexcept { return std::exchange(thread_trace, trace); }
 
 }  // namespace detail
 }  // namespace cinnabar::hl

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/hex.hpp>
 #include <cinnabar/hl/trace_file.hpp>
 
 #include <fcntl.h>
@@ -28,14 +29,6 @@ void append_number(std::string& text, std::uint64_t number) {
     text.append(digits.data(), std::to_chars(digits.begin(), digits.end(), number).ptr);
 }
 
-// Appends 16 hex digits.
-void append_hex(std::string& text, std::uint64_t number) {
-    std::array<char, 16> digits;
-    for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, number >>= 4)
-        *digit = "0123456789abcdef"[number & 15];
-    text.append(digits.data(), digits.size());
-}
-
 void append_arguments(std::string& text, const SpanRecord& span) {
     text.append(", \"args\": {\"trace\": \"");
     append_hex(text, span.context.id[0]);
@@ -56,7 +49,7 @@ void append_arguments(std::string& text, const SpanRecord& span) {
 }
 
 // The beginning and the end of an asynchronous slice. Such slices may overlap without nesting.
-void append_events(std::string& text, const SpanRecord& span) {
+void append_events(std::string& text, const SpanRecord& span, std::uint64_t process) {
     const std::size_t begin = text.size();
     text.append("{\"name\": \"");
     append_plain(text, span.name);
@@ -64,8 +57,7 @@ void append_events(std::string& text, const SpanRecord& span) {
     const std::size_t phase = text.size();
     text.append("b\", \"id\": \"0x");
     append_hex(text, span.context.span);
-    static const auto pid = static_cast<std::uint64_t>(::getpid());
-    append_number(text.append("\", \"pid\": "), pid);
+    append_number(text.append("\", \"pid\": "), process);
     text.append(", \"tid\": 0, \"ts\": ");
     const std::size_t head_bytes = text.size() - begin;
     append_number(text, span.began_unix_us);
@@ -110,10 +102,11 @@ bool TraceFile::write(std::string_view text) noexcept {
 
 // Viewers accept an array without its closing bracket, so the file can be read while it grows, and after a crash.
 void TraceFile::export_spans(const std::vector<SpanRecord>& spans) {
+    const auto process = static_cast<std::uint64_t>(::getpid());
     text_.clear();
     for (const SpanRecord& span : spans) {
         text_.append(begun_ ? ",\n" : "[\n");
-        append_events(text_, span);
+        append_events(text_, span, process);
         begun_ = true;
     }
     if (failure() != 0 || !write(text_)) count_dropped(spans.size());

@@ -17,9 +17,7 @@ constexpr std::uint32_t books_max = 1u << 20;
 
 Peers::Peers(ContextCore& core) noexcept : books(Threads::one, books_max), core_(core) {}
 
-void Peers::set_listener(Context::PeerFunction function, void* user) noexcept {
-    listener_.set(function, user);
-}
+void Peers::set_listener(Context::PeerFunction function, void* user) noexcept { listener_.set(function, user); }
 
 PeerBook* Peers::make(na::Peer& peer) noexcept {
     PeerBook* book = books.acquire();

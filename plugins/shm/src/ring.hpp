@@ -107,8 +107,8 @@ class RingWriter {
     RingHeader* header_ = nullptr;
     std::byte* records_ = nullptr;
     std::size_t mask_ = 0;
-    std::uint64_t at_ = 0;    // position of the next record
-    std::uint64_t read_ = 0;  // the reader's position when last read
+    std::uint64_t at_ = 0;       // position of the next record
+    std::uint64_t read_ = 0;     // the reader's position when last read
     std::uint64_t full_at_ = 0;  // the reader's position when there was no room
     std::size_t skip_ = 0;       // bytes skipped before the reserved record
     bool broken_ = false;

@@ -25,7 +25,10 @@ TEST(LogPrint, WhatAPeerSentForgesNoLineAndCommandsNoTerminal) {
 }
 
 TEST(LogPrint, ControlsOfEightBitsCommandNoTerminalEither) {
-    const LogLine line{LogLevel::error, "hl", "\xc2\x9b" "2J \x9b \xc3\xa9", 0};
+    const LogLine line{LogLevel::error, "hl",
+                       "\xc2\x9b"
+                       "2J \x9b \xc3\xa9",
+                       0};
     EXPECT_EQ(text_of(line), "cinnabar: error: hl: \\xc2\\x9b2J \\x9b \xc3\xa9\n");
     EXPECT_NE(json_of(line).find("\"text\": \"\\u009b2J \\ufffd \xc3\xa9\"}\n"), std::string::npos) << json_of(line);
 }

@@ -15,8 +15,7 @@ constexpr std::chrono::seconds patience{20};
 // Counts what it exports, and can be held up while it does.
 class Counter final : public SpanExporter {
   public:
-    explicit Counter(std::size_t spans_max)
-        : SpanExporter({.spans_max = spans_max, .period = std::chrono::hours(1)}) {}
+    explicit Counter(std::size_t spans_max) : SpanExporter({.spans_max = spans_max, .period = std::chrono::hours(1)}) {}
     ~Counter() override {
         hold(false);
         finish();

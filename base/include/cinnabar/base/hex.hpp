@@ -6,12 +6,17 @@
 
 namespace cinnabar {
 
-// 16 digits, the highest first, in lower case. Any thread; throws std::bad_alloc.
-[[nodiscard]] inline std::string to_hex(std::uint64_t number) {
-    constexpr unsigned digits = 16;
-    std::string text(digits, '0');
-    for (auto digit = text.rbegin(); digit != text.rend(); ++digit, number >>= 4)
+// Appends 16 digits, the highest first, in lower case. Any thread; throws std::bad_alloc.
+inline void append_hex(std::string& text, std::uint64_t number) {
+    constexpr int digits = 16;
+    text.append(digits, '0');
+    for (auto digit = text.rbegin(); digit != text.rbegin() + digits; ++digit, number >>= 4)
         *digit = "0123456789abcdef"[number & 15];
+}
+
+[[nodiscard]] inline std::string to_hex(std::uint64_t number) {
+    std::string text;
+    append_hex(text, number);
     return text;
 }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,8 +25,8 @@ struct Histogram {
 
     [[nodiscard]] static constexpr std::size_t bucket_of(TimeUs took_us) noexcept {
         constexpr TimeUs longest = (TimeUs{1} << (buckets - 1)) - 1;
-        // The width in bits. Its argument is never 0, which would cost a branch.
-        return static_cast<std::size_t>(63 - __builtin_clzll(std::min(took_us, longest) << 1 | 1));
+        // bit_width() of a number that is never 0 needs no branch.
+        return static_cast<std::size_t>(std::bit_width(std::min(took_us, longest) << 1 | 1)) - 1;
     }
     [[nodiscard]] CINNABAR_API std::uint64_t total() const noexcept;
     // The upper edge, in microseconds, of the bucket that holds the quantile `fraction` (0 to 1); 0 if nothing was
