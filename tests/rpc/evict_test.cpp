@@ -35,11 +35,13 @@ class EvictTest : public RpcTest {
         }
         return pump.until(done, std::chrono::seconds(20));
     }
-    Call* call_from(std::size_t i, const char* name, Ending& ending, Microseconds time = Microseconds::max()) {
+    Call* call_from(std::size_t i, const char* name, Ending& ending, Microseconds time = Microseconds::max(),
+                    bool one_way = false) {
         Errc why = Errc::ok;
         Call* call = origins_[i].context->make_call(to_, why);
         EXPECT_NE(call, nullptr) << to_string(why);
         call->args.rpc = rpc_id(name);
+        call->args.one_way = one_way;
         call->args.deadline = origins_[i].context->deadline_in(time);
         EXPECT_EQ(call->forward(0, &Ending::take, &ending), Errc::ok);
         return call;
@@ -137,14 +139,23 @@ class OneConnectionTest : public EvictTest {
     OneConnectionTest() { most_ = 1; }
 };
 
+// A one-way call leaves its origin idle, which would leave if it were asked.
 TEST_P(OneConnectionTest, ItIsNotAskedToLeave) {
+    int notes = 0;
+    serve("note", [&notes](Request& request) {
+        ++notes;
+        request.release();
+    });
     int lost = 0;
     const auto count = [](const na::Addr&, na::PeerEvent event, Errc, void* user) noexcept {
         if (event == na::PeerEvent::lost) ++*static_cast<int*>(user);
     };
     target_.context->on_peer(count, &lost);
     open_peer(0);
-    for (int calls = 0; calls < 20; ++calls) {
+    for (int calls = 1; calls <= 20; ++calls) {
+        Ending note;
+        call_from(0, "note", note, Microseconds::max(), true);
+        ASSERT_TRUE(all_until([&] { return note.count == 1 && notes == calls; }));
         Ending ending;
         call_from(0, "echo", ending);
         ASSERT_TRUE(all_until([&] { return ending.count == 1; }));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cinnabar/base/test_yield.hpp>
+
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -32,8 +34,9 @@ class CallbackSlot {
         for (;;) {
             const std::uint32_t version = version_.load(std::memory_order_acquire);
             const Pair& pair = pairs_[version & 1];
-            const Callback callback{pair.function.load(std::memory_order_acquire),
-                                    pair.user.load(std::memory_order_acquire)};
+            const Function function = pair.function.load(std::memory_order_acquire);
+            CINNABAR_TEST_YIELD("callback: function read");
+            const Callback callback{function, pair.user.load(std::memory_order_acquire)};
             // A set() writes to this pair only after the version has changed.
             if (version_.load(std::memory_order_relaxed) == version) return callback;
         }
