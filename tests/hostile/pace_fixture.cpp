@@ -27,6 +27,7 @@ constexpr double slow_down = support::address_sanitizer ? 10 : 1;
 constexpr double not_judged = std::numeric_limits<double>::infinity();
 constexpr Bounds quick{30'000, {2, 100 * slow_down}, {2, 3'000 * slow_down}};
 constexpr Bounds quick_by_median{30'000, {2, 100 * slow_down}, {2, not_judged}};
+constexpr Bounds quick_in_turns{30'000, {crowd_members + 1, 1'500 * slow_down}, {2, not_judged}};
 constexpr Bounds quick_tls{30'000, {3, 100 * slow_down}, {3, not_judged}};
 constexpr Bounds thorough{200'000, {3, 20 * slow_down}, {2, 300 * slow_down}};
 constexpr std::size_t memory_noise = 128u << 10;
@@ -77,6 +78,7 @@ const Bounds& PaceTest::bounds(bool lends) const {
     const bool is_real = network_.kind() != support::NetworkKind::cable && !network_.is_sim();
     if (is_long_plan && is_real && !(lends && network_.is_one_sided())) return thorough;
     if (network_.kind() == support::NetworkKind::tcps) return quick_tls;
+    if (lends && network_.kind() == support::NetworkKind::shm) return quick_in_turns;
     return lends ? quick_by_median : quick;
 }
 

@@ -20,7 +20,8 @@
 // - On devices and on virtual networks the long plan judges like the short one.
 // - If memory is read without its owner, lent memory costs the server the same, no matter which peer lends it. Over
 //   devices the busy peers also lend as much as they are allowed; over shared memory honest calls would then reach
-//   their deadlines on a busy host, so the long plan judges lenders like the short one.
+//   their deadlines on a busy host, so the long plan judges lenders like the short one, and a median may be as many
+//   times the baseline as peers take turns, or 1.5 ms: the server clears and copies 4 MiB for each call of a lender.
 // - Measurements of both kinds alternate, and one pair within the bounds is enough: noise only adds time.
 // - `self` is left out: code within the process can disturb it without any network.
 #pragma once
