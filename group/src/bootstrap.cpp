@@ -25,7 +25,7 @@ hl::CallOptions call_of(const Core& core, Microseconds deadline) {
 }
 
 Result<void> check(hl::NodeRef node, const GroupOptions& options) {
-    if (!node.self_addr().listens())
+    if (node.address().empty())
         return Error(Errc::invalid_argument, "a member must listen: make the node with Node::listen");
     Profile profile{node.self_addr(), options.labels};
     if (!profile.well_formed()) return Error(Errc::invalid_argument, "at most 16 labels, of 1,024 bytes together");

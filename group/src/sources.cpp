@@ -93,7 +93,7 @@ hl::Task<Result<std::vector<std::string>>> gather_in(hl::NodeRef node, Source so
 hl::Task<Result<Group>> meet_in(hl::NodeRef node, Source source, std::string folder, GroupOptions options) {
     if (source.rank >= source.size || source.size > size_max)
         co_return Error(Errc::invalid_argument, "a folder needs the rank and the size of the group, up to 65,536");
-    if (!node.self_addr().listens())
+    if (node.address().empty())
         co_return Error(Errc::invalid_argument, "a member must listen: make the node with Node::listen");
     const std::uint64_t seed = options.seed != 0 ? options.seed + source.rank : secret_u64();
     const std::string place = folder;

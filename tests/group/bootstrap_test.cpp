@@ -68,6 +68,15 @@ TEST(bootstrap, a_folder_in_which_somebody_is_missing_says_so) {
     EXPECT_EQ(start({"folder:/nowhere", 0, 1, "now"}).get().group.code(), Errc::not_found);
 }
 
+TEST(bootstrap, a_node_that_does_not_listen_is_no_member) {
+    const support::Folder place;
+    const Node node = Node::open("tcp://").value();
+    EXPECT_EQ(Group::create(node).code(), Errc::invalid_argument);
+    EXPECT_EQ(Group::start(node, {{"tcp://127.0.0.1:1"}, 0}).code(), Errc::invalid_argument);
+    EXPECT_EQ(sync_wait(group::bootstrap(node, {"folder:" + place.path().string(), 0, 1, "now"})).code(),
+              Errc::invalid_argument);
+}
+
 TEST(bootstrap, a_name_has_addresses_and_members_join_by_them) {
     const Node node = Node::open("tcp://").value();
     const auto found = sync_wait(group::addresses_of_name(node, "tcp://localhost:4000")).value();
