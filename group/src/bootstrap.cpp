@@ -93,7 +93,14 @@ hl::Task<Result<void>> follow_by(std::shared_ptr<Core> core, na::Addr seed) {
     co_return Result<void>();
 }
 
-// Tries the seeds in turn, starting with a random one, with a growing pause after each round.
+// The time for one attempt. Seeds in order: a share of what is left, since the first would otherwise get all of it.
+Microseconds attempt_time(const Core& core, TimeUs end, std::size_t seeds_left) {
+    const TimeUs now = core.now_us();
+    const std::uint64_t left = end > now ? end - now : 1;
+    return Microseconds(core.options.seeds_in_order ? std::max<std::uint64_t>(left / seeds_left, 1) : left);
+}
+
+// Tries the seeds in turn, with a growing pause after each round.
 template <typename Attempt>
 hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::string> seeds, Attempt attempt) {
     if (seeds.empty()) co_return Error(Errc::invalid_argument, "name at least one seed");
@@ -101,11 +108,11 @@ hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::st
     Result<void> last = Error(Errc::timed_out, "no seed answered");
     const TimeUs end = after(core->now_us(), core->options.join_time);
     std::uint64_t pause_us = 20'000;
-    for (std::size_t i = random.below(seeds.size()), tried = 0;; ++i) {
+    const std::size_t first = core->options.seeds_in_order ? 0 : random.below(seeds.size());
+    for (std::size_t i = first, tried = 0;; ++i) {
         auto seed = core->node.lookup(seeds[i % seeds.size()]);
         if (!seed) co_return std::move(seed).error();
-        const TimeUs now = core->now_us();
-        const Microseconds left(end > now ? end - now : 1);
+        const Microseconds left = attempt_time(*core, end, seeds.size() - tried % seeds.size());
         auto trying = run_bounded(core, attempt(core, *seed), left, {});
         Result<void> outcome = co_await trying;
         // An attempt that was cut short by join_time says less than the one before.

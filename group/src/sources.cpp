@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// bootstrap(): from a folder, a host name, a roster or seeds.
+// bootstrap(): from a folder, a host name, the records of a service, a roster or seeds.
 #include "folder.hpp"
-#include "hopeless.hpp"
+#include "names.hpp"
 #include "off_loop.hpp"
 
 #include <cinnabar/base/parse_number.hpp>
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/group/bootstrap.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
-#include <cinnabar/na/uri.hpp>
-
-#include <arpa/inet.h>
-#include <netdb.h>
-#include <netinet/in.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -22,39 +17,6 @@ namespace cinnabar::group {
 namespace {
 
 constexpr Rank size_max = 65'536;
-constexpr std::size_t addresses_max = 256;
-
-Result<std::string> to_text(const addrinfo& found) {
-    char text[INET6_ADDRSTRLEN] = {};
-    const bool six = found.ai_family == AF_INET6;
-    const void* const at =
-        six ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(found.ai_addr)->sin6_addr)
-            : static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(found.ai_addr)->sin_addr);
-    if (!::inet_ntop(found.ai_family, at, text, sizeof text)) return Errc::bad_address;
-    return std::string(text);
-}
-
-// Resolves a host name. Blocks.
-Result<std::vector<std::string>> look_up(const std::string& uri) {
-    CINNABAR_TRY(na::Uri parsed, na::Uri::parse(uri));
-    if (parsed.host.empty() || !parsed.port)
-        return Error(Errc::bad_address, "name a host and a port: dns:tcp://HOST:PORT", uri);
-    addrinfo wanted{};
-    wanted.ai_family = AF_UNSPEC;
-    wanted.ai_socktype = SOCK_STREAM;
-    addrinfo* list = nullptr;
-    const int failed = ::getaddrinfo(parsed.host.c_str(), nullptr, &wanted, &list);
-    if (failed != 0) return Error(Errc::bad_address, "the host has no address: check the name", uri);
-    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owned(list, &::freeaddrinfo);
-    std::vector<std::string> addresses;
-    for (const addrinfo* each = list; each && addresses.size() < addresses_max; each = each->ai_next) {
-        CINNABAR_TRY(parsed.host, to_text(*each));
-        std::string address = parsed.to_string();
-        if (std::find(addresses.begin(), addresses.end(), address) == addresses.end())
-            addresses.push_back(std::move(address));
-    }
-    return addresses;
-}
 
 // Each member writes its address to a file, and rank 0 collects the addresses into the roster. The others only look for
 // the roster, at random times and with growing intervals, so that a thousand members do not read a thousand files each.
@@ -105,34 +67,6 @@ hl::Task<Result<Group>> meet_in(hl::NodeRef node, Source source, std::string fol
     co_return Group::start(node, {*std::move(roster), source.rank}, std::move(options));
 }
 
-// Resolves the name again for each attempt, because members that started later may have been added to its addresses.
-hl::Task<Result<Group>> join_by_name(hl::NodeRef node, std::string uri, GroupOptions options) {
-    constexpr Microseconds attempt_max{2'000'000};
-    const TimeUs end = after(node.rpc_context().now_us(), options.join_time);
-    const auto time_left = [node, end] {
-        const TimeUs now = node.rpc_context().now_us();
-        return Microseconds(end > now ? end - now : 1);
-    };
-    for (;;) {
-        auto looking = with_deadline(addresses_of_name(node, uri), time_left());
-        Result<std::vector<std::string>> seeds = co_await looking;
-        const Microseconds left = time_left();
-        Result<Group> joined = Error(Errc::bad_address);
-        if (seeds) {
-            GroupOptions attempt = options;
-            attempt.join_time = std::min(attempt_max, left);
-            auto joining = Group::join(node, *std::move(seeds), std::move(attempt));
-            joined = co_await joining;
-        } else {
-            joined = std::move(seeds).error();
-            if (joined.code() != Errc::bad_address) co_return joined;
-        }
-        if (joined || left <= attempt_max || is_hopeless(joined.code())) co_return joined;
-        const Errc slept = co_await node.sleep_for(std::chrono::milliseconds(200));
-        if (slept != Errc::ok) co_return slept;
-    }
-}
-
 std::vector<std::string> words_of(std::string_view text) {
     std::vector<std::string> words;
     while (!text.empty()) {
@@ -164,11 +98,6 @@ Result<Source> Source::from_environment() {
     return source;
 }
 
-hl::Task<Result<std::vector<std::string>>> addresses_of_name(hl::NodeRef node, std::string uri) {
-    auto looking = off_loop(node, [uri = std::move(uri)] { return look_up(uri); });
-    co_return co_await looking;
-}
-
 hl::Task<Result<Group>> bootstrap(hl::NodeRef node, Source source, GroupOptions options) {
     const std::string_view text = source.text;
     if (source.run.find('\n') != std::string::npos)
@@ -187,7 +116,11 @@ hl::Task<Result<Group>> bootstrap(hl::NodeRef node, Source source, GroupOptions 
     }
     if (source.rank == 0) co_return Group::create(node, std::move(options));
     if (text.starts_with("dns:")) {
-        auto joining = join_by_name(node, std::string(text.substr(4)), std::move(options));
+        auto joining = join_by_host(node, std::string(text.substr(4)), std::move(options));
+        co_return co_await joining;
+    }
+    if (text.starts_with("srv:")) {
+        auto joining = join_by_service(node, std::string(text.substr(4)), std::move(options));
         co_return co_await joining;
     }
     auto joining = Group::join(node, words_of(text), std::move(options));

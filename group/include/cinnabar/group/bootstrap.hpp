@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How processes that are started together find each other: by a folder that all of them can write, by a host name with
-// many addresses, by a roster, or by seeds. Also reads the settings that `cinnabar launch` passes to them.
+// many addresses, by the SRV records of a service, by a roster, or by seeds. Also reads the settings that `cinnabar
+// launch` passes to them.
 //
 //     Group group = (co_await bootstrap(node, Source::from_environment().value())).value();
 //
 // The library reads files and resolves names on a separate thread, never on a loop. If a file system or a name server
 // hangs, that thread hangs with it, but the call still ends in time. Anyone who can write to the folder, or controls
-// the DNS name, chooses the members.
+// the DNS name or the name of the service, chooses the members.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -25,10 +26,12 @@ struct Source {
     // One of:
     //   folder:PATH       a folder that all members can write; needs `rank` and `size`
     //   dns:URI           all addresses of the host in URI ("dns:tcp://members.example:4000") are seeds
+    //   srv:URI           the host in URI names a service, and there is no port ("srv:tcp://_group._tcp.example"): its
+    //                     SRV records are seeds, tried by priority and weight
     //   roster:PATH       as read_roster(); the rank is `rank`, or that of the line at which the node listens
     //   URI [URI...]      seeds, with spaces between them
     std::string text;
-    Rank rank = no_rank;  // dns and seeds: the process of rank 0 creates the group, the others join it
+    Rank rank = no_rank;  // dns, srv and seeds: the process of rank 0 creates the group, the others join it
     Rank size = 0;        // folder only
     // folder: names one run of the group. Files that another run left there are ignored.
     std::string run;
@@ -48,5 +51,13 @@ struct Source {
 // URI cannot be parsed, or the host has no address. timed_out, canceled: the task was.
 [[nodiscard]] CINNABAR_API hl::Task<Result<std::vector<std::string>>> addresses_of_name(hl::NodeRef node,
                                                                                         std::string uri);
+
+// Reads the SRV records of the service that is the host in `uri` (RFC 2782). Returns at most 256 addresses, each with
+// the scheme and options of `uri`, and host and port of a record, by priority and in a random order by weight. The
+// hosts are not resolved. bad_address: `uri` cannot be parsed or has a port, or the service has no record. unreachable:
+// no name server answers. protocol: the answer is malformed. io: the name server fails. timed_out, canceled: the task
+// was.
+[[nodiscard]] CINNABAR_API hl::Task<Result<std::vector<std::string>>> addresses_of_service(hl::NodeRef node,
+                                                                                           std::string uri);
 
 }  // namespace cinnabar::group

@@ -39,7 +39,10 @@ struct GroupOptions {
     // that it is sent to directly.
     hl::QuotaOptions quota = {};
     std::uint32_t followers_max = 256;  // clients that follow the view through this process
-    std::uint64_t seed = 0;             // for all random choices; 0: a random seed
+    // join() and follow() try the seeds in this order, and an unresponsive seed takes its share of the time that is
+    // left. Otherwise they begin with a random one.
+    bool seeds_in_order = false;
+    std::uint64_t seed = 0;  // for all random choices; 0: a random seed
 };
 
 // The members of a group that are known beforehand: the address of each rank.
