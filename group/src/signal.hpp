@@ -2,6 +2,7 @@
 // Signal: an event that happens once, and the tasks that wait for it. Any thread.
 #pragma once
 
+#include <cinnabar/base/export.hpp>
 #include <cinnabar/hl/node_ref.hpp>
 #include <cinnabar/hl/stop.hpp>
 #include <cinnabar/hl/task.hpp>
@@ -12,7 +13,7 @@
 
 namespace cinnabar::group {
 
-class Signal {
+class CINNABAR_API Signal {
   public:
     void set() noexcept;
     [[nodiscard]] bool is_set() const noexcept;
@@ -25,7 +26,7 @@ class Signal {
 };
 
 // ok: the signal is set. Otherwise the reason why the wait ended: timed_out (the task's deadline, or `span`), canceled.
-[[nodiscard]] hl::Task<Errc> wait_for(hl::NodeRef node, std::shared_ptr<Signal> signal,
-                                      Microseconds span = std::chrono::hours(24 * 365));
+[[nodiscard]] CINNABAR_API hl::Task<Errc> wait_for(hl::NodeRef node, std::shared_ptr<Signal> signal,
+                                                   Microseconds span = std::chrono::hours(24 * 365));
 
 }  // namespace cinnabar::group

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The exchange of addresses by PMIx, without a node.
+#pragma once
+
+#include <cinnabar/group/pmix.hpp>
+
+#include <chrono>
+#include <string>
+
+namespace cinnabar::group {
+
+// Puts `address` under `key`, waits for all processes of the job, and gets what they have put under that key. Blocks.
+// One exchange at a time: a second one waits for the first. Errors of exchange_by_pmix().
+[[nodiscard]] CINNABAR_API Result<PmixJob> exchange_addresses(const std::string& key, const std::string& address,
+                                                              std::chrono::seconds limit);
+
+}  // namespace cinnabar::group
