@@ -27,6 +27,21 @@ function(cinnabar_module name)
     endif()
 endfunction()
 
+# cinnabar_header_module(NAME DEPENDS target...): a component of the package that is headers alone.
+function(cinnabar_header_module name)
+    cmake_parse_arguments(arg "" "" "DEPENDS" ${ARGN})
+    add_library(cinnabar_${name} INTERFACE)
+    add_library(cinnabar::${name} ALIAS cinnabar_${name})
+    set_target_properties(cinnabar_${name} PROPERTIES EXPORT_NAME ${name})
+    target_compile_features(cinnabar_${name} INTERFACE cxx_std_20)
+    target_include_directories(cinnabar_${name}
+        INTERFACE $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+    target_link_libraries(cinnabar_${name} INTERFACE ${arg_DEPENDS})
+    set_property(GLOBAL APPEND PROPERTY CINNABAR_MODULES_APART ${name})
+    install(TARGETS cinnabar_${name} EXPORT cinnabar_${name}_targets)
+    install(DIRECTORY include/ TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
+endfunction()
+
 # cinnabar_takes_plugins(TARGET): a program that may load plugins holds all of na and base, and shows it to them.
 function(cinnabar_takes_plugins target)
     set_target_properties(${target} PROPERTIES ENABLE_EXPORTS ON)

@@ -37,14 +37,14 @@ const std::map<std::string_view, Names> arrows{
 const Names core_rooms{"base", "na", "bulk", "rpc"};
 const Names library_rooms{"base", "na", "bulk", "rpc", "hl", "plugins", "mercury", "files", "otlp", "group"};
 
-constexpr std::array<std::string_view, 16> third_party_includes{
-    "<boost/", "<cereal/", "<fmt/",     "<spdlog/",     "<CLI/",  "<gtest/", "<gmock/",    "<benchmark/",
-    "<xxhash", "<isa-l",   "<openssl/", "<infiniband/", "<rdma/", "<curl/",  "<nlohmann/", "<microhttpd"};
+constexpr std::array<std::string_view, 18> third_party_includes{
+    "<boost/", "<cereal/",  "<fmt/",        "<spdlog/", "<CLI/",  "<gtest/",    "<gmock/",     "<benchmark/", "<xxhash",
+    "<isa-l",  "<openssl/", "<infiniband/", "<rdma/",   "<curl/", "<nlohmann/", "<microhttpd", "<pmix",       "<mpi.h"};
 constexpr std::array<std::string_view, 6> third_party_names{"ibv_", "fi_", "rdma_cm", "boost", "BOOST_", "cereal"};
 // The headers that exist to bridge to a third party.
 const Names bridges{"hl/include/cinnabar/hl/macros.hpp", "hl/include/cinnabar/hl/cereal.hpp",
-                    "hl/include/cinnabar/hl/spdlog.hpp", "mercury/include/mercury_config.h",
-                    "mercury/include/mercury_macros.h"};
+                    "hl/include/cinnabar/hl/spdlog.hpp", "group/mpi/include/cinnabar/group/mpi.hpp",
+                    "mercury/include/mercury_config.h",  "mercury/include/mercury_macros.h"};
 
 // Files in which a banned name is the subject itself: the counter of allocations, a context's own member `sleep`, and
 // strings that users free.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How processes that are started together find each other: by a folder that all of them can write, by a host name with
 // many addresses, by the SRV records of a service, by a roster, or by seeds. Also reads the settings that `cinnabar
-// launch` passes to them.
+// launch` passes to them. Those that a PMIx launcher started, or that have an MPI communicator: pmix.hpp, mpi.hpp.
 //
 //     Group group = (co_await bootstrap(node, Source::from_environment().value())).value();
 //
