@@ -21,23 +21,31 @@ LogLevel LogLevels::of(std::string_view module) const noexcept {
     return all_.load(std::memory_order_relaxed);
 }
 
-void LogLevels::set_all(LogLevel level) noexcept {
+bool LogLevels::set(std::optional<LogLevel> all, std::span<const Own> modules) noexcept {
     const std::lock_guard lock(mutex_);
-    all_.store(level, std::memory_order_relaxed);
-    for (Entry& entry : entries_) entry.level.store(as_all, std::memory_order_relaxed);
+    std::size_t count = count_.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < modules.size(); ++i) {
+        const auto same = [&](const Own& earlier) { return earlier.module == modules[i].module; };
+        if (!find(modules[i].module) && std::ranges::none_of(modules.first(i), same)) ++count;
+    }
+    if (count > modules_max) return false;
+    if (all) {
+        all_.store(*all, std::memory_order_relaxed);
+        for (Entry& entry : entries_) entry.level.store(as_all, std::memory_order_relaxed);
+    }
+    for (const Own& own : modules) set_one(own);
+    return true;
 }
 
-bool LogLevels::set(std::string_view module, LogLevel level) noexcept {
-    const std::lock_guard lock(mutex_);
+// Requires: the mutex is locked, and an entry is free unless the module has one.
+void LogLevels::set_one(const Own& own) noexcept {
     const std::size_t count = count_.load(std::memory_order_relaxed);
-    const Entry* const found = find(module);
-    const std::size_t place = found ? static_cast<std::size_t>(found - entries_.data()) : count;
-    if (place == modules_max) return false;
-    entries_[place].level.store(static_cast<std::uint8_t>(level), std::memory_order_relaxed);
-    if (found) return true;
-    std::copy(module.begin(), module.end(), entries_[place].name.begin());
+    const Entry* const found = find(own.module);
+    Entry& entry = entries_[found ? static_cast<std::size_t>(found - entries_.data()) : count];
+    entry.level.store(static_cast<std::uint8_t>(own.level), std::memory_order_relaxed);
+    if (found) return;
+    std::ranges::copy(own.module, entry.name.begin());
     count_.store(count + 1, std::memory_order_release);
-    return true;
 }
 
 }  // namespace cinnabar::detail

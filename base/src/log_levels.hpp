@@ -8,6 +8,9 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <optional>
+#include <span>
+#include <string_view>
 
 namespace cinnabar::detail {
 
@@ -15,9 +18,13 @@ class LogLevels {
   public:
     constexpr LogLevels() noexcept = default;
 
-    void set_all(LogLevel level) noexcept;
-    // False: all entries are taken.
-    [[nodiscard]] bool set(std::string_view module, LogLevel level) noexcept;
+    struct Own {
+        std::string_view module;
+        LogLevel level;
+    };
+    // Sets `all`, if given, for all modules, then those with a level of their own. False, and nothing has changed: too
+    // few entries are free.
+    [[nodiscard]] bool set(std::optional<LogLevel> all, std::span<const Own> modules) noexcept;
     [[nodiscard]] LogLevel of(std::string_view module) const noexcept;
 
   private:
@@ -29,6 +36,7 @@ class LogLevels {
         std::atomic<std::uint8_t> level{as_all};
     };
     [[nodiscard]] const Entry* find(std::string_view module) const noexcept;
+    void set_one(const Own& own) noexcept;
 
     std::atomic<LogLevel> all_{LogLevel::warning};
     std::atomic<std::size_t> count_{0};

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdlib>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace cinnabar {
@@ -32,7 +31,7 @@ std::optional<LogLevel> level_of(std::string_view name) noexcept {
 struct Wanted {
     std::optional<LogLevel> all;
     std::optional<LogFormat> format;
-    std::vector<std::pair<std::string_view, LogLevel>> modules;
+    std::vector<detail::LogLevels::Own> modules;
 
     [[nodiscard]] bool add(std::string_view word) {
         if (word == "json" || word == "text") {
@@ -47,15 +46,12 @@ struct Wanted {
             return true;
         }
         if (!LogModule::is_name(word.substr(0, equals))) return false;
-        modules.emplace_back(word.substr(0, equals), *level);
+        modules.push_back({word.substr(0, equals), *level});
         return true;
     }
     [[nodiscard]] Errc apply() const noexcept {
-        if (all) set_log_level(*all);
+        if (!settings.levels.set(all, modules)) return Errc::overloaded;
         if (format) set_log_format(*format);
-        for (const auto& [module, level] : modules) {
-            if (const Errc refused = set_log_level(module, level); refused != Errc::ok) return refused;
-        }
         return Errc::ok;
     }
 };
@@ -78,11 +74,12 @@ LogFormat log_format() noexcept { return settings.format.load(std::memory_order_
 
 std::string_view to_string(LogLevel level) noexcept { return level_names[static_cast<std::size_t>(level)]; }
 
-void set_log_level(LogLevel level) noexcept { settings.levels.set_all(level); }
+void set_log_level(LogLevel level) noexcept { (void)settings.levels.set(level, {}); }
 
 Errc set_log_level(std::string_view module, LogLevel level) noexcept {
     if (!LogModule::is_name(module)) return Errc::invalid_argument;
-    return settings.levels.set(module, level) ? Errc::ok : Errc::overloaded;
+    const detail::LogLevels::Own own{module, level};
+    return settings.levels.set({}, {&own, 1}) ? Errc::ok : Errc::overloaded;
 }
 
 bool log_enabled(LogLevel level, LogModule module) noexcept {

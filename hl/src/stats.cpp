@@ -30,23 +30,6 @@ std::string_view to_string(CallPart part) noexcept {
     return words[static_cast<std::size_t>(part)];
 }
 
-CallParts parts_of(TimeUs made, TimeUs left, TimeUs answered, TimeUs told, const rpc::TargetTimes& target) noexcept {
-    told = std::max(told, made);
-    left = std::min(std::max(left, made), told);
-    answered = std::min(std::max(answered, left), told);
-    const TimeUs between = answered - left;
-    const TimeUs waited = std::min<TimeUs>(target.waited_us, between);
-    const TimeUs handled = std::min<TimeUs>(target.handled_us, between - waited);
-    return {left - made, between - waited - handled, waited, handled, told - answered};
-}
-
-void RpcStats::count_parts(const CallParts& parts) noexcept {
-    for (std::size_t i = 0; i < call_parts; ++i) {
-        parts_[i].times[Histogram::bucket_of(parts[i])].fetch_add(1, std::memory_order_relaxed);
-        parts_[i].sum_us.fetch_add(parts[i], std::memory_order_relaxed);
-    }
-}
-
 void RpcStats::read(RpcCounts& out) const noexcept {
     for (std::size_t part = 0; part < call_parts; ++part) {
         for (std::size_t i = 0; i < Histogram::buckets; ++i)

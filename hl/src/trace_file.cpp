@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cinnabar/base/hex.hpp>
+#include "trace_text.hpp"
+
 #include <cinnabar/hl/trace_file.hpp>
 
 #include <fcntl.h>
@@ -7,7 +8,7 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
+#include <utility>
 
 namespace cinnabar::hl {
 namespace {
@@ -17,57 +18,56 @@ std::string_view category_of(SpanKind kind) noexcept {
     return names[static_cast<std::size_t>(kind)];
 }
 
-// Peers choose names and addresses, so all characters that would need escaping are dropped.
-void append_plain(std::string& text, std::string_view more) {
-    for (const char c : more) {
-        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') text += c;
+// The most that a span may take: its name twice, its peer, and some 700 characters beside.
+constexpr std::size_t span_bytes_max = 3 * TraceText::plain_max + 1'024;
+
+void add_arguments(TraceText& text, const SpanRecord& span, std::string_view peer) noexcept {
+    text.add(", \"args\": {\"trace\": \"");
+    text.add_hex(span.context.id[0]);
+    text.add_hex(span.context.id[1]);
+    text.add("\", \"span\": \"");
+    text.add_hex(span.context.span);
+    text.add("\", \"parent\": \"");
+    if (span.parent != 0) text.add_hex(span.parent);
+    text.add("\", \"peer\": \"");
+    text.add_plain(peer);
+    text.add("\", \"result\": \"");
+    text.add(to_string(span.result));
+    text.add("\"");
+    if (span.bytes != 0) {
+        text.add(", \"bytes\": ");
+        text.add_number(span.bytes);
     }
-}
-
-void append_number(std::string& text, std::uint64_t number) {
-    std::array<char, 20> digits;  // digits of the largest number
-    text.append(digits.data(), std::to_chars(digits.begin(), digits.end(), number).ptr);
-}
-
-void append_arguments(std::string& text, const SpanRecord& span) {
-    text.append(", \"args\": {\"trace\": \"");
-    append_hex(text, span.context.id[0]);
-    append_hex(text, span.context.id[1]);
-    text.append("\", \"span\": \"");
-    append_hex(text, span.context.span);
-    text.append("\", \"parent\": \"");
-    if (span.parent != 0) append_hex(text, span.parent);
-    text.append("\", \"peer\": \"");
-    if (!span.peer.empty()) append_plain(text, span.peer.to_string());
-    text.append("\", \"result\": \"").append(to_string(span.result)).append("\"");
-    if (span.bytes != 0) append_number(text.append(", \"bytes\": "), span.bytes);
     for (std::size_t part = 0; is_timed(span) && part < call_parts; ++part) {
-        text.append(", \"us ").append(to_string(static_cast<CallPart>(part))).append("\": ");
-        append_number(text, span.parts_us[part]);
+        text.add(", \"us ");
+        text.add(to_string(static_cast<CallPart>(part)));
+        text.add("\": ");
+        text.add_number(span.parts_us[part]);
     }
-    text.append("}");
+    text.add("}");
 }
 
 // The beginning and the end of an asynchronous slice. Such slices may overlap without nesting.
-void append_events(std::string& text, const SpanRecord& span, std::uint64_t process) {
-    const std::size_t begin = text.size();
-    text.append("{\"name\": \"");
-    append_plain(text, span.name);
-    text.append("\", \"cat\": \"").append(category_of(span.kind)).append("\", \"ph\": \"");
-    const std::size_t phase = text.size();
-    text.append("b\", \"id\": \"0x");
-    append_hex(text, span.context.span);
-    append_number(text.append("\", \"pid\": "), process);
-    text.append(", \"tid\": 0, \"ts\": ");
-    const std::size_t head_bytes = text.size() - begin;
-    append_number(text, span.began_unix_us);
-    append_arguments(text, span);
-    text.append("},\n");
-    const std::size_t end = text.size();
-    text.append(text, begin, head_bytes);
-    text[end + phase - begin] = 'e';
-    append_number(text, span.began_unix_us + span.took_us);
-    text += '}';
+void add_events(TraceText& text, const SpanRecord& span, std::string_view peer, std::uint64_t process) noexcept {
+    const std::size_t begin = text.written().size();
+    text.add("{\"name\": \"");
+    text.add_plain(span.name);
+    text.add("\", \"cat\": \"");
+    text.add(category_of(span.kind));
+    text.add("\", \"ph\": \"");
+    const std::size_t phase = text.written().size();
+    text.add("b\", \"id\": \"0x");
+    text.add_hex(span.context.span);
+    text.add("\", \"pid\": ");
+    text.add_number(process);
+    text.add(", \"tid\": 0, \"ts\": ");
+    const std::size_t head_end = text.written().size();
+    text.add_number(span.began_unix_us);
+    add_arguments(text, span, peer);
+    text.add("},\n");
+    text.repeat(begin, head_end, phase, 'e');
+    text.add_number(span.began_unix_us + span.took_us);
+    text.add("}");
 }
 
 }  // namespace
@@ -80,7 +80,7 @@ Result<std::shared_ptr<TraceFile>> TraceFile::make(const std::string& path, Span
 }
 
 TraceFile::TraceFile(UniqueFd file, SpanExporterOptions options, TimeSource& clock)
-    : SpanExporter(options, clock), file_(std::move(file)) {}
+    : SpanExporter(options, clock), file_(std::move(file)), text_(std::make_unique_for_overwrite<TraceText>()) {}
 
 TraceFile::~TraceFile() {
     finish();
@@ -100,16 +100,27 @@ bool TraceFile::write(std::string_view text) noexcept {
     return true;
 }
 
+void TraceFile::write_text() noexcept {
+    const std::uint64_t spans = std::exchange(unwritten_, 0);
+    if (failure() != 0 || !write(text_->written())) count_dropped(spans);
+    text_->clear();
+}
+
 // Viewers accept an array without its closing bracket, so the file can be read while it grows, and after a crash.
 void TraceFile::export_spans(const std::vector<SpanRecord>& spans) {
     const auto process = static_cast<std::uint64_t>(::getpid());
-    text_.clear();
     for (const SpanRecord& span : spans) {
-        text_.append(begun_ ? ",\n" : "[\n");
-        append_events(text_, span, process);
+        if (text_->room() < span_bytes_max) write_text();
+        if (!(span.peer == peer_)) {
+            peer_ = span.peer;
+            peer_name_ = peer_.empty() ? std::string() : peer_.log_name();
+        }
+        text_->add(begun_ ? ",\n" : "[\n");
+        add_events(*text_, span, peer_name_, process);
         begun_ = true;
+        ++unwritten_;
     }
-    if (failure() != 0 || !write(text_)) count_dropped(spans.size());
+    write_text();
 }
 
 }  // namespace cinnabar::hl

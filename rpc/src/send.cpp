@@ -67,7 +67,7 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
 // It leaves at once, or on_delayed() corrects the time.
 void Origin::ask_for_times(Call& call) const noexcept {
     PlainRequest::ask_for_times(call.message_->payload);
-    call.sent_us_ = std::max(call.began_us, core_.na->present_us());
+    call.sent_us_ = std::max(call.began_us, core_.na->now_us());
     call.times_came_ = false;
 }
 

@@ -78,7 +78,7 @@ void Target::describe_unusual(Request& request, std::uint16_t flags, const Trace
     request.asks_ = static_cast<std::uint8_t>(flags >> 4 & (Request::asks_trace | Request::asks_times));
     request.trace_ = trace;
     request.came_us_ = core_.na->now_us();
-    request.handler_us_ = 0;
+    request.handler_us_ = request.answered_us_ = 0;
 }
 
 // Passes the request to its handler through the completion queue.

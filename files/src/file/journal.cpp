@@ -2,6 +2,7 @@
 #include "file/journal.hpp"
 
 #include "file/checksum.hpp"
+#include "file/own_file.hpp"
 
 #include <cinnabar/base/whole_io.hpp>
 #include <cinnabar/files/file_error.hpp>
@@ -22,11 +23,6 @@ namespace {
 constexpr std::uint64_t magic = 0x314c4e524a424e43;  // "CNBJRNL1"
 constexpr std::size_t fixed_bytes = 8 + 8 + 4 + 4 + 4 + 4 + 4;
 static_assert(fixed_bytes + name_bytes_max + 8 <= journal_head_bytes_max);
-
-// Rejects a file that somebody else may have planted: the folder of a fetch may be writable for others.
-bool is_own_file(int fd, struct stat& status) {
-    return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1;
-}
 
 }  // namespace
 

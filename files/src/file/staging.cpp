@@ -3,6 +3,7 @@
 
 #include "file/entries.hpp"
 #include "file/naming.hpp"
+#include "file/own_file.hpp"
 
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
@@ -40,10 +41,6 @@ bool lock(int fd, int how) {
         locked = ::flock(fd, how);
     } while (locked != 0 && errno == EINTR);
     return locked == 0;
-}
-
-bool has_own(int fd, struct stat& status) {
-    return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1;
 }
 
 // Whether the name still refers to the open file. The previous holder of the lock may have renamed or removed it.
@@ -107,7 +104,7 @@ std::optional<UniqueFd> open_own_part(int staging, const StagedNames& names, con
     UniqueFd fd(::openat(staging, names.part.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd && errno == ENOENT) return fd;
     struct stat status {};
-    if (!fd || !has_own(fd.get(), status)) return std::nullopt;
+    if (!fd || !is_own_file(fd.get(), status)) return std::nullopt;
     if (lock(fd.get(), LOCK_EX | LOCK_NB)) return fd;
     const auto journal = Journal::read(staging, names.journal);
     if (!alone || !journal || journal->head.name != head.name || !lock(fd.get(), LOCK_EX)) return std::nullopt;

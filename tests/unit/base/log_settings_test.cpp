@@ -60,6 +60,18 @@ TEST_F(LogSettings, AWordThatIsNotUnderstoodChangesNothing) {
     EXPECT_FALSE(log_enabled(LogLevel::debug, LogModule::named("Rpc")));
 }
 
+TEST_F(LogSettings, TooManyModulesChangeNothing) {
+    std::string words = "debug,json,free=debug";
+    for (int i = 0; i < 40; ++i) words += ",m" + std::to_string(i) + "=debug";
+    EXPECT_EQ(configure_log(words).code(), Errc::overloaded);
+    EXPECT_FALSE(log_enabled(LogLevel::debug, "hl"));
+    EXPECT_FALSE(log_enabled(LogLevel::debug, "free"));
+    std::string twice = "off";
+    for (int i = 0; i < 40; ++i) twice += ",free=debug";
+    EXPECT_TRUE(configure_log(twice).ok()) << "it is one module";
+    EXPECT_TRUE(log_enabled(LogLevel::debug, "free"));
+}
+
 TEST_F(LogSettings, TheLastWarningsAreRemembered) {
     log(LogLevel::info, "app", "no warning");
     for (int i = 0; i < 40; ++i) log(LogLevel::warning, "app", "number %d", i);

@@ -6,17 +6,14 @@
 
 namespace cinnabar {
 
-// Appends 16 digits, the highest first, in lower case. Any thread; throws std::bad_alloc.
-inline void append_hex(std::string& text, std::uint64_t number) {
-    constexpr int digits = 16;
-    text.append(digits, '0');
-    for (auto digit = text.rbegin(); digit != text.rbegin() + digits; ++digit, number >>= 4)
-        *digit = "0123456789abcdef"[number & 15];
+// Writes 16 digits, the highest first, in lower case. Any thread.
+inline void write_hex(char* to, std::uint64_t number) noexcept {
+    for (int shift = 60; shift >= 0; shift -= 4) *to++ = "0123456789abcdef"[number >> shift & 15];
 }
 
 [[nodiscard]] inline std::string to_hex(std::uint64_t number) {
-    std::string text;
-    append_hex(text, number);
+    std::string text(16, '0');
+    write_hex(text.data(), number);
     return text;
 }
 

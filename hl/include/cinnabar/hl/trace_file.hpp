@@ -12,6 +12,8 @@
 
 namespace cinnabar::hl {
 
+class TraceText;
+
 class CINNABAR_API TraceFile final : public SpanExporter {
   public:
     // Creates the file, or truncates it. Errors of open(2), by their code; the subject is the path.
@@ -28,10 +30,14 @@ class CINNABAR_API TraceFile final : public SpanExporter {
     TraceFile(UniqueFd file, SpanExporterOptions options, TimeSource& clock);
     void export_spans(const std::vector<SpanRecord>& spans) override;
     [[nodiscard]] bool write(std::string_view text) noexcept;
+    void write_text() noexcept;
 
     UniqueFd file_;
     bool begun_ = false;
-    std::string text_;  // keeps its memory between two batches
+    std::unique_ptr<TraceText> text_;
+    std::uint64_t unwritten_ = 0;  // spans in the text
+    na::Addr peer_;                // of the last span; the next one often has the same
+    std::string peer_name_;
     std::atomic<int> failure_{0};
 };
 

@@ -60,6 +60,11 @@ class CINNABAR_API Request : public AlignedPoolSlot {
         if (timed()) [[unlikely]]
             handler_us_ = now;
     }
+    // For the layer above: records when the handler answered. If it does not, the time of sending the reply counts.
+    void ends(TimeUs now) noexcept {
+        if (timed()) [[unlikely]]
+            answered_us_ = now;
+    }
 
     [[nodiscard]] RpcId rpc() const noexcept { return rpc_; }
     [[nodiscard]] ProviderId provider() const noexcept { return provider_; }
@@ -225,8 +230,9 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     std::atomic<std::uint32_t> began_{0};
     alignas(8) std::array<std::byte, small_bytes_max> small_input_;  // uninitialized until it is used
     TraceContext trace_;
-    TimeUs came_us_ = 0;     // arrival time, if timed or traced
-    TimeUs handler_us_ = 0;  // when its handler began, if timed; 0: not yet
+    TimeUs came_us_ = 0;      // arrival time, if timed or traced
+    TimeUs handler_us_ = 0;   // when its handler began, if timed; 0: not yet
+    TimeUs answered_us_ = 0;  // when its handler answered, if timed; 0: not yet
 
     Work release_work_;  // for the last release, unless the reply holds a reference
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cinnabar::files {
+
+// Whether the open file is one that this user made. Others may have planted files: the folder of a fetch may be
+// writable for them.
+[[nodiscard]] inline bool is_own_file(int fd, struct stat& status) noexcept {
+    return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1;
+}
+
+}  // namespace cinnabar::files
