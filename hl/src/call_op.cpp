@@ -170,6 +170,14 @@ void CallOp::cancel() noexcept {
     if (call_) call_->cancel();
 }
 
+[[gnu::always_inline]] inline bool CallOp::parts_of_call(const rpc::Call& call, CallParts& parts) const noexcept {
+    TimeUs left = 0;
+    rpc::TargetTimes target;
+    if (!call.times(left, target)) return false;
+    parts = parts_of(call.began_us, left, call.ended_us(), loop_->now_us(), target);
+    return true;
+}
+
 void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     CallOp& op = *static_cast<CallOp*>(user);
     op.error_ = call.result();
@@ -185,15 +193,7 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     op.finished_(op);
 }
 
-bool CallOp::parts_of_call(const rpc::Call& call, CallParts& parts) const noexcept {
-    TimeUs left = 0;
-    rpc::TargetTimes target;
-    if (!call.times(left, target)) return false;
-    parts = parts_of(call.began_us, left, call.ended_us(), loop_->now_us(), target);
-    return true;
-}
-
-void CallOp::count_parts(const rpc::Call& call) const noexcept {
+[[gnu::noinline]] void CallOp::count_parts(const rpc::Call& call) const noexcept {
     CallParts parts;
     if (stats_ && parts_of_call(call, parts)) stats_->count_parts(parts);
 }

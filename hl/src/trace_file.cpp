@@ -21,6 +21,19 @@ std::string_view category_of(SpanKind kind) noexcept {
 // The most that a span may take: its name twice, its peer, and some 700 characters beside.
 constexpr std::size_t span_bytes_max = 3 * TraceText::plain_max + 1'024;
 
+// The names are those of to_string(CallPart); as literals they are copied without a call.
+void add_parts(TraceText& text, const CallParts& parts_us) noexcept {
+    const auto add = [&](std::string_view name, CallPart part) {
+        text.add(name);
+        text.add_number(parts_us[static_cast<std::size_t>(part)]);
+    };
+    add(R"(, "us leaving": )", CallPart::leaving);
+    add(R"(, "us on the wire": )", CallPart::on_the_wire);
+    add(R"(, "us waiting for the handler": )", CallPart::for_handler);
+    add(R"(, "us in the handler": )", CallPart::in_handler);
+    add(R"(, "us waiting for the caller": )", CallPart::for_caller);
+}
+
 void add_arguments(TraceText& text, const SpanRecord& span, std::string_view peer) noexcept {
     text.add(", \"args\": {\"trace\": \"");
     text.add_hex(span.context.id[0]);
@@ -30,7 +43,7 @@ void add_arguments(TraceText& text, const SpanRecord& span, std::string_view pee
     text.add("\", \"parent\": \"");
     if (span.parent != 0) text.add_hex(span.parent);
     text.add("\", \"peer\": \"");
-    text.add_plain(peer);
+    text.add(peer);
     text.add("\", \"result\": \"");
     text.add(to_string(span.result));
     text.add("\"");
@@ -38,12 +51,7 @@ void add_arguments(TraceText& text, const SpanRecord& span, std::string_view pee
         text.add(", \"bytes\": ");
         text.add_number(span.bytes);
     }
-    for (std::size_t part = 0; is_timed(span) && part < call_parts; ++part) {
-        text.add(", \"us ");
-        text.add(to_string(static_cast<CallPart>(part)));
-        text.add("\": ");
-        text.add_number(span.parts_us[part]);
-    }
+    if (is_timed(span)) add_parts(text, span.parts_us);
     text.add("}");
 }
 
@@ -113,7 +121,7 @@ void TraceFile::export_spans(const std::vector<SpanRecord>& spans) {
         if (text_->room() < span_bytes_max) write_text();
         if (!(span.peer == peer_)) {
             peer_ = span.peer;
-            peer_name_ = peer_.empty() ? std::string() : peer_.log_name();
+            peer_name_ = peer_.empty() ? std::string() : TraceText::plain(peer_.log_name());
         }
         text_->add(begun_ ? ",\n" : "[\n");
         add_events(*text_, span, peer_name_, process);

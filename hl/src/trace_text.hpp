@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <string>
 #include <string_view>
 
 namespace cinnabar::hl {
@@ -39,8 +40,14 @@ class TraceText {
     void add_plain(std::string_view text) noexcept {
         for (const char c : text.substr(0, plain_max)) {
             text_[used_] = c;
-            used_ += c >= 0x20 && c < 0x7f && c != '"' && c != '\\' ? 1u : 0u;
+            used_ += is_plain(c) ? 1u : 0u;
         }
+    }
+    // As add_plain(), but drops before it cuts.
+    [[nodiscard]] static std::string plain(std::string text) noexcept {
+        std::erase_if(text, [](char c) { return !is_plain(c); });
+        text.resize(std::min(text.size(), plain_max));
+        return text;
     }
     // Adds what was written from `begin` to `end` once more, with the character at `change` replaced.
     void repeat(std::size_t begin, std::size_t end, std::size_t change, char replacement) noexcept {
@@ -50,6 +57,7 @@ class TraceText {
     }
 
   private:
+    [[nodiscard]] static bool is_plain(char c) noexcept { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
     [[nodiscard]] char* end() noexcept { return text_.data() + used_; }
 
     std::size_t used_ = 0;

@@ -162,14 +162,6 @@ void Context::cancel(CallId id) noexcept {
     if (call->prepare_cancel(generation)) core_->run_owned(call->cancel_work_);
 }
 
-bool Call::times(TimeUs& sent_us, TargetTimes& target) const noexcept {
-    if (!args.timed || !was_sent_ || !times_came_)
-        return false;  // a call that was not sent may be in a slot whose last call was timed
-    sent_us = sent_us_;
-    target = target_times_;
-    return true;
-}
-
 void Call::release() noexcept {
     const bool delivered = phase_.load(std::memory_order_acquire) == Phase::outside;
     if (delivered && nothing_left_ && cancel_generation_.load() == 0 && !core_->closed_) {

@@ -78,7 +78,7 @@ class SlotPool {
     }
 
     // Null if no slot with this index has been made yet. Any index may be passed.
-    [[nodiscard]] T* at(std::uint32_t index) const noexcept {
+    [[nodiscard, gnu::always_inline]] T* at(std::uint32_t index) const noexcept {
         const std::uint32_t block = index / block_slots;
         if (block >= blocks_max_) return nullptr;
         T* slots = blocks_[block].load(std::memory_order_acquire);

@@ -139,7 +139,13 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     [[nodiscard]] CallPhase ended_in(TimeUs& waited_us) const noexcept;
     // For an answered call with CallArgs::timed: when the request was sent, on the context's clock, and the times that
     // the target reports. False: the answer does not contain them.
-    [[nodiscard]] bool times(TimeUs& sent_us, TargetTimes& target) const noexcept;
+    [[nodiscard]] bool times(TimeUs& sent_us, TargetTimes& target) const noexcept {
+        if (!args.timed || !was_sent_ || !times_came_)
+            return false;  // a call that was not sent may be in a slot whose last call was timed
+        sent_us = sent_us_;
+        target = target_times_;
+        return true;
+    }
     // The scheme of the transport that the call uses; static storage.
     [[nodiscard]] std::string_view scheme() const noexcept;
 
