@@ -1,41 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
+#include "commands/target_folder.hpp"
 #include "commands/tree_plan.hpp"
 #include "commands/tree_walk.hpp"
 
-#include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/root.hpp>
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <map>
 #include <optional>
-#include <system_error>
 
 namespace cinnabar::tools {
 namespace {
-
-Result<void> make_folder(const std::string& path) {
-    std::error_code failed;
-    std::error_code ignored;
-    std::filesystem::create_directories(path, failed);
-    if (failed && !std::filesystem::is_directory(path, ignored))
-        return files::file_error(failed.value(), "cannot make the directory", path);
-    return {};
-}
-
-// Opens the destination folder, and makes it unless this is a dry run. Empty: it is a dry run and the folder does not
-// exist.
-Result<std::optional<files::Root>> open_folder(const FetchOptions& options) {
-    if (!options.dry_run) CINNABAR_TRY_VOID(make_folder(options.folder));
-    auto root = files::Root::open(options.folder);
-    if (options.dry_run && root.code() == Errc::not_found) return std::optional<files::Root>();
-    if (!root) return std::move(root).error();
-    return std::optional<files::Root>(*std::move(root));
-}
 
 Errand errand_of_file(const std::string& name, const FetchOptions& options, const files::Root* into, ProgressBar& bar) {
     const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
@@ -121,7 +100,7 @@ ExitCode run_fetch(const FetchOptions& options) {
     }
     ProgressBar bar(Report::shown_in(style_of(options)));
     Report report(style_of(options), "fetched", bar);
-    const auto root = open_folder(options);
+    const auto root = open_target_folder(options);
     if (!root) {
         report.failed_at_once(options.folder, root.error());
         return report.finish();

@@ -46,8 +46,8 @@ hl::Task<Result<void>> run_between(files::Client& from, files::Client& to, const
     co_return ended;
 }
 
-// A loopback server of this user publishes a key unless it runs with --insecure, so a server without one is refused
-// unless this command has --insecure, too.
+}  // namespace
+
 files::Keyless keyless_with(const hl::Connected& reached, const SessionOptions& options) {
     if (proves_server(reached)) return files::Keyless::proven;
     return !options.insecure && leads_to_loopback(reached) ? files::Keyless::refused : files::Keyless::accepted;
@@ -56,8 +56,6 @@ files::Keyless keyless_with(const hl::Connected& reached, const SessionOptions& 
 Result<hl::Connected> reach_by(const std::string& server, const SessionOptions& options) {
     return reach(server, options.transport, 1, with_key(options.tls, options.key_file));
 }
-
-}  // namespace
 
 bool ends_all(Errc code) noexcept {
     switch (code) {

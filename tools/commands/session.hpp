@@ -8,6 +8,7 @@
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/files/client.hpp>
 #include <cinnabar/files/key.hpp>
+#include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/task.hpp>
 
 #include <chrono>
@@ -23,6 +24,13 @@ namespace cinnabar::tools {
 // The key to use: that of --key-file, or else the one that a server of this user has published, or none. Errors of
 // Key::load().
 [[nodiscard]] Result<std::optional<files::Key>> find_key(const std::string& server, const SessionOptions& options);
+
+// As reach(), by the options of a session.
+[[nodiscard]] Result<hl::Connected> reach_by(const std::string& server, const SessionOptions& options);
+
+// What to do if the server requires no key. A loopback server of this user publishes a key unless it runs with
+// --insecure, so a server without one is refused unless this command has --insecure, too.
+[[nodiscard]] files::Keyless keyless_with(const hl::Connected& reached, const SessionOptions& options);
 
 // Opens a session, runs `work` with it, and closes it. Returns the first error.
 using SessionWork = std::function<hl::Task<Result<void>>(files::Client& session)>;
