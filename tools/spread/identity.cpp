@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "spread/identity.hpp"
+
+#include "commands/address.hpp"
+
+#include <cinnabar/base/random.hpp>
+#include <cinnabar/files/name.hpp>
+#include <cinnabar/files/root.hpp>
+
+#include <fmt/format.h>
+
+#include <span>
+
+namespace cinnabar::tools::spread {
+namespace {
+
+constexpr std::string_view identity_file = "server";  // in the folder for unfinished files, which clients do not see
+constexpr std::size_t digits = 32;
+
+Result<std::string> read_identity(const files::SourceFile& file, const std::string& path) {
+    std::string text(digits, '\0');
+    const auto read = file.read_some(0, std::as_writable_bytes(std::span(text)));
+    if (read != digits || file.bytes() > digits + 1 || text.find_first_not_of("0123456789abcdef") != text.npos)
+        return Error{Errc::protocol, "it does not hold the identity of a server: remove it to get another one",
+                     files::printable(path)};
+    return text;
+}
+
+Result<std::string> make_identity(const files::Root& folder) {
+    auto text = fmt::format("{:016x}{:016x}", secret_u64(), secret_u64());
+    const auto line = text + "\n";
+    CINNABAR_TRY(auto file, folder.create(identity_file, line.size(), 0600, files::Existing::keep));
+    CINNABAR_TRY_VOID(file.write(0, as_bytes(line)));
+    CINNABAR_TRY_VOID(file.commit());
+    return text;
+}
+
+}  // namespace
+
+Result<std::string> identity_of_root(const std::string& path) {
+    const auto folder_path = join_path(path, files::staging_folder);
+    CINNABAR_TRY(const auto folder, files::Root::open(folder_path));
+    const auto known = folder.open_source(identity_file);
+    if (known) return read_identity(*known, join_path(folder_path, identity_file));
+    if (known.code() != Errc::not_found) return known.error();
+    return make_identity(folder);
+}
+
+}  // namespace cinnabar::tools::spread
