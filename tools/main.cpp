@@ -265,6 +265,29 @@ void add_serve_limits(CLI::App& command, ServeOptions& options) {
         ->check(CLI::Range(0.0, 87'600.0));
 }
 
+void add_membership(CLI::App& command, ServeOptions& options) {
+    auto* const group = command.add_flag("--group", options.group,
+                                         "Be a member of a group, whose servers share files: see save --group");
+    group->excludes(command.get_option("--read-only"));
+    command.add_option("--group-name", options.group_name, "The name of the group")
+        ->capture_default_str()
+        ->needs(group);
+    auto* const join = command.add_option("--join", options.join,
+                                          "A member to join by; several are tried in turn (default: create the group)");
+    join->type_name("URI")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->needs(group);
+    auto* const members = command.add_option(
+        "--members", options.members,
+        "Who may be a member: key:NAME, cert:NAME, uid:N, with commas between them (default: all that can connect)");
+    members->type_name("CALLERS")->expected(1)->delimiter(',');
+    members->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->needs(group);
+    command
+        .add_option("--roster", options.roster_file,
+                    "The addresses of all members, one a line, this one included: they may start in any order")
+        ->type_name("FILE")
+        ->needs(group)
+        ->excludes(join);
+}
+
 void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
     auto& command = *app.add_subcommand("serve", "Store files of clients in a directory");
     command.add_option("--root", options.root, "The directory; nothing outside of it is touched")
@@ -289,6 +312,7 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
     command.add_flag("--insecure", options.insecure,
                      "Require no key: everybody who can connect can read and write files");
     command.add_flag("--read-only", options.read_only, "Give files, take none");
+    add_membership(command, options);
     command.add_flag("--json", options.json, "Events as lines of JSON on stdout");
     watch::add_introspection(command, options.introspection);
     command.add_flag("-v,--verbose", options.verbose, "Tell of every file");

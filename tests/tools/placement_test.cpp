@@ -2,6 +2,7 @@
 // Which servers of a group a file goes to.
 #include "spread/placement.hpp"
 
+#include "spread/servers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -94,6 +95,35 @@ TEST(Placement, WhenAServerLeavesItsFilesGoToTheNextInTheirOrder) {
         const auto order = placement_of(file_name(i), after);
         for (std::size_t k = 0; k < order.size(); ++k) EXPECT_EQ(after[order[k]], expected[k]);
     }
+}
+
+using cinnabar::group::Labels;
+using cinnabar::group::Member;
+using cinnabar::group::Rank;
+using cinnabar::group::State;
+using cinnabar::group::View;
+
+Member member(Rank rank, State state, const Labels& labels) {
+    const auto address = "tcp://127.0.0.1:" + std::to_string(4000 + rank);
+    return {rank, 1, state, rank, na::Addr::parse(address).value(), labels};
+}
+
+TEST(ServersOfAGroup, ArePresentMembersThatSaveFilesEachRootOnce) {
+    const View view({}, {member(0, State::alive, {{"save", "a"}}), member(1, State::alive, {{"role", "other"}}),
+                         member(2, State::excluded, {{"save", "b"}}), member(3, State::suspect, {{"save", "c"}}),
+                         member(4, State::alive, {{"save", "a"}})});
+    const auto servers = servers_in(view);
+    ASSERT_EQ(servers.size(), 2u);
+    EXPECT_EQ(servers[0].identity, "c");
+    EXPECT_EQ(servers[1].identity, "a");
+    EXPECT_EQ(servers[1].address, "tcp://127.0.0.1:4004") << "the last to join";
+}
+
+TEST(ServersOfAGroup, TheUrisOfAGroupNameOneFolder) {
+    EXPECT_EQ(folder_of({{"tcp://a:1/logs", "tcp://b:2/logs"}}).value(), "logs");
+    EXPECT_EQ(folder_of({{"tcp://a:1"}}).value(), "");
+    EXPECT_EQ(folder_of({{"tcp://a:1/logs", "tcp://b:2"}}).code(), Errc::bad_address);
+    EXPECT_EQ(folder_of({{"here"}}).code(), Errc::bad_address);
 }
 
 }  // namespace

@@ -34,6 +34,12 @@ struct SessionOptions {
     std::uint64_t bytes_per_second = 0;  // 0: no limit
 };
 
+// --group: members of a group whose save servers share the files; they are asked in turn.
+struct GroupPlace {
+    std::vector<std::string> members;  // URI, perhaps with a folder; empty: no group
+    std::string name = "group";
+};
+
 // Options common to save, fetch and copy.
 struct TransferOptions : SessionOptions {
     bool replace = false;
@@ -53,8 +59,10 @@ struct TransferOptions : SessionOptions {
 
 struct SaveOptions : TransferOptions {
     std::vector<std::string> files;
-    std::string to;  // URI, perhaps with a folder
-    std::string as;  // name on the server; empty: that of the file
+    std::string to;         // URI, perhaps with a folder
+    GroupPlace group;       // instead of `to`
+    unsigned replicas = 1;  // copies of each file in the group
+    std::string as;         // name on the server; empty: that of the file
     bool push = false;
     bool checksum = true;
     files::Sync sync = files::Sync::batch;
@@ -62,10 +70,15 @@ struct SaveOptions : TransferOptions {
 [[nodiscard]] ExitCode run_save(const SaveOptions& options);
 
 struct FetchOptions : TransferOptions {
-    std::vector<std::string> from;  // URI/NAME
+    std::vector<std::string> from;  // URI/NAME; of a group only NAME
+    GroupPlace group;
     std::string folder = ".";
 };
 [[nodiscard]] ExitCode run_fetch(const FetchOptions& options);
+namespace spread {
+[[nodiscard]] ExitCode run_save(const SaveOptions& options);
+[[nodiscard]] ExitCode run_fetch(const FetchOptions& options);
+}  // namespace spread
 
 struct CopyOptions : TransferOptions {
     std::vector<std::string> from;  // URI/NAME
@@ -76,13 +89,18 @@ struct CopyOptions : TransferOptions {
 [[nodiscard]] ExitCode run_copy(const CopyOptions& options);
 
 struct ListOptions : SessionOptions {
-    std::string from;  // URI, perhaps with a folder
+    std::string from;       // URI, perhaps with a folder
+    GroupPlace group;       // instead of `from`
+    unsigned replicas = 1;  // copies that each file of the group should have
     bool details = false;
     bool json = false;
     bool staged = false;  // list the remains of interrupted saves
     bool clean = false;   // remove remains: those of the name in `from`, or all if it has no path
 };
 [[nodiscard]] ExitCode run_list(const ListOptions& options);
+namespace spread {
+[[nodiscard]] ExitCode run_list(const ListOptions& options);
+}
 
 // Options of remove, stat and verify.
 struct ManageOptions : SessionOptions {
@@ -104,6 +122,11 @@ struct ServeOptions {
     std::string policy_file;
     bool insecure = false;
     bool read_only = false;
+    bool group = false;  // be a member of a group
+    std::string group_name = "group";
+    std::vector<std::string> join;     // members to join by; empty, and no roster: create the group
+    std::string roster_file;           // the addresses of the group's members
+    std::vector<std::string> members;  // callers (rpc/callers.hpp) that may be members; empty: all that can connect
     hl::Introspection introspection = hl::Introspection::own_user;  // who may use cinnabar top
     bool json = false;
     bool verbose = false;

@@ -5,6 +5,7 @@
 #include "commands/policy_file.hpp"
 #include "commands/reach.hpp"
 #include "commands/server_messages.hpp"
+#include "spread/member.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/report.hpp"
 
@@ -106,6 +107,7 @@ Result<hl::Node> listen(const ServeOptions& options, std::uint32_t connections_m
     node_options.transport.tls = with_key(options.tls, options.key_file);
     node_options.strangers_may_call = true;  // check_listen has verified this
     node_options.introspection = options.introspection;
+    CINNABAR_TRY(node_options.rpc.policy, spread::group_policy(options));
     auto listening = hl::Node::listen(std::span<const std::string>(options.listen), node_options);
     if (listening || listening.code() != Errc::unsupported) return listening;
     Error error = std::move(listening).error();
@@ -137,9 +139,11 @@ Result<void> serve(const ServeOptions& options, ServerMessages& messages, const 
     std::erase_if(endpoints, [](const std::string& endpoint) { return endpoint.starts_with("self://"); });
     if (endpoints.empty()) return Error{Errc::bad_address, "nobody could reach that: listen on tcp://HOST:PORT"};
     CINNABAR_TRY_VOID(publish_key(key, endpoints));
+    CINNABAR_TRY(const auto group, spread::become_member(options, node, interrupt));
     if (!options.ready_file.empty()) CINNABAR_TRY_VOID(write_ready_file(options.ready_file, node.address()));
     messages.ready(node.address(), endpoints);
     interrupt.wait();
+    if (group) group->leave();
     if (!server->drain(std::chrono::duration<double>(options.drain_seconds)))
         return Error{Errc::timed_out, "files were still under way; they were given up"};
     return {};
@@ -149,7 +153,9 @@ Result<void> serve(const ServeOptions& options, ServerMessages& messages, const 
 
 ExitCode run_serve(const ServeOptions& options) {
     const Interrupt interrupt;
-    if (const auto may = check_listen(options); !may) {
+    auto may = check_listen(options);
+    if (may) may = spread::check_group(options);
+    if (!may) {
         complain(may.error().message());
         return ExitCode::usage;
     }

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "spread/member.hpp"
+
+#include "commands/address.hpp"
+#include "commands/reach.hpp"
+#include "spread/identity.hpp"
+
+#include <cinnabar/hl/sync_wait.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::tools::spread {
+namespace {
+
+using cinnabar::group::Group;
+using cinnabar::group::GroupOptions;
+
+Result<GroupOptions> member_options(const ServeOptions& options) {
+    GroupOptions group;
+    group.name = options.group_name;
+    CINNABAR_TRY(group.labels[std::string(save_label)], identity_of_root(options.root));
+    return group;
+}
+
+Result<Group> join(const ServeOptions& options, const hl::Node& node, const Interrupt& interrupt) {
+    CINNABAR_TRY(GroupOptions group, member_options(options));
+    if (!options.roster_file.empty()) {
+        CINNABAR_TRY(auto roster, cinnabar::group::read_roster(options.roster_file));
+        return Group::start(node, std::move(roster), std::move(group));
+    }
+    if (options.join.empty()) return Group::create(node, std::move(group));
+    return sync_wait(Group::join(node, options.join, std::move(group)), interrupt.token());
+}
+
+}  // namespace
+
+Result<void> check_group(const ServeOptions& options) {
+    if (!options.group) return {};
+    if (options.insecure && options.key_file.empty()) return {};
+    for (const auto& uri : options.listen) {
+        CINNABAR_TRY(const bool local, stays_on_host(uri));
+        if (proves_peers(uri) || (local && admits_own_user_only(uri))) continue;
+        return Error{Errc::invalid_argument,
+                     "strangers could join the group there, since only the save service asks for the key: listen on "
+                     "tcps:// or shm://, or give --insecure and no key",
+                     uri};
+    }
+    return {};
+}
+
+// Clients have to see the view, to find the servers. Members call back over connections that this server dialled; their
+// other sides have proven to be servers, and only members tell this one whom to dial for the group.
+Result<std::shared_ptr<const rpc::Policy>> group_policy(const ServeOptions& options) {
+    if (options.members.empty()) return std::shared_ptr<const rpc::Policy>();
+    const std::vector<std::string> anyone{"anyone"};
+    auto members = options.members;
+    members.emplace_back("dialled");
+    const std::string all_of_group = "cinnabar.group.*";
+    const std::vector<rpc::Policy::Rule> rules{
+        {"members", true, members, {all_of_group}, {}},
+        {"clients", true, anyone, {"cinnabar.group.view", "cinnabar.group.follow"}, {}},
+        {"others", false, anyone, {all_of_group}, {}},
+        {"files", true, anyone, {"*"}, {}},
+    };
+    return rpc::Policy::make(rules);
+}
+
+Result<std::optional<Group>> become_member(const ServeOptions& options, const hl::Node& node,
+                                           const Interrupt& interrupt) {
+    if (!options.group) return std::optional<Group>();
+    CINNABAR_TRY(auto group, join(options, node, interrupt));
+    return std::optional<Group>(std::move(group));
+}
+
+}  // namespace cinnabar::tools::spread

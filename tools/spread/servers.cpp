@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "spread/servers.hpp"
+
+#include "commands/address.hpp"
+#include "commands/session.hpp"
+#include "spread/member.hpp"
+
+#include <cinnabar/files/name.hpp>
+#include <cinnabar/group/group.hpp>
+#include <cinnabar/hl/sync_wait.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace cinnabar::tools::spread {
+namespace {
+
+using cinnabar::group::Group;
+using cinnabar::group::GroupOptions;
+using cinnabar::group::View;
+
+// follow() tries again until its time is over, also where nobody listens. So it gets little time at first, and more
+// only where a member may be slow.
+constexpr Microseconds first_time{300'000};
+constexpr Microseconds answer_max{5'000'000};
+
+Result<View> view_from(const std::string& member, const std::string& name, const SessionOptions& options,
+                       const Interrupt& interrupt) {
+    CINNABAR_TRY(const auto reached, reach_by(member, options));
+    GroupOptions follower;
+    follower.name = name;
+    follower.join_time = first_time;
+    auto group = sync_wait(Group::follow(reached.node, {member}, follower), interrupt.token());
+    follower.join_time = answer_max;
+    if (group.code() == Errc::timed_out)
+        group = sync_wait(Group::follow(reached.node, {member}, std::move(follower)), interrupt.token());
+    if (group) return group->view();
+    Error error = std::move(group).error();
+    if (error.code == Errc::no_such_rpc) error.hint = "it is in no group: its server was started without --group";
+    if (error.code == Errc::not_found) error.hint = "another group is there: see --group-name";
+    error.subject = files::printable(member);
+    return error;
+}
+
+// Leaves out self://, by which other processes reach nobody.
+std::string address_of(const cinnabar::group::Member& member) {
+    std::string address;
+    for (const auto& endpoint : member.address.body().endpoints) {
+        if (!endpoint.starts_with("self://")) address += (address.empty() ? "" : ",") + endpoint;
+    }
+    return address;
+}
+
+}  // namespace
+
+std::vector<Server> servers_in(const View& view) {
+    std::vector<Server> servers;
+    for (const auto rank : view.present()) {
+        const auto& member = *view.find(rank);
+        const auto label = member.labels.find(std::string(save_label));
+        if (label == member.labels.end()) continue;
+        std::erase_if(servers, [&](const Server& other) { return other.identity == label->second; });
+        servers.push_back({label->second, address_of(member)});
+    }
+    return servers;
+}
+
+Result<std::vector<Server>> find_servers(const GroupPlace& group, const SessionOptions& options,
+                                         const Interrupt& interrupt) {
+    std::optional<Error> failed;
+    for (const auto& uri : group.members) {
+        CINNABAR_TRY(const auto place, parse_place(uri));
+        auto view = view_from(place.server, group.name, options, interrupt);
+        if (view) {
+            auto servers = servers_in(*view);
+            if (!servers.empty()) return servers;
+            return Error{Errc::unsupported, "no member of that group saves files", files::printable(place.server)};
+        }
+        if (!failed) failed = std::move(view).error();
+        if (interrupt.happened()) break;
+    }
+    return *std::move(failed);
+}
+
+std::vector<std::string> identities_of(const std::vector<Server>& servers) {
+    std::vector<std::string> identities;
+    for (const auto& server : servers) identities.push_back(server.identity);
+    return identities;
+}
+
+Result<std::string> folder_of(const GroupPlace& group) {
+    std::optional<std::string> folder;
+    for (const auto& uri : group.members) {
+        CINNABAR_TRY(auto place, parse_place(uri));
+        if (folder && *folder != place.path)
+            return Error{Errc::bad_address, "the members name different folders", files::printable(uri)};
+        folder = std::move(place.path);
+    }
+    return folder.value_or("");
+}
+
+}  // namespace cinnabar::tools::spread

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The save servers of a group, as a client learns them from any member.
+#pragma once
+
+#include "commands/commands.hpp"
+#include "terminal/interrupt.hpp"
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/group/view.hpp>
+
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools::spread {
+
+struct Server {
+    std::string identity;  // of its root
+    std::string address;
+};
+
+// The present members that save files. Of several with one identity only the last to join, since a root has one server
+// at a time. A pure function.
+[[nodiscard]] std::vector<Server> servers_in(const cinnabar::group::View& view);
+
+// Asks the members in turn until one answers. unsupported: no member of the group saves files. Also the errors of
+// reach() and Group::follow(), with hints.
+[[nodiscard]] Result<std::vector<Server>> find_servers(const GroupPlace& group, const SessionOptions& options,
+                                                       const Interrupt& interrupt);
+
+// What files are placed by.
+[[nodiscard]] std::vector<std::string> identities_of(const std::vector<Server>& servers);
+
+// The folder in the URIs of --group. bad_address: one cannot be parsed, or two name different folders.
+[[nodiscard]] Result<std::string> folder_of(const GroupPlace& group);
+
+}  // namespace cinnabar::tools::spread
