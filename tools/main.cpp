@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
@@ -131,41 +132,75 @@ void add_sync(CLI::App& command, files::Sync& sync) {
         ->default_str("batch");
 }
 
+CLI::Option* add_group_place(CLI::App& command, GroupPlace& group) {
+    auto* const members =
+        command.add_option("--group", group.members,
+                           "A member of a group whose servers share the files: tcps://HOST:PORT[/FOLDER]; may be given "
+                           "several times, and they are asked in turn");
+    members->type_name("URI")->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    members->allow_extra_args(false);  // what follows is a file
+    command.add_option("--group-name", group.name, "The name of that group")->capture_default_str()->needs(members);
+    return members;
+}
+
+// What is of one server only.
+void exclude(CLI::App& command, CLI::Option* group, std::initializer_list<const char*> names) {
+    for (const char* const name : names) group->excludes(command.get_option(name));
+}
+
+void add_replicas(CLI::App& command, CLI::Option* group, unsigned& replicas, const std::string& what) {
+    command.add_option("--replicas", replicas, what)->capture_default_str()->check(CLI::Range(1u, 64u))->needs(group);
+}
+
+// Takes the last word as the server, unless there is a group.
+void take_server(SaveOptions& options) {
+    if (!options.group.members.empty()) return;
+    if (options.files.size() < 2) throw CLI::ValidationError("FILE URI", "files are needed, and where to save them");
+    options.to = options.files.back();
+    options.files.pop_back();
+}
+
 void add_save(CLI::App& app, SaveOptions& options, Run& run) {
     auto& command =
         *app.add_subcommand("save", "Save files and folders on a server: cinnabar save FILE... URI[/FOLDER]");
     auto* files = command.add_option("FILE URI", options.files,
                                      "Files, and where to: tcp://HOST:PORT[/FOLDER], shm://NAME[/FOLDER]");
-    files->required()->expected(2, -1);
+    files->required()->expected(1, -1);
     const auto* as = command.add_option("--as", options.as, "The name on the server, for a single file");
     command.add_flag("--push", options.push, "Write into buffers of the server, instead of having it read from here");
     add_sync(command, options.sync);
     command.add_flag("!--no-checksum", options.checksum, "Compute and compare no checksums");
     add_transfer_options(command, options);
     add_tree_options(command, options);
+    auto* const group = add_group_place(command, options.group);
+    add_replicas(command, group, options.replicas, "Copies of each file, on as many servers of the group");
+    exclude(command, group, {"--wait", "--rate"});
     command.callback([&options, &run, &command, as] {
         options.filter = filter_of(command);
-        options.to = options.files.back();
-        options.files.pop_back();
+        take_server(options);
         if (as->count() > 0 && options.as.empty()) throw CLI::ValidationError("--as", "a file needs a name");
         if (!options.as.empty() && options.files.size() != 1)
             throw CLI::ValidationError("--as", "names a single file, and there are several");
-        run = [&] { return run_save(options); };
+        run = [&] { return options.group.members.empty() ? run_save(options) : spread::run_save(options); };
     });
 }
 
 void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
     auto& command =
         *app.add_subcommand("fetch", "Fetch files and folders from a server: cinnabar fetch URI/NAME... [-o DIR]");
-    command.add_option("URI/NAME", options.from, "What to fetch: tcp://HOST:PORT/NAME, shm://SERVER/NAME")->required();
+    command
+        .add_option("URI/NAME", options.from,
+                    "What to fetch: tcp://HOST:PORT/NAME, shm://SERVER/NAME; with --group, NAME")
+        ->required();
     command.add_option("-o,--output", options.folder, "The directory to put files in; made where it is missing")
         ->type_name("DIR")
         ->capture_default_str();
     add_transfer_options(command, options);
     add_tree_options(command, options);
+    exclude(command, add_group_place(command, options.group), {"--wait", "--rate"});
     command.callback([&options, &run, &command] {
         options.filter = filter_of(command);
-        run = [&] { return run_fetch(options); };
+        run = [&] { return options.group.members.empty() ? run_fetch(options) : spread::run_fetch(options); };
     });
 }
 
@@ -193,13 +228,22 @@ void add_copy(CLI::App& app, CopyOptions& options, Run& run) {
 
 void add_list(CLI::App& app, ListOptions& options, Run& run) {
     auto& command = *app.add_subcommand("list", "What a server has: cinnabar list URI[/FOLDER]");
-    command.add_option("URI", options.from, "A server, perhaps with a folder: tcp://HOST:PORT[/FOLDER]")->required();
+    auto* const server =
+        command.add_option("URI", options.from, "A server, perhaps with a folder: tcp://HOST:PORT[/FOLDER]");
     add_session_options(command, options);
     command.add_flag("-l,--long", options.details, "With kind, permissions, size and time");
     command.add_flag("--json", options.json, "One line of JSON for each");
     command.add_flag("--staged", options.staged, "What interrupted saves left, which go on from it");
     command.add_flag("--clean", options.clean, "Remove what interrupted saves left: of the name in URI, or all of it");
-    command.callback([&] { run = [&] { return run_list(options); }; });
+    auto* const group = add_group_place(command, options.group);
+    add_replicas(command, group, options.replicas, "Tell of files of the group that have fewer copies");
+    group->excludes(server);
+    exclude(command, group, {"--staged", "--clean"});
+    command.callback([&] {
+        const bool one = options.group.members.empty();
+        if (one && options.from.empty()) throw CLI::ValidationError("URI", "a server is needed, or --group");
+        run = [&, one] { return one ? run_list(options) : spread::run_list(options); };
+    });
 }
 
 CLI::App& add_manage(CLI::App& app, ManageOptions& options, const std::string& name, const std::string& what) {

@@ -142,6 +142,30 @@ TEST_F(TcpsProcess, AClientOverTcpsProvesItsKeyOnce) {
     EXPECT_EQ(moved(serving.uri(), {"--key-file", all, "--transport", "tcp"}), 0);
 }
 
+TEST_F(TcpsProcess, OnlySomeMayBeMembersOfAGroupOfServers) {
+    const std::string ann = new_key("ann.key", "ann");
+    (void)new_key("storage.key", "storage");
+    const std::string all = support::put_key(folder_, "all.key", folder_.get("storage.key") + folder_.get("ann.key"));
+    const Words member{"--listen", "tcps://127.0.0.1:0", "--key-file", all, "--group", "--members", "key:storage"};
+    Serving first(folder_.at("root"), member);
+    ASSERT_FALSE(first.uri().empty()) << first.process().err();
+    std::filesystem::create_directory(folder_.at("second"));
+    Serving second(folder_.at("second"), joined(member, {"--join", first.uri()}));
+    ASSERT_FALSE(second.uri().empty()) << second.process().err();
+
+    Process other({"member", "--listen", "tcps://127.0.0.1:0", "--join", first.uri(), "--key-file", ann});
+    EXPECT_TRUE(eventually([&] {
+        return first.process().err().find("may not call cinnabar.group.join (rule others)") != std::string::npos;
+    })) << first.process().err();
+    const Outcome shown = run({"group", first.uri(), "--key-file", ann});
+    EXPECT_TRUE(shown.out.starts_with("group: 2 present of 2")) << shown.out << shown.err;
+    const std::string file = folder_.put("a", std::string(100'000, 'a'));
+    const Outcome saved = run({"save", "--group", first.uri(), "--replicas", "2", "--key-file", ann, file});
+    EXPECT_EQ(saved.exit, 0) << saved.err;
+    EXPECT_EQ(folder_.get("root/a"), folder_.get("second/a"));
+    EXPECT_EQ(first.process().err().find("cinnabar.group.swim"), std::string::npos) << first.process().err();
+}
+
 TEST_F(TcpsProcess, RevokedCertificatesAreRefused) {
     ASSERT_EQ(run({"cert", "ca", folder_.at("ca")}).exit, 0);
     ASSERT_EQ(run({"cert", "server", folder_.at("ca"), "storage", "--host", "127.0.0.1"}).exit, 0);

@@ -23,6 +23,10 @@ JsonObject event_of(const Report::File& file, bool ok) {
     object.text("event", "file").flag("ok", ok).name("name", file.name).name("path", file.path);
     if (file.kind == Report::Kind::folder) object.text("kind", "folder");
     if (file.kind == Report::Kind::link) object.text("kind", "link");
+    if (file.servers.empty()) return object;
+    std::string servers;
+    for (const auto& server : file.servers) servers += (servers.empty() ? "[" : ", ") + json_string(server);
+    object.raw("servers", servers + "]");
     return object;
 }
 
@@ -97,12 +101,14 @@ void Report::planned(const File& file) {
     bytes_ += file.bytes;
     if (style_ == Style::json)
         return print_line(event_of(file, true).flag("dry_run", true).number("bytes", file.bytes).line());
-    if (style_ == Style::people) print_line(files::printable(file.name));
+    if (style_ == Style::people && file.servers.empty()) print_line(files::printable(file.name));
+    tell_servers(file);
 }
 
 void Report::unchanged(const File& file) {
     ++unchanged_;
     if (style_ == Style::json) print_line(event_of(file, true).flag("unchanged", true).line());
+    tell_servers(file);
 }
 
 void Report::done(const File& file) {
@@ -112,6 +118,7 @@ void Report::done(const File& file) {
     had_bytes_ += file.had_bytes;
     sent_bytes_ += file.sent_bytes;
     waiting_ = false;
+    tell_servers(file);
     if (style_ != Style::json) return;
     auto object = event_of(file, true);
     if (file.kind != Kind::file) return print_line(object.line());
@@ -138,9 +145,22 @@ void Report::skipped(const File& file, const Error& error) {
     if (style_ == Style::json) print_line(event_of(file, false).failure(error).line());
 }
 
+void Report::tell_servers(const File& file) {
+    if (style_ != Style::people || file.servers.empty()) return;
+    std::string line = files::printable(file.name) + ":";
+    for (const auto& server : file.servers) line += " " + files::printable(server);
+    bar_.interrupted_by([&] { print_line(line); });
+}
+
 void Report::failed_at_once(std::string_view server, const Error& error) {
     ++failed_;
     count_failure(error);
+    tell_server(server, error);
+}
+
+void Report::lost(std::string_view server, const Error& error) { tell_server(server, error); }
+
+void Report::tell_server(std::string_view server, const Error& error) {
     if (style_ == Style::json) {
         JsonObject object;
         object.text("event", "server").flag("ok", false).name("server", server).failure(error);

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cinnabar::tools {
 
@@ -48,6 +49,7 @@ class Report {
         std::optional<std::uint64_t> checksum;  // XXH3
         double seconds = 0;
         Kind kind = Kind::file;
+        std::vector<std::string> servers = {};  // of a group: those that have a copy
     };
     void done(const File& file);
     // Reports what would be done without --dry-run.
@@ -62,6 +64,9 @@ class Report {
     // Reports that no file could be tried.
     void failed_at_once(std::string_view server, const Error& error);
 
+    // Reports a server of a group that is not used any more. It is no failure: other servers may do.
+    void lost(std::string_view server, const Error& error);
+
     // Reports that the server is lost and will be redialled; once, until something is done again.
     void waiting(std::string_view server, const Error& error);
 
@@ -71,6 +76,8 @@ class Report {
   private:
     [[nodiscard]] double seconds() const;
     void count_failure(const Error& error);
+    void tell_server(std::string_view server, const Error& error);
+    void tell_servers(const File& file);
     [[nodiscard]] std::string summary_event(double took) const;
     void tell_reasons() const;
     Style style_;

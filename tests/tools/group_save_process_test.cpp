@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files on the servers of a group: `cinnabar serve --group`, and `save`, `fetch` and `list` with --group.
+#include "process.hpp"
+#include "support/content.hpp"
+#include "support/folder.hpp"
+#include "support/test_key.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <sstream>
+
+namespace cinnabar::tools {
+namespace {
+
+namespace fs = std::filesystem;
+using support::Folder;
+using support::pattern;
+
+constexpr int exit_usage = 1;
+constexpr int exit_unreachable = 2;
+constexpr int exit_exists = 3;
+constexpr int exit_not_found = 10;
+constexpr int exit_unsuitable = 11;
+constexpr int exit_protocol = 14;
+
+Words joined(Words first, const Words& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
+std::size_t lines_with(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) count += line.find(part) != std::string::npos ? 1 : 0;
+    return count;
+}
+
+class GroupSaveProcess : public testing::Test {
+  protected:
+    // Starts a server that is a member; the first one creates the group.
+    Serving& start(const std::string& root) {
+        fs::create_directories(folder_.at(root));
+        Words options = open_to_all;
+        options.emplace_back("--group");
+        if (!servers_.empty()) options = joined(options, {"--join", first_uri_});
+        auto& server = servers_[root];
+        server = std::make_unique<Serving>(folder_.at(root), options);
+        if (servers_.size() == 1) first_uri_ = server->uri();
+        return *server;
+    }
+    // All servers know each other.
+    void start_three() {
+        for (const char* root : {"a", "b", "c"}) start(root);
+        for (const auto& [root, server] : servers_) wait_for_members(server->uri(), 3);
+    }
+    static void wait_for_members(const std::string& uri, unsigned count) {
+        const auto wanted = "group: " + std::to_string(count) + " present";
+        EXPECT_TRUE(eventually([&] { return run({"group", uri}).out.starts_with(wanted); }));
+    }
+    std::string uri(const std::string& root) { return servers_.at(root)->uri(); }
+    void kill(const std::string& root) {
+        servers_.at(root)->process().send(SIGKILL);
+        EXPECT_TRUE(servers_.at(root)->process().wait());
+    }
+
+    Words make_files(unsigned count) {
+        fs::create_directories(folder_.at("here"));
+        Words paths;
+        for (unsigned i = 0; i < count; ++i)
+            paths.push_back(folder_.put("here/file-" + std::to_string(i), pattern(1000 + 20'000 * i, i)));
+        return paths;
+    }
+    static Words names(unsigned count) {
+        Words names;
+        for (unsigned i = 0; i < count; ++i) names.push_back("file-" + std::to_string(i));
+        return names;
+    }
+    static Outcome group_run(const std::string& command, const std::string& uri, const Words& more) {
+        return run(joined({command, "--insecure", "--group", uri}, more));
+    }
+    Outcome fetch_all(const std::string& uri, unsigned count) {
+        fs::remove_all(folder_.at("back"));
+        auto fetched = group_run("fetch", uri, joined({"-o", folder_.at("back")}, names(count)));
+        for (const auto& name : names(count))
+            EXPECT_TRUE(folder_.get("back/" + name) == folder_.get("here/" + name)) << name;
+        return fetched;
+    }
+    [[nodiscard]] unsigned copies_of(const std::string& name) const {
+        unsigned copies = 0;
+        for (const auto& [root, server] : servers_) copies += fs::exists(folder_.path() / root / name) ? 1 : 0;
+        return copies;
+    }
+
+    const Words open_to_all{"--listen", "tcp://127.0.0.1:0", "--insecure"};
+    Folder folder_;
+    std::map<std::string, std::unique_ptr<Serving>> servers_;  // by root
+    std::string first_uri_;
+};
+
+TEST_F(GroupSaveProcess, FilesOutliveAServerAndSavingAgainRepairsThem) {
+    start_three();
+    const auto files = make_files(20);
+    const auto saved = group_run("save", uri("a"), joined({"--replicas", "2"}, files));
+    ASSERT_EQ(saved.exit, 0) << saved.err;
+    EXPECT_NE(saved.out.find("saved 20 files"), std::string::npos) << saved.out;
+    EXPECT_EQ(lines_with(saved.out, ": tcp://"), 20u) << "where each file is: " << saved.out;
+    EXPECT_EQ(lines_with(saved.out, "self://"), 0u) << saved.out;
+    for (const auto& name : names(20)) EXPECT_EQ(copies_of(name), 2u) << name;
+    for (const char* root : {"a", "b", "c"}) EXPECT_GT(folder_.list_of(folder_.path() / root).size(), 5u) << root;
+    const auto full = group_run("list", uri("b"), {"--replicas", "2"});
+    EXPECT_EQ(full.exit, 0) << full.err;
+    EXPECT_EQ(lines_with(full.out, "  2  file-"), 20u) << full.out;
+
+    kill("b");
+    EXPECT_EQ(fetch_all(uri("a"), 20).exit, 0);
+    const auto fewer = group_run("list", uri("a"), {"--replicas", "2"});
+    EXPECT_NE(fewer.exit, 0) << fewer.out;
+    EXPECT_EQ(lines_with(fewer.out, "file-"), 20u) << fewer.out;
+    EXPECT_GT(lines_with(fewer.out, "  1  file-"), 0u) << fewer.out;
+    EXPECT_EQ(lines_with(fewer.out, "(too few copies)"), lines_with(fewer.out, "  1  file-")) << fewer.out;
+
+    const auto repaired = group_run("save", uri("c"), joined({"--replicas", "2"}, files));
+    EXPECT_EQ(repaired.exit, 0) << repaired.err;
+    EXPECT_NE(repaired.out.find("unchanged"), std::string::npos) << "what is there is not sent: " << repaired.out;
+    for (const auto& name : names(20)) {
+        for (const char* root : {"a", "c"}) EXPECT_TRUE(fs::exists(folder_.path() / root / name)) << root << name;
+    }
+    kill("c");
+    EXPECT_EQ(fetch_all(uri("a"), 20).exit, 0) << "from the last server";
+}
+
+TEST_F(GroupSaveProcess, AServerThatIsStartedAgainHasItsPlace) {
+    start_three();
+    const auto files = make_files(12);
+    ASSERT_EQ(group_run("save", uri("a"), files).exit, 0);
+    const auto before = Folder::list_of(folder_.path() / "b");
+    servers_.at("b")->process().send(SIGTERM);
+    EXPECT_EQ(servers_.at("b")->process().wait(), 0);
+    start("b");
+    wait_for_members(uri("a"), 3);
+    const auto again = group_run("save", uri("b"), files);
+    EXPECT_EQ(again.exit, 0) << again.err;
+    EXPECT_NE(again.out.find("(12 unchanged)"), std::string::npos) << "at another port: " << again.out;
+    EXPECT_EQ(Folder::list_of(folder_.path() / "b"), before);
+}
+
+TEST_F(GroupSaveProcess, WhatDiffersIsKeptUnlessReplaced) {
+    start_three();
+    const auto files = make_files(1);
+    ASSERT_EQ(group_run("save", uri("a"), joined({"--replicas", "3"}, files)).exit, 0);
+    (void)folder_.put("here/file-0", "other");
+    const auto kept = group_run("save", uri("a"), joined({"--replicas", "3"}, files));
+    EXPECT_EQ(kept.exit, exit_exists) << kept.err;
+    EXPECT_EQ(lines_with(kept.err, "is there and is kept"), 1u) << kept.err;
+    EXPECT_EQ(group_run("save", uri("a"), joined({"--replicas", "3", "--replace"}, files)).exit, 0);
+    EXPECT_EQ(fetch_all(uri("c"), 1).exit, 0);
+
+    (void)folder_.put("b/file-0", "written behind its back");
+    const auto listed = group_run("list", uri("a"), {});
+    EXPECT_EQ(listed.exit, 0) << listed.err;
+    EXPECT_NE(listed.out.find("  3  file-0  (the copies differ)"), std::string::npos) << listed.out;
+}
+
+TEST_F(GroupSaveProcess, MoreCopiesThanServersIsToldAndTheOthersAreMade) {
+    start("a");
+    start("b");
+    wait_for_members(uri("a"), 2);
+    const auto files = make_files(2);
+    const auto saved = group_run("save", uri("a"), joined({"--replicas", "3"}, files));
+    EXPECT_EQ(saved.exit, exit_unsuitable);
+    EXPECT_EQ(lines_with(saved.err, "too few servers"), 3u) << "each file, and the reason: " << saved.err;
+    EXPECT_NE(saved.err.find("2 of 3 copies: tcp://"), std::string::npos) << saved.err;
+    for (const auto& name : names(2)) EXPECT_EQ(copies_of(name), 2u);
+    EXPECT_EQ(group_run("list", uri("a"), {"--replicas", "3"}).exit, exit_not_found);
+}
+
+TEST_F(GroupSaveProcess, WhoeverCannotBeAskedIsTold) {
+    const auto files = make_files(1);
+    const auto nobody = group_run("save", "tcp://127.0.0.1:1", files);
+    EXPECT_EQ(nobody.exit, exit_unreachable) << nobody.err;
+    EXPECT_NE(nobody.err.find("tcp://127.0.0.1:1: refused"), std::string::npos) << nobody.err;
+    EXPECT_EQ(group_run("save", "here", files).exit, exit_usage);
+
+    fs::create_directory(folder_.at("alone"));
+    Serving alone(folder_.at("alone"), open_to_all);
+    for (const char* command : {"save", "fetch", "list"}) {
+        const auto no_group = group_run(command, alone.uri(), command == std::string("list") ? Words{} : files);
+        EXPECT_EQ(no_group.exit, exit_protocol) << no_group.err;
+        EXPECT_NE(no_group.err.find("started without --group"), std::string::npos) << no_group.err;
+    }
+
+    Process member({"member"});
+    const auto line = member.read_line();
+    const auto of_member = line.substr(line.find("tcp://"));
+    const auto no_server = group_run("save", of_member, files);
+    EXPECT_EQ(no_server.exit, exit_protocol) << no_server.err;
+    EXPECT_NE(no_server.err.find("no member of that group saves files"), std::string::npos) << no_server.err;
+    const auto other = group_run("save", of_member, joined({"--group-name", "other"}, files));
+    EXPECT_EQ(other.exit, exit_not_found) << other.err;
+    EXPECT_NE(other.err.find("see --group-name"), std::string::npos) << other.err;
+}
+
+// A member that saves no files still knows the servers that were killed.
+TEST_F(GroupSaveProcess, AllServersAreDead) {
+    start("a");
+    Process member({"member", "--join", first_uri_, "--period", "10"});
+    const auto line = member.read_line();
+    ASSERT_NE(line.find("tcp://"), std::string::npos) << line << member.err();
+    const auto of_member = line.substr(line.find("tcp://"));
+    const auto files = make_files(2);
+    ASSERT_EQ(group_run("save", of_member, files).exit, 0) << "any member is asked";
+    kill("a");
+    const auto saved = group_run("save", of_member, files);
+    EXPECT_EQ(saved.exit, exit_unreachable) << saved.err;
+    EXPECT_EQ(lines_with(saved.err, "file-"), 2u) << saved.err;
+    EXPECT_EQ(group_run("fetch", of_member, {"file-0", "-o", folder_.at("back")}).exit, exit_unreachable);
+    EXPECT_EQ(group_run("list", of_member, {}).exit, exit_unreachable);
+    // Another member is asked if the first one is dead.
+    const auto second = group_run("save", first_uri_, joined({"--group", of_member}, files));
+    EXPECT_EQ(lines_with(second.err, "file-"), 2u) << second.err;
+}
+
+TEST_F(GroupSaveProcess, WhatAGroupDoesNotTakeIsToldAndTheRestIsSaved) {
+    start("a");
+    const auto files = make_files(2);
+    fs::create_directory(folder_.at("here/folder"));
+    const auto saved = group_run("save", uri("a"), {files[0], folder_.at("here/folder"), folder_.at("none"), files[1]});
+    EXPECT_EQ(saved.exit, exit_unsuitable) << saved.err;
+    EXPECT_NE(saved.err.find("a group takes files only"), std::string::npos) << saved.err;
+    EXPECT_NE(saved.err.find("none"), std::string::npos) << saved.err;
+    EXPECT_EQ(fetch_all(uri("a"), 2).exit, 0);
+    const auto missing = group_run("fetch", uri("a"), {"file-0", "nothing", "-o", folder_.at("other")});
+    EXPECT_EQ(missing.exit, exit_not_found) << missing.err;
+    EXPECT_EQ(folder_.get("other/file-0"), folder_.get("here/file-0"));
+    EXPECT_EQ(group_run("fetch", uri("a"), {"folder/"}).exit, exit_usage);
+    EXPECT_EQ(group_run("list", uri("a") + "/nothing", {}).exit, exit_not_found);
+    EXPECT_EQ(group_run("save", uri("a"), joined({"--wait", "1"}, files)).exit, exit_usage);
+    EXPECT_EQ(run({"save", files[0]}).exit, exit_usage);
+    EXPECT_EQ(run({"list"}).exit, exit_usage);
+}
+
+// The loopback is open to all users of a host; the key of the save service does not keep them out of the group.
+TEST_F(GroupSaveProcess, AGroupIsOpenToProvenPeersOnly) {
+    fs::create_directory(folder_.at("a"));
+    const auto key = support::put_key(folder_, "key", "a key of sixteen bytes");
+    const Words over_tcp{"serve", "--root", folder_.at("a"), "--listen", "tcp://127.0.0.1:0", "--group"};
+    for (const Words& more : {Words{}, Words{"--key-file", key}, Words{"--key-file", key, "--insecure"}}) {
+        const auto refused = run(joined(over_tcp, more));
+        EXPECT_EQ(refused.exit, exit_usage) << refused.err;
+        EXPECT_NE(refused.err.find("strangers could join"), std::string::npos) << refused.err;
+    }
+    const auto others =
+        run({"serve", "--root", folder_.at("a"), "--listen", "shm://?group=root", "--key-file", key, "--group"});
+    EXPECT_EQ(others.exit, exit_usage) << others.err;
+
+    Serving first(folder_.at("a"), {"--listen", "shm://", "--group"});
+    fs::create_directory(folder_.at("b"));
+    Serving second(folder_.at("b"), {"--listen", "shm://", "--group", "--join", first.uri()});
+    wait_for_members(first.uri(), 2);
+    const auto files = make_files(3);
+    const auto saved = run(joined({"save", "--group", second.uri(), "--replicas", "2"}, files));
+    EXPECT_EQ(saved.exit, 0) << saved.err;
+    for (const auto& name : names(3)) {
+        EXPECT_TRUE(fs::exists(folder_.path() / "a" / name));
+        EXPECT_TRUE(fs::exists(folder_.path() / "b" / name));
+    }
+}
+
+}  // namespace
+}  // namespace cinnabar::tools

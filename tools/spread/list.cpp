@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `cinnabar list --group`: what the servers of a group have together, and in how many copies.
+#include "commands/address.hpp"
+#include "commands/commands.hpp"
+#include "commands/entries.hpp"
+#include "spread/sessions.hpp"
+#include "terminal/interrupt.hpp"
+#include "terminal/json.hpp"
+
+#include <cinnabar/files/name.hpp>
+#include <cinnabar/hl/sync_wait.hpp>
+#include <cinnabar/hl/when_all.hpp>
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+namespace cinnabar::tools::spread {
+namespace {
+
+// The entries of one name.
+struct Found {
+    files::Entry entry;  // the first one
+    unsigned copies = 0;
+    bool differ = false;
+};
+
+class Union {
+  public:
+    void add(files::Entry entry) {
+        const auto [at, fresh] = by_name_.try_emplace(entry.name);
+        auto& found = at->second;
+        ++found.copies;
+        if (fresh) {
+            found.entry = std::move(entry);
+            return;
+        }
+        const auto& first = found.entry;
+        if (entry.kind != first.kind) found.differ = true;
+        if (entry.kind == files::EntryKind::folder) return;
+        found.differ = found.differ || entry.bytes != first.bytes || entry.target != first.target ||
+                       entry.attributes.modified_s != first.attributes.modified_s ||
+                       entry.attributes.modified_ns != first.attributes.modified_ns;
+    }
+    [[nodiscard]] const std::map<std::string, Found>& by_name() const noexcept { return by_name_; }
+
+  private:
+    std::map<std::string, Found> by_name_;
+};
+
+struct Answers {
+    Union entries;
+    std::size_t answered = 0;      // servers that have the folder
+    std::optional<Error> failed;   // the first server that could not be asked
+    std::optional<Error> missing;  // the first server that has no such folder
+};
+
+hl::Task<void> ask(Sessions& sessions, std::size_t server, const std::string& folder, Answers& answers) {
+    Result<files::Listing> listing = files::Listing{};
+    if (auto* const client = sessions.client(server)) {
+        listing = co_await client->list(folder);
+        if (!listing && listing.code() != Errc::not_found) sessions.lose(server, listing.error());
+    } else {
+        listing = sessions.why_lost(server);
+    }
+    if (!listing) {
+        auto& first = listing.code() == Errc::not_found ? answers.missing : answers.failed;
+        if (!first) first = listing.error();
+        co_return;
+    }
+    ++answers.answered;
+    for (auto& entry : listing->entries) answers.entries.add(std::move(entry));
+}
+
+hl::Task<void> ask_all(Sessions& sessions, const std::string& folder, Answers& answers) {
+    std::set<std::size_t> all;
+    for (std::size_t i = 0; i < sessions.servers().size(); ++i) all.insert(i);
+    co_await sessions.open(all);
+    std::vector<hl::Task<void>> asking;
+    for (const auto server : all) asking.push_back(ask(sessions, server, folder, answers));
+    (void)co_await hl::when_all(std::move(asking));
+    co_await sessions.close();
+}
+
+bool has_too_few(const Found& found, const ListOptions& options) {
+    return found.entry.kind != files::EntryKind::folder && found.copies < options.replicas;
+}
+
+std::string text_of(const Found& found, const ListOptions& options) {
+    auto text = fmt::format("{:>3}  ", found.copies);
+    const auto& entry = found.entry;
+    if (options.details)
+        text += fmt::format("{}{} {:>15} {} ", letter_of(entry.kind), permissions_of(entry.attributes.mode),
+                            entry.bytes, time_of(entry.attributes));
+    text += files::printable(entry.name);
+    if (entry.kind == files::EntryKind::folder) text += '/';
+    if (options.details && entry.kind == files::EntryKind::link) text += " -> " + files::printable(entry.target);
+    if (has_too_few(found, options)) text += "  (too few copies)";
+    if (found.differ) text += "  (the copies differ)";
+    return text;
+}
+
+std::string json_of(const Found& found, const ListOptions& options) {
+    JsonObject object;
+    add_entry(object.text("event", "entry").name("name", found.entry.name), found.entry);
+    object.number("copies", std::uint64_t{found.copies});
+    if (has_too_few(found, options)) object.flag("too_few", true);
+    if (found.differ) object.flag("differ", true);
+    return object.line();
+}
+
+void tell_failure(const ListOptions& options, std::string_view about, const Error& error) {
+    if (options.json) {
+        JsonObject object;
+        return print_line(object.text("event", "failed").name("name", about).failure(error).line());
+    }
+    complain(files::printable(about) + ": " + explain(error, about));
+}
+
+ExitCode tell(const Answers& answers, const ListOptions& options) {
+    std::size_t too_few = 0;
+    for (const auto& [name, found] : answers.entries.by_name()) {
+        print_line(options.json ? json_of(found, options) : text_of(found, options));
+        too_few += has_too_few(found, options) ? 1 : 0;
+    }
+    if (answers.failed) return exit_code(answers.failed->code);
+    if (answers.answered == 0) {
+        tell_failure(options, options.group.members.front(), *answers.missing);
+        return exit_code(answers.missing->code);
+    }
+    if (too_few == 0) return ExitCode::ok;
+    if (!options.json) complain(fmt::format("{} have fewer than {} copies", too_few, options.replicas));
+    return ExitCode::not_found;
+}
+
+}  // namespace
+
+ExitCode run_list(const ListOptions& options) {
+    const Interrupt interrupt;
+    const auto folder = folder_of(options.group);
+    if (!folder) {
+        complain(folder.error().message());
+        return ExitCode::usage;
+    }
+    auto servers = find_servers(options.group, options, interrupt);
+    if (!servers) {
+        tell_failure(options, options.group.members.front(), servers.error());
+        return exit_code(servers.code());
+    }
+    ProgressBar none;
+    Report report(options.json ? Report::Style::json : Report::Style::people, "listed", none);
+    Sessions sessions(*std::move(servers), options, report);
+    Answers answers;
+    (void)hl::sync_wait(ask_all(sessions, join_name(*folder, {}), answers), interrupt.token());
+    return tell(answers, options);
+}
+
+}  // namespace cinnabar::tools::spread
