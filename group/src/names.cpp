@@ -117,7 +117,9 @@ hl::Task<Result<Group>> join_by_name(hl::NodeRef node, Resolve resolve, GroupOpt
         Result<Group> joined = Error(Errc::bad_address);
         if (seeds) {
             // In order each seed has a share of the attempt; otherwise the next attempt begins with another one.
-            if (options.seeds_in_order) attempt_time *= static_cast<std::int64_t>(seeds->size());
+            // Four attempts at least, since the name may have more addresses by then.
+            const auto for_all = seed_time * static_cast<std::int64_t>(seeds->size());
+            if (options.seeds_in_order) attempt_time = std::clamp(options.join_time / 4, seed_time, for_all);
             GroupOptions attempt = options;
             attempt.join_time = std::min(attempt_time, left);
             auto joining = Group::join(node, *std::move(seeds), std::move(attempt));
@@ -153,8 +155,10 @@ Result<std::vector<std::string>> look_up_service(const std::string& uri, const N
         if (addresses.size() == addresses_max) break;
         parsed.host = std::move(record.host);
         parsed.port = record.port;
-        add_once(addresses, parsed.to_string());
+        std::string address = parsed.to_string();
+        if (na::Addr::parse(address).ok()) add_once(addresses, std::move(address));  // a host may be too long
     }
+    if (addresses.empty()) return Error(Errc::bad_address, "no host of the service can be an address", uri);
     return addresses;
 }
 

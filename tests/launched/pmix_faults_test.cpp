@@ -8,6 +8,8 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <future>
+#include <set>
 
 namespace cinnabar::test {
 namespace {
@@ -78,6 +80,15 @@ TEST_F(PmixFaults, who_comes_too_late_is_not_waited_for) {
     fake_pmix() = {};
     fake_pmix().fenced = {};  // a server without limits: this side gives up a second later
     EXPECT_EQ(exchange(1ms).code(), Errc::timed_out);
+}
+
+TEST_F(PmixFaults, of_two_exchanges_at_once_one_is_refused) {
+    fake_pmix().fenced = {};
+    auto one = std::async(std::launch::async, [&] { return exchange(1ms).code(); });
+    auto other = std::async(std::launch::async, [&] { return exchange(1ms).code(); });
+    EXPECT_EQ((std::set<Errc>{one.get(), other.get()}), (std::set<Errc>{Errc::timed_out, Errc::busy}));
+    fake_pmix() = {};
+    EXPECT_TRUE(exchange(no_deadline).ok()) << "the next one, and without a time limit";
 }
 
 TEST_F(PmixFaults, each_function_that_fails_is_named) {

@@ -197,13 +197,18 @@ Result<PmixJob> exchange_in(Session& session, const std::string& key, const std:
 
 }  // namespace
 
-Result<PmixJob> exchange_addresses(const std::string& key, const std::string& address, std::chrono::seconds limit) {
-    static std::timed_mutex one_at_a_time;  // PMIx matches the fences of a job by their order
-    const Clock::time_point end = Clock::now() + limit;
-    const std::unique_lock lock(one_at_a_time, end);
-    if (!lock) return Error(Errc::timed_out, "another exchange by PMIx has not ended", key);
+Result<PmixJob> exchange_addresses(const std::string& group, const std::string& address, std::chrono::seconds limit) {
+    static std::mutex one_at_a_time;  // PMIx matches the fences of a job by their order
+    static std::uint64_t exchanges = 0;
+    const std::unique_lock lock(one_at_a_time, std::try_to_lock);
+    if (!lock)
+        return Error(Errc::busy,
+                     "another exchange by PMIx has not ended: make them one after the other, in the same "
+                     "order in all processes");
+    // A key of its own for each exchange: PMIx keeps what was put before, and may return it again.
+    const std::string key = "cinnabar.group." + std::to_string(exchanges++) + '.' + group;
     Session session;
-    return exchange_in(session, key, address, end);
+    return exchange_in(session, key, address, Clock::now() + limit);
 }
 
 }  // namespace cinnabar::group

@@ -9,9 +9,9 @@
 
 namespace cinnabar::group {
 
-// Puts `address` under `key`, waits for all processes of the job, and gets what they have put under that key. Blocks.
-// One exchange at a time: a second one waits for the first. Errors of exchange_by_pmix().
-[[nodiscard]] CINNABAR_API Result<PmixJob> exchange_addresses(const std::string& key, const std::string& address,
+// Puts `address` under a key that contains `group`, waits for all processes of the job, and gets what they have put
+// under that key. Blocks. Errors of exchange_by_pmix().
+[[nodiscard]] CINNABAR_API Result<PmixJob> exchange_addresses(const std::string& group, const std::string& address,
                                                               std::chrono::seconds limit);
 
 }  // namespace cinnabar::group
