@@ -22,9 +22,13 @@ bool another_may_give(Errc code) { return code != Errc::exists; }
 class GroupFetch {
   public:
     // `into`: null for a dry run without a destination folder.
-    GroupFetch(const FetchOptions& options, std::vector<Server> servers, const files::Root* into, Report& report,
-               ProgressBar& bar)
-        : options_(options), into_(into), report_(report), bar_(bar), sessions_(std::move(servers), options, report) {}
+    GroupFetch(const FetchOptions& options, std::vector<Server> servers, const files::Root* into,
+               const Interrupt& interrupt, Report& report, ProgressBar& bar)
+        : options_(options),
+          into_(into),
+          report_(report),
+          bar_(bar),
+          sessions_(std::move(servers), options, interrupt, report) {}
 
     void add(std::string name) {
         bar_.add_files(1);
@@ -122,7 +126,7 @@ ExitCode run_fetch(const FetchOptions& options) {
         report.failed_at_once(options.group.members.front(), servers.error());
         return report.finish();
     }
-    GroupFetch fetch(options, *std::move(servers), *root ? &**root : nullptr, report, bar);
+    GroupFetch fetch(options, *std::move(servers), *root ? &**root : nullptr, interrupt, report, bar);
     for (const auto& name : options.from) fetch.add(join_name(*folder, name));
     fetch.run(interrupt);
     return report.finish();

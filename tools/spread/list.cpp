@@ -13,6 +13,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
@@ -58,6 +60,14 @@ struct Answers {
     std::optional<Error> missing;  // the first server that has no such folder
 };
 
+void tell_failure(const ListOptions& options, std::string_view about, const Error& error) {
+    if (options.json) {
+        JsonObject object;
+        return print_line(object.text("event", "failed").name("name", about).failure(error).line());
+    }
+    complain(files::printable(about) + ": " + explain(error, about));
+}
+
 hl::Task<void> ask(Sessions& sessions, std::size_t server, const std::string& folder, Answers& answers) {
     Result<files::Listing> listing = files::Listing{};
     if (auto* const client = sessions.client(server)) {
@@ -75,14 +85,33 @@ hl::Task<void> ask(Sessions& sessions, std::size_t server, const std::string& fo
     for (auto& entry : listing->entries) answers.entries.add(std::move(entry));
 }
 
-hl::Task<void> ask_all(Sessions& sessions, const std::string& folder, Answers& answers) {
-    std::set<std::size_t> all;
-    for (std::size_t i = 0; i < sessions.servers().size(); ++i) all.insert(i);
-    co_await sessions.open(all);
+hl::Task<void> ask_some(Sessions& sessions, const std::set<std::size_t>& servers, const std::string& folder,
+                        Answers& answers) {
+    co_await sessions.open(servers);
     std::vector<hl::Task<void>> asking;
-    for (const auto server : all) asking.push_back(ask(sessions, server, folder, answers));
+    for (const auto server : servers) asking.push_back(ask(sessions, server, folder, answers));
     (void)co_await hl::when_all(std::move(asking));
-    co_await sessions.close();
+}
+
+// Asks some servers at once, then the next ones, so that a large group does not take all descriptors.
+void ask_all(const std::vector<Server>& servers, const std::string& folder, const ListOptions& options,
+             const Interrupt& interrupt, Report& report, Answers& answers) {
+    constexpr std::size_t at_once = 32;
+    for (std::size_t begin = 0; begin < servers.size(); begin += at_once) {
+        const auto first = servers.begin() + static_cast<std::ptrdiff_t>(begin);
+        const std::vector<Server> some(first,
+                                       first + static_cast<std::ptrdiff_t>(std::min(at_once, servers.size() - begin)));
+        std::set<std::size_t> all;
+        for (std::size_t i = 0; i < some.size(); ++i) all.insert(i);
+        Sessions sessions(some, options, interrupt, report);
+        sessions.connect(all);
+        const auto asked = hl::sync_wait(ask_some(sessions, all, folder, answers), interrupt.token());
+        (void)hl::sync_wait(sessions.close(), interrupt.token());
+        if (asked) continue;
+        if (!answers.failed) answers.failed = asked.error();
+        tell_failure(options, options.group.members.front(), asked.error());
+        return;
+    }
 }
 
 bool has_too_few(const Found& found, const ListOptions& options) {
@@ -110,14 +139,6 @@ std::string json_of(const Found& found, const ListOptions& options) {
     if (has_too_few(found, options)) object.flag("too_few", true);
     if (found.differ) object.flag("differ", true);
     return object.line();
-}
-
-void tell_failure(const ListOptions& options, std::string_view about, const Error& error) {
-    if (options.json) {
-        JsonObject object;
-        return print_line(object.text("event", "failed").name("name", about).failure(error).line());
-    }
-    complain(files::printable(about) + ": " + explain(error, about));
 }
 
 ExitCode tell(const Answers& answers, const ListOptions& options) {
@@ -152,9 +173,8 @@ ExitCode run_list(const ListOptions& options) {
     }
     ProgressBar none;
     Report report(options.json ? Report::Style::json : Report::Style::people, "listed", none);
-    Sessions sessions(*std::move(servers), options, report);
     Answers answers;
-    (void)hl::sync_wait(ask_all(sessions, join_name(*folder, {}), answers), interrupt.token());
+    ask_all(*servers, join_name(*folder, {}), options, interrupt, report, answers);
     return tell(answers, options);
 }
 

@@ -30,55 +30,92 @@ std::vector<Step> next_round(std::vector<Placed>& files) {
     return round;
 }
 
+std::set<std::size_t> servers_of(const std::vector<Step>& round) {
+    std::set<std::size_t> servers;
+    for (const auto& step : round) servers.insert(step.server);
+    return servers;
+}
+
 void settle(Placed& file, std::size_t server, const Result<void>& result, bool another_may) {
     if (result) {
         file.done.push_back(server);
         return;
     }
-    if (!file.failed || file.failed->code == Errc::not_found) file.failed = result.error();
+    if (!another_may || !file.failed || file.failed->code == Errc::not_found) file.failed = result.error();
     if (!another_may) file.over = true;
 }
 
-hl::Task<void> work(const Rounds& rounds, Sessions& sessions, std::vector<Placed>& files,
-                    const std::vector<Step>& round, std::size_t& next) {
+// What all tasks of a command use.
+struct Running {
+    const Rounds& rounds;
+    Sessions& sessions;
+    std::vector<Placed>& files;
+    const Interrupt& interrupt;
+
+    void end(std::size_t file) const {
+        files[file].ended = true;
+        rounds.ended(file);
+    }
+};
+
+// `lost`: the server did not answer, so that another one may, whatever the error is.
+bool another_may(const Running& running, const Result<void>& result, bool lost) {
+    return !running.interrupt.happened() && (lost || running.rounds.another_may(result.code()));
+}
+
+hl::Task<void> work(const Running& running, const std::vector<Step>& round, std::size_t& next) {
     while (next < round.size()) {
         const Step step = round[next++];
-        auto& file = files[step.file];
         Result<void> result;
-        if (auto* const client = sessions.client(step.server)) {
-            auto attempt = rounds.attempt(step.file, *client);
+        bool lost = false;  // for this attempt: one with another file may lose the server meanwhile
+        if (auto* const client = running.sessions.client(step.server)) {
+            auto attempt = running.rounds.attempt(step.file, *client);
             result = co_await std::move(attempt);
-            if (!result && ends_all(result.code())) sessions.lose(step.server, result.error());
+            lost = !result && ends_all(result.code());
+            if (lost) running.sessions.lose(step.server, result.error());
         } else {
-            result = sessions.why_lost(step.server);
+            result = running.sessions.why_lost(step.server);
+            lost = true;
         }
-        const bool lost = !sessions.client(step.server);
-        const bool another_may = result.code() != Errc::canceled && (lost || rounds.another_may(result.code()));
-        settle(file, step.server, result, another_may);
-        if (!goes_on(file)) rounds.ended(step.file);
+        auto& file = running.files[step.file];
+        settle(file, step.server, result, another_may(running, result, lost));
+        if (!goes_on(file)) running.end(step.file);
     }
 }
 
-hl::Task<void> run_all(const Rounds& rounds, Sessions& sessions, std::vector<Placed>& files) {
-    for (;;) {
-        const auto round = next_round(files);
-        if (round.empty()) break;
-        std::set<std::size_t> servers;
-        for (const auto& step : round) servers.insert(step.server);
-        co_await sessions.open(servers);
-        std::vector<hl::Task<void>> workers;
-        std::size_t next = 0;
-        for (std::size_t i = 0; i < std::min<std::size_t>(rounds.jobs, round.size()); ++i)
-            workers.push_back(work(rounds, sessions, files, round, next));
-        (void)co_await hl::when_all(std::move(workers));
+hl::Task<void> run_round(const Running& running, const std::vector<Step>& round, const std::set<std::size_t>& servers) {
+    co_await running.sessions.open(servers);
+    std::vector<hl::Task<void>> workers;
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < std::min<std::size_t>(running.rounds.jobs, round.size()); ++i)
+        workers.push_back(work(running, round, next));
+    (void)co_await hl::when_all(std::move(workers));
+}
+
+void fail_rest(const Running& running, const Error& why) {
+    for (std::size_t i = 0; i < running.files.size(); ++i) {
+        auto& file = running.files[i];
+        if (file.ended) continue;
+        if (!file.failed) file.failed = why;
+        running.end(i);
     }
-    co_await sessions.close();
 }
 
 }  // namespace
 
 void run_rounds(const Rounds& rounds, Sessions& sessions, std::vector<Placed>& files, const Interrupt& interrupt) {
-    (void)hl::sync_wait(run_all(rounds, sessions, files), interrupt.token());
+    const Running running{rounds, sessions, files, interrupt};
+    for (;;) {
+        const auto round = next_round(files);
+        if (round.empty()) break;
+        const auto servers = servers_of(round);
+        sessions.connect(servers);
+        const auto ran = hl::sync_wait(run_round(running, round, servers), interrupt.token());
+        if (ran) continue;
+        fail_rest(running, ran.error());
+        break;
+    }
+    (void)hl::sync_wait(sessions.close(), interrupt.token());
 }
 
 }  // namespace cinnabar::tools::spread

@@ -24,8 +24,9 @@ struct Placed {
     std::vector<std::size_t> order;  // of servers, as placement_of() returns it
     unsigned wanted = 1;             // at how many servers it is to be done
     std::vector<std::size_t> done;   // servers that did it
-    std::optional<Error> failed;     // the first failure; one other than not_found, if there is one
+    std::optional<Error> failed;     // what ended it, or the first failure: one other than not_found, if there is one
     bool over = false;               // no other server is to be tried
+    bool ended = false;              // Rounds::ended was called
     std::size_t next = 0;            // in `order`
 };
 
@@ -39,7 +40,8 @@ struct Rounds {
     unsigned jobs = 8;  // attempts under way at once
 };
 
-// Runs all rounds, and closes the sessions. An interrupt ends all files that are not done.
+// Runs all rounds, and closes the sessions. An interrupt ends all files that are not done, and so does an attempt that
+// throws.
 void run_rounds(const Rounds& rounds, Sessions& sessions, std::vector<Placed>& files, const Interrupt& interrupt);
 
 }  // namespace cinnabar::tools::spread

@@ -47,8 +47,9 @@ bool another_may_take(Errc code) {
 
 class GroupSave {
   public:
-    GroupSave(const SaveOptions& options, std::vector<Server> servers, Report& report, ProgressBar& bar)
-        : options_(options), report_(report), bar_(bar), sessions_(std::move(servers), options, report) {}
+    GroupSave(const SaveOptions& options, std::vector<Server> servers, const Interrupt& interrupt, Report& report,
+              ProgressBar& bar)
+        : options_(options), report_(report), bar_(bar), sessions_(std::move(servers), options, interrupt, report) {}
 
     // Adds the files, and reports those that cannot be read. False: two would have one name, which was reported.
     [[nodiscard]] bool add_all(const std::string& folder) {
@@ -194,7 +195,7 @@ ExitCode run_save(const SaveOptions& options) {
         report.failed_at_once(options.group.members.front(), servers.error());
         return report.finish();
     }
-    GroupSave save(options, *std::move(servers), report, bar);
+    GroupSave save(options, *std::move(servers), interrupt, report, bar);
     if (!save.add_all(*folder)) return ExitCode::usage;
     save.run(interrupt);
     return report.finish();

@@ -5,43 +5,74 @@
 
 #include <cinnabar/hl/when_all.hpp>
 
+#include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace cinnabar::tools::spread {
+namespace {
 
-Sessions::Sessions(std::vector<Server> servers, const SessionOptions& options, Report& report)
-    : servers_(std::move(servers)), options_(options), report_(report), sessions_(servers_.size()) {}
+constexpr std::size_t opened_at_once = 32;
+
+}  // namespace
+
+Sessions::Sessions(std::vector<Server> servers, const SessionOptions& options, const Interrupt& interrupt,
+                   Report& report)
+    : servers_(std::move(servers)),
+      options_(options),
+      interrupt_(interrupt),
+      report_(report),
+      sessions_(servers_.size()) {}
 
 Sessions::~Sessions() = default;
 
-Result<void> Sessions::connect(std::size_t server) {
+Result<void> Sessions::connect_one(std::size_t server) {
     auto& session = sessions_[server];
-    CINNABAR_TRY(session.key, find_key(servers_[server].address, options_));
-    CINNABAR_TRY(auto reached, reach_by(servers_[server].address, options_));
-    session.reached.emplace(std::move(reached));
-    session.client = std::make_unique<files::Client>(session.reached->node, session.reached->peer,
-                                                     session.key ? &*session.key : nullptr,
-                                                     keyless_with(*session.reached, options_));
+    try {
+        CINNABAR_TRY(session.key, find_key(servers_[server].address, options_));
+        CINNABAR_TRY(auto reached, reach_by(servers_[server].address, options_));
+        session.reached.emplace(std::move(reached));
+        session.client = std::make_unique<files::Client>(session.reached->node, session.reached->peer,
+                                                         session.key ? &*session.key : nullptr,
+                                                         keyless_with(*session.reached, options_));
+    } catch (const std::exception& failure) {
+        return Error{Errc::overloaded, "this process has no room for a session with the server", failure.what()};
+    }
     return {};
 }
 
-hl::Task<void> Sessions::open_one(std::size_t server) {
-    Result<void> opened = connect(server);
-    if (opened) opened = co_await sessions_[server].client->open();
-    if (!opened) lose(server, opened.error());
+void Sessions::connect(const std::set<std::size_t>& wanted) {
+    for (const auto server : wanted) {
+        if (sessions_[server].client || sessions_[server].lost) continue;
+        const auto connected = connect_one(server);
+        if (!connected) lose(server, connected.error());
+    }
+}
+
+hl::Task<void> Sessions::open_some(const std::vector<std::size_t>& closed, std::size_t& next) {
+    while (next < closed.size()) {
+        const std::size_t server = closed[next++];
+        sessions_[server].opened = true;
+        Result<void> opened = co_await sessions_[server].client->open();
+        if (!opened) lose(server, opened.error());
+    }
 }
 
 hl::Task<void> Sessions::open(const std::set<std::size_t>& wanted) {
-    std::vector<hl::Task<void>> opening;
+    std::vector<std::size_t> closed;
     for (const auto server : wanted) {
-        if (!sessions_[server].client && !sessions_[server].lost) opening.push_back(open_one(server));
+        if (!sessions_[server].opened && !sessions_[server].lost) closed.push_back(server);
     }
+    std::size_t next = 0;
+    std::vector<hl::Task<void>> opening;
+    for (std::size_t i = 0; i < std::min(opened_at_once, closed.size()); ++i)
+        opening.push_back(open_some(closed, next));
     if (!opening.empty()) (void)co_await hl::when_all(std::move(opening));
 }
 
 hl::Task<void> Sessions::close() {
     for (auto& session : sessions_) {
-        if (session.client) co_await session.client->close();
+        if (session.opened) co_await session.client->close();
     }
 }
 
@@ -53,7 +84,7 @@ void Sessions::lose(std::size_t server, const Error& why) {
     auto& session = sessions_[server];
     if (session.lost) return;
     session.lost = why;
-    if (why.code != Errc::canceled) report_.lost(servers_[server].address, why);
+    if (!interrupt_.happened()) report_.lost(servers_[server].address, why);
 }
 
 }  // namespace cinnabar::tools::spread

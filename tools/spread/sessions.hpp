@@ -4,6 +4,7 @@
 
 #include "commands/commands.hpp"
 #include "spread/servers.hpp"
+#include "terminal/interrupt.hpp"
 #include "terminal/report.hpp"
 
 #include <cinnabar/files/client.hpp>
@@ -21,15 +22,19 @@ namespace cinnabar::tools::spread {
 
 class Sessions {
   public:
-    // `options` and `report` must outlive this object. Reports each server that is lost, once.
-    Sessions(std::vector<Server> servers, const SessionOptions& options, Report& report);
+    // The references must outlive this object. Reports each server that is lost, once, until there is an interrupt.
+    Sessions(std::vector<Server> servers, const SessionOptions& options, const Interrupt& interrupt, Report& report);
     // Requires: close() has ended.
     ~Sessions();
     Sessions(const Sessions&) = delete;
     Sessions& operator=(const Sessions&) = delete;
 
     [[nodiscard]] const std::vector<Server>& servers() const noexcept { return servers_; }
-    // Opens those of these sessions that are not open yet, all at once. Those that cannot be opened are lost.
+    // Makes nodes for those of these sessions that have none. Those that cannot be made are lost. Requires: not inside
+    // a task, where a node that fails could not be closed.
+    void connect(const std::set<std::size_t>& wanted);
+    // Opens those of these sessions that are not open yet, some at once. Those that cannot be opened are lost.
+    // Requires: they are connected or lost.
     [[nodiscard]] hl::Task<void> open(const std::set<std::size_t>& wanted);
     [[nodiscard]] hl::Task<void> close();
 
@@ -45,13 +50,15 @@ class Sessions {
         std::optional<files::Key> key;
         std::optional<hl::Connected> reached;
         std::unique_ptr<files::Client> client;
+        bool opened = false;
         std::optional<Error> lost;
     };
-    [[nodiscard]] Result<void> connect(std::size_t server);
-    [[nodiscard]] hl::Task<void> open_one(std::size_t server);
+    [[nodiscard]] Result<void> connect_one(std::size_t server);
+    [[nodiscard]] hl::Task<void> open_some(const std::vector<std::size_t>& closed, std::size_t& next);
 
     const std::vector<Server> servers_;
     const SessionOptions& options_;
+    const Interrupt& interrupt_;
     Report& report_;
     std::vector<Session> sessions_;  // of each server
 };

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What becomes of files at the servers of a group when attempts fail. The servers are processes; the attempts do
+// nothing and return what the test says.
+#include "process.hpp"
+#include "spread/rounds.hpp"
+#include "support/folder.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <memory>
+#include <stdexcept>
+
+namespace cinnabar::tools::spread {
+namespace {
+
+class RoundsProcess : public testing::Test {
+  protected:
+    using Attempt = hl::Task<Result<void>>;
+
+    RoundsProcess() {
+        for (const char* root : {"a", "b"}) {
+            std::filesystem::create_directories(folder_.at(root));
+            serving_.push_back(
+                std::make_unique<Serving>(folder_.at(root), Words{"--listen", "tcp://127.0.0.1:0", "--insecure"}));
+            servers_.push_back({root, serving_.back()->uri()});
+        }
+        options_.insecure = true;
+    }
+    // Each file is tried at the servers in their order.
+    std::vector<Placed> run(std::size_t count, const decltype(Rounds::attempt)& attempt) {
+        Placed placed;
+        for (std::size_t i = 0; i < servers_.size(); ++i) placed.order.push_back(i);
+        std::vector<Placed> files(count, placed);
+        ProgressBar bar;
+        Report report(Report::Style::people, "tried", bar);
+        Sessions sessions(servers_, options_, interrupt_, report);
+        const Rounds rounds{attempt, [](Errc code) { return code != Errc::exists; }, [this](std::size_t) { ++ended_; },
+                            8};
+        run_rounds(rounds, sessions, files, interrupt_);
+        EXPECT_EQ(ended_, count) << "each is told once";
+        return files;
+    }
+
+    support::Folder folder_;
+    std::vector<std::unique_ptr<Serving>> serving_;
+    std::vector<Server> servers_;
+    SessionOptions options_;
+    std::size_t ended_ = 0;
+    const Interrupt interrupt_;  // after the processes, which inherit the signal mask
+};
+
+TEST_F(RoundsProcess, AServerThatCannotBeDialledFromHereIsLost) {
+    servers_.front().address = "nosuch://x";
+    const auto files = run(3, [](std::size_t, files::Client&) -> Attempt { co_return Result<void>(); });
+    for (const auto& file : files) EXPECT_EQ(file.done, std::vector<std::size_t>{1});
+    servers_.pop_back();
+    ended_ = 0;
+    const auto none = run(1, [](std::size_t, files::Client&) -> Attempt { co_return Result<void>(); });
+    EXPECT_TRUE(none.front().done.empty());
+    ASSERT_TRUE(none.front().failed);
+    EXPECT_EQ(none.front().failed->code, Errc::bad_address);
+}
+
+TEST_F(RoundsProcess, WhatAServerRefusedStaysRefusedIfAnotherFileLosesThatServer) {
+    unsigned tries = 0;
+    const auto files = run(2, [&](std::size_t file, files::Client& client) -> Attempt {
+        if (file == 1) co_return Error{Errc::peer_lost};
+        ++tries;
+        const std::string root;
+        const auto listing = co_await client.list(root);  // meanwhile the other one loses the server
+        co_return listing ? Error{Errc::exists} : listing.error();
+    });
+    EXPECT_EQ(tries, 1u);
+    EXPECT_TRUE(files[0].done.empty());
+    ASSERT_TRUE(files[0].failed);
+    EXPECT_EQ(files[0].failed->code, Errc::exists);
+}
+
+TEST_F(RoundsProcess, TheFailureThatEndsAFileIsTold) {
+    unsigned tries = 0;
+    const auto files = run(1, [&](std::size_t, files::Client&) -> Attempt {
+        co_return Error{++tries == 1 ? Errc::peer_lost : Errc::exists};
+    });
+    ASSERT_TRUE(files[0].failed);
+    EXPECT_EQ(files[0].failed->code, Errc::exists);
+}
+
+TEST_F(RoundsProcess, AServerThatSaysCanceledDoesNotEndTheCommand) {
+    unsigned tries = 0;
+    const auto files = run(1, [&](std::size_t, files::Client&) -> Attempt {
+        if (++tries == 1) co_return Error{Errc::canceled};
+        co_return Result<void>();
+    });
+    EXPECT_EQ(files[0].done, std::vector<std::size_t>{1});
+}
+
+TEST_F(RoundsProcess, AnInterruptEndsAllFiles) {
+    unsigned tries = 0;
+    const auto files = run(2, [&](std::size_t, files::Client&) -> Attempt {
+        ++tries;
+        if (!interrupt_.happened()) (void)::kill(::getpid(), SIGINT);
+        EXPECT_TRUE(eventually([&] { return interrupt_.happened(); }));
+        co_return Error{Errc::canceled};
+    });
+    EXPECT_LE(tries, 2u);
+    for (const auto& file : files) EXPECT_TRUE(file.done.empty() && file.failed);
+}
+
+TEST_F(RoundsProcess, AnExceptionFailsTheFilesThatAreNotDone) {
+    const auto files = run(3, [](std::size_t file, files::Client&) -> Attempt {
+        if (file == 1) throw std::runtime_error("no threads");
+        co_return Result<void>();
+    });
+    EXPECT_EQ(files[0].done.size(), 1u);
+    EXPECT_TRUE(files[1].done.empty());
+    ASSERT_TRUE(files[1].failed);
+    EXPECT_EQ(files[1].failed->code, Errc::handler_failed);
+    EXPECT_EQ(files[2].done.size(), 1u);
+}
+
+}  // namespace
+}  // namespace cinnabar::tools::spread
