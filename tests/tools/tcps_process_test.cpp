@@ -166,6 +166,33 @@ TEST_F(TcpsProcess, OnlySomeMayBeMembersOfAGroupOfServers) {
     EXPECT_EQ(first.process().err().find("cinnabar.group.swim"), std::string::npos) << first.process().err();
 }
 
+// A member may be proven and still name an address at which anybody may listen.
+TEST_F(TcpsProcess, NoMemberSendsClientsToAServerThatIsNotProven) {
+    ASSERT_EQ(run({"cert", "ca", folder_.at("ca")}).exit, 0);
+    ASSERT_EQ(run({"cert", "server", folder_.at("ca"), "storage", "--host", "127.0.0.1"}).exit, 0);
+    ASSERT_EQ(run({"cert", "client", folder_.at("ca"), "ann"}).exit, 0);
+    const Words member = joined({"--listen", "tcps://127.0.0.1:0", "--group"}, certified("storage"));
+    Serving first(folder_.at("root"), member);
+    ASSERT_FALSE(first.uri().empty()) << first.process().err();
+    std::filesystem::create_directory(folder_.at("open"));
+    const Words open{"--listen", "tcp://127.0.0.1:0", "--insecure", "--join", first.uri()};
+    Serving second(folder_.at("open"), joined(open, member));
+    ASSERT_TRUE(second.uri().starts_with("tcp://")) << second.uri() << second.process().err();
+
+    const std::string file = folder_.put("a", std::string(100'000, 'a'));
+    const Words both =
+        joined({"save", file, "--replicas", "2", "--insecure", "--group", first.uri()}, certified("ann"));
+    const Outcome refused = run(both);
+    EXPECT_EQ(refused.exit, exit_permission) << refused.err;
+    EXPECT_NE(refused.err.find("does not prove who it is"), std::string::npos) << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(folder_.at("open/a")));
+    const Words list = joined({"list", "--insecure", "--group", first.uri()}, certified("ann"));
+    EXPECT_EQ(run(list).exit, exit_permission);
+    const Outcome proven = run(joined(both, {"--transport", "tcps"}));
+    EXPECT_EQ(proven.exit, 0) << "where it is reached by tcps: " << proven.err;
+    EXPECT_EQ(folder_.get("open/a"), folder_.get("root/a"));
+}
+
 TEST_F(TcpsProcess, RevokedCertificatesAreRefused) {
     ASSERT_EQ(run({"cert", "ca", folder_.at("ca")}).exit, 0);
     ASSERT_EQ(run({"cert", "server", folder_.at("ca"), "storage", "--host", "127.0.0.1"}).exit, 0);

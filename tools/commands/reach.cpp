@@ -37,6 +37,14 @@ bool leads_to_loopback(const hl::Connected& reached) {
 
 bool proves_server(const hl::Connected& reached) { return reached.node.transport_to(reached.peer) == "tcps"; }
 
+bool keeps_strangers_out(const hl::Connected& reached) {
+    if (proves_server(reached)) return true;
+    return reached.node.transport_to(reached.peer) == "shm" &&
+           std::ranges::all_of(reached.peer.body().endpoints, [](const auto& endpoint) {
+               return !endpoint.starts_with("shm://") || stays_on_host(endpoint).value_or(false);
+           });
+}
+
 bool proves_peers(std::string_view uri) { return uri.starts_with("tcps://"); }
 
 std::string way_to(const hl::Connected& reached) {

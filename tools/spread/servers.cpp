@@ -2,6 +2,7 @@
 #include "spread/servers.hpp"
 
 #include "commands/address.hpp"
+#include "commands/reach.hpp"
 #include "commands/session.hpp"
 #include "spread/member.hpp"
 
@@ -25,8 +26,13 @@ using cinnabar::group::View;
 constexpr Microseconds first_time{300'000};
 constexpr Microseconds answer_max{5'000'000};
 
-Result<View> view_from(const std::string& member, const std::string& name, const SessionOptions& options,
-                       const Interrupt& interrupt) {
+struct Answer {
+    View view;
+    bool proven;  // by a transport that keeps strangers out
+};
+
+Result<Answer> answer_of(const std::string& member, const std::string& name, const SessionOptions& options,
+                         const Interrupt& interrupt) {
     CINNABAR_TRY(const auto reached, reach_by(member, options));
     GroupOptions follower;
     follower.name = name;
@@ -35,7 +41,7 @@ Result<View> view_from(const std::string& member, const std::string& name, const
     follower.join_time = answer_max;
     if (group.code() == Errc::timed_out)
         group = sync_wait(Group::follow(reached.node, {member}, std::move(follower)), interrupt.token());
-    if (group) return group->view();
+    if (group) return Answer{group->view(), keeps_strangers_out(reached)};
     Error error = std::move(group).error();
     if (error.code == Errc::no_such_rpc) error.hint = "it is in no group: its server was started without --group";
     if (error.code == Errc::not_found) error.hint = "another group is there: see --group-name";
@@ -71,13 +77,14 @@ Result<std::vector<Server>> find_servers(const GroupPlace& group, const SessionO
     std::optional<Error> failed;
     for (const auto& uri : group.members) {
         CINNABAR_TRY(const auto place, parse_place(uri));
-        auto view = view_from(place.server, group.name, options, interrupt);
-        if (view) {
-            auto servers = servers_in(*view);
+        auto answer = answer_of(place.server, group.name, options, interrupt);
+        if (answer) {
+            auto servers = servers_in(answer->view);
+            for (auto& server : servers) server.must_prove = answer->proven;
             if (!servers.empty()) return servers;
             return Error{Errc::unsupported, "no member of that group saves files", files::printable(place.server)};
         }
-        if (!failed) failed = std::move(view).error();
+        if (!failed) failed = std::move(answer).error();
         if (interrupt.happened()) break;
     }
     return *std::move(failed);

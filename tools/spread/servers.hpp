@@ -16,6 +16,9 @@ namespace cinnabar::tools::spread {
 struct Server {
     std::string identity;  // of its root
     std::string address;
+    // The member that named it was proven by its transport, so this server has to be as well, or to prove a key: else
+    // any member could send clients to a stranger.
+    bool must_prove = false;
 };
 
 // The present members that save files. Of several with one identity only the last to join, since a root has one server
