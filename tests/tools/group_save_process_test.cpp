@@ -23,6 +23,7 @@ using support::pattern;
 constexpr int exit_usage = 1;
 constexpr int exit_unreachable = 2;
 constexpr int exit_exists = 3;
+constexpr int exit_damaged = 6;
 constexpr int exit_not_found = 10;
 constexpr int exit_unsuitable = 11;
 constexpr int exit_protocol = 14;
@@ -163,6 +164,27 @@ TEST_F(GroupSaveProcess, WhatDiffersIsKeptUnlessReplaced) {
     const auto listed = group_run("list", uri("a"), {});
     EXPECT_EQ(listed.exit, 0) << listed.err;
     EXPECT_NE(listed.out.find("  3  file-0  (the copies differ)"), std::string::npos) << listed.out;
+}
+
+// The second server is stopped until the first one has its copy.
+TEST_F(GroupSaveProcess, AFileThatChangesBetweenItsCopiesIsTold) {
+    start("a");
+    start("b");
+    wait_for_members(uri("a"), 2);
+    const auto files = make_files(1);
+    const auto planned = group_run("save", uri("a"), joined({"--replicas", "2", "-n"}, files));
+    const bool a_first = planned.out.find(uri("a")) < planned.out.find(uri("b"));
+    const std::string first = a_first ? "a" : "b";
+    auto& second = servers_.at(a_first ? "b" : "a")->process();
+    second.send(SIGSTOP);
+    Process saving(joined({"save", "--insecure", "--group", uri(first), "--replicas", "2"}, files));
+    EXPECT_TRUE(eventually([&] { return fs::exists(folder_.path() / first / "file-0"); })) << saving.err();
+    (void)folder_.put("here/file-0", pattern(1000, 7));  // of the same size
+    second.send(SIGCONT);
+    EXPECT_EQ(saving.wait(), exit_damaged) << saving.err();
+    EXPECT_NE(saving.err().find("the file changed between its copies"), std::string::npos) << saving.err();
+    EXPECT_EQ(group_run("save", uri("a"), joined({"--replicas", "2", "--replace"}, files)).exit, 0);
+    for (const char* root : {"a/", "b/"}) EXPECT_EQ(folder_.get(root + std::string("file-0")), pattern(1000, 7));
 }
 
 TEST_F(GroupSaveProcess, MoreCopiesThanServersIsToldAndTheOthersAreMade) {

@@ -24,8 +24,20 @@ namespace {
 struct Source {
     Report::File file;
     files::Attributes attributes;
-    bool changed = false;  // a copy was made
+    bool has_copy = false;  // one server has it
+    bool changed = false;   // a copy was made
 };
+
+// What makes copies equal without reading them.
+bool looks_equal(const Source& a, const Source& b) {
+    return a.file.bytes == b.file.bytes && a.attributes.mode == b.attributes.mode &&
+           a.attributes.modified_s == b.attributes.modified_s && a.attributes.modified_ns == b.attributes.modified_ns;
+}
+
+Error changed_meanwhile(const Source& source) {
+    return {Errc::bad_checksum, "the file changed between its copies: save it again with --replace",
+            files::printable(source.file.path)};
+}
 
 Result<Source> source_of(const std::string& path, std::string name, const SaveOptions& options) {
     std::error_code unknown;
@@ -104,6 +116,15 @@ class GroupSave {
         return addresses;
     }
 
+    // Looks at the file again, which may have changed since the last copy.
+    Result<void> refresh(Source& source) {
+        CINNABAR_TRY(const auto now, source_of(source.file.path, source.file.name, options_));
+        if (source.has_copy && !looks_equal(now, source)) return changed_meanwhile(source);
+        source.file.bytes = now.file.bytes;
+        source.attributes = now.attributes;
+        return {};
+    }
+
     // Whether the server has a copy already.
     hl::Task<Result<bool>> has_copy(const Source& source, files::Client& client) {
         if (options_.ignore_times) co_return false;
@@ -134,21 +155,29 @@ class GroupSave {
     hl::Task<Result<void>> save(Source& source, files::Client& client) {
         const auto begin = std::chrono::steady_clock::now();
         bar_.begin_file(source.file.name);
-        Result<bool> same = co_await has_copy(source, client);
+        Result<bool> same = false;
+        if (const auto read = refresh(source); !read) same = read.error();
+        if (same) same = co_await has_copy(source, client);
         Result<files::Moved> moved = files::Moved{};
         if (same && !*same) {
             auto sending = send(source, client);
             moved = co_await std::move(sending);
+            if (moved && source.has_copy) {
+                if (const auto read = refresh(source); !read) moved = read.error();
+            }
         }
         bar_.leave_file(source.file.name);
         source.file.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         if (!same) co_return std::move(same).error();
         if (!moved) co_return std::move(moved).error();
+        const bool had_copy = std::exchange(source.has_copy, true);
         if (*same) {
             bar_.add_bytes(source.file.bytes);
             co_return Result<void>();
         }
         source.changed = true;
+        const auto& before = source.file.checksum;
+        if (had_copy && before && moved->checksum && *before != *moved->checksum) co_return changed_meanwhile(source);
         source.file.had_bytes += moved->had_bytes;
         source.file.sent_bytes += moved->sent_bytes;
         source.file.checksum = moved->checksum;
