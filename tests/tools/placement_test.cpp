@@ -108,15 +108,46 @@ Member member(Rank rank, State state, const Labels& labels) {
     return {rank, 1, state, rank, na::Addr::parse(address).value(), labels};
 }
 
+const std::string root_a(32, 'a');
+const std::string root_b(32, 'b');
+const std::string root_c(32, 'c');
+
 TEST(ServersOfAGroup, ArePresentMembersThatSaveFilesEachRootOnce) {
-    const View view({}, {member(0, State::alive, {{"save", "a"}}), member(1, State::alive, {{"role", "other"}}),
-                         member(2, State::excluded, {{"save", "b"}}), member(3, State::suspect, {{"save", "c"}}),
-                         member(4, State::alive, {{"save", "a"}})});
-    const auto servers = servers_in(view);
+    const View view({}, {member(0, State::alive, {{"save", root_a}}), member(1, State::alive, {{"role", "other"}}),
+                         member(2, State::excluded, {{"save", root_b}}), member(3, State::suspect, {{"save", root_c}}),
+                         member(4, State::alive, {{"save", root_a}})});
+    const auto servers = servers_in(view).value();
     ASSERT_EQ(servers.size(), 2u);
-    EXPECT_EQ(servers[0].identity, "c");
-    EXPECT_EQ(servers[1].identity, "a");
+    EXPECT_EQ(servers[0].identity, root_c);
+    EXPECT_EQ(servers[1].identity, root_a);
     EXPECT_EQ(servers[1].address, "tcp://127.0.0.1:4004") << "the last to join";
+}
+
+// Else two copies of a file could be on one server.
+TEST(ServersOfAGroup, AnAddressIsOneServer) {
+    auto twin = member(1, State::alive, {{"save", root_b}});
+    twin.address = member(0, State::alive, {}).address;
+    const auto servers = servers_in(View({}, {member(0, State::alive, {{"save", root_a}}), twin})).value();
+    ASSERT_EQ(servers.size(), 1u);
+    EXPECT_EQ(servers[0].identity, root_b);
+}
+
+TEST(ServersOfAGroup, OnlyIdentitiesOfRootsCount) {
+    for (const auto& label : {std::string(), std::string(31, 'a'), std::string(33, 'a'), std::string(32, 'A'),
+                              std::string(32, 'g'), std::string(1, '\0') + root_a.substr(1)})
+        EXPECT_TRUE(servers_in(View({}, {member(0, State::alive, {{"save", label}})})).value().empty()) << label;
+}
+
+TEST(ServersOfAGroup, AreNotMoreThan1024) {
+    std::vector<Member> members;
+    const auto add = [&] {
+        const auto rank = static_cast<Rank>(members.size());
+        members.push_back(member(rank, State::alive, {{"save", std::to_string(10'000 + rank) + root_a.substr(5)}}));
+    };
+    while (members.size() < 1024) add();
+    EXPECT_EQ(servers_in(View({}, members)).value().size(), 1024u);
+    add();
+    EXPECT_EQ(servers_in(View({}, members)).code(), Errc::too_large);
 }
 
 TEST(ServersOfAGroup, TheUrisOfAGroupNameOneFolder) {

@@ -28,12 +28,13 @@ class GroupFetch {
           into_(into),
           report_(report),
           bar_(bar),
+          identities_(identities_of(servers)),
           sessions_(std::move(servers), options, interrupt, report) {}
 
     void add(std::string name) {
         bar_.add_files(1);
         Placed placed;
-        placed.order = placement_of(name, identities_of(sessions_.servers()));
+        placed.order = placement_of(name, identities_);
         placed_.push_back(std::move(placed));
         auto path = join_path(options_.folder, files::leaf_of(name));
         files_.push_back({std::move(name), std::move(path)});
@@ -84,6 +85,7 @@ class GroupFetch {
     const files::Root* into_;
     Report& report_;
     ProgressBar& bar_;
+    const std::vector<std::string> identities_;  // of the servers
     Sessions sessions_;
     std::vector<Report::File> files_;
     std::vector<Placed> placed_;  // of each file

@@ -20,7 +20,7 @@ constexpr std::size_t digits = 32;
 Result<std::string> read_identity(const files::SourceFile& file, const std::string& path) {
     std::string text(digits, '\0');
     const auto read = file.read_some(0, std::as_writable_bytes(std::span(text)));
-    if (read != digits || file.bytes() > digits + 1 || text.find_first_not_of("0123456789abcdef") != text.npos)
+    if (read != digits || file.bytes() > digits + 1 || !is_identity(text))
         return Error{Errc::protocol, "it does not hold the identity of a server: remove it to get another one",
                      files::printable(path)};
     return text;
@@ -36,6 +36,10 @@ Result<std::string> make_identity(const files::Root& folder) {
 }
 
 }  // namespace
+
+bool is_identity(std::string_view text) noexcept {
+    return text.size() == digits && text.find_first_not_of("0123456789abcdef") == text.npos;
+}
 
 Result<std::string> identity_of_root(const std::string& path) {
     const auto folder_path = join_path(path, files::staging_folder);

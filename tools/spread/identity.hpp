@@ -6,8 +6,11 @@
 #include <cinnabar/base/result.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace cinnabar::tools::spread {
+
+[[nodiscard]] bool is_identity(std::string_view text) noexcept;
 
 // Reads the identity of the root at `path`, or makes it. The root must be open as that of a server. protocol: the file
 // that holds it is damaged. Also the errors of Root.

@@ -61,7 +61,11 @@ class GroupSave {
   public:
     GroupSave(const SaveOptions& options, std::vector<Server> servers, const Interrupt& interrupt, Report& report,
               ProgressBar& bar)
-        : options_(options), report_(report), bar_(bar), sessions_(std::move(servers), options, interrupt, report) {}
+        : options_(options),
+          report_(report),
+          bar_(bar),
+          identities_(identities_of(servers)),
+          sessions_(std::move(servers), options, interrupt, report) {}
 
     // Adds the files, and reports those that cannot be read. False: two would have one name, which was reported.
     [[nodiscard]] bool add_all(const std::string& folder) {
@@ -95,7 +99,7 @@ class GroupSave {
         bar_.add_files(1);
         bar_.add_total(source->file.bytes * options_.replicas);
         Placed placed;
-        placed.order = placement_of(source->file.name, identities_of(sessions_.servers()));
+        placed.order = placement_of(source->file.name, identities_);
         placed.wanted = options_.replicas;
         placed_.push_back(std::move(placed));
         sources_.push_back(*std::move(source));
@@ -203,6 +207,7 @@ class GroupSave {
     const SaveOptions& options_;
     Report& report_;
     ProgressBar& bar_;
+    const std::vector<std::string> identities_;  // of the servers
     Sessions sessions_;
     std::vector<Source> sources_;
     std::vector<Placed> placed_;  // of each source

@@ -4,6 +4,7 @@
 #include "commands/address.hpp"
 #include "commands/reach.hpp"
 #include "commands/session.hpp"
+#include "spread/identity.hpp"
 #include "spread/member.hpp"
 
 #include <cinnabar/files/name.hpp>
@@ -60,14 +61,18 @@ std::string address_of(const cinnabar::group::Member& member) {
 
 }  // namespace
 
-std::vector<Server> servers_in(const View& view) {
+Result<std::vector<Server>> servers_in(const View& view) {
     std::vector<Server> servers;
     for (const auto rank : view.present()) {
         const auto& member = *view.find(rank);
         const auto label = member.labels.find(std::string(save_label));
-        if (label == member.labels.end()) continue;
-        std::erase_if(servers, [&](const Server& other) { return other.identity == label->second; });
-        servers.push_back({label->second, address_of(member)});
+        if (label == member.labels.end() || !is_identity(label->second)) continue;
+        auto address = address_of(member);
+        std::erase_if(servers,
+                      [&](const Server& other) { return other.identity == label->second || other.address == address; });
+        if (servers.size() == servers_max)
+            return Error{Errc::too_large, "the group has more than 1024 servers that save files"};
+        servers.push_back({label->second, std::move(address)});
     }
     return servers;
 }
@@ -79,7 +84,7 @@ Result<std::vector<Server>> find_servers(const GroupPlace& group, const SessionO
         CINNABAR_TRY(const auto place, parse_place(uri));
         auto answer = answer_of(place.server, group.name, options, interrupt);
         if (answer) {
-            auto servers = servers_in(answer->view);
+            CINNABAR_TRY(auto servers, servers_in(answer->view));
             for (auto& server : servers) server.must_prove = answer->proven;
             if (!servers.empty()) return servers;
             return Error{Errc::unsupported, "no member of that group saves files", files::printable(place.server)};

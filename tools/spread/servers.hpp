@@ -8,6 +8,7 @@
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/group/view.hpp>
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,14 @@ struct Server {
     bool must_prove = false;
 };
 
-// The present members that save files. Of several with one identity only the last to join, since a root has one server
-// at a time. A pure function.
-[[nodiscard]] std::vector<Server> servers_in(const cinnabar::group::View& view);
+inline constexpr std::size_t servers_max = 1024;
+
+// The present members that save files. Of several with one identity or one address only the last to join, since a root
+// has one server at a time, and a server one root. too_large: more than servers_max. A pure function.
+[[nodiscard]] Result<std::vector<Server>> servers_in(const cinnabar::group::View& view);
 
 // Asks the members in turn until one answers. unsupported: no member of the group saves files. Also the errors of
-// reach() and Group::follow(), with hints.
+// servers_in() and, with hints, of reach() and Group::follow().
 [[nodiscard]] Result<std::vector<Server>> find_servers(const GroupPlace& group, const SessionOptions& options,
                                                        const Interrupt& interrupt);
 
