@@ -160,6 +160,14 @@ TEST_F(GroupSaveProcess, WhatDiffersIsKeptUnlessReplaced) {
     EXPECT_EQ(group_run("save", uri("a"), joined({"--replicas", "3", "--replace"}, files)).exit, 0);
     EXPECT_EQ(fetch_all(uri("c"), 1).exit, 0);
 
+    const auto there = folder_.path() / "a/file-0";
+    const auto mode = fs::status(there).permissions();
+    fs::permissions(there, fs::perms::owner_all);
+    const auto other_mode = group_run("list", uri("a"), {});
+    EXPECT_NE(other_mode.out.find("(the copies differ)"), std::string::npos) << other_mode.out;
+    EXPECT_EQ(group_run("save", uri("a"), joined({"--replicas", "3", "-c", "--replace"}, files)).exit, 0);
+    EXPECT_EQ(fs::status(there).permissions(), mode);
+
     (void)folder_.put("b/file-0", "written behind its back");
     const auto listed = group_run("list", uri("a"), {});
     EXPECT_EQ(listed.exit, 0) << listed.err;
@@ -280,6 +288,12 @@ TEST_F(GroupSaveProcess, WhatAGroupDoesNotTakeIsToldAndTheRestIsSaved) {
     EXPECT_EQ(group_run("fetch", uri("a"), {"folder/"}).exit, exit_usage);
     EXPECT_EQ(group_run("list", uri("a") + "/nothing", {}).exit, exit_not_found);
     EXPECT_EQ(group_run("save", uri("a"), joined({"--wait", "1"}, files)).exit, exit_usage);
+    for (const char* option : {"--include=*", "--exclude=*", "--safe-links", "-c", "-I"}) {
+        const auto fetched = group_run("fetch", uri("a"), {option, "file-0", "-o", folder_.at("back")});
+        EXPECT_EQ(fetched.exit, exit_usage) << option;
+        const bool of_trees = option[1] == '-';
+        EXPECT_EQ(group_run("save", uri("a"), {option, files[0]}).exit == exit_usage, of_trees) << option;
+    }
     EXPECT_EQ(run({"save", files[0]}).exit, exit_usage);
     EXPECT_EQ(run({"list"}).exit, exit_usage);
 }

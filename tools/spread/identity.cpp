@@ -4,11 +4,15 @@
 #include "commands/address.hpp"
 
 #include <cinnabar/base/random.hpp>
+#include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/root.hpp>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <span>
 
 namespace cinnabar::tools::spread {
@@ -43,7 +47,10 @@ bool is_identity(std::string_view text) noexcept {
 
 Result<std::string> identity_of_root(const std::string& path) {
     const auto folder_path = join_path(path, files::staging_folder);
-    CINNABAR_TRY(const auto folder, files::Root::open(folder_path));
+    // A link in its place leads nowhere: who may write into the root must not choose where this one writes.
+    const UniqueFd opened(::open(folder_path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!opened) return files::file_error(errno, "cannot open the folder for unfinished files", folder_path);
+    CINNABAR_TRY(const auto folder, files::Root::open("/proc/self/fd/" + std::to_string(opened.get())));
     const auto known = folder.open_source(identity_file);
     if (known) return read_identity(*known, join_path(folder_path, identity_file));
     if (known.code() != Errc::not_found) return known.error();

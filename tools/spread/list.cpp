@@ -28,13 +28,17 @@ struct Found {
     files::Entry entry;  // the first one
     unsigned copies = 0;
     bool differ = false;
+    std::size_t last = 0;  // the last server that has it
 };
 
 class Union {
   public:
-    void add(files::Entry entry) {
+    // A server counts once for each name, whatever it says.
+    void add(files::Entry entry, std::size_t server) {
         const auto [at, fresh] = by_name_.try_emplace(entry.name);
         auto& found = at->second;
+        if (!fresh && found.last == server) return;
+        found.last = server;
         ++found.copies;
         if (fresh) {
             found.entry = std::move(entry);
@@ -43,8 +47,8 @@ class Union {
         const auto& first = found.entry;
         if (entry.kind != first.kind) found.differ = true;
         if (entry.kind == files::EntryKind::folder) return;
-        found.differ = found.differ || entry.bytes != first.bytes || entry.target != first.target ||
-                       entry.attributes.modified_s != first.attributes.modified_s ||
+        found.differ = found.differ || entry.attributes.mode != first.attributes.mode || entry.bytes != first.bytes ||
+                       entry.target != first.target || entry.attributes.modified_s != first.attributes.modified_s ||
                        entry.attributes.modified_ns != first.attributes.modified_ns;
     }
     [[nodiscard]] const std::map<std::string, Found>& by_name() const noexcept { return by_name_; }
@@ -82,7 +86,7 @@ hl::Task<void> ask(Sessions& sessions, std::size_t server, const std::string& fo
         co_return;
     }
     ++answers.answered;
-    for (auto& entry : listing->entries) answers.entries.add(std::move(entry));
+    for (auto& entry : listing->entries) answers.entries.add(std::move(entry), answers.answered);
 }
 
 hl::Task<void> ask_some(Sessions& sessions, const std::set<std::size_t>& servers, const std::string& folder,

@@ -136,10 +136,11 @@ class GroupSave {
         if (!seen && ends_all(seen.code())) co_return std::move(seen).error();
         if (!seen || seen->entry.kind != files::EntryKind::file || seen->entry.bytes != source.file.bytes)
             co_return false;
+        const auto& there = seen->entry.attributes;
+        if (there.mode != source.attributes.mode) co_return false;
         if (!options_.by_content) {
-            const auto& there = seen->entry.attributes;
-            co_return there.mode == source.attributes.mode&& there.modified_s ==
-                source.attributes.modified_s&& there.modified_ns == source.attributes.modified_ns;
+            co_return there.modified_s == source.attributes.modified_s&& there.modified_ns ==
+                source.attributes.modified_ns;
         }
         const files::OpenSource open = [&source] { return files::SourceFile::open(source.file.path); };
         auto comparing = client.has_content(open, source.file.name);
