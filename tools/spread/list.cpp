@@ -4,6 +4,7 @@
 #include "commands/commands.hpp"
 #include "commands/entries.hpp"
 #include "spread/sessions.hpp"
+#include "spread/union.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/json.hpp"
 
@@ -15,47 +16,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 namespace cinnabar::tools::spread {
 namespace {
-
-// The entries of one name.
-struct Found {
-    files::Entry entry;  // the first one
-    unsigned copies = 0;
-    bool differ = false;
-    std::size_t last = 0;  // the last server that has it
-};
-
-class Union {
-  public:
-    // A server counts once for each name, whatever it says.
-    void add(files::Entry entry, std::size_t server) {
-        const auto [at, fresh] = by_name_.try_emplace(entry.name);
-        auto& found = at->second;
-        if (!fresh && found.last == server) return;
-        found.last = server;
-        ++found.copies;
-        if (fresh) {
-            found.entry = std::move(entry);
-            return;
-        }
-        const auto& first = found.entry;
-        if (entry.kind != first.kind) found.differ = true;
-        if (entry.kind == files::EntryKind::folder) return;
-        found.differ = found.differ || entry.attributes.mode != first.attributes.mode || entry.bytes != first.bytes ||
-                       entry.target != first.target || entry.attributes.modified_s != first.attributes.modified_s ||
-                       entry.attributes.modified_ns != first.attributes.modified_ns;
-    }
-    [[nodiscard]] const std::map<std::string, Found>& by_name() const noexcept { return by_name_; }
-
-  private:
-    std::map<std::string, Found> by_name_;
-};
 
 struct Answers {
     Union entries;

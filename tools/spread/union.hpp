@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The entries that the servers of a group have in one folder, by name. One thread.
+#pragma once
+
+#include <cinnabar/files/entry.hpp>
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+namespace cinnabar::tools::spread {
+
+// The entries of one name.
+struct Found {
+    files::Entry entry;  // the first one
+    unsigned copies = 0;
+    bool differ = false;   // in what copies of one file have in common; the content is not read
+    std::size_t last = 0;  // the last server that has it
+};
+
+class Union {
+  public:
+    // A server counts once for each name, whatever it says. Requires: all entries of one server follow each other.
+    void add(files::Entry entry, std::size_t server);
+    [[nodiscard]] const std::map<std::string, Found>& by_name() const noexcept { return by_name_; }
+
+  private:
+    std::map<std::string, Found> by_name_;
+};
+
+}  // namespace cinnabar::tools::spread
