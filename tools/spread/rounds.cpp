@@ -59,7 +59,7 @@ struct Running {
 };
 
 // `lost`: the server did not answer, so that another one may, whatever the error is.
-bool another_may(const Running& running, const Result<void>& result, bool lost) {
+bool another_server_may(const Running& running, const Result<void>& result, bool lost) {
     return !running.interrupt.happened() && (lost || running.rounds.another_may(result.code()));
 }
 
@@ -78,7 +78,7 @@ hl::Task<void> work(const Running& running, const std::vector<Step>& round, std:
             lost = true;
         }
         auto& file = running.files[step.file];
-        settle(file, step.server, result, another_may(running, result, lost));
+        settle(file, step.server, result, another_server_may(running, result, lost));
         if (!goes_on(file)) running.end(step.file);
     }
 }
