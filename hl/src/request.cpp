@@ -81,9 +81,7 @@ Microseconds RequestState::time_left() const noexcept {
 void RequestState::count(Errc result) noexcept {
     if (span_ != 0) end_span(result);
     if (!served_.stats) return;
-    const TimeUs now = std::max(loop_->now_us(), started_us_);
-    request_.ends(now);
-    served_.stats->count_request(now - started_us_, result);
+    served_.stats->count_request(std::max(loop_->now_us(), started_us_) - started_us_, result);
 }
 
 Bytes RequestState::large_room(std::size_t bytes) noexcept {

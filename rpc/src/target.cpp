@@ -67,19 +67,18 @@ void Target::describe(Request& request, const RequestHeader& header, const Handl
     request.rpc_ = header.rpc;
     request.provider_ = header.provider;
     request.shape_ = header.shape;
-    describe_unusual(request, header.flags);
-    request.trace_ = header.trace;
+    describe_unusual(request, header.flags, header.trace);
     if ((header.flags & flag_hungry) != 0) request.book_->account.set_hungry(true);
     request.deadline_ = deadline_of(header.time_left_us);
 }
 
 // Sets what most requests do not use.
-void Target::describe_unusual(Request& request, std::uint16_t flags) noexcept {
+void Target::describe_unusual(Request& request, std::uint16_t flags, const TraceContext& trace) noexcept {
     static_assert(flag_trace >> 4 == Request::asks_trace && flag_times >> 4 == Request::asks_times);
     request.asks_ = static_cast<std::uint8_t>(flags >> 4 & (Request::asks_trace | Request::asks_times));
-    if (request.asks_ == 0) return;  // the last use of the slot has asked
+    request.trace_ = trace;
     request.came_us_ = core_.na->now_us();
-    request.handler_us_ = request.answered_us_ = 0;
+    request.handler_us_ = 0;
 }
 
 // Passes the request to its handler through the completion queue.
@@ -125,10 +124,8 @@ void Target::on_first_message(na::Arrival& arrival) noexcept {
     request.provider_ = frame.provider();
     request.shape_ = frame.shape();
     request.deadline_ = deadline_of(frame.time_left_us());
-    if (((flags & (flag_trace | flag_times)) | request.asks_) != 0) [[unlikely]] {
-        describe_unusual(request, flags);
-        if (frame.traced()) request.trace_ = frame.trace();
-    }
+    if (((flags & (flag_trace | flag_times)) | request.asks_) != 0) [[unlikely]]
+        describe_unusual(request, flags, frame.traced() ? frame.trace() : TraceContext());
     if ((flags & flag_hungry) != 0) book.account.set_hungry(true);
 }
 

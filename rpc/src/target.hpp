@@ -51,7 +51,7 @@ class Target {
     static void copy_input(Request& request, ConstBytes payload) noexcept;
     [[nodiscard]] TimeUs deadline_of(std::uint64_t time_left_us) const noexcept;
     void describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept;
-    [[gnu::noinline]] void describe_unusual(Request& request, std::uint16_t flags) noexcept;
+    [[gnu::noinline]] void describe_unusual(Request& request, std::uint16_t flags, const TraceContext& trace) noexcept;
     [[nodiscard]] Errc admit(Request& request, const RequestHeader& header) noexcept;
     [[nodiscard]] static Errc take_input(Request& request, na::Arrival& arrival, ConstBytes payload) noexcept;
     [[nodiscard]] std::uint32_t in_handlers() const noexcept;

@@ -60,11 +60,6 @@ class CINNABAR_API Request : public AlignedPoolSlot {
         if (timed()) [[unlikely]]
             handler_us_ = now;
     }
-    // For the layer above: records when the handler answered. If it does not, the time of sending the reply counts.
-    void ends(TimeUs now) noexcept {
-        if (timed()) [[unlikely]]
-            answered_us_ = now;
-    }
 
     [[nodiscard]] RpcId rpc() const noexcept { return rpc_; }
     [[nodiscard]] ProviderId provider() const noexcept { return provider_; }
@@ -79,8 +74,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     [[nodiscard]] bool one_way() const noexcept { return one_way_; }
     // On the context's clock; time_never if the origin set none.
     [[nodiscard]] TimeUs deadline() const noexcept { return deadline_; }
-    // The origin's; all zero: none.
-    [[nodiscard]] TraceContext trace() const noexcept { return traced() ? trace_ : TraceContext(); }
+    [[nodiscard]] const TraceContext& trace() const noexcept { return trace_; }       // the origin's; all zero: none
     [[nodiscard]] bool traced() const noexcept { return (asks_ & asks_trace) != 0; }  // whether it has a trace context
     // The place that this target gave out earlier (respond_error with `overloaded`), according to the origin; 0: none.
     // Not verified.
@@ -230,10 +224,9 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // a gap.
     std::atomic<std::uint32_t> began_{0};
     alignas(8) std::array<std::byte, small_bytes_max> small_input_;  // uninitialized until it is used
-    TraceContext trace_;                                             // if traced
-    TimeUs came_us_ = 0;                                             // arrival time, if timed or traced
-    TimeUs handler_us_ = 0;                                          // when its handler began, if timed; 0: not yet
-    TimeUs answered_us_ = 0;                                         // when its handler answered, if timed; 0: not yet
+    TraceContext trace_;
+    TimeUs came_us_ = 0;     // arrival time, if timed or traced
+    TimeUs handler_us_ = 0;  // when its handler began, if timed; 0: not yet
 
     Work release_work_;  // for the last release, unless the reply holds a reference
 
