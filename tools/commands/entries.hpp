@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Formats the entries of a server for output. Pure functions.
+// Formats the entries of a server for output, and compares them. Pure functions.
 #pragma once
 
 #include "terminal/json.hpp"
@@ -17,5 +17,9 @@ namespace cinnabar::tools {
 [[nodiscard]] std::string permissions_of(std::uint32_t mode);    // "rw-r-----"
 // Adds kind, bytes, mode, time and target.
 void add_entry(JsonObject& object, const files::Entry& entry);
+
+[[nodiscard]] inline bool same_time_and_mode(const files::Attributes& a, const files::Attributes& b) noexcept {
+    return a.mode == b.mode && a.modified_s == b.modified_s && a.modified_ns == b.modified_ns;
+}
 
 }  // namespace cinnabar::tools

@@ -2,6 +2,7 @@
 #include "commands/tree_plan.hpp"
 
 #include "commands/address.hpp"
+#include "commands/entries.hpp"
 
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/hl/when_all.hpp>
@@ -31,10 +32,6 @@ hl::Task<void> compare_lane(files::Client& session, Comparing& all) {
         if (same && *same) all.same.insert(errand.result->name);
         if (!same && ends_all(same.code())) all.end = same.error();
     }
-}
-
-bool same_time_and_mode(const files::Attributes& a, const files::Attributes& b) {
-    return a.mode == b.mode && a.modified_s == b.modified_s && a.modified_ns == b.modified_ns;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // `cinnabar save --group`
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
+#include "commands/entries.hpp"
 #include "commands/session.hpp"
 #include "commands/transfer.hpp"
 #include "spread/placement.hpp"
@@ -30,8 +31,7 @@ struct Source {
 
 // What makes copies equal without reading them.
 bool looks_equal(const Source& a, const Source& b) {
-    return a.file.bytes == b.file.bytes && a.attributes.mode == b.attributes.mode &&
-           a.attributes.modified_s == b.attributes.modified_s && a.attributes.modified_ns == b.attributes.modified_ns;
+    return a.file.bytes == b.file.bytes && same_time_and_mode(a.attributes, b.attributes);
 }
 
 Error changed_meanwhile(const Source& source) {
@@ -137,11 +137,8 @@ class GroupSave {
         if (!seen || seen->entry.kind != files::EntryKind::file || seen->entry.bytes != source.file.bytes)
             co_return false;
         const auto& there = seen->entry.attributes;
+        if (!options_.by_content) co_return same_time_and_mode(there, source.attributes);
         if (there.mode != source.attributes.mode) co_return false;
-        if (!options_.by_content) {
-            co_return there.modified_s == source.attributes.modified_s&& there.modified_ns ==
-                source.attributes.modified_ns;
-        }
         const files::OpenSource open = [&source] { return files::SourceFile::open(source.file.path); };
         auto comparing = client.has_content(open, source.file.name);
         Result<bool> same = co_await std::move(comparing);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "spread/union.hpp"
 
+#include "commands/entries.hpp"
+
 #include <utility>
 
 namespace cinnabar::tools::spread {
@@ -9,8 +11,7 @@ namespace {
 bool looks_different(const files::Entry& a, const files::Entry& b) {
     if (a.kind != b.kind) return true;
     if (a.kind == files::EntryKind::folder) return false;
-    return a.bytes != b.bytes || a.target != b.target || a.attributes.mode != b.attributes.mode ||
-           a.attributes.modified_s != b.attributes.modified_s || a.attributes.modified_ns != b.attributes.modified_ns;
+    return a.bytes != b.bytes || a.target != b.target || !same_time_and_mode(a.attributes, b.attributes);
 }
 
 }  // namespace
