@@ -249,8 +249,12 @@ void add_list(CLI::App& app, ListOptions& options, Run& run) {
 
 CLI::App& add_manage(CLI::App& app, ManageOptions& options, const std::string& name, const std::string& what) {
     auto& command = *app.add_subcommand(name, what);
-    command.add_option("URI/NAME", options.names, "What: tcp://HOST:PORT/NAME, shm://SERVER/NAME")->required();
+    command
+        .add_option("URI/NAME", options.names,
+                    "What: tcp://HOST:PORT/NAME, shm://SERVER/NAME; with --group, NAME, at all servers that have it")
+        ->required();
     add_session_options(command, options);
+    (void)add_group_place(command, options.group);
     command.add_flag("--json", options.json, "One line of JSON for each");
     return command;
 }

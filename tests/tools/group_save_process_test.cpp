@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files on the servers of a group: `cinnabar serve --group`, and `save`, `fetch` and `list` with --group.
+// Files on the servers of a group: `cinnabar serve --group`, and the commands that have --group.
 #include "process.hpp"
 #include "support/content.hpp"
 #include "support/folder.hpp"
@@ -172,6 +172,72 @@ TEST_F(GroupSaveProcess, WhatDiffersIsKeptUnlessReplaced) {
     const auto listed = group_run("list", uri("a"), {});
     EXPECT_EQ(listed.exit, 0) << listed.err;
     EXPECT_NE(listed.out.find("  3  file-0  (the copies differ)"), std::string::npos) << listed.out;
+}
+
+TEST_F(GroupSaveProcess, CopiesAreSeenVerifiedAndRemovedWhereverTheyAre) {
+    start_three();
+    ASSERT_EQ(group_run("save", uri("a"), joined({"--replicas", "2"}, make_files(3))).exit, 0);
+    const auto seen = group_run("stat", uri("b"), names(3));
+    EXPECT_EQ(seen.exit, 0) << seen.err;
+    for (const auto& name : names(3)) EXPECT_EQ(lines_with(seen.out, ": " + name + ": file, "), 2u) << seen.out;
+    const auto json = group_run("stat", uri("b"), {"--json", "file-0"}).out;
+    EXPECT_EQ(lines_with(json, "\"name\": \"file-0\""), 2u) << json;
+    EXPECT_EQ(lines_with(json, "\"server\": \"tcp://"), 2u) << json;
+    const auto good = group_run("verify", uri("c"), names(3));
+    EXPECT_EQ(good.exit, 0) << good.err;
+    EXPECT_EQ(lines_with(good.out, ": file-"), 6u) << good.out;
+
+    const std::string holder = fs::exists(folder_.path() / "a/file-1") ? "a/" : "b/";
+    (void)folder_.put(holder + "file-1", "written behind its back");
+    const auto differ = group_run("verify", uri("c"), joined({"-q"}, names(3)));
+    EXPECT_EQ(differ.exit, exit_damaged) << differ.err;
+    EXPECT_EQ(lines_with(differ.err, "file-1: "), 1u) << differ.err;
+    EXPECT_NE(differ.err.find("its copies differ: save it again"), std::string::npos) << differ.err;
+    EXPECT_EQ(lines_with(differ.err, "file-0"), 0u) << differ.err;
+
+    const auto removed = group_run("remove", uri("a"), {"file-1", "file-2"});
+    EXPECT_EQ(removed.exit, 0) << removed.err;
+    EXPECT_EQ(copies_of("file-0"), 2u);
+    for (const char* name : {"file-1", "file-2"}) EXPECT_EQ(copies_of(name), 0u) << name;
+    const auto again = group_run("remove", uri("a"), {"file-1", "file-0"});
+    EXPECT_EQ(again.exit, exit_not_found) << again.err;
+    EXPECT_EQ(lines_with(again.err, "file-1: not found: no server of the group has it"), 1u) << again.err;
+    EXPECT_EQ(copies_of("file-0"), 0u) << "the rest goes on";
+}
+
+TEST_F(GroupSaveProcess, AFolderIsVerifiedAndRemovedOnAllServers) {
+    start("a");
+    start("b");
+    wait_for_members(uri("a"), 2);
+    fs::create_directories(folder_.at("a/logs"));
+    fs::create_directories(folder_.at("b/logs/inner"));
+    (void)folder_.put("a/logs/one", "1");
+    (void)folder_.put("b/logs/inner/two", "2");
+    const auto verified = group_run("verify", uri("a"), {"logs/"});
+    EXPECT_EQ(verified.exit, 0) << verified.err;
+    EXPECT_EQ(lines_with(verified.out, uri("a") + ": logs/one: "), 1u) << verified.out;
+    EXPECT_EQ(lines_with(verified.out, uri("b") + ": logs/inner/two: "), 1u) << verified.out;
+    EXPECT_EQ(group_run("stat", uri("b") + "/logs", {"one"}).exit, 0) << "below the folder of the URI";
+    EXPECT_NE(group_run("remove", uri("a"), {"logs"}).exit, 0) << "without -r";
+    EXPECT_EQ(group_run("remove", uri("a"), {"-r", "logs"}).exit, 0);
+    for (const char* root : {"a", "b"}) EXPECT_FALSE(fs::exists(folder_.path() / root / "logs")) << root;
+    EXPECT_EQ(group_run("remove", uri("a"), {"-r", ""}).exit, exit_usage);
+    EXPECT_EQ(group_run("verify", uri("a"), {}).exit, exit_usage);
+}
+
+TEST_F(GroupSaveProcess, AServerThatDoesNotAnswerIsToldWhenCopiesAreRemoved) {
+    start("a");
+    start("b");
+    wait_for_members(uri("a"), 2);
+    ASSERT_EQ(group_run("save", uri("a"), joined({"--replicas", "2"}, make_files(1))).exit, 0);
+    const auto dead = uri("b");
+    kill("b");
+    const auto removed = group_run("remove", uri("a"), {"file-0"});
+    EXPECT_EQ(removed.exit, exit_unreachable) << removed.err;
+    EXPECT_EQ(lines_with(removed.err, dead + ": refused"), 1u) << removed.err;
+    EXPECT_FALSE(fs::exists(folder_.path() / "a/file-0"));
+    const auto missing = group_run("stat", uri("a"), {"file-0"});
+    EXPECT_NE(missing.err.find("file-0: not found: no server that answered has it"), std::string::npos) << missing.err;
 }
 
 // The second server is stopped until the first one has its copy.

@@ -104,7 +104,8 @@ namespace spread {
 
 // Options of remove, stat and verify.
 struct ManageOptions : SessionOptions {
-    std::vector<std::string> names;  // URI/NAME
+    std::vector<std::string> names;  // URI/NAME; of a group only NAME
+    GroupPlace group;
     bool recursive = false;          // remove: folders with all their contents
     bool json = false;
     bool quiet = false;  // verify: report only problems

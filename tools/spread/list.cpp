@@ -3,21 +3,17 @@
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
 #include "commands/entries.hpp"
-#include "spread/sessions.hpp"
+#include "spread/every_server.hpp"
 #include "spread/union.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/json.hpp"
 
 #include <cinnabar/files/name.hpp>
-#include <cinnabar/hl/sync_wait.hpp>
-#include <cinnabar/hl/when_all.hpp>
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace cinnabar::tools::spread {
@@ -38,50 +34,24 @@ void tell_failure(const ListOptions& options, std::string_view about, const Erro
     complain(files::printable(about) + ": " + explain(error, about));
 }
 
-hl::Task<void> ask(Sessions& sessions, std::size_t server, const std::string& folder, Answers& answers) {
-    Result<files::Listing> listing = files::Listing{};
-    if (auto* const client = sessions.client(server)) {
-        listing = co_await client->list(folder);
-        if (!listing && listing.code() != Errc::not_found) sessions.lose(server, listing.error());
-    } else {
-        listing = sessions.why_lost(server);
-    }
+hl::Task<Result<void>> list_at(files::Client& session, const std::string& folder, Answers& answers) {
+    Result<files::Listing> listing = co_await session.list(folder);
     if (!listing) {
-        auto& first = listing.code() == Errc::not_found ? answers.missing : answers.failed;
-        if (!first) first = listing.error();
-        co_return;
+        if (listing.code() != Errc::not_found) co_return std::move(listing).error();
+        if (!answers.missing) answers.missing = listing.error();
+        co_return Result<void>();
     }
     ++answers.answered;
     for (auto& entry : listing->entries) answers.entries.add(std::move(entry), answers.answered);
+    co_return Result<void>();
 }
 
-hl::Task<void> ask_some(Sessions& sessions, const std::set<std::size_t>& servers, const std::string& folder,
-                        Answers& answers) {
-    co_await sessions.open(servers);
-    std::vector<hl::Task<void>> asking;
-    for (const auto server : servers) asking.push_back(ask(sessions, server, folder, answers));
-    (void)co_await hl::when_all(std::move(asking));
-}
-
-// Asks some servers at once, then the next ones, so that a large group does not take all descriptors.
 void ask_all(const std::vector<Server>& servers, const std::string& folder, const ListOptions& options,
              const Interrupt& interrupt, Report& report, Answers& answers) {
-    constexpr std::size_t at_once = 32;
-    for (std::size_t begin = 0; begin < servers.size(); begin += at_once) {
-        const auto first = servers.begin() + static_cast<std::ptrdiff_t>(begin);
-        const std::vector<Server> some(first,
-                                       first + static_cast<std::ptrdiff_t>(std::min(at_once, servers.size() - begin)));
-        std::set<std::size_t> all;
-        for (std::size_t i = 0; i < some.size(); ++i) all.insert(i);
-        Sessions sessions(some, options, interrupt, report);
-        sessions.connect(all);
-        const auto asked = hl::sync_wait(ask_some(sessions, all, folder, answers), interrupt.token());
-        (void)hl::sync_wait(sessions.close(), interrupt.token());
-        if (asked) continue;
-        if (!answers.failed) answers.failed = asked.error();
-        tell_failure(options, options.group.members.front(), asked.error());
-        return;
-    }
+    const ServerWork work = [&](const Server&, files::Client& session) { return list_at(session, folder, answers); };
+    auto asked = at_every_server(servers, options, interrupt, report, work);
+    if (asked.ended) tell_failure(options, options.group.members.front(), *asked.ended);
+    answers.failed = asked.lost ? std::move(asked.lost) : std::move(asked.ended);
 }
 
 bool has_too_few(const Found& found, const ListOptions& options) {

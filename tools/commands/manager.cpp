@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/manager.hpp"
+
+#include "commands/session.hpp"
+#include "terminal/report.hpp"
+
+#include <cinnabar/files/name.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace cinnabar::tools {
+
+std::string checksum_text(std::uint64_t checksum) { return fmt::format("xxh3:{:016x}", checksum); }
+
+Manager::Manager(const ManageOptions& options, std::string server) : options_(options), server_(std::move(server)) {}
+
+hl::Task<Result<void>> Manager::each(files::Client& session, const std::vector<std::string>& names, Step step) {
+    for (const auto& name : names) {
+        Result<void> done = co_await step(*this, session, name);
+        if (done) continue;
+        if (ends_all(done.code())) co_return done;
+        if (!server_.empty() && done.code() == Errc::not_found)
+            missing_.insert(name);
+        else
+            fail(name, done.error());
+    }
+    co_return Result<void>();
+}
+
+hl::Task<Result<void>> Manager::below(files::Client& session, const std::string& name, Step step) {
+    Result<files::Listing> listing = co_await session.list(name);
+    if (!listing) co_return std::move(listing).error();
+    for (const auto& entry : listing->entries) {
+        const auto full = name + "/" + entry.name;
+        Result<void> done;
+        if (entry.kind == files::EntryKind::folder) {
+            done = co_await below(session, full, step);
+        } else {
+            done = co_await step(*this, session, full);
+        }
+        if (done) continue;
+        if (ends_all(done.code())) co_return done;
+        fail(full, done.error());
+    }
+    co_return co_await step(*this, session, name);
+}
+
+void Manager::print(const std::string& text, JsonObject object) const {
+    if (options_.json) {
+        if (!server_.empty()) object.name("server", server_);
+        return print_line(object.line());
+    }
+    print_line(server_.empty() ? text : files::printable(server_) + ": " + text);
+}
+
+void Manager::fail(const std::string& name, const Error& error) {
+    if (exit_ == ExitCode::ok) exit_ = exit_code(error.code);
+    if (options_.json) {
+        JsonObject object;
+        return print({}, object.text("event", "failed").name("name", name).failure(error));
+    }
+    const auto at = server_.empty() ? std::string() : files::printable(server_) + ": ";
+    complain(at + files::printable(name) + ": " + explain(error, name));
+}
+
+void Manager::note_checksum(const std::string& name, std::uint64_t checksum) {
+    if (!server_.empty()) checksums_[name] = checksum;
+}
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Does one thing, such as to remove or to verify, with names on a server, and prints what came of it. One thread.
+#pragma once
+
+#include "commands/commands.hpp"
+#include "terminal/json.hpp"
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/files/client.hpp>
+#include <cinnabar/hl/task.hpp>
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools {
+
+class Manager;
+
+// `name` stays valid until the task ends.
+using Step = hl::Task<Result<void>> (*)(Manager& manager, files::Client& session, const std::string& name);
+
+// For example "xxh3:00c0ffee00c0ffee".
+[[nodiscard]] std::string checksum_text(std::uint64_t checksum);
+
+class Manager {
+  public:
+    // `server`: of a group, for what is printed; empty: none. `options` must outlive this object.
+    explicit Manager(const ManageOptions& options, std::string server = {});
+
+    // Applies `step` to each name. The error of one name is reported and the others continue, unless it ends the
+    // session. Of a server of a group, it is no error that a name is missing.
+    [[nodiscard]] hl::Task<Result<void>> each(files::Client& session, const std::vector<std::string>& names, Step step);
+    // Applies `step` to everything below a folder and finally to the folder itself; errors as in each().
+    [[nodiscard]] hl::Task<Result<void>> below(files::Client& session, const std::string& name, Step step);
+
+    void print(const std::string& text, JsonObject object) const;
+    void fail(const std::string& name, const Error& error);
+    // Records the checksum of a file, to be compared with that of other servers of the group.
+    void note_checksum(const std::string& name, std::uint64_t checksum);
+
+    [[nodiscard]] const ManageOptions& options() const noexcept { return options_; }
+    [[nodiscard]] const std::string& server() const noexcept { return server_; }
+    // That of the first failure.
+    [[nodiscard]] ExitCode exit() const noexcept { return exit_; }
+    // Of a server of a group: the names that it does not have.
+    [[nodiscard]] const std::set<std::string>& missing() const noexcept { return missing_; }
+    [[nodiscard]] const std::map<std::string, std::uint64_t>& checksums() const noexcept { return checksums_; }
+
+  private:
+    const ManageOptions& options_;
+    const std::string server_;
+    ExitCode exit_ = ExitCode::ok;
+    std::set<std::string> missing_;
+    std::map<std::string, std::uint64_t> checksums_;
+};
+
+}  // namespace cinnabar::tools

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `cinnabar remove`, `stat` and `verify` with --group.
+#pragma once
+
+#include "commands/manager.hpp"
+
+namespace cinnabar::tools::spread {
+
+// Applies `step` to the names at every server of the group that has them, wherever they should be. A name that no
+// server has is a failure, and so are copies whose checksums differ.
+[[nodiscard]] ExitCode manage_group(const ManageOptions& options, Step step);
+
+}  // namespace cinnabar::tools::spread
