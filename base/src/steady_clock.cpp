@@ -21,7 +21,7 @@ std::uint64_t monotonic_ns() noexcept { return clock_ns(CLOCK_MONOTONIC); }
 class SteadyClock final : public TimeSource {
   public:
     TimeUs now_us() noexcept override { return monotonic_ns() / 1'000u; }
-    // now_us() may be behind CLOCK_MONOTONIC, but not as far behind as this.
+    // Must never be ahead of now_us(), which may be behind CLOCK_MONOTONIC, but by less than the 2 us subtracted here.
     TimeUs coarse_us() noexcept override { return clock_ns(CLOCK_MONOTONIC_COARSE) / 1'000u - 2; }
 };
 

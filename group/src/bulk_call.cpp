@@ -33,7 +33,7 @@ Result<void> refuse_far(const bulk::Region& region) {
 
 Result<void> check_region(const bulk::Region& region, Way way) {
     CINNABAR_TRY_VOID(refuse_far(region));
-    // Chunks are sent by the caller's own transfers, so memory to be sent need not be accessible to others.
+    // Memory to be sent is not checked: the caller's own transfers read it, so others need no access to it.
     if (way == Way::from_members && region && !na::allows(region.access(), na::Access::write))
         return Error(Errc::permission, "the bytes of the members cannot be written to that region");
     return {};

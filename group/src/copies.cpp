@@ -79,7 +79,7 @@ void Copies::settle(const std::string& key, Flight& flight, Copy best, const Her
     {
         const std::lock_guard lock(mutex_);
         const auto at = entries_.find(key);
-        // Otherwise another member has become the ruling root meanwhile.
+        // If the flight is no longer here, another member has become the ruling root meanwhile.
         if (at != entries_.end() && at->second.flight.get() == &flight) {
             Entry& entry = at->second;
             entry.flight.reset();

@@ -30,7 +30,7 @@ struct Wanted {
 
 inline constexpr unsigned pages_max = 64;  // per list
 
-// Queries the node. Errors of the calls; for no_such_rpc and permission, the text says what the node must allow.
+// Queries the node. Errors: those of the calls; for no_such_rpc and permission, the hint says what the node must allow.
 [[nodiscard]] Result<State> ask(const hl::Connected& node, const Wanted& wanted, Microseconds deadline);
 
 // A quantile of RpcReport's histograms, in microseconds; 0: nothing was counted.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "file/entries.hpp"
+#include "file/read_entries.hpp"
 #include "file/stored_checksum.hpp"
 
 #include <cinnabar/base/whole_io.hpp>

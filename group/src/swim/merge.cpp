@@ -115,24 +115,6 @@ void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
     gossip_.add(std::move(claim));
 }
 
-void Swim::expire_suspicions(TimeUs now) {
-    std::vector<Rank> due = suspicions_.due(now);
-    if (due.empty()) return;
-    if (cut_off(now) && cut_off_since_us_ == time_never) {
-        // Extends the time by no more than double, since all others may really be dead.
-        cut_off_since_us_ = now;
-        suspicions_.extend(now);
-        due = suspicions_.due(now);
-    }
-    for (const Rank rank : due) {
-        suspicions_.end(rank);
-        Entry entry = table_.at(rank);
-        entry.state = State::excluded;
-        last_change_us_ = now;
-        put(rank, entry, false);
-    }
-}
-
 void Swim::about_self(const Claim& claim) {
     if (claim.incarnation < self_.incarnation) return;
     const bool other = claim.process != self_.process;

@@ -10,8 +10,8 @@
 
 namespace cinnabar::verbs {
 
-// The value of ibv_wc::wr_id. For a send: its connection's slot, the number of the queue pair among those of that slot,
-// and the place in the send queue. For a receive: its receive slot.
+// The value of ibv_wc::wr_id. For a send: the slot of its connection, how many queue pairs that slot had before
+// (modulo 256), and the place in the send queue. For a receive: its receive slot.
 class WorkId {
   public:
     explicit WorkId(std::uint64_t raw) noexcept : raw_(raw) {}

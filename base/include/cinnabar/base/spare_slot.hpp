@@ -26,8 +26,8 @@ struct SpareSlot {
     }
 };
 
-// While it exists, `spare` may keep a slot of `pool`, which other threads cannot use meanwhile; the slot is then
-// released.
+// While it exists, `spare` may keep one slot of `pool`, which other threads cannot use meanwhile. The destructor
+// releases the slot.
 template <typename T>
 class SpareScope {
   public:

@@ -30,8 +30,8 @@ namespace cinnabar::hl {
 
 struct AdmissionOptions {
     std::uint32_t running_max = 64;
-    // Places reserved at most. One peer gets at most half of running_max, but at least one. A request that gets no
-    // place is told to retry as well, but then has no priority over others.
+    // The most places reserved at a time. One peer holds at most running_max / 2 of them, or one if that is 0. A
+    // request that gets no place is told to retry as well, but then has no priority over others.
     std::uint32_t places_max = 4096;
     // When to retry: the estimated time until it is this request's turn, within these bounds. The place is reserved for
     // twice that time plus late_max.

@@ -51,7 +51,7 @@ class CINNABAR_API Attempts {
     [[nodiscard]] bool has_quota() const noexcept;
     // false: the call has to wait. true: `ended` must be called later.
     [[nodiscard]] bool enters_at_once(std::uint64_t bytes);
-    // Waits until the quota lets the attempt go. ok: `ended` must be called later.
+    // Waits until the quota admits the attempt. ok: `ended` must be called later.
     [[nodiscard]] Task<Errc> enter(std::uint64_t bytes);
     // The error of a call that the quota did not admit.
     [[nodiscard]] Error not_let_go(Errc why) const;

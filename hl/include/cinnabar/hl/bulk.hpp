@@ -40,7 +40,7 @@ class NodeCore;
 // Must stay trivially destructible; see CallOptions.
 struct TransferOptions {
     std::uint64_t offset = 0;                   // in the remote memory
-    std::optional<std::uint64_t> bytes = {};    // unset: as many as fit both memories
+    std::optional<std::uint64_t> bytes = {};    // unset: as many as both sides have room for
     std::optional<Microseconds> deadline = {};  // from now on; unset: the deadline of the enclosing task
     // The transfer ends with timed_out if nothing has moved for this long (or up to a quarter longer) while chunks are
     // in flight; 0: never. Unset: rpc::Options::bulk.stall_max.
@@ -146,7 +146,7 @@ class Bulk : public rpc::Bulk {
         return detail::move_plain(bulk::Direction::pull, remote(), std::move(region), options).under(request());
     }
     // In a handler: pulls everything, or the part that the options name, into a buffer of the node (NodeRef::buffers)
-    // and returns it as an array of T. invalid_argument: the bytes are no whole number of T. Other errors:
+    // and returns it as an array of T. invalid_argument: the bytes are not a whole number of T. Other errors:
     // Buffers::take, and those of pull.
     template <typename T>
     [[nodiscard]] Task<Result<Fetched<T>>> fetch(TransferOptions options = {}) const {
@@ -167,7 +167,7 @@ class Bulk : public rpc::Bulk {
     }
     // In a handler: maps the caller's memory for reading without a copy, from `offset` on; `bytes` unset: to its end.
     // Works for memory that the caller allocated with NodeRef::allocate on this host. Check View::valid after reading:
-    // if it returns false, the bytes read may be garbage: the caller no longer grants the memory. unsupported,
+    // if it returns false, the caller has withdrawn the memory, and the bytes read may be garbage. unsupported,
     // unreachable: pull it instead. Other errors: rpc::Request::view.
     [[nodiscard]] Result<std::unique_ptr<na::View>> view(std::uint64_t offset = 0,
                                                          std::optional<std::uint64_t> bytes = {}) const {

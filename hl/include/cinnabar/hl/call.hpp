@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pending: what Node::call returns, a call that is not sent yet. Its arguments are already encoded, so they need not
-// outlive this call, except memory lent by a Bulk. Send it once, in one of four ways:
+// Pending: what Node::call returns: a call that has not been sent yet. Its arguments are already encoded, so they need
+// not outlive Node::call, except memory lent by a Bulk. Send it once, in one of four ways:
 //
 //     Result<int> a = node.call(sum, peer, {2, 3}).wait();                 // blocks; plain code
 //     Result<int> b = co_await node.call(sum, peer, {2, 3});               // in a task (g++ 12: see MustBeNamed)

@@ -118,7 +118,7 @@ class CINNABAR_API CallOp {
     StopScope* scope_ = nullptr;
     StopNode stop_node_;
     std::optional<std::stop_callback<CancelCall>> stop_callback_;
-    // If the call can be stopped, start() and the completion may overlap on two threads; the later of the two calls
+    // If the call can be stopped, start() and the completion may overlap on two threads; whichever comes second calls
     // end().
     std::atomic<std::uint8_t> arrived_{0};
     bool watched_ = false;

@@ -6,10 +6,10 @@
 //     Caller caller(node, {.retry = {.attempts = 5}});
 //     Result<Value> value = co_await caller.call(get, peer, key, 2s);
 //
-// A call ends in one of the four ways of Node::call. One deadline covers all its attempts and the pauses between them.
-// The arguments are copied, and encoded again for each attempt. Data that views among them refer to must live until the
-// call has ended. The error is that of the last attempt. Its text says why there was no further attempt and lists them
-// all: "... 3 attempts: refused while connecting, 1 ms; ...".
+// A call is sent in one of the four ways of Node::call. One deadline covers all its attempts and the pauses between
+// them. The arguments are copied, and encoded again for each attempt. If an argument is a view, what it refers to must
+// live until the call has ended. The error is that of the last attempt. Its text says why there was no further attempt
+// and lists them all: "... 3 attempts: refused while connecting, 1 ms; ...".
 //
 // A handle; copies share budgets and quotas. Thread-safe. The Caller and its calls must end before the node.
 #pragma once

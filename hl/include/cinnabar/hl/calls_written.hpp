@@ -23,7 +23,7 @@ requires(Index < sizeof...(A)) struct ArgumentAt<Index, std::tuple<A...>>
 template <typename R, std::size_t Index>
 using Arg = typename ArgumentAt<Index, typename R::Arguments>::type;
 
-// Whether one of these types is destroyed twice when it is a temporary in a co_await. An lvalue is no temporary.
+// Whether one of these types is destroyed twice when it is a temporary in a co_await. An lvalue is not a temporary.
 template <typename... A>
 inline constexpr bool fragile = await_breaks_temporaries &&
                                 (false || ... ||
@@ -33,7 +33,7 @@ inline constexpr bool fragile_arguments = false;
 template <typename... In>
 inline constexpr bool fragile_arguments<std::tuple<In...>> = fragile<In...>;
 
-// Whether expressions of types A convert to the arguments of R, with one more for the deadline if there is one.
+// Whether expressions of the types A convert to the arguments of R; one further expression may be the deadline.
 template <typename R, typename... A>
 consteval bool fits() {
     const auto convert = []<std::size_t... I>(std::index_sequence<I...>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // End-to-end checksums of memory that moves in bulk, one per chunk. The side that lends the memory computes them and
-// sends them along. The side that pulls it compares each chunk after it arrived, and fetches a damaged one again:
+// sends them along. The side that pulls it checks each chunk when it has arrived, and fetches a damaged one again:
 //
 //     struct SaveIn { cinnabar::Bulk data; cinnabar::ChunkSums sums; };
 //     node.call(save, peer, SaveIn{region, ChunkSums::of(region)});
@@ -61,10 +61,10 @@ inline constexpr std::uint32_t fetch_again_max_default = 16;
 
 // Pulls the memory that the sums cover, like Bulk::pull, and compares it chunk by chunk. `options.offset` is where the
 // first of these bytes lies in the remote memory; `bytes`, `blocks` and `notify` are not used. `progress` and `moved`
-// count bytes that were checked; `progress` is called where the task runs, on a pool by several threads at once. `from`
-// and `sums` must live until it has ended; those of the request do. Returns the number of bytes. bad_checksum: a chunk
-// was still damaged after all fetches. invalid_argument: `into` is smaller. unsupported: `into` is a file or device
-// memory. Other errors: those of the transfer.
+// count bytes that were checked; `progress` is called where the task runs, which on a pool may be several threads at
+// once. `from` and `sums` must live until the pull has ended, as parts of the request do. Returns the number of bytes.
+// bad_checksum: a chunk was still damaged after all fetches. invalid_argument: `into` is too small. unsupported: `into`
+// is a file or device memory. Other errors: those of the transfer.
 [[nodiscard]] CINNABAR_API Task<Result<std::uint64_t>> pull_checked(
     const Bulk& from, bulk::Region into, const ChunkSums& sums, TransferOptions options = {},
     std::uint32_t fetch_again_max = fetch_again_max_default);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls by which a running node reports its state to permitted callers (NodeOptions::introspection), and their
-// results. `cinnabar top`, `cinnabar calls` and `cinnabar page` use them. Nothing is counted only for them. Not part of
+// results. `cinnabar top`, `cinnabar calls` and `cinnabar page` use them. No counter exists only for them. Not part of
 // cinnabar.hpp.
 //
 // Answers are bounded: a list comes in pages of at most 64 entries, and a page takes a bounded number of steps. A list

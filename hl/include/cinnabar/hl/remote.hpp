@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Remote and RemoteSpan: one object, or an array, in memory that another node shares (share.hpp). They are tokens,
-// plain values that travel in calls. Each operation on them ends like a call, in one of four ways (call.hpp):
+// plain values that travel in calls. Each operation on them is sent like a call, in one of four ways (call.hpp):
 //
 //     std::uint64_t before = *co_await counter.fetch_add(node, 1);          // Remote<std::uint64_t> counter
 //     Result<std::uint64_t> moved = co_await table.read(node, local);       // RemoteSpan<double> table

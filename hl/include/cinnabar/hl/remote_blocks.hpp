@@ -8,10 +8,10 @@
 //     co_await plan.read(numbers_there, numbers_here);                            // again and again
 //
 // A strided list takes about ten bytes on the wire, any other two or three bytes per block. The owner gathers the
-// blocks and moves them in bulk, as many per chunk as fit, so there are far fewer operations than blocks. If one
-// operation of a transport can touch only a few local pieces and only one remote piece (verbs), local memory without
-// gaps is faster. Errors: those of remote.hpp; invalid_argument: the list does not fit its memory, or overlaps and is
-// written to; permission: the owner finds a block outside of the grant.
+// blocks and moves them in bulk, as many per chunk as fit, so there are far fewer operations than blocks. On a
+// transport whose operations take only a few local pieces and one remote piece each (verbs), local memory without gaps
+// is faster. Errors: those of remote.hpp; invalid_argument: the list does not fit its memory, or blocks that are
+// written to overlap; permission: the owner finds a block outside of the grant.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -63,9 +63,9 @@ class CINNABAR_API TransferPlan {
     [[nodiscard]] std::uint64_t remote_blocks() const noexcept { return remote_.bytes() / block_bytes_; }
     [[nodiscard]] std::uint64_t local_blocks() const noexcept { return local_.bytes() / block_bytes_; }
 
-    // For all i, copies block remote[i] to block local[i], or back for write. Returns the number of bytes. Makes one
-    // call, or several at once if the local blocks are more pieces than a region can have. invalid_argument: the lists
-    // differ in length, or a number is out of range.
+    // For each i, read copies block remote[i] to block local[i], and write does the opposite. Returns the number of
+    // bytes. Makes one call, or several at once if the local blocks are more pieces than a region can have.
+    // invalid_argument: the lists differ in length, or a number is out of range.
     [[nodiscard]] RemoteMany read(Numbers remote, Numbers local, const RemoteOptions& options = {}) const;
     [[nodiscard]] RemoteMany write(Numbers remote, Numbers local, const RemoteOptions& options = {}) const;
     // Read and write with block lists of any kind whose blocks have block_bytes bytes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls behind the operations on remote memory. Each takes the tokens and the local memory, and returns a call that
-// is not sent yet. If `RemoteMade::refused` is set, it must not be sent.
+// The calls behind the operations on remote memory. Each function takes the tokens and the local memory, and returns a
+// call that has not been sent yet. If `RemoteMade::refused` is set, it must not be sent.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -32,7 +32,7 @@ static_assert(std::is_trivially_destructible_v<RemoteOptions>);
 
 // Reads and writes of at most this many bytes travel inside their call; larger ones lend the local memory to it.
 inline constexpr std::size_t remote_inline_bytes_max = 4096;
-// The most parts in one call; read_many and write_many make several.
+// The most parts in one call; read_many and write_many make several calls if there are more.
 inline constexpr std::size_t remote_parts_max = 4096;
 inline constexpr std::size_t remote_grants_max = 64;
 

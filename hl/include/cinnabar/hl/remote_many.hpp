@@ -6,7 +6,8 @@
 //     Result<std::uint64_t> moved = co_await read_many(node, parts);
 //
 // Each owner gets one call (more if it has over remote_parts_max parts), and all calls run at once. Returns the number
-// of bytes, or the first error in the order of the owners; the other owners may have moved their bytes.
+// of bytes, or the error of the first owner, in the order of the parts, whose call failed. The bytes of other owners
+// may have been moved nevertheless.
 #pragma once
 
 #include <cinnabar/hl/remote_op.hpp>
@@ -71,7 +72,7 @@ class [[nodiscard]] RemoteManyFuture {
     detail::ManyEnds ends_;
 };
 
-// An operation that is not sent yet; it ends in one of the four ways of a call (call.hpp).
+// An operation that has not been sent yet; send it in one of the four ways of a call (call.hpp).
 class [[nodiscard]] RemoteMany {
   public:
     RemoteMany(std::vector<detail::RemoteMade> made, std::uint64_t bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that a node shares, and that others read, write and count in. Include it besides cinnabar/cinnabar.hpp. See
-// docs/guide.md, "Remote memory".
+// Memory that a node shares, and that others read, write and change atomically. Include it besides
+// cinnabar/cinnabar.hpp. See docs/guide.md, "Remote memory".
 #pragma once
 
 #include <cinnabar/hl/remote.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RemoteReply: the owner's answer: a few bytes of the memory, or none if they were moved in bulk.
+// RemoteReply: the owner's answer, with the bytes that were read, or none if they were moved in bulk.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>

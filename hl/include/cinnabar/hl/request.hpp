@@ -93,7 +93,7 @@ class Request {
     [[nodiscard]] Microseconds time_left() const noexcept { return state_->time_left(); }
     // True once nobody waits for the answer any more.
     [[nodiscard]] bool canceled() const noexcept { return state_->request().canceled(); }
-    // For calls outside of this library, by to_traceparent(). Calls that this handler makes inherit it.
+    // Calls that this handler makes inherit it. Pass it to other libraries with to_traceparent().
     [[nodiscard]] TraceContext trace() const noexcept { return state_->trace(); }
     [[nodiscard]] std::stop_token stop_token() const { return state_->stop_scope().token(); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Retried: returned by Caller::call; a call that is not made yet. It ends in one of the four ways of a call (call.hpp):
-// wait(), co_await, then(f), future(). Destroying it before that makes no call.
+// Retried: what Caller::call returns: a call that has not been sent yet. Send it in one of the four ways of a call
+// (call.hpp): wait(), co_await, then(f), future(). If it is destroyed before that, no call is made.
 #pragma once
 
 #include <cinnabar/hl/attempts.hpp>

@@ -27,7 +27,8 @@ class Codes {
 };
 static_assert(errc_count <= 64);
 
-// By error code, whether another attempt can help. Whether one is allowed at all depends on what happened:
+// Decides whether and when a failed call is retried. `codes` are the errors after which another attempt can help.
+// Whether one is allowed at all depends on what happened:
 // - A call that never left this side (no connection, or it broke while the call waited in a queue), or that the handler
 //   refused with come_again() (admission.hpp), was not executed. It is retried whatever the RPC is.
 // - A call that was sent may have been executed. It is retried only if the RPC is declared idempotent (rpc.hpp).
@@ -43,10 +44,10 @@ struct RetryPolicy {
     Microseconds attempt_max{0};
     Codes codes = {Errc::refused,   Errc::unreachable,   Errc::peer_lost,    Errc::overloaded,
                    Errc::timed_out, Errc::shutting_down, Errc::bad_checksum, Errc::out_of_memory};
-    // The budget of one peer, and of all together. Each failed attempt takes a token, each successful call returns
-    // `tokens_back`, and there is no retry while half of the tokens or less are left. So the retries of a service that
-    // fails for everybody add only a share of about `tokens_back` to its load. 0: no budget. A failure by come_again()
-    // takes no token.
+    // The budget of one peer, and of all peers together. Each failed attempt that `attempts` counts takes a token. Each
+    // call that succeeds, or fails with a code that is not in `codes` (other than canceled or closed), gives
+    // `tokens_back` back. While half of the tokens or less are left, nothing is retried. So when a service fails all
+    // its callers, retries raise its load only by a fraction of about `tokens_back`. 0: no budget.
     std::uint32_t peer_tokens = 10;
     std::uint32_t node_tokens = 100;
     double tokens_back = 0.1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A handler served with on_arrival runs while its context is owned, before other received requests. This is the fastest
-// way, for functions that compute and answer within microseconds. The handler must not block, wait for a call, or drive
-// a node. Requests with arguments over 192 bytes run on the loop instead.
+// Serving: how handlers are registered and run. A handler served with on_arrival runs while its request is being read,
+// ahead of requests that wait for the loop. This is the fastest way, for functions that compute and answer within
+// microseconds. The handler must not block, wait for a call, or drive a node. Requests with arguments over 192 bytes
+// run on the loop instead.
 #pragma once
 
 #include <cinnabar/hl/node_ref.hpp>
@@ -51,7 +52,7 @@ struct CINNABAR_API ServedBase {
     RpcStats* stats = nullptr;
     std::string_view name;
 
-    // Counts a handler that is still running when its first call returns; false once the node is being destroyed.
+    // Counts a handler that may run for longer than the call that starts it. False once the node is being destroyed.
     [[nodiscard]] bool enter() noexcept;
     static void leave(void* node) noexcept;
     [[nodiscard]] Executor* pool() const noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shared: memory of this node that others read, write and count in by tokens (remote.hpp), for as long as this object
-// lives:
+// Shared: memory of this node that others can read, write and change atomically with tokens (remote.hpp), for as long
+// as this object lives:
 //
 //     Shared<std::uint64_t> counts = share(node, std::span(memory)).value();
 //     RemoteSpan<std::uint64_t> token = counts.span();    // travels in calls and results
@@ -25,7 +25,8 @@ namespace cinnabar::hl {
 class RemoteTable;
 struct SharedSlot;
 
-// A write with RemoteOptions::notify is in place. `offset` and `bytes` describe its first part in the shared memory.
+// Reports that a write with RemoteOptions::notify is in place. `offset` and `bytes` describe its first part in the
+// shared memory.
 struct RemoteNotice {
     std::uint32_t value = 0;
     std::uint64_t offset = 0;
@@ -56,7 +57,7 @@ class CINNABAR_API SharedBytes {
         return token(0, bytes_, access_, names);
     }
 
-    // Makes all tokens stale that name a version of the contents, at once: writes in progress are refused, and the
+    // At once makes stale all tokens that name a version of the contents: writes in progress are refused, and the
     // results of reads are not returned. Never waits, and calls no function. Change the contents after renew(), and
     // hand out new tokens after that.
     void renew() noexcept;

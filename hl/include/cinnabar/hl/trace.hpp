@@ -3,9 +3,9 @@
 // (docs/wire-format.md). The node's Tracer receives calls, handlers and transfers of a trace as spans.
 //
 // A call belongs to the trace of its CallOptions::trace or, if that is unset, to that of the handler or task that makes
-// it: a coroutine inherits it, a plain function has it by its thread. A call that belongs to no trace begins one if the
-// node's Tracer says so. Without a Tracer, contexts are forwarded but nothing is recorded. Until a trace is seen in the
-// process, tracing costs one branch per call.
+// it: a coroutine inherits it, a plain function finds it in its thread. A call that belongs to no trace begins one if
+// the node's Tracer says so. Without a Tracer, contexts are forwarded but nothing is recorded. Until a trace is seen in
+// the process, tracing costs one branch per call.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -36,7 +36,7 @@ struct Traceparent {
     TraceContext context;
     bool sampled = false;  // the origin of the trace records it
 };
-// invalid_argument: malformed, also for a later version.
+// invalid_argument: the text is malformed, even if it is of a later version.
 [[nodiscard]] CINNABAR_API Result<Traceparent> parse_traceparent(std::string_view text);
 
 enum class SpanKind : std::uint8_t { call, handler, transfer };

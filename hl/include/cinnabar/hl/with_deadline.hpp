@@ -9,7 +9,7 @@
 namespace cinnabar::hl {
 
 // Runs a task under a deadline of `span` from the moment it is awaited, if that is earlier than the current one. Calls,
-// transfers and sleeps in it end with timed_out. The task itself is not aborted: it sees the error and decides.
+// transfers and sleeps in it end with timed_out. The task is not aborted: it sees the error and decides what to do.
 template <typename A>
 Task<detail::Awaited<A&&>> with_deadline(A awaitable, Microseconds span) {
     const TaskContext* outer = co_await this_task();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "file/entries.hpp"
+#include "file/read_entries.hpp"
 
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a tree has besides files: folders, links and further names of files, each made below the root or not at all.
 #include "file/beneath.hpp"
-#include "file/entries.hpp"
 #include "file/naming.hpp"
+#include "file/read_entries.hpp"
 
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
