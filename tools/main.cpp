@@ -57,14 +57,14 @@ void add_session_options(CLI::App& command, SessionOptions& options) {
         ->type_name("FILE");
     security::add_certificate_options(command, options.tls);
     command.add_flag("--insecure", options.insecure,
-                     "Trust a server of the loopback that wants no key: any user of this host may be it");
+                     "Trust a loopback server that requires no key: any user of this host may run it");
 }
 
 void add_transfer_options(CLI::App& command, TransferOptions& options) {
     add_session_options(command, options);
     command
         .add_option("--wait", options.wait_seconds,
-                    "Seconds in which a server that is lost, or not there, is dialled again")
+                    "Seconds to keep redialling a server that is lost or not listening yet")
         ->check(CLI::Range(0.0, 31'536'000.0));
     command
         .add_option_function<std::string>(
@@ -81,7 +81,7 @@ void add_transfer_options(CLI::App& command, TransferOptions& options) {
 }
 
 void add_tree_options(CLI::App& command, TransferOptions& options) {
-    command.add_flag("-p,--preserve", options.preserve, "Keep mode and time of single files, too, as those of trees");
+    command.add_flag("-p,--preserve", options.preserve, "Keep mode and time of single files too, as for trees");
     command.add_flag("-X,--xattrs", options.extended.user, "Keep extended attributes (user.*)");
     command.add_flag("-A,--acls", options.extended.acls, "Keep POSIX access control lists");
     command.add_flag("--safe-links", options.safe_links, "Leave out symbolic links that lead out of their tree");
@@ -123,8 +123,8 @@ void add_sync(CLI::App& command, files::Sync& sync) {
     command
         .add_option(
             "--sync", sync,
-            "When the server syncs: each file by itself, small ones in batches, or none (a loss of power may leave "
-            "names of files that are not whole)")
+            "When the server syncs: after each file, after batches of small ones, or never (a power loss may leave "
+            "names of incomplete files)")
         ->transform(CLI::CheckedTransformer(std::map<std::string, files::Sync>{{"each", files::Sync::each},
                                                                                {"batch", files::Sync::batch},
                                                                                {"none", files::Sync::none}})
@@ -155,7 +155,7 @@ void add_replicas(CLI::App& command, CLI::Option* group, unsigned& replicas, con
 // Takes the last word as the server, unless there is a group.
 void take_server(SaveOptions& options) {
     if (!options.group.members.empty()) return;
-    if (options.files.size() < 2) throw CLI::ValidationError("FILE URI", "files are needed, and where to save them");
+    if (options.files.size() < 2) throw CLI::ValidationError("FILE URI", "give files and the URI to save them to");
     options.to = options.files.back();
     options.files.pop_back();
 }
@@ -180,7 +180,7 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
         take_server(options);
         if (as->count() > 0 && options.as.empty()) throw CLI::ValidationError("--as", "a file needs a name");
         if (!options.as.empty() && options.files.size() != 1)
-            throw CLI::ValidationError("--as", "names a single file, and there are several");
+            throw CLI::ValidationError("--as", "names a single file: give only one");
         run = [&] { return options.group.members.empty() ? run_save(options) : spread::run_save(options); };
     });
 }
@@ -192,7 +192,7 @@ void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
         .add_option("URI/NAME", options.from,
                     "What to fetch: tcp://HOST:PORT/NAME, shm://SERVER/NAME; with --group, NAME")
         ->required();
-    command.add_option("-o,--output", options.folder, "The directory to put files in; made where it is missing")
+    command.add_option("-o,--output", options.folder, "The directory for the files; created if it is missing")
         ->type_name("DIR")
         ->capture_default_str();
     add_transfer_options(command, options);
@@ -228,21 +228,21 @@ void add_copy(CLI::App& app, CopyOptions& options, Run& run) {
 }
 
 void add_list(CLI::App& app, ListOptions& options, Run& run) {
-    auto& command = *app.add_subcommand("list", "What a server has: cinnabar list URI[/FOLDER]");
+    auto& command = *app.add_subcommand("list", "List files: cinnabar list URI[/FOLDER]");
     auto* const server =
         command.add_option("URI", options.from, "A server, perhaps with a folder: tcp://HOST:PORT[/FOLDER]");
     add_session_options(command, options);
     command.add_flag("-l,--long", options.details, "With kind, permissions, size and time");
     command.add_flag("--json", options.json, "One line of JSON for each");
-    command.add_flag("--staged", options.staged, "What interrupted saves left, which go on from it");
+    command.add_flag("--staged", options.staged, "List what interrupted saves left, to resume from");
     command.add_flag("--clean", options.clean, "Remove what interrupted saves left: of the name in URI, or all of it");
     auto* const group = add_group_place(command, options.group);
-    add_replicas(command, group, options.replicas, "Tell of files of the group that have fewer copies");
+    add_replicas(command, group, options.replicas, "Mark files that have fewer copies than this");
     group->excludes(server);
     exclude(command, group, {"--staged", "--clean"});
     command.callback([&] {
         const bool one = options.group.members.empty();
-        if (one && options.from.empty()) throw CLI::ValidationError("URI", "a server is needed, or --group");
+        if (one && options.from.empty()) throw CLI::ValidationError("URI", "give a server, or --group");
         run = [&, one] { return one ? run_list(options) : spread::run_list(options); };
     });
 }
@@ -263,10 +263,10 @@ void add_manages(CLI::App& app, ManageOptions& options, Run& run) {
     auto& remove = add_manage(app, options, "remove", "Remove files, links and folders: cinnabar remove URI/NAME...");
     remove.add_flag("-r,--recursive", options.recursive, "Remove folders with all that is in them");
     remove.callback([&] { run = [&] { return run_remove(options); }; });
-    auto& stat = add_manage(app, options, "stat", "What a name is: cinnabar stat URI/NAME...");
+    auto& stat = add_manage(app, options, "stat", "Describe names: cinnabar stat URI/NAME...");
     stat.callback([&] { run = [&] { return run_stat(options); }; });
-    auto& verify = add_manage(app, options, "verify", "Have a server compare its disk with what was saved");
-    verify.add_flag("-q,--quiet", options.quiet, "Tell only of what is wrong");
+    auto& verify = add_manage(app, options, "verify", "Check a server's files against their checksums");
+    verify.add_flag("-q,--quiet", options.quiet, "Print only what is wrong");
     verify.callback([&] { run = [&] { return run_verify(options); }; });
 }
 
@@ -275,11 +275,11 @@ void add_serve_limits(CLI::App& command, ServeOptions& options) {
     command
         .add_option_function<std::string>(
             "--keep-free", [&](const std::string& text) { options.keep_free_bytes = parse_bytes(text).value(); },
-            "Room on the disk that saved files leave free (default: a hundredth of it, 1G at most)")
+            "Free space to leave on the disk (default: a hundredth of it, 1G at most)")
         ->check(check_size)
         ->type_name("SIZE");
     command.add_option("--keep-files", options.keep_free_files,
-                       "Files that the disk must be able to have still (default: a hundredth of what it can have)");
+                       "Free inodes to leave on the disk (default: a hundredth of all)");
     command.add_option("--client-files", options.client_files, "Files of one client under way at once")
         ->capture_default_str()
         ->check(CLI::Range(1u, 4096u));
@@ -306,10 +306,10 @@ void add_serve_limits(CLI::App& command, ServeOptions& options) {
     command
         .add_option_function<std::string>(
             "--staged-bytes", [&](const std::string& text) { options.staged_bytes = parse_bytes(text).value(); },
-            "Room on the disk for what interrupted saves left (default: a quarter of it)")
+            "Disk space for remains of interrupted saves (default: a quarter of it)")
         ->check(check_size)
         ->type_name("SIZE");
-    command.add_option("--staged-hours", options.staged_hours, "How long that is kept")
+    command.add_option("--staged-hours", options.staged_hours, "Hours to keep remains")
         ->capture_default_str()
         ->check(CLI::Range(0.0, 87'600.0));
 }
@@ -347,7 +347,7 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
                     "Where to listen, tcp://HOST[:PORT], tcps://HOST[:PORT] or shm://[NAME]; may be given several "
                     "times")
         ->default_str("tcp://127.0.0.1:0");
-    command.add_option("--ready-file", options.ready_file, "A file that gets the address once ready")
+    command.add_option("--ready-file", options.ready_file, "File to write the address to once ready")
         ->type_name("FILE");
     command
         .add_option("--key-file", options.key_file,
@@ -360,11 +360,11 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
         ->type_name("FILE");
     command.add_flag("--insecure", options.insecure,
                      "Require no key: everybody who can connect can read and write files");
-    command.add_flag("--read-only", options.read_only, "Give files, take none");
+    command.add_flag("--read-only", options.read_only, "Let clients only read");
     add_membership(command, options);
     command.add_flag("--json", options.json, "Events as lines of JSON on stdout");
     watch::add_introspection(command, options.introspection);
-    command.add_flag("-v,--verbose", options.verbose, "Tell of every file");
+    command.add_flag("-v,--verbose", options.verbose, "Report every file");
     command.add_option("--writers", options.writers, "Threads that write to the disk")
         ->capture_default_str()
         ->check(CLI::Range(1u, 64u));
@@ -376,7 +376,7 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
         ->check(check_size)
         ->type_name("SIZE");
     add_serve_limits(command, options);
-    command.add_option("--drain", options.drain_seconds, "Seconds that a stop leaves to files under way")
+    command.add_option("--drain", options.drain_seconds, "Seconds for files in progress at shutdown")
         ->capture_default_str()
         ->check(CLI::Range(0.0, 86'400.0));
     command.callback([&] {
@@ -402,11 +402,11 @@ void add_ping(CLI::App& app, PingOptions& options, Run& run) {
 }
 
 void add_info(CLI::App& app, InfoOptions& options, Run& run) {
-    auto& command = *app.add_subcommand("info", "What this machine offers, and what stands in the way");
+    auto& command = *app.add_subcommand("info", "Show this machine's transports, and any obstacles");
     command.add_option("URI", options.to, "A server to look at as well");
     security::add_tls_options(command, options.tls);
     command.add_flag("--json", options.json, "As one line of JSON");
-    command.add_flag("-v,--verbose", options.verbose, "With every limit");
+    command.add_flag("-v,--verbose", options.verbose, "Show every limit");
     command.callback([&] { run = [&] { return run_info(options); }; });
 }
 
@@ -490,7 +490,7 @@ int run_command_line(int count, char** words) {
         const auto found = app.get_subcommands([&](const CLI::App* known) { return known->get_name() == word; });
         if (!found.empty()) command = found.front();
         if (!command) {
-            (void)std::fprintf(stderr, "cinnabar: unknown command: %s; there are %s\n", files::printable(word).c_str(),
+            (void)std::fprintf(stderr, "cinnabar: unknown command: %s; known: %s\n", files::printable(word).c_str(),
                                names_of_commands(app).c_str());
             return static_cast<int>(ExitCode::usage);
         }
@@ -503,7 +503,7 @@ int run_command_line(int count, char** words) {
     ExitCode exit = run();
     // If output to stdout was lost, the command fails even if everything else succeeded.
     if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && exit == ExitCode::ok) {
-        (void)std::fprintf(stderr, "cinnabar: cannot write to standard output; what was to be done is done\n");
+        (void)std::fprintf(stderr, "cinnabar: cannot write to standard output; everything else succeeded\n");
         exit = ExitCode::io;
     }
     return static_cast<int>(exit);

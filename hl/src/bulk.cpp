@@ -157,9 +157,9 @@ Result<std::uint64_t> TransferOp::await_resume() noexcept {
 Error TransferOp::failure() const {
     const na::Addr& owner = args_.remote->owner();
     Error error(code_, args_.direction == bulk::Direction::pull ? "the pull ended early" : "the push ended early");
-    if (stalled_) error.hint = "nothing moved for as long as TransferOptions::stall, or the node's own limit, allows";
+    if (stalled_) error.hint = "stalled longer than TransferOptions::stall, or the node's limit: check the peer";
     if (args_.local.quarantined())
-        error.hint = "the peer may still access the local memory: leave it alone while Region::quarantined()";
+        error.hint = "the peer may still access the local memory: do not use it while Region::quarantined()";
     error.os_errno = os_errno_;
     error.subject = std::to_string(moved_) + " of " + std::to_string(args_.bytes) + " bytes were moved";
     if (owner.empty()) return error;

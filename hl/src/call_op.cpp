@@ -216,10 +216,10 @@ std::string_view advice_for(rpc::CallPhase phase) noexcept {
         case rpc::CallPhase::connecting:
             return "no connection was made: check that the target runs and that the address is right";
         case rpc::CallPhase::waits_for_credit:
-            return "the target has as many requests of this node as it accepts: its handlers are slow or stuck, or "
+            return "the target accepts no more requests of this node: its handlers are slow or stuck, or "
                    "rpc.credits_per_peer_max there is small";
         case rpc::CallPhase::waits_for_reply_slot:
-            return "as many answers are outstanding as this node has slots for: raise transport.receive_slots";
+            return "all slots of this node for answers are in use: raise transport.receive_slots";
         case rpc::CallPhase::waits_for_room:
         case rpc::CallPhase::sending:
             return "the transport did not take the request in time: the peer does not read, or the network is slower "
@@ -318,7 +318,7 @@ Error CallOp::failure() const {
         error.hint = "the target says when to come again (cinnabar/hl/admission.hpp): call through a Caller";
     }
     if (quarantined_)
-        error.hint = "the peer may still access the memory that was lent: leave it alone while Region::quarantined()";
+        error.hint = "the peer may still access the memory that was lent: do not use it while Region::quarantined()";
     if (code == Errc::application) {
         error.hint = {};
         error.app_code = app_code_;

@@ -28,7 +28,7 @@ struct CheckedPull {
     std::atomic<bool> failed{false};
 
     [[nodiscard]] Error damaged(std::uint64_t chunk) const {
-        Error error(Errc::bad_checksum, "the bytes do not match the checksum of their owner");
+        Error error(Errc::bad_checksum, "the bytes do not match the checksum: pull again");
         error.subject = "chunk " + std::to_string(chunk) + " of " + std::to_string(sums.chunks()) + ", " +
                         std::to_string(right.load(std::memory_order_relaxed)) + " of " + std::to_string(sums.bytes()) +
                         " bytes were moved and right";

@@ -34,7 +34,7 @@ bool may_ask(Introspection to, const Request<In>& request) {
 }
 
 Error not_for_you() {
-    return Error(Errc::permission, "only the same user may ask, over shm, unless the node allows more");
+    return Error(Errc::permission, "ask as the same user over shm, or set Introspection::anyone there");
 }
 
 ContextReport report_of(rpc::Context& context) {

@@ -70,7 +70,7 @@ Result<bulk::Region> pick(const bulk::Region& region, const bulk::Blocks& blocks
 }
 
 Error unlike() {
-    return {Errc::invalid_argument, "a plan moves as many blocks here as there, each of the plan's block_bytes"};
+    return {Errc::invalid_argument, "give as many local blocks as remote ones, each of the plan's block_bytes"};
 }
 
 }  // namespace

@@ -22,8 +22,7 @@ na::Addr target_of(const NodeRef& node, const RemoteBytes& token, const RemoteOp
 std::optional<Error> refusal(const RemoteBytes& token, const na::Addr& target, std::uint64_t bytes, na::Access access) {
     if (token.empty()) return Error(Errc::invalid_argument, "an empty token: it names no memory");
     if (token.bytes() != bytes)
-        return Error(Errc::invalid_argument,
-                     "the token is for another number of bytes than the local memory: use RemoteBytes::part");
+        return Error(Errc::invalid_argument, "the token and the local memory differ in size: use RemoteBytes::part");
     if (!na::allows(token.access(), access))
         return Error(Errc::permission, "the token does not allow that access: ask its owner for one that does");
     if (target.empty())

@@ -102,7 +102,7 @@ Result<SharedBytes> RemoteTable::share(const bulk::Region& memory, na::Access ac
         return Error(Errc::unsupported,
                      "a file or the memory of a device cannot be shared by tokens: lend it with a call");
     if (!na::allows(memory.access(), access))
-        return Error(Errc::permission, "more access than the region was made with: expose it for more");
+        return Error(Errc::permission, "the region does not allow that access: expose it for more");
     CINNABAR_TRY_VOID(serve());
     SharedSlot* const slot = slots_.acquire();
     if (!slot) return Error(Errc::too_large, "this node shares the maximum number of regions: withdraw some");

@@ -14,7 +14,7 @@ namespace cinnabar::rpc {
 
 namespace {
 
-const Policy::Verdict no_account{"that has no memory for its quota", false};
+const Policy::Verdict no_account{"(none: no memory for its quota)", false};
 
 }  // namespace
 

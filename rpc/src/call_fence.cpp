@@ -51,7 +51,7 @@ void Origin::tell_shown(Call& call) noexcept {
     call.fence_failed_ = true;
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::warning, "rpc",
-                "%s does not say whether it still copies memory of a device that it was shown: end that process before "
+                "%s may still copy memory of a device that it was shown: end that process before "
                 "the memory is freed",
                 call.to_.log_name().c_str());
 }

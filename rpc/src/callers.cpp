@@ -31,7 +31,7 @@ const Callers::Word Callers::words[8] = {
     {"proven", Kind::proven}, {"local", Kind::local},       {"dialled", Kind::dialled}, {"anyone", Kind::anyone}};
 
 Result<Callers> Callers::of(std::span<const std::string> texts) {
-    if (texts.empty()) return Error(Errc::invalid_argument, "a rule names its callers or clients");
+    if (texts.empty()) return Error(Errc::invalid_argument, "name callers or clients in the rule");
     Callers callers;
     for (const std::string& text : texts) {
         const Error unknown(Errc::invalid_argument,

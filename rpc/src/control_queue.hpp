@@ -16,7 +16,7 @@ namespace cinnabar::rpc {
 
 class ControlQueue {
   public:
-    // False: memory is out.
+    // False: out of memory.
     [[nodiscard]] bool put(const ControlRecord& record) noexcept;
     [[nodiscard]] bool empty() const noexcept { return waiting_ == 0 && of_calls_.empty(); }
     [[nodiscard]] std::size_t answers() const noexcept { return answers_; }  // of `released` and `refused`

@@ -51,7 +51,7 @@ Result<CompiledQuota> compile(const Policy::Quota& quota) {
     if (!is_rule_name(quota.name))
         return Error(Errc::invalid_argument, "a quota has a name of 1 to 64 letters, digits and \"-_.\"", quota.name);
     if (quota.requests_max == 0)
-        return Error(Errc::invalid_argument, "a quota allows one request or more: deny the others", quota.name);
+        return Error(Errc::invalid_argument, "a quota is at least 1: deny the others by a rule", quota.name);
     CINNABAR_TRY(Callers callers, Callers::of(quota.callers));
     return CompiledQuota{quota, std::move(callers)};
 }

@@ -23,7 +23,7 @@ Error rules_failure(std::string_view what, const std::string& path) {
 Result<void> check_owner(const struct stat& status, const std::string& path) {
     if (!S_ISREG(status.st_mode)) return Error(Errc::invalid_argument, "the policy is not a regular file", path);
     if (status.st_uid != ::geteuid() && status.st_uid != 0)
-        return Error(Errc::permission, "the policy belongs to somebody else", path);
+        return Error(Errc::permission, "another user owns it: chown it", path);
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         return Error(Errc::permission, "others can write the policy: run chmod go-w on it", path);
     return {};

@@ -23,7 +23,7 @@ Result<std::unique_ptr<na::View>> Request::view(const bulk::RemoteRegion& remote
     }
     if (!na::allows(remote.access(), na::Access::read)) return Error(Errc::permission, "it is not lent for reading");
     if (!remote.owner().empty()) {
-        return Error(Errc::permission, "only what the origin itself lent is shown: its descriptor is bound to another");
+        return Error(Errc::permission, "a view is only of the origin's own memory: pull that of a third party");
     }
     if (!remote.eager().empty()) {
         const auto part = remote.eager().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(bytes));

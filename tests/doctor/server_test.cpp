@@ -83,7 +83,7 @@ TEST_F(DoctorServer, AWayThatIsNotTaken) {
 TEST_F(DoctorServer, TheBestWayDoesNotAnswer) {
     serve({"tcp://127.0.0.1:0"});
     const auto found = look(node->address() + ",shm://nobody-here");
-    expect(found, "server-way", Severity::problem, "shm:// would be taken", ExitCode::unreachable);
+    expect(found, "server-way", Severity::problem, "shm:// is preferred", ExitCode::unreachable);
     expect(found, "server-reach", Severity::good, "over tcp");
     expect(found, "server-bytes", Severity::good, "right");
 }
@@ -106,7 +106,7 @@ TEST_F(DoctorServer, OneThatServesGarbage) {
     options.faults.corrupt_every = 7;
     serve({"tcp://127.0.0.1:0"});
     const auto found = look(node->address());
-    expect(found, "server-bytes", Severity::problem, "other bytes than were sent", ExitCode::damaged);
+    expect(found, "server-bytes", Severity::problem, "arrived with wrong bytes", ExitCode::damaged);
     EXPECT_EQ(found.exit(false), ExitCode::damaged);
 }
 

@@ -114,7 +114,7 @@ TEST(PolicyRules, AnErrorNamesTheLineThatIsNotARule) {
     EXPECT_TRUE(has(told("a allow anyone * 1 more"), "line 2: more"));
     EXPECT_TRUE(has(told("a quota anyone"), "a quota is a number of requests"));
     EXPECT_TRUE(has(told("a quota anyone 5x"), "line 2: 5x"));
-    EXPECT_TRUE(has(told("a quota anyone 0"), "allows one request or more"));
+    EXPECT_TRUE(has(told("a quota anyone 0"), "a quota is at least 1"));
     for (const std::string_view bytes : {"0", "-1", "1K", "many", "99999999999999999999"}) {
         const std::string text = told("a quota anyone 5 " + std::string(bytes));
         EXPECT_TRUE(has(text, "line 2: " + std::string(bytes)));

@@ -59,7 +59,7 @@ TEST(GroupPerfProcess, SaysHowItIsStarted) {
     EXPECT_NE(alone.err.find("cinnabar launch"), std::string::npos) << alone.err;
     const auto many = run(launch({"-n", "2"}, {CINNABAR_TOOL, "perf", "group", "--members", "3"}));
     EXPECT_EQ(many.exit, 11);
-    EXPECT_NE(many.err.find("between 2 and as many as were started"), std::string::npos) << many.err;
+    EXPECT_NE(many.err.find("give 2 up to the number started"), std::string::npos) << many.err;
 }
 
 TEST(LaunchProcess, AFailureEndsTheOthersAndSetsTheExitCode) {
@@ -197,7 +197,7 @@ TEST(GroupProcess, ShowsMembersAndWhatHappens) {
     EXPECT_NE(shown.out.find("     0  alive        1  " + address), std::string::npos) << shown.out;
     EXPECT_NE(shown.out.find("role=first"), std::string::npos) << shown.out;
     EXPECT_EQ(shown.out.find('\x1b'), std::string::npos) << "what a stranger says is printed safely";
-    EXPECT_TRUE(shown.out.ends_with("a call of all goes to\n      0\n      1\n")) << shown.out;
+    EXPECT_TRUE(shown.out.ends_with("a call to all goes to\n      0\n      1\n")) << shown.out;
 
     Process watch({"group", address, "--watch", "--json"});
     const std::string view = watch.read_line();

@@ -156,7 +156,7 @@ TEST_F(GroupSaveProcess, WhatDiffersIsKeptUnlessReplaced) {
     (void)folder_.put("here/file-0", "other");
     const auto kept = group_run("save", uri("a"), joined({"--replicas", "3"}, files));
     EXPECT_EQ(kept.exit, exit_exists) << kept.err;
-    EXPECT_EQ(lines_with(kept.err, "is there and is kept"), 1u) << kept.err;
+    EXPECT_EQ(lines_with(kept.err, "exists and is kept"), 1u) << kept.err;
     EXPECT_EQ(group_run("save", uri("a"), joined({"--replicas", "3", "--replace"}, files)).exit, 0);
     EXPECT_EQ(fetch_all(uri("c"), 1).exit, 0);
 
@@ -286,7 +286,7 @@ TEST_F(GroupSaveProcess, WhoeverCannotBeAskedIsTold) {
     for (const char* command : {"save", "fetch", "list"}) {
         const auto no_group = group_run(command, alone.uri(), command == std::string("list") ? Words{} : files);
         EXPECT_EQ(no_group.exit, exit_protocol) << no_group.err;
-        EXPECT_NE(no_group.err.find("started without --group"), std::string::npos) << no_group.err;
+        EXPECT_NE(no_group.err.find("its server is in no group"), std::string::npos) << no_group.err;
     }
 
     Process member({"member"});

@@ -178,10 +178,10 @@ TEST_F(ResumeProcess, WhoWaitsInVainSaysWhy) {
     const auto begin = std::chrono::steady_clock::now();
     const auto late = run({"save", "--wait", "0.3", large, uri});
     EXPECT_EQ(late.exit, 2) << late.err;
-    EXPECT_NE(late.err.find("it is dialled again"), std::string::npos) << late.err;
+    EXPECT_NE(late.err.find("redialling"), std::string::npos) << late.err;
     EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(300));
     Process client({"save", "--wait", "600", large, uri});
-    ASSERT_TRUE(eventually([&] { return client.err().find("dialled again") != std::string::npos; })) << client.err();
+    ASSERT_TRUE(eventually([&] { return client.err().find("redialling") != std::string::npos; })) << client.err();
     client.send(SIGINT);
     EXPECT_EQ(client.wait(), 9) << client.err();
 }

@@ -132,7 +132,7 @@ TEST_F(SaveProcess, WhatExistsIsKeptUnlessReplaced) {
     const auto path = source("a", "new");
     const auto kept = run({"save", path, serving.uri()});
     EXPECT_EQ(kept.exit, 3);
-    EXPECT_NE(kept.err.find("a file of that name is there and is kept"), std::string::npos) << kept.err;
+    EXPECT_NE(kept.err.find("a file of that name exists and is kept"), std::string::npos) << kept.err;
     EXPECT_EQ(saved("a"), "old");
     EXPECT_EQ(run({"save", "--replace", path, serving.uri()}).exit, 0);
     EXPECT_EQ(saved("a"), "new");

@@ -184,7 +184,7 @@ TEST_F(TcpsProcess, NoMemberSendsClientsToAServerThatIsNotProven) {
         joined({"save", file, "--replicas", "2", "--insecure", "--group", first.uri()}, certified("ann"));
     const Outcome refused = run(both);
     EXPECT_EQ(refused.exit, exit_permission) << refused.err;
-    EXPECT_NE(refused.err.find("does not prove who it is"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find("no transport to it proves its identity"), std::string::npos) << refused.err;
     EXPECT_FALSE(std::filesystem::exists(folder_.at("open/a")));
     const Words list = joined({"list", "--insecure", "--group", first.uri()}, certified("ann"));
     EXPECT_EQ(run(list).exit, exit_permission);

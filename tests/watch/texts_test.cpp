@@ -25,7 +25,7 @@ TEST(CallsText, SaysWhatEachPhaseWaitsFor) {
     EXPECT_EQ(reasons.size(), rpc::call_phases - 1u);
     look::CallReport call = waiting("a", rpc::CallPhase::waits_for_credit, 1);
     call.ahead = 3;
-    EXPECT_TRUE(reason_of(call).ends_with("; 3 are before it")) << reason_of(call);
+    EXPECT_TRUE(reason_of(call).ends_with("; 3 ahead of it")) << reason_of(call);
     call.phase = 200;  // of a later version
     EXPECT_EQ(reason_of(call), "on its way");
 }
@@ -48,12 +48,11 @@ TEST(CallsText, JsonIsOneLineWithAllOfIt) {
     state.calls = {waiting("a \"name\"", rpc::CallPhase::waits_for_credit, 4'000'000)};
     state.calls[0].left_us = time_never;
     const std::string json = calls_json(state, Microseconds{0});
-    EXPECT_EQ(
-        json,
-        "{\"process\": 42, \"calls\": [{\"side\": \"origin\", \"rpc\": \"a \\\"name\\\"\", \"provider\": 0, "
-        "\"peer\": \"tcp://10.0.0.7:4000\", \"transport\": \"tcp\", \"context\": 0, \"phase\": \"waiting for a "
-        "credit\", \"reason\": \"waiting for a credit: the peer has as many requests of this node as it accepts\", "
-        "\"age_us\": 4000000, \"bytes\": 0, \"ahead\": 0}], \"cut\": false}\n");
+    EXPECT_EQ(json,
+              "{\"process\": 42, \"calls\": [{\"side\": \"origin\", \"rpc\": \"a \\\"name\\\"\", \"provider\": 0, "
+              "\"peer\": \"tcp://10.0.0.7:4000\", \"transport\": \"tcp\", \"context\": 0, \"phase\": \"waiting for a "
+              "credit\", \"reason\": \"waiting for a credit: the peer accepts no more requests of this node\", "
+              "\"age_us\": 4000000, \"bytes\": 0, \"ahead\": 0}], \"cut\": false}\n");
 }
 
 // Each line is a comment, or a name with labels and a number. The lines of a family are together, and no series occurs

@@ -38,7 +38,7 @@ std::optional<Sources> sources_of(const CopyOptions& options, const Place& to) {
     for (const auto& from : options.from) {
         const auto place = parse_place(from);
         if (!place || place->path.empty()) {
-            complain(files::printable(from) + ": what to copy is SCHEME://HOST:PORT/NAME");
+            complain(files::printable(from) + ": give it as SCHEME://HOST:PORT/NAME");
             return std::nullopt;
         }
         auto as = name_for(*place, to, options.from.size() > 1);
@@ -133,7 +133,7 @@ ExitCode run_copy(const CopyOptions& options) {
     const Interrupt interrupt;
     const auto to = parse_place(options.to);
     if (!to) {
-        complain("the last word is where to copy: " + to.error().message());
+        complain("the last word must be a URI: " + to.error().message());
         return ExitCode::usage;
     }
     const auto sources = sources_of(options, *to);

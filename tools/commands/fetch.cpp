@@ -83,7 +83,7 @@ ExitCode run_fetch(const FetchOptions& options) {
     for (const auto& from : options.from) {
         auto place = parse_place(from);
         if (!place || place->path.empty()) {
-            complain(files::printable(from) + ": what to fetch is SCHEME://HOST:PORT/NAME");
+            complain(files::printable(from) + ": give it as SCHEME://HOST:PORT/NAME");
             return ExitCode::usage;
         }
         if (place->path.ends_with('/')) {

@@ -70,7 +70,7 @@ hl::Task<Result<void>> verify_one(Manager& manager, files::Client& session, cons
     Result<files::Verified> verified = co_await session.verify(name);
     if (!verified) co_return std::move(verified).error();
     if (verified->damaged())
-        co_return Error{Errc::bad_checksum, "damaged: what is on the server's disk is not what was saved"};
+        co_return Error{Errc::bad_checksum, "the file differs from its stored checksum: save it again"};
     manager.note_checksum(name, verified->checksum);
     if (manager.options().quiet) co_return Result<void>();
     JsonObject object;
@@ -103,7 +103,7 @@ ExitCode manage_each(const ManageOptions& options, Step step) {
     for (const auto& uri : options.names) {
         auto place = parse_place(uri);
         if (!place || place->path.empty()) {
-            complain(files::printable(uri) + ": a name on a server is SCHEME://HOST:PORT/NAME");
+            complain(files::printable(uri) + ": give it as SCHEME://HOST:PORT/NAME");
             return ExitCode::usage;
         }
         names_by_server[place->server].push_back(join_name(place->path, {}));

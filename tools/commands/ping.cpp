@@ -103,7 +103,7 @@ Result<ExitCode> ping(const PingOptions& options, const Interrupt& interrupt) {
             samples.push_back(took.count());
             print_reply(options, number, took.count());
         } else {
-            const Error error = answer ? Error{Errc::protocol, "it answered something else"} : answer.error();
+            const Error error = answer ? Error{Errc::protocol, "the reply does not match"} : answer.error();
             print_failure(options, number, error);
             if (exit == ExitCode::ok) exit = exit_code(error.code);
         }

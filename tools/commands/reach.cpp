@@ -20,7 +20,7 @@ Result<hl::Connected> reach(const std::string& server, const std::string& transp
     if (made) return made;
     Error error = std::move(made).error();
     if (error.code == Errc::unsupported) {
-        error.hint = "no transport of that name is known here";
+        error.hint = "unknown transport: see cinnabar info";
         error.code = Errc::bad_address;
     }
     if (error.code == Errc::bad_address || error.subject.empty()) error.subject = files::printable(server);
@@ -53,7 +53,7 @@ std::string way_to(const hl::Connected& reached) {
     if (endpoints.size() == 1) return scheme;
     if (scheme == "shm") return "shm: the server is on this host";
     const bool has_shm = std::ranges::any_of(endpoints, [](const auto& known) { return known.starts_with("shm://"); });
-    return scheme + (has_shm ? ": shared memory is another host's or user's, or was not wanted" : "");
+    return scheme + (has_shm ? ": shm:// is of another host or user, or was not requested" : "");
 }
 
 }  // namespace cinnabar::tools

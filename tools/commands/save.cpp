@@ -70,7 +70,7 @@ ExitCode run_save(const SaveOptions& options) {
     const Interrupt interrupt;
     const auto place = parse_place(options.to);
     if (!place) {
-        complain("the last word is where to save: " + place.error().message());
+        complain("the last word must be a URI: " + place.error().message());
         return ExitCode::usage;
     }
     ProgressBar bar(Report::shown_in(style_of(options)));

@@ -121,7 +121,7 @@ Result<void> serve(const ServeOptions& options, ServerMessages& messages, const 
                                 ? files::Root::serve_read_only(options.root)
                                 : files::Root::serve(options.root, kept_free(options), staged_limits(options)));
     if (root.removed() > 0 && options.verbose)
-        messages.complain(fmt::format("removed {} unfinished files that nobody can go on with", root.removed()));
+        messages.complain(fmt::format("removed {} unfinished files that cannot be resumed", root.removed()));
     const files::ServerOptions defaults;
     const Descriptors wanted{defaults.files_max, options.client_files, na::TransportOptions().connections_max};
     const auto may_open = divide_descriptors(raise_descriptor_limit(), wanted, options.writers);
@@ -137,7 +137,7 @@ Result<void> serve(const ServeOptions& options, ServerMessages& messages, const 
     auto endpoints = node.endpoints();
     // Leaves out self://, which is of no use to other processes.
     std::erase_if(endpoints, [](const std::string& endpoint) { return endpoint.starts_with("self://"); });
-    if (endpoints.empty()) return Error{Errc::bad_address, "nobody could reach that: listen on tcp://HOST:PORT"};
+    if (endpoints.empty()) return Error{Errc::bad_address, "no client can reach it: listen on tcp://HOST:PORT"};
     CINNABAR_TRY_VOID(publish_key(key, endpoints));
     CINNABAR_TRY(const auto group, spread::become_member(options, node, interrupt));
     if (!options.ready_file.empty()) CINNABAR_TRY_VOID(write_ready_file(options.ready_file, node.address()));
@@ -145,7 +145,7 @@ Result<void> serve(const ServeOptions& options, ServerMessages& messages, const 
     interrupt.wait();
     if (group) group->leave();
     if (!server->drain(std::chrono::duration<double>(options.drain_seconds)))
-        return Error{Errc::timed_out, "files were still under way; they were given up"};
+        return Error{Errc::timed_out, "unfinished files were stopped: raise --drain"};
     return {};
 }
 

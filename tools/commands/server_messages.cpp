@@ -30,7 +30,7 @@ std::string_view name_of(files::ServerEvent::Kind kind) {
 
 Outlet::Line dropped_line(const ServeOptions& options, std::uint64_t count) {
     if (!options.json)
-        return {STDERR_FILENO, fmt::format("cinnabar: {} messages are missing here: nobody read them\n", count)};
+        return {STDERR_FILENO, fmt::format("cinnabar: {} messages dropped here: read them faster\n", count)};
     JsonObject object;
     object.text("event", "dropped").number("count", count);
     return {STDOUT_FILENO, object.line() + "\n"};

@@ -156,7 +156,7 @@ class Movement {
         if (!is_further_name(errand)) return std::nullopt;
         const auto first = failed_.find(errand.result->target);
         if (first == failed_.end()) return std::nullopt;
-        return Error{first->second, "it is another name of a file that failed", files::printable(first->first)};
+        return Error{first->second, "the file that it links to has failed", files::printable(first->first)};
     }
 
     const Planner& planner_;

@@ -63,11 +63,11 @@ void check_access(const Host& host, Findings& found) {
         if (needed && !host.may_open(folder + "/" + name))
             return found.problem("rdma-access", ExitCode::permission,
                                  fmt::format("this user may not open {}/{}", folder, name),
-                                 "chmod 666 by a udev rule, as rdma-core's own does, or the group that it belongs to");
+                                 "chmod 666 by a udev rule, as rdma-core's does, or join the group that owns it");
     }
     if (!std::ranges::count(host.list(folder), "rdma_cm"))
         return found.problem("rdma-access", ExitCode::not_found,
-                             "the connection manager is not there: verbs:// cannot connect", "modprobe rdma_ucm");
+                             "the connection manager is missing: verbs:// cannot connect", "modprobe rdma_ucm");
     found.good("rdma-access", "the devices may be opened");
 }
 
@@ -76,7 +76,7 @@ void check_access(const Host& host, Findings& found) {
 void check_devices(const Host& host, Findings& found) {
     const auto devices = host.list(devices_folder);
     if (devices.empty())
-        return found.note("rdma-devices", "no RDMA device: verbs:// is not for this host; tcp:// and shm:// are",
+        return found.note("rdma-devices", "no RDMA device: use tcp:// and shm://, not verbs://",
                           "software RDMA for tests: rdma link add rxe0 type rxe netdev DEVICE");
     found.good("rdma-devices", fmt::format("{}", fmt::join(devices, ", ")));
     check_access(host, found);

@@ -49,7 +49,7 @@ void check_socket_buffers(const Host& host, Findings& found) {
     if (std::min(*receive, *send) < enough)
         return found.warning(
             "socket-buffers", ExitCode::overloaded,
-            what + ": on a way with a long round trip that bounds the bandwidth (size / round trip)",
+            what + ": this limits the bandwidth of paths with a long round trip (size / round trip)",
             "sysctl -w net.ipv4.tcp_rmem='4096 131072 16777216' net.ipv4.tcp_wmem='4096 16384 16777216'");
     found.good("socket-buffers", what);
 }

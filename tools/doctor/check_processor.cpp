@@ -59,8 +59,8 @@ void check_processors(const Host& host, Findings& found) {
     const auto allowed = processors_of(field.value_or(""));
     if (allowed.size() == 1)
         found.warning("processors", ExitCode::overloaded,
-                      fmt::format("this process may run on processor {} only: a node that waits for a call keeps the "
-                                  "handler off it",
+                      fmt::format("this process may run on processor {} only: a node that spins for a reply starves "
+                                  "the handler",
                                   allowed.front()),
                       "taskset with two processors or more, or NodeOptions::rpc.context.spin_max = 0 on both sides");
     else
@@ -69,12 +69,11 @@ void check_processors(const Host& host, Findings& found) {
     const auto quota = quota_of(host);
     constexpr double enough = 1.5;
     if (quota && *quota < enough)
-        found.warning(
-            "processor-quota", ExitCode::overloaded,
-            fmt::format("a control group leaves the time of {:.2g} processors: who has used it up stands still "
-                        "until the next period",
-                        *quota),
-            "raise cpu.max of the group, or the CPU limit of the container");
+        found.warning("processor-quota", ExitCode::overloaded,
+                      fmt::format("a control group allows {:.2g} processors: a process that used them up is paused "
+                                  "until the next period",
+                                  *quota),
+                      "raise cpu.max of the group, or the CPU limit of the container");
     else
         found.good("processor-quota", "no control group bounds the time of processors");
 
@@ -105,7 +104,7 @@ void check_over_time(const Host& host, Findings& found) {
         found.warning(
             "steal", ExitCode::overloaded,
             fmt::format("{:.0f} % of the processors' time went to other virtual machines of this host", 100 * share),
-            "another size or place of the machine, one with processors of its own");
+            "use a machine or instance type with dedicated processors");
     else
         found.good("steal", "other virtual machines took no time");
 

@@ -27,9 +27,9 @@ void check_leftovers(const Host& host, const std::string& folder, Findings& foun
     }
     if (dead > 0)
         return found.note("stale-files",
-                          fmt::format("{} names in {} are left of processes that were killed; {} are in use", dead,
+                          fmt::format("{} names in {} are left by killed processes; {} are in use", dead,
                                       files::printable(folder), alive),
-                          "none is needed: the next process that listens on shm:// removes them");
+                          "nothing: the next process that listens on shm:// removes them");
     found.good("stale-files", fmt::format("nothing is left of dead processes; {} names are in use", alive));
 }
 
@@ -47,7 +47,7 @@ void check_shared_memory(const Host& host, Findings& found) {
         found.problem("shm-room", ExitCode::no_space,
                       fmt::format("{} has {} free of {}: no more sockets fit", files::printable(root),
                                   human_bytes(space->free_bytes), human_bytes(space->total_bytes)),
-                      fmt::format("remove what is there that nobody needs, or mount -o remount,size=1G {}", root));
+                      fmt::format("remove what is not needed there, or mount -o remount,size=1G {}", root));
     else
         found.good("shm-room", fmt::format("{} has {} free", files::printable(root), human_bytes(space->free_bytes)));
 

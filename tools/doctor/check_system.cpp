@@ -81,7 +81,7 @@ void check_locked_memory(const Host& host, Findings& found) {
     if (limit->soft == unlimited) return found.good("locked-memory", "any amount of memory may be pinned");
     constexpr std::uint64_t little = std::uint64_t{1} << 30;
     const std::string what = fmt::format("{} of memory may be pinned", human_bytes(limit->soft));
-    if (!devices) return found.good("locked-memory", what + ", which is of no account without RDMA devices");
+    if (!devices) return found.good("locked-memory", what + ", which matters only with RDMA devices");
     if (limit->soft < little)
         return found.problem("locked-memory", ExitCode::overloaded,
                              what +

@@ -32,15 +32,14 @@ ExitCode run(const Options& options) {
 }
 
 void add_command(CLI::App& app, std::function<ExitCode()>& run) {
-    auto& command =
-        *app.add_subcommand("doctor", "What stands in the way on this host, or of a server, and what to do");
+    auto& command = *app.add_subcommand("doctor", "Find problems of this host, or in reaching a server, and fixes");
     const auto options = std::make_shared<Options>();
     command.add_option("URI", options->to, "A server to look at as well");
     command.add_option("--transport", options->transport, "The transport to use, if the address names several");
     security::add_tls_options(command, options->tls);
     command.add_flag("--json", options->json, "As one line of JSON");
-    command.add_flag("-v,--verbose", options->verbose, "Tell what is good, too");
-    command.add_flag("--strict", options->strict, "A warning is enough for an exit code");
+    command.add_flag("-v,--verbose", options->verbose, "Show what is good too");
+    command.add_flag("--strict", options->strict, "Let warnings set the exit code");
     command.callback([options, &run] { run = [options] { return doctor::run(*options); }; });
 }
 

@@ -78,9 +78,9 @@ class Visit {
         found_.good("server-round-trip", fmt::format("an answer takes {}", latency(*trip)));
         found_.note("server-perf",
                     target.code() == Errc::no_such_rpc
-                        ? "it does not serve `cinnabar perf`: bandwidth, bytes and version were not looked at"
+                        ? "it does not serve `cinnabar perf`: bandwidth, bytes and version were not checked"
                         : "its perf service did not answer: " + target.error().message(),
-                    "run `cinnabar perf serve` on that host, and ask about its address");
+                    "run `cinnabar perf serve` on that host, and give its address");
     }
 
   private:
@@ -109,9 +109,9 @@ class Visit {
             const auto trip = scheme == best ? Result<double>(error) : reach();
             if (!trip) continue;
             found_.problem("server-way", exit_code(error.code),
-                           fmt::format("{}:// would be taken, and does not answer: {}", best, error.message()),
-                           fmt::format("--transport {} takes the way that answers; have the server give out an address "
-                                       "that is its own",
+                           fmt::format("{}:// is preferred but does not answer: {}", best, error.message()),
+                           fmt::format("--transport {} uses the one that answers; have the server publish an address "
+                                       "of its own",
                                        scheme));
             unanswered_ = best;
             return trip;
@@ -133,7 +133,7 @@ class Visit {
                                                       latency(*trip)));
             else
                 found_.note("server-way", fmt::format("{}:// works as well: {} a call", scheme, latency(*trip)),
-                            "leave --transport away, and the best way is taken");
+                            "omit --transport to use the best one");
         }
         const auto local = stays_on_host(addr.body().endpoints.front());
         const bool has_shm = std::ranges::count(schemes_of(addr), "shm") > 0;
@@ -203,11 +203,11 @@ class Visit {
         found_.problem("server-bandwidth", exit_code(error.code), fmt::format("{}: {}", what, error.message()),
                        std::string(advice(error.code)));
     }
-    // Whether all went well; else it is told.
+    // Reports failures; true: there are none.
     bool judge(const std::string& what, const perf::Outcomes& outcomes) {
         if (outcomes.wrong > 0)
             found_.problem("server-bytes", ExitCode::damaged,
-                           fmt::format("{}: {} of {} came with other bytes than were sent, and without an error", what,
+                           fmt::format("{}: {} of {} arrived with wrong bytes and without an error", what,
                                        outcomes.wrong, outcomes.wrong + outcomes.done),
                            "do not use this way: take another --transport, and look at the memory, the network "
                            "device and its driver; rpc::Options::checksums finds such calls");

@@ -10,7 +10,7 @@ namespace {
 
 void add_identity(CLI::App& command, std::string& name, std::uint16_t& provider) {
     command.add_option("--name", name, "The name of the group")->capture_default_str();
-    command.add_option("--provider", provider, "Which of several groups of one node")->capture_default_str();
+    command.add_option("--provider", provider, "Id of the group in its node")->capture_default_str();
 }
 
 void add_show(CLI::App& app, std::function<ExitCode()>& run) {

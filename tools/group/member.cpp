@@ -53,7 +53,7 @@ Result<void> stay_until(const MemberOptions& options, const Group& group, const 
     auto passing = group.barrier("cinnabar member", {.deadline = patience});
     CINNABAR_TRY(const auto reached, sync_wait(std::move(passing), interrupt.token()));
     if (reached.all()) return {};
-    return Error(reached.failures.front().code, "a member did not come to the barrier",
+    return Error(reached.failures.front().code, "a member did not reach the barrier",
                  "rank " + std::to_string(reached.failures.front().rank));
 }
 

@@ -44,8 +44,8 @@ Result<void> follow(const ShowOptions& options, const Interrupt& interrupt) {
     auto group = sync_wait(Group::follow(reached.node, {options.to}, std::move(follower)), interrupt.token());
     if (!group) {
         Error error = std::move(group).error();
-        if (error.code == Errc::no_such_rpc) error.hint = "no group is there: see --provider";
-        if (error.code == Errc::not_found) error.hint = "another group is there: see --name";
+        if (error.code == Errc::no_such_rpc) error.hint = "no group there: check --provider";
+        if (error.code == Errc::not_found) error.hint = "wrong group: see --name";
         return error;
     }
     if (options.watch) return watch(options, *group, interrupt);

@@ -71,7 +71,7 @@ std::string view_text(std::string_view name, const View& view) {
         text += fmt::format("{:>6}  {:<8}  {:>4}  {}{}{}\n", member.rank, to_string(member.state), member.incarnation,
                             files::printable(member.address.to_string()), labels.empty() ? "" : "  ", labels);
     }
-    text += "a call of all goes to";
+    text += "a call to all goes to";
     for (const Placed& placed : layout_of(view))
         text += fmt::format("\n{:{}}{}", "", 6 + 2 * placed.depth, placed.rank);
     return text;

@@ -25,7 +25,7 @@ void add_command(CLI::App& app, const std::vector<std::string>& program, std::fu
         ->capture_default_str()
         ->check(CLI::Range(0.0, 3600.0));
     command.callback([options, &program, &run] {
-        if (program.empty()) throw CLI::ValidationError("launch", "name a program behind --");
+        if (program.empty()) throw CLI::ValidationError("launch", "name a program after --");
         if (!options->hosts.empty() && options->folder.empty())
             throw CLI::ValidationError("--hosts", "needs --folder, on a file system that all hosts have");
         options->program = program;

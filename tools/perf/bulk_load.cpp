@@ -176,9 +176,9 @@ class BulkRun {
 
 Result<std::uint32_t> slot_count(const Target& target, const BulkShape& shape) {
     if (shape.bytes == 0 || shape.segments == 0 || shape.bytes % shape.segments != 0)
-        return Error{Errc::invalid_argument, "the size of a transfer is a multiple of the number of its segments"};
+        return Error{Errc::invalid_argument, "--size must be a multiple of --segments"};
     if (shape.segments > 1 && shape.memory == MemoryKind::allocated)
-        return Error{Errc::invalid_argument, "memory that the library allocates has one segment"};
+        return Error{Errc::invalid_argument, "--memory allocated needs --segments 1"};
     if (shape.bytes > target.about.arena_bytes_max)
         return Error{Errc::too_large, "the server gives no memory of that size: start it with a larger --memory"};
     const std::uint64_t most = std::min<std::uint64_t>(target.about.arena_bytes_max / shape.bytes, slots_max);

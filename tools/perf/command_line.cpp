@@ -38,7 +38,7 @@ CLI::Option* add_sizes(CLI::App& command, std::vector<std::uint64_t>& sizes, con
     return command
         .add_option_function<std::vector<std::string>>(
             "-s,--size", [&sizes](const std::vector<std::string>& texts) { sizes = sizes_of(texts); },
-            "Bytes, with k, M or G behind them")
+            "Bytes, optionally with k, M or G")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(check_size)
@@ -51,13 +51,13 @@ void add_common(CLI::App& command, RunOptions& options) {
     security::add_tls_options(command, options.tls);
     command.add_option("--wait", options.wait_seconds, "Seconds to wait for a server that does not listen yet")
         ->check(CLI::Range(0.0, 3600.0));
-    command.add_option("-t,--seconds", options.plan.seconds, "Seconds of a repeat")
+    command.add_option("-t,--seconds", options.plan.seconds, "Seconds per repeat")
         ->capture_default_str()
         ->check(CLI::Range(0.001, 86'400.0));
     command.add_option("-r,--repeats", options.plan.repeats, "How often each is measured")
         ->capture_default_str()
         ->check(CLI::Range(1u, 1000u));
-    command.add_option("--warm-up", options.plan.warm_up_seconds, "Seconds before, which do not count")
+    command.add_option("--warm-up", options.plan.warm_up_seconds, "Seconds of warm-up, not counted")
         ->capture_default_str()
         ->check(CLI::Range(0.0, 3600.0));
     command
@@ -73,7 +73,7 @@ void add_common(CLI::App& command, RunOptions& options) {
         "--json", [&options] { options.print = RunOptions::Print::json; }, "A line of JSON for each row");
     command
         .add_flag_callback(
-            "--csv", [&options] { options.print = RunOptions::Print::csv; }, "A table with commas")
+            "--csv", [&options] { options.print = RunOptions::Print::csv; }, "A CSV table")
         ->excludes(json);
     command.add_option("--html", options.html, "Writes a report with plots into this file")->type_name("FILE");
 }
@@ -93,10 +93,10 @@ void add_call_lists(CLI::App& command, CallsOptions& options) {
         ->check(CLI::Range(0u, 1024u))
         ->default_str("0");
     auto* rate = add_list(command, "--rate", options.rates,
-                          "An open loop: so many calls a second are started whatever the server does")
+                          "Open loop: start this many calls a second, whatever the server does")
                      ->check(CLI::Range(0.001, 1e9));
     add_list(command, "--steps", options.steps_percent,
-             "Open loops after the closed ones, at so many per cent of their best rate")
+             "Then open loops, at these percentages of the best closed-loop rate")
         ->check(CLI::Range(0.001, 1000.0))
         ->excludes(rate);
     command.add_flag_callback(
@@ -188,8 +188,8 @@ void add_faults(CLI::App& command, Faults& faults) {
     milliseconds("--stall", faults.stall, "Milliseconds in which it answers nothing ...");
     milliseconds("--stall-every", faults.stall_every, "... once in so many milliseconds");
     count("--drop-every", faults.drop_every, "Every nth call gets no answer");
-    count("--corrupt-every", faults.corrupt_every, "Every nth answer and transfer has a bit turned");
-    count("--die-after", faults.die_after, "It is gone after so many calls, or transfers");
+    count("--corrupt-every", faults.corrupt_every, "Flip a bit in every nth answer and transfer");
+    count("--die-after", faults.die_after, "Exit after this many calls or transfers");
 }
 
 void add_serve(CLI::App& perf, Run& run) {
@@ -200,7 +200,7 @@ void add_serve(CLI::App& perf, Run& run) {
                     "Where to listen, tcp://HOST[:PORT] or shm://[NAME]; may be given several times")
         ->default_str("tcp://127.0.0.1:0");
     security::add_tls_options(command, options->tls);
-    command.add_flag("--insecure", options->insecure, "Others than this host may reach the address");
+    command.add_flag("--insecure", options->insecure, "Listen where other hosts can connect");
     command
         .add_option_function<std::string>(
             "--memory", [options](const std::string& text) { options->memory_bytes = parse_bytes(text).value(); },
@@ -215,7 +215,7 @@ void add_serve(CLI::App& perf, Run& run) {
     command.callback([options, &run] {
         if (options->listen.empty()) options->listen.emplace_back("tcp://127.0.0.1:0");
         if (options->faults.stall > options->faults.stall_every)
-            throw CLI::ValidationError("--stall", "is not longer than --stall-every, which it needs");
+            throw CLI::ValidationError("--stall", "give a --stall-every at least as long");
         run = [options] { return run_serve(*options); };
     });
 }

@@ -70,10 +70,9 @@ Result<Source> source_of_launch() {
 Result<void> check_members(const GroupOptions& options, std::uint32_t all) {
     for (const std::uint32_t members : options.members) {
         if (members >= 2 && members <= all) continue;
-        return Error(Errc::invalid_argument, "--members are between 2 and as many as were started",
-                     std::to_string(members));
+        return Error(Errc::invalid_argument, "--members: give 2 up to the number started", std::to_string(members));
     }
-    if (all < 2) return Error(Errc::invalid_argument, "a group to measure has two members at least");
+    if (all < 2) return Error(Errc::invalid_argument, "start at least two members");
     return {};
 }
 

@@ -17,8 +17,8 @@ Result<void> check_listen(const ServeOptions& options) {
         CINNABAR_TRY(const bool local, stays_on_host(uri));
         if (!local && !proves_peers(uri) && !options.insecure)
             return Error{Errc::invalid_argument,
-                         "others can reach that address, and would have time and memory of this machine: give "
-                         "--insecure if that is meant",
+                         "others can reach that address, and use time and memory of this machine: give "
+                         "--insecure to allow it",
                          uri};
     }
     return {};
@@ -33,7 +33,7 @@ Result<void> serve(const ServeOptions& options, const Interrupt& interrupt) {
     node_options.transport.tls = options.tls;
     if (options.faults.any()) node_options.rpc.handler_time_max = {};
     CINNABAR_TRY(const auto node, hl::Node::listen(std::span<const std::string>(options.listen), node_options));
-    if (node.address().empty()) return Error{Errc::bad_address, "nobody could reach that: listen on tcp://HOST:PORT"};
+    if (node.address().empty()) return Error{Errc::bad_address, "no client can reach it: listen on tcp://HOST:PORT"};
     ServiceOptions service;
     service.arena_bytes_max = options.memory_bytes;
     service.contexts = options.contexts;

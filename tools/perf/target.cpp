@@ -24,7 +24,7 @@ Result<Target> ask_once(Target target) {
         return error;
     }
     if (about->version != protocol_version)
-        return Error{Errc::protocol, "its perf service is of another version", about->release};
+        return Error{Errc::protocol, "other perf version: update one side", about->release};
     target.about = *std::move(about);
     return target;
 }

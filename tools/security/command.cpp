@@ -45,11 +45,10 @@ void add_key(CLI::App& app, Run& run) {
     command.callback([path, name, &run] {
         run = [path, name] {
             const std::string called = name->empty() ? name_for_file(*path) : *name;
-            return told(
-                make_shared_key(*path, called),
-                fmt::format("{}: the key \"{}\"; bring it to the other side by a way that nobody reads, such as "
-                            "scp",
-                            *path, called));
+            return told(make_shared_key(*path, called),
+                        fmt::format("{}: the key \"{}\"; copy it to the other side over a secure channel, such as "
+                                    "scp",
+                                    *path, called));
         };
     });
 }
@@ -61,7 +60,7 @@ void add_authority(CLI::App& cert, Run& run) {
     options->subject.name = "cinnabar-ca";
     command.add_option("FOLDER", options->authority, "The folder for ca.pem and ca.key; created if it does not exist")
         ->required();
-    command.add_option("--name", options->subject.name, "What it is called")->capture_default_str();
+    command.add_option("--name", options->subject.name, "Name of the CA")->capture_default_str();
     command.add_option("--days", options->days, "How long it is good")
         ->capture_default_str()
         ->check(CLI::Range(1u, 36'500u));
@@ -69,7 +68,7 @@ void add_authority(CLI::App& cert, Run& run) {
         run = [options] {
             return told(
                 make_authority(options->authority, options->subject.name, valid_for(std::chrono::days(options->days))),
-                fmt::format("{0}/ca.pem is for everybody, {0}/ca.key for nobody else", options->authority));
+                fmt::format("give {0}/ca.pem to all peers; keep {0}/ca.key secret", options->authority));
         };
     });
 }
@@ -80,7 +79,7 @@ void add_certificate(CLI::App& cert, Run& run, const char* kind, bool serves) {
     const auto options = std::make_shared<CertificateOptions>();
     options->subject.serves = serves;
     command.add_option("FOLDER", options->authority, "Where the authority is")->required();
-    command.add_option("NAME", options->subject.name, "What the other side calls it")->required();
+    command.add_option("NAME", options->subject.name, "The name that peers see")->required();
     command.add_option("-o,--output", options->into, "The folder for NAME.pem and NAME.key (default: FOLDER)");
     command.add_option("--days", options->days, "How long it is good")
         ->capture_default_str()
@@ -140,9 +139,9 @@ void add_tls_options(CLI::App& command, na::TlsOptions& tls) {
 }
 
 void add_certificate_options(CLI::App& command, na::TlsOptions& tls) {
-    command.add_option("--cert", tls.certificate_file, "tcps: the own certificate (cinnabar cert)");
+    command.add_option("--cert", tls.certificate_file, "tcps: your certificate (cinnabar cert)");
     command.add_option("--cert-key", tls.private_key_file,
-                       "tcps: the key of the own certificate, if it is in another file");
+                       "tcps: the key of your certificate, if it is in another file");
     command.add_option("--ca", tls.ca_file, "tcps: the certificates of the CAs that sign those of peers");
     command.add_option("--crl", tls.crl_file,
                        "tcps: the lists of certificates that these CAs have revoked (cinnabar cert revoke)");

@@ -22,7 +22,7 @@ Result<void> check_name(std::string_view name) {
     if (name.empty() || name.size() > name_bytes_max || !is_letter_or_digit(name.front()) ||
         !std::ranges::all_of(name, allowed))
         return Error(Errc::invalid_argument,
-                     "a name has at most 64 letters, digits and -_.@, and begins with one of the first two",
+                     "a name has at most 64 letters, digits and -_.@, and begins with a letter or digit",
                      std::string(name));
     return {};
 }

@@ -63,7 +63,7 @@ Result<std::string> read_small_file(const std::string& path, std::size_t bytes_m
         if (count == 0) break;
         have += static_cast<std::size_t>(count);
     }
-    if (have > bytes_max) return Error(Errc::too_large, "the file is too large for what it should be", path);
+    if (have > bytes_max) return Error(Errc::too_large, "the file is too large: give the right one", path);
     content.resize(have);
     return content;
 }

@@ -16,7 +16,7 @@
 namespace cinnabar::tools::spread {
 namespace {
 
-// Another server has the file perhaps, or a copy that is not damaged; but what is in the way here stays there.
+// Another server may have the file, or an undamaged copy; but what blocks the file here remains.
 bool another_may_give(Errc code) { return code != Errc::exists; }
 
 class GroupFetch {
@@ -97,7 +97,7 @@ bool check_names(const FetchOptions& options) {
     for (const auto& name : options.from) {
         const auto leaf = files::leaf_of(name);
         if (leaf.empty()) {
-            complain(files::printable(name) + ": a group gives files only, and this names a folder");
+            complain(files::printable(name) + ": a group fetches files only: name a file");
             return false;
         }
         const auto [other, fresh] = name_by_leaf.try_emplace(leaf, name);

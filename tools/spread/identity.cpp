@@ -25,8 +25,7 @@ Result<std::string> read_identity(const files::SourceFile& file, const std::stri
     std::string text(digits, '\0');
     const auto read = file.read_some(0, std::as_writable_bytes(std::span(text)));
     if (read != digits || file.bytes() > digits + 1 || !is_identity(text))
-        return Error{Errc::protocol, "it does not hold the identity of a server: remove it to get another one",
-                     files::printable(path)};
+        return Error{Errc::protocol, "not a server's identity: remove it to get a new one", files::printable(path)};
     return text;
 }
 
@@ -47,7 +46,7 @@ bool is_identity(std::string_view text) noexcept {
 
 Result<std::string> identity_of_root(const std::string& path) {
     const auto folder_path = join_path(path, files::staging_folder);
-    // A link in its place leads nowhere: who may write into the root must not choose where this one writes.
+    // Follows no link: a user who may write into the root must not choose where this process writes.
     const UniqueFd opened(::open(folder_path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!opened) return files::file_error(errno, "cannot open the folder for unfinished files", folder_path);
     CINNABAR_TRY(const auto folder, files::Root::open("/proc/self/fd/" + std::to_string(opened.get())));

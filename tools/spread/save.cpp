@@ -198,8 +198,8 @@ class GroupSave {
         if (placed.done.empty()) return *placed.failed;
         auto text = fmt::format("{} of {} copies:", placed.done.size(), placed.wanted);
         for (const auto& server : source.file.servers) text += " " + files::printable(server);
-        if (!placed.failed) return {Errc::invalid_argument, "the group has too few servers for so many copies", text};
-        return {placed.failed->code, "there are too few copies", text + "; " + placed.failed->message()};
+        if (!placed.failed) return {Errc::invalid_argument, "too few servers in the group: lower --replicas", text};
+        return {placed.failed->code, "too few copies: retry", text + "; " + placed.failed->message()};
     }
 
     const SaveOptions& options_;

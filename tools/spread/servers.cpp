@@ -44,13 +44,13 @@ Result<Answer> answer_of(const std::string& member, const std::string& name, con
         group = sync_wait(Group::follow(reached.node, {member}, std::move(follower)), interrupt.token());
     if (group) return Answer{group->view(), keeps_strangers_out(reached)};
     Error error = std::move(group).error();
-    if (error.code == Errc::no_such_rpc) error.hint = "it is in no group: its server was started without --group";
-    if (error.code == Errc::not_found) error.hint = "another group is there: see --group-name";
+    if (error.code == Errc::no_such_rpc) error.hint = "its server is in no group: start it with --group";
+    if (error.code == Errc::not_found) error.hint = "wrong group: see --group-name";
     error.subject = files::printable(member);
     return error;
 }
 
-// Leaves out self://, by which other processes reach nobody.
+// Leaves out self://, which other processes cannot reach.
 std::string address_of(const cinnabar::group::Member& member) {
     std::string address;
     for (const auto& endpoint : member.address.body().endpoints) {
@@ -106,7 +106,7 @@ Result<std::string> folder_of(const GroupPlace& group) {
     for (const auto& uri : group.members) {
         CINNABAR_TRY(auto place, parse_place(uri));
         if (folder && *folder != place.path)
-            return Error{Errc::bad_address, "the members name different folders", files::printable(uri)};
+            return Error{Errc::bad_address, "give all members the same folder", files::printable(uri)};
         folder = std::move(place.path);
     }
     return folder.value_or("");

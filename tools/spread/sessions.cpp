@@ -34,7 +34,7 @@ Result<void> Sessions::connect_one(std::size_t server) {
         CINNABAR_TRY(auto reached, reach_by(servers_[server].address, options_));
         if (servers_[server].must_prove && !session.key && !keeps_strangers_out(reached))
             return Error{Errc::permission,
-                         "it can only be reached by a transport that does not prove who it is, though the member that "
+                         "no transport to it proves its identity, though the member that "
                          "named it was proven: give --key-file, or have it listen on tcps:// or shm:// only"};
         session.reached.emplace(std::move(reached));
         session.client = std::make_unique<files::Client>(session.reached->node, session.reached->peer,

@@ -177,8 +177,7 @@ void Report::waiting(std::string_view server, const Error& error) {
         return print_line(object.line());
     }
     if (style_ == Style::quiet) return;
-    bar_.interrupted_by(
-        [&] { complain(files::printable(server) + ": " + explain(error, server) + "; it is dialled again"); });
+    bar_.interrupted_by([&] { complain(files::printable(server) + ": " + explain(error, server) + "; redialling"); });
 }
 
 std::string Report::summary_event(double took) const {

@@ -25,14 +25,14 @@ std::string_view cause_of(CallPhase phase) {
         case CallPhase::connecting:
             return "the peer does not answer the dial";
         case CallPhase::waits_for_credit:
-            return "the peer has as many requests of this node as it accepts";
+            return "the peer accepts no more requests of this node";
         case CallPhase::waits_for_reply_slot:
-            return "as many answers are outstanding as this node has slots for";
+            return "all of this node's slots for answers are in use";
         case CallPhase::waits_for_room:
         case CallPhase::sending:
             return "the peer reads more slowly than this side sends";
         case CallPhase::sent:
-            return "see at the peer what holds it";
+            return "see the calls of the peer";
         case CallPhase::fetching:
             return "a large argument or result is in transit";
         case CallPhase::waits_for_handler:
@@ -81,7 +81,7 @@ std::string reason_of(const look::CallReport& call) {
     if (const auto cause = cause_of(phase); !cause.empty()) text.append(": ").append(cause);
     const bool queued = phase == CallPhase::waits_for_credit || phase == CallPhase::waits_for_room ||
                         phase == CallPhase::waits_for_reply_slot;
-    if (queued && call.ahead != 0) text += fmt::format("; {} are before it", call.ahead);
+    if (queued && call.ahead != 0) text += fmt::format("; {} ahead of it", call.ahead);
     return text;
 }
 

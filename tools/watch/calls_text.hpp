@@ -9,7 +9,7 @@
 
 namespace cinnabar::tools::watch {
 
-// For example "waiting for a credit: the peer has as many requests of this node as it accepts; 3 are before it".
+// For example "waiting for a credit: the peer accepts no more requests of this node; 3 ahead of it".
 [[nodiscard]] std::string reason_of(const look::CallReport& call);
 
 // Oldest first; calls of unknown age last.

@@ -177,7 +177,7 @@ void add_commands(CLI::App& app, std::function<ExitCode()>& run) {
     calls.add_option("URI", listed->to, "tcp://HOST:PORT, shm://NAME")->required();
     calls.add_option("--transport", listed->transport, "The transport to use, if the address names several");
     security::add_tls_options(calls, listed->tls);
-    calls.add_option("--older", listed->older_seconds, "Those alone that are older, in seconds")
+    calls.add_option("--older", listed->older_seconds, "Only calls older than so many seconds")
         ->capture_default_str()
         ->check(CLI::Range(0.0, 1e6));
     calls.add_flag("--json", listed->json, "As one line of JSON");

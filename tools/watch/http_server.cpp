@@ -42,8 +42,7 @@ MHD_Result HttpServer::Impl::answer(void* self, MHD_Connection* connection, cons
     const std::string_view verb = method;
     if (verb != "GET" && verb != "HEAD") {
         *upload_bytes = 0;  // discards the body
-        return send(connection, {MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "GET and HEAD alone\n"},
-                    false);
+        return send(connection, {MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "use GET or HEAD\n"}, false);
     }
     return send(connection, static_cast<Impl*>(self)->make(path), true);
 }

@@ -29,7 +29,7 @@ Result<void> serve(const PageOptions& options, const Interrupt& interrupt) {
     CINNABAR_TRY(const Place place, place_of(options.listen));
     if (!place.host.starts_with("127.") && !options.insecure)
         return Error(Errc::invalid_argument,
-                     "other hosts can reach that address, and would see everything: give --insecure if that is meant",
+                     "other hosts can reach that address, and see everything: give --insecure to allow it",
                      options.listen);
     CINNABAR_TRY(const hl::Connected node, reach(options.to, options.transport, 1, options.tls));
     PageSite site(node, options.to, std::chrono::duration<double>(options.every_seconds));

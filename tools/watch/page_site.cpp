@@ -28,7 +28,7 @@ Result<void> PageSite::refresh() {
 HttpAnswer PageSite::answer(const std::string& path) {
     constexpr const char* text = "text/plain; charset=utf-8";
     if (path != "/" && path != "/metrics" && path != "/calls.json")
-        return {404, text, "there are /, /metrics and /calls.json\n"};
+        return {404, text, "use /, /metrics or /calls.json\n"};
     if (const auto fresh = refresh(); !fresh) return {503, text, fresh.error().message() + "\n"};
     if (path == "/metrics") return {200, "text/plain; version=0.0.4; charset=utf-8", prometheus_text(*state_)};
     if (path == "/calls.json") return {200, "application/json", calls_json(*state_, Microseconds{0})};

@@ -95,7 +95,7 @@ void rpcs(Text& text, const State& state) {
                         static_cast<double>(rpc.parts_us[i]) / 1e6);
         }
     }
-    text.family("calls_timed_total", "counter", "So many they are.");
+    text.family("calls_timed_total", "counter", "Timed calls.");
     for (const auto& rpc : state.rpcs) {
         if (rpc.timed != 0) text.sample(fmt::format("rpc=\"{}\"", label(rpc.name)), rpc.timed);
     }
@@ -116,7 +116,7 @@ struct ContextValue {
 constexpr std::array<ContextValue, 12> context_values{{
     {"calls", "gauge", "Calls that were made and are not released.",
      [](const auto& c) { return std::uint64_t{c.calls}; }},
-    {"requests", "gauge", "Requests that are here.", [](const auto& c) { return std::uint64_t{c.requests}; }},
+    {"requests", "gauge", "Requests not yet freed.", [](const auto& c) { return std::uint64_t{c.requests}; }},
     {"calls_queued", "gauge", "Calls waiting to be sent.", [](const auto& c) { return std::uint64_t{c.queued}; }},
     {"connections", "gauge", "Peers that are connected.", [](const auto& c) { return std::uint64_t{c.connections}; }},
     {"leases", "gauge", "Leases of lent memory.", [](const auto& c) { return std::uint64_t{c.leases}; }},

@@ -16,13 +16,13 @@ Error file_error(int os_errno, std::string_view doing, std::string_view name) {
         case EFBIG:
             return error(Errc::no_space, "the file system or a limit does not allow a file of that size");
         case EEXIST:
-            return error(Errc::exists, "a file of that name is there and is kept; --replace would replace it");
+            return error(Errc::exists, "a file of that name exists and is kept: give --replace to replace it");
         case EXDEV:
             return error(Errc::permission, "the path leaves the root or its file system");
         case ELOOP:
             return error(Errc::permission, "the path has too many links, or one that may not be followed");
         case EISDIR:
-            return error(Errc::invalid_argument, "it is a directory, and a file is meant");
+            return error(Errc::invalid_argument, "it is a directory: name a file");
         case ENOTDIR:
             return error(Errc::invalid_argument, "a part of the path is not a directory");
         case EINVAL:

@@ -35,10 +35,9 @@ hl::Task<Result<LoginOut>> ClientSession::log_in() {
     auto greeted = co_await node_.call(hello_rpc, server_, hello, session_deadline);
     if (!greeted) co_return from_remote(std::move(greeted).error());
     if (greeted->wants_key && !key_)
-        co_return Error{
-            Errc::permission,
-            "the server wants a key: give --key-file (without one, a server lets in its own user on its own "
-            "host only)"};
+        co_return Error{Errc::permission,
+                        "the server wants a key: give --key-file (without one, a server admits its own user on its own "
+                        "host only)"};
     if (!greeted->wants_key && !key_ && keyless_ == Keyless::refused)
         co_return Error{Errc::permission,
                         "the server wants no key, and every user of this host can listen there: give --key-file, or "
