@@ -15,6 +15,19 @@ bool same_identity(const na::ProvenIdentity* one, const na::ProvenIdentity* othe
     return one->by == other->by && one->name == other->name;
 }
 
+// Whether somebody on the way led a dial of this process back to it. With a shared key, only the incarnation shows
+// that, since both ends prove the same (RFC 9257, section 4.1); with certificates, the name that was dialled does.
+bool is_reflected(const na::Hello& theirs, const na::ProvenIdentity* proven, na::Incarnation own) noexcept {
+    return proven && proven->by == na::ProvenIdentity::By::key && theirs.incarnation == own;
+}
+
+void log_reflected(int fd) noexcept {
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, "tcp",
+                "a connection that this process made to a peer was led back to it, and is refused (%s)",
+                SocketAddress::peer_of(fd).log_name("tcp").c_str());
+}
+
 void log_plain_rejected(int fd) noexcept {
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::warning, "tcp", "%s takes protected connections only: reach it by tcps://",
@@ -51,6 +64,10 @@ void TcpPort::accept_session(Incoming incoming) noexcept {
     if (const Errc refused = refusal(theirs); refused != Errc::ok) return reject(incoming, refused);
     const na::Identity identity = na::sender_of(theirs);
     const bool own = transport_.own_dials().dialled(incoming.stream.fd());
+    if (!own && is_reflected(theirs, incoming.stream.identity(), transport_.incarnation())) {
+        log_reflected(incoming.stream.fd());
+        return reject(incoming, Errc::permission);
+    }
     const Greeting answer{hello(na::HelloKind::accept, identity), random_token()};
     // Always a new peer. Two processes that dial each other at once get two sessions (decision 0027).
     TcpPeer* const peer = add_incoming([&] {

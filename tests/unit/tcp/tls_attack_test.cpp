@@ -142,6 +142,16 @@ TEST_F(TlsAttack, ACutInMidRecordLosesThePeer) {
     expect_others_served();
 }
 
+// Both ends prove the same key, so a relay that changes nothing could make a process talk to itself.
+TEST_F(TlsAttack, AProcessIsNotLedBackToItself) {
+    log_.allow("was led back to it, and is refused");
+    Relay mirror(server_.endpoint());
+    EXPECT_EQ(sent(server_, mirror.endpoint(), [&] { mirror.step(); }), Errc::permission);
+    EXPECT_GT(mirror.passed(), 0u);
+    EXPECT_EQ(server_.receiver.count_tag(1), 0u);
+    EXPECT_EQ(sent(server_, server_.endpoint()), Errc::ok) << "without a relay it may call itself";
+}
+
 // No connection results if a byte of the handshake is changed; every 37th is tried.
 TEST_F(TlsAttack, AChangedHandshakeComesToNothing) {
     log_.allow("");
