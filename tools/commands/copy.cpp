@@ -3,6 +3,7 @@
 #include "commands/commands.hpp"
 #include "commands/tree_plan.hpp"
 #include "commands/tree_walk.hpp"
+#include "commands/unique_names.hpp"
 
 #include <cinnabar/files/copy.hpp>
 #include <cinnabar/files/name.hpp>
@@ -34,7 +35,7 @@ std::string name_for(const Place& from, const Place& to, bool several) {
 // Empty: a source is invalid; the error was reported.
 std::optional<Sources> sources_of(const CopyOptions& options, const Place& to) {
     Sources sources;
-    std::map<std::string, std::string> from_by_name;
+    UniqueNames names("copy them one by one");
     for (const auto& from : options.from) {
         const auto place = parse_place(from);
         if (!place || place->path.empty()) {
@@ -42,12 +43,7 @@ std::optional<Sources> sources_of(const CopyOptions& options, const Place& to) {
             return std::nullopt;
         }
         auto as = name_for(*place, to, options.from.size() > 1);
-        const auto [other, fresh] = from_by_name.try_emplace(as, from);
-        if (!fresh && !place->path.ends_with('/')) {
-            complain(files::printable(other->second) + " and " + files::printable(from) + " would both become " +
-                     files::printable(as) + ": copy them one by one");
-            return std::nullopt;
-        }
+        if (!place->path.ends_with('/') && !names.add(as, from)) return std::nullopt;
         sources[place->server].push_back({place->path, std::move(as)});
     }
     return sources;

@@ -4,6 +4,7 @@
 #include "commands/target_folder.hpp"
 #include "commands/tree_plan.hpp"
 #include "commands/tree_walk.hpp"
+#include "commands/unique_names.hpp"
 
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/root.hpp>
@@ -79,7 +80,7 @@ hl::Task<Result<Plan>> plan_all(files::Client& session, const std::vector<std::s
 ExitCode run_fetch(const FetchOptions& options) {
     const Interrupt interrupt;
     std::map<std::string, std::vector<std::string>> names_by_server;
-    std::map<std::string, std::string> from_by_leaf;
+    UniqueNames names("fetch them into different directories");
     for (const auto& from : options.from) {
         auto place = parse_place(from);
         if (!place || place->path.empty()) {
@@ -90,12 +91,7 @@ ExitCode run_fetch(const FetchOptions& options) {
             names_by_server[place->server].push_back(std::move(place->path));
             continue;
         }
-        if (const auto [other, fresh] = from_by_leaf.try_emplace(std::string(files::leaf_of(place->path)), from);
-            !fresh) {
-            complain(files::printable(other->second) + " and " + files::printable(from) + " would both become " +
-                     files::printable(other->first) + ": fetch them into different directories");
-            return ExitCode::usage;
-        }
+        if (!names.add(files::leaf_of(place->path), from)) return ExitCode::usage;
         names_by_server[place->server].push_back(std::move(place->path));
     }
     ProgressBar bar(Report::shown_in(style_of(options)));

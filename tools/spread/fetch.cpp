@@ -4,13 +4,13 @@
 #include "commands/commands.hpp"
 #include "commands/target_folder.hpp"
 #include "commands/transfer.hpp"
+#include "commands/unique_names.hpp"
 #include "spread/placement.hpp"
 #include "spread/rounds.hpp"
 
 #include <cinnabar/files/name.hpp>
 
 #include <chrono>
-#include <map>
 #include <utility>
 
 namespace cinnabar::tools::spread {
@@ -93,18 +93,14 @@ class GroupFetch {
 
 // Whether the names can be fetched into one folder; reports why not.
 bool check_names(const FetchOptions& options) {
-    std::map<std::string_view, std::string_view> name_by_leaf;
+    UniqueNames names("fetch them into different directories");
     for (const auto& name : options.from) {
         const auto leaf = files::leaf_of(name);
         if (leaf.empty()) {
             complain(files::printable(name) + ": a group fetches files only: name a file");
             return false;
         }
-        const auto [other, fresh] = name_by_leaf.try_emplace(leaf, name);
-        if (fresh) continue;
-        complain(files::printable(other->second) + " and " + files::printable(name) + " would both become " +
-                 files::printable(leaf) + ": fetch them into different directories");
-        return false;
+        if (!names.add(leaf, name)) return false;
     }
     return true;
 }
