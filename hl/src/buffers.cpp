@@ -25,7 +25,7 @@ Result<Buffer> Buffers::take(std::size_t bytes, const na::Addr& peer) {
     const Account& account = account_of(peer);
     if (!peer.empty() && exceeds_share(*account, room))
         return Error{Errc::overloaded,
-                     "this peer holds its share of this node's buffers: fetch less at once or raise "
+                     "a peer may hold no more of this node's buffers than it leaves free: fetch less at once or raise "
                      "NodeOptions::buffer_bytes_max"};
     Class& sized = classes_[static_cast<std::size_t>(std::countr_zero(room))];
     bulk::PooledBuffer held = take_idle(sized);

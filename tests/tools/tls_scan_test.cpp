@@ -71,7 +71,8 @@ TEST_F(TlsScan, AnotherClientConnectsByTls13AndAnAuthenticatedCipher) {
 TEST_F(TlsScan, OlderVersionsWeakerCiphersAndOtherProtocolsAreRefused) {
     for (const std::string options :
          {"-tls1 -cipher ALL@SECLEVEL=0", "-tls1_1 -cipher ALL@SECLEVEL=0", "-tls1_2 -cipher ALL@SECLEVEL=0",
-          "-tls1_3 -ciphersuites TLS_AES_128_CCM_8_SHA256", "-tls1_3 -groups ffdhe2048", "-tls1_3 -alpn h2"}) {
+          "-tls1_3 -cipher DEFAULT@SECLEVEL=0 -ciphersuites TLS_AES_128_CCM_8_SHA256", "-tls1_3 -groups ffdhe2048",
+          "-tls1_3 -alpn h2"}) {
         const auto found = client(options);
         EXPECT_TRUE(has(found, "CONNECTED(")) << options << ": " << found;
         EXPECT_TRUE(has(found, "Cipher is (NONE)")) << options << ": " << found;

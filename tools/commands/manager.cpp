@@ -20,7 +20,10 @@ hl::Task<Result<void>> Manager::each(files::Client& session, const std::vector<s
     for (const auto& name : names) {
         Result<void> done = co_await step(*this, session, name);
         if (done) continue;
-        if (ends_all(done.code())) co_return done;
+        if (ends_all(done.code())) {
+            lost_ = true;
+            co_return done;
+        }
         if (!server_.empty() && done.code() == Errc::not_found)
             missing_.insert(name);
         else
@@ -34,7 +37,11 @@ hl::Task<Result<void>> Manager::below(files::Client& session, const std::string&
     if (!listing) co_return std::move(listing).error();
     for (const auto& entry : listing->entries) {
         const auto full = name + "/" + entry.name;
-        Result<void> done;
+        Result<void> done = files::check_name(full);  // the server might tell of folders without end
+        if (!done) {
+            fail(full, done.error());
+            continue;
+        }
         if (entry.kind == files::EntryKind::folder) {
             done = co_await below(session, full, step);
         } else {
@@ -66,7 +73,8 @@ void Manager::fail(const std::string& name, const Error& error) {
 }
 
 void Manager::note_checksum(const std::string& name, std::uint64_t checksum) {
-    if (!server_.empty()) checksums_[name] = checksum;
+    constexpr std::size_t compared_max = 1'000'000;  // bounds the memory that a server takes by names that it makes up
+    if (!server_.empty() && checksums_.size() < compared_max) checksums_[name] = checksum;
 }
 
 }  // namespace cinnabar::tools

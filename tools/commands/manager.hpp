@@ -38,7 +38,8 @@ class Manager {
 
     void print(const std::string& text, JsonObject object) const;
     void fail(const std::string& name, const Error& error);
-    // Records the checksum of a file, to be compared with that of other servers of the group.
+    // Records the checksum of a file, to be compared with that of other servers of the group: of a million files at
+    // most.
     void note_checksum(const std::string& name, std::uint64_t checksum);
 
     [[nodiscard]] const ManageOptions& options() const noexcept { return options_; }
@@ -47,12 +48,15 @@ class Manager {
     [[nodiscard]] ExitCode exit() const noexcept { return exit_; }
     // Of a server of a group: the names that it does not have.
     [[nodiscard]] const std::set<std::string>& missing() const noexcept { return missing_; }
+    // The session ended before all names were tried.
+    [[nodiscard]] bool was_lost() const noexcept { return lost_; }
     [[nodiscard]] const std::map<std::string, std::uint64_t>& checksums() const noexcept { return checksums_; }
 
   private:
     const ManageOptions& options_;
     const std::string server_;
     ExitCode exit_ = ExitCode::ok;
+    bool lost_ = false;
     std::set<std::string> missing_;
     std::map<std::string, std::uint64_t> checksums_;
 };

@@ -176,7 +176,7 @@ class BulkRun {
 
 Result<std::uint32_t> slot_count(const Target& target, const BulkShape& shape) {
     if (shape.bytes == 0 || shape.segments == 0 || shape.bytes % shape.segments != 0)
-        return Error{Errc::invalid_argument, "--size must be a multiple of --segments"};
+        return Error{Errc::invalid_argument, "--size must be a multiple of --segments, and not 0"};
     if (shape.segments > 1 && shape.memory == MemoryKind::allocated)
         return Error{Errc::invalid_argument, "--memory allocated needs --segments 1"};
     if (shape.bytes > target.about.arena_bytes_max)

@@ -47,7 +47,10 @@ Asked at_every_server(const std::vector<Server>& servers, const SessionOptions& 
         sessions.connect(all);
         const auto done = hl::sync_wait(ask_some(sessions, all, work, asked), interrupt.token());
         (void)hl::sync_wait(sessions.close(), interrupt.token());
-        if (!done) asked.ended = done.error();
+        if (!done)
+            asked.ended = done.error();
+        else if (interrupt.happened())
+            asked.ended = Error{Errc::canceled, "interrupted before it was done"};
     }
     return asked;
 }

@@ -51,7 +51,7 @@ void ask_all(const std::vector<Server>& servers, const std::string& folder, cons
     const ServerWork work = [&](const Server&, files::Client& session) { return list_at(session, folder, answers); };
     auto asked = at_every_server(servers, options, interrupt, report, work);
     if (asked.ended) tell_failure(options, options.group.members.front(), *asked.ended);
-    answers.failed = asked.lost ? std::move(asked.lost) : std::move(asked.ended);
+    answers.failed = asked.ended ? std::move(asked.ended) : std::move(asked.lost);
 }
 
 bool has_too_few(const Found& found, const ListOptions& options) {

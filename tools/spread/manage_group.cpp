@@ -22,9 +22,9 @@ Result<std::vector<std::string>> names_of(const ManageOptions& options) {
     CINNABAR_TRY(const auto folder, folder_of(options.group));
     std::vector<std::string> names;
     for (const auto& name : options.names) {
-        auto full = join_name(folder, join_name(name, {}));
-        if (join_name(name, {}).empty()) return Error{Errc::bad_address, "with --group, NAME is a name on each server"};
-        names.push_back(std::move(full));
+        const auto own = join_name(name, {});  // without '/' at its end
+        if (own.empty()) return Error{Errc::bad_address, "with --group, NAME is a name on each server"};
+        names.push_back(join_name(folder, own));
     }
     return names;
 }
@@ -34,7 +34,7 @@ void tell_missing(const std::deque<Manager>& servers, const std::vector<std::str
     if (servers.empty()) return;
     const auto why = all_answered ? "no server of the group has it" : "no server that answered has it";
     for (const auto& name : names) {
-        const auto lacks = [&](const Manager& server) { return server.missing().contains(name); };
+        const auto lacks = [&](const Manager& server) { return server.was_lost() || server.missing().contains(name); };
         if (std::ranges::all_of(servers, lacks)) group.fail(name, Error{Errc::not_found, why});
     }
 }
@@ -50,7 +50,7 @@ void tell_differing(const std::deque<Manager>& servers, Manager& group) {
         for (const auto& [name, checksum] : server.checksums()) {
             const auto& first = first_by_name.try_emplace(name, First{checksum, &server}).first->second;
             if (first.checksum == checksum || !told.insert(name).second) continue;
-            group.fail(name, Error{Errc::bad_checksum, "its copies differ: save it again with --group and --replace",
+            group.fail(name, Error{Errc::bad_checksum, "its copies differ: remove it with --group and save it again",
                                    first.server->server() + " has " + checksum_text(first.checksum) + ", " +
                                        server.server() + " has " + checksum_text(checksum)});
         }
@@ -85,6 +85,7 @@ ExitCode manage_group(const ManageOptions& options, Step step) {
     else
         tell_missing(managers, *names, !asked.lost, group);
     tell_differing(managers, group);
+    if (asked.ended) return exit_code(asked.ended->code);
     if (asked.lost) return exit_code(asked.lost->code);
     for (const auto& manager : managers) {
         if (manager.exit() != ExitCode::ok) return manager.exit();

@@ -199,7 +199,7 @@ class GroupSave {
         auto text = fmt::format("{} of {} copies:", placed.done.size(), placed.wanted);
         for (const auto& server : source.file.servers) text += " " + files::printable(server);
         if (!placed.failed) return {Errc::invalid_argument, "too few servers in the group: lower --replicas", text};
-        return {placed.failed->code, "too few copies: retry", text + "; " + placed.failed->message()};
+        return {placed.failed->code, "too few copies", text + "; " + placed.failed->message()};
     }
 
     const SaveOptions& options_;

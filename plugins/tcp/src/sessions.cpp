@@ -24,7 +24,8 @@ bool is_reflected(const na::Hello& theirs, const na::ProvenIdentity* proven, na:
 void log_reflected(int fd) noexcept {
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::warning, "tcp",
-                "a connection that this process made to a peer was led back to it, and is refused (%s)",
+                "a connection of this process came back to it, led there by somebody on the way or given up "
+                "meanwhile, and is refused (%s)",
                 SocketAddress::peer_of(fd).log_name("tcp").c_str());
 }
 
