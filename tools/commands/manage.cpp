@@ -70,7 +70,8 @@ hl::Task<Result<void>> verify_one(Manager& manager, files::Client& session, cons
     Result<files::Verified> verified = co_await session.verify(name);
     if (!verified) co_return std::move(verified).error();
     if (verified->damaged())
-        co_return Error{Errc::bad_checksum, "the file differs from its stored checksum: save it again with --replace -c"};
+        co_return Error{Errc::bad_checksum,
+                        "the file differs from its stored checksum: save it again with --replace -c"};
     manager.note_checksum(name, verified->checksum);
     if (manager.options().quiet) co_return Result<void>();
     JsonObject object;
