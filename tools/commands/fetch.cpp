@@ -80,7 +80,7 @@ hl::Task<Result<Plan>> plan_all(files::Client& session, const std::vector<std::s
 ExitCode run_fetch(const FetchOptions& options) {
     const Interrupt interrupt;
     std::map<std::string, std::vector<std::string>> names_by_server;
-    UniqueNames names("fetch them into different directories");
+    UniqueNames leaves("fetch them into different directories");
     for (const auto& from : options.from) {
         auto place = parse_place(from);
         if (!place || place->path.empty()) {
@@ -91,7 +91,7 @@ ExitCode run_fetch(const FetchOptions& options) {
             names_by_server[place->server].push_back(std::move(place->path));
             continue;
         }
-        if (!names.add(files::leaf_of(place->path), from)) return ExitCode::usage;
+        if (!leaves.add(files::leaf_of(place->path), from)) return ExitCode::usage;
         names_by_server[place->server].push_back(std::move(place->path));
     }
     ProgressBar bar(Report::shown_in(style_of(options)));
