@@ -242,10 +242,10 @@ double calls_asleep(const std::string& uri) {
     return static_cast<double>(std::max(client_calls, server_calls)) / calls;
 }
 
-// A side that was awake for more than 20 us asks the kernel once more before it sleeps again. ThreadSanitizer slows all
-// sides down to that, and a busy machine slows many down, so the best of several tries counts.
+// A side that was awake for more than 20 us asks the kernel once more before it sleeps again. Sanitizers slow many
+// sides down to that, and so does a busy machine, so the best of several tries counts.
 void expect_calls_asleep(const std::string& uri, double system_calls_max) {
-    if constexpr (support::thread_sanitizer) system_calls_max += 1;
+    if constexpr (support::sanitized) system_calls_max += 1;
     constexpr int tries = 5;
     constexpr double of_connecting = 0.05;  // also covers the wake-up at the end
     double best = calls_asleep(uri);

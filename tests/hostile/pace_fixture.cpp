@@ -23,13 +23,12 @@ constexpr unsigned crowd_members = 3;
 constexpr unsigned pairs_max = is_long_plan ? 12 : 6;
 constexpr unsigned echoes = 200;
 constexpr unsigned large_ones = 25;
-constexpr double slow_down = support::address_sanitizer ? 10 : 1;
 constexpr double not_judged = std::numeric_limits<double>::infinity();
-constexpr Bounds quick{30'000, {2, 100 * slow_down}, {2, 3'000 * slow_down}};
-constexpr Bounds quick_by_median{30'000, {2, 100 * slow_down}, {2, not_judged}};
-constexpr Bounds quick_in_turns{30'000, {crowd_members + 1, 1'500 * slow_down}, {2, not_judged}};
-constexpr Bounds quick_tls{30'000, {3, 100 * slow_down}, {3, not_judged}};
-constexpr Bounds thorough{200'000, {3, 20 * slow_down}, {2, 300 * slow_down}};
+constexpr Bounds quick{30'000, {2, 100}, {2, 3'000}};
+constexpr Bounds quick_by_median{30'000, {2, 100}, {2, not_judged}};
+constexpr Bounds quick_in_turns{30'000, {crowd_members + 1, 1'500}, {2, not_judged}};
+constexpr Bounds quick_tls{30'000, {3, 100}, {3, not_judged}};
+constexpr Bounds thorough{200'000, {3, 20}, {2, 300}};
 constexpr std::size_t memory_noise = 128u << 10;
 constexpr std::size_t memory_noise_ofi = 2u << 20;  // providers keep pools for each connection
 
@@ -198,8 +197,8 @@ void PaceTest::keep_pace(const MakeOthers& make_hostile, bool lends) {
         }
         hostile = beside(*make_hostile(), lends);
         wait_until_all_is_gone();
-        // ThreadSanitizer checks each byte that is moved, so its times do not show how fast transfers for others are.
-        in_bounds = in_bounds || support::thread_sanitizer || hostile.in_bounds(calm, bounds_);
+        // Sanitizers check each access, so their times do not show how fast calls and transfers for others are.
+        in_bounds = in_bounds || support::sanitized || hostile.in_bounds(calm, bounds_);
         // Pools grow once; what grows each time is leaked. A libfabric provider may keep its memory for 2 s.
         const std::size_t noise = network_.is_ofi() ? memory_noise_ofi : memory_noise;
         const auto is_back = [&] { return memory_used() <= memory + noise && descriptors_open() <= descriptors; };

@@ -132,7 +132,7 @@ TEST_P(ManyClients, are_all_served_and_cost_a_bounded_amount_of_memory) {
     for (const auto& client : all) ASSERT_TRUE(client->is_done());
     const std::uint64_t grown = resident_bytes() - std::min(before, resident_bytes());
     const std::uint64_t shared = GetParam().name == "cable" ? bytes_of_receive_slots_max : 0;
-    const bool sanitizer = support::thread_sanitizer || support::address_sanitizer;
+    const bool sanitizer = support::sanitized;
     if (!sanitizer || !is_fabric(GetParam().name)) {
         EXPECT_LE((grown - std::min(grown, shared)) / clients, bytes_per_client_max);
     }

@@ -16,5 +16,7 @@ inline constexpr bool address_sanitizer = true;
 #else
 inline constexpr bool address_sanitizer = false;
 #endif
+// Times say nothing about the library in such a build.
+inline constexpr bool sanitized = thread_sanitizer || address_sanitizer;
 
 }  // namespace cinnabar::support

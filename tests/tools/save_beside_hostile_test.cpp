@@ -50,8 +50,7 @@ constexpr unsigned crowd_members = 3;
 constexpr unsigned pairs_max = 4;
 constexpr double times_calm = 2.0;
 // Below this, a pause by the scheduler decides.
-constexpr std::chrono::duration<double> floor_seconds{support::thread_sanitizer || support::address_sanitizer ? 3.0
-                                                                                                              : 0.3};
+constexpr std::chrono::duration<double> floor_seconds{support::sanitized ? 3.0 : 0.3};
 constexpr std::chrono::seconds save_limit{20};
 // What a pair of measurements may leave behind. A single peer can make the server hold several times as much.
 constexpr std::size_t kept_for_results_max = 32u << 20;
@@ -275,8 +274,7 @@ TEST_P(SaveBesideHostile, EndsWellInTime) {
                           : move_beside_rude(*hostile::behaviour(GetParam().behaviour));
         wait_until_all_is_gone();
         // ThreadSanitizer checks each byte that is moved, so its times do not show how fast transfers for others are.
-        in_bounds =
-            in_bounds || support::thread_sanitizer || hostile <= std::max(floor_seconds.count(), times_calm * calm);
+        in_bounds = in_bounds || support::sanitized || hostile <= std::max(floor_seconds.count(), times_calm * calm);
         if (pair != 0) continue;
         descriptors = descriptors_open();  // from now on threads and pools have theirs
         memory = memory_resident();
