@@ -64,7 +64,8 @@ TEST(TraceFile, IsWrittenInParts) {
     const std::string longest(5'000, 'x');
     {
         const auto file = TraceFile::make(folder.at("trace.json")).value();
-        for (std::size_t i = 0; i < spans; ++i) file->ended(small_span(i % 2 == 0 ? "short" : longest));
+        for (std::size_t i = 0; i < spans; ++i)
+            file->ended(small_span(i % 2 == 0 ? std::string_view("short") : longest));
     }
     const std::string text = folder.get("trace.json");
     EXPECT_EQ(lines_in(text), 2 * spans + 2);
