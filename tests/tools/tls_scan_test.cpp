@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What programs that know nothing of Cinnabar find at a tcps port: `openssl s_client`, and the scanner sslscan.
 #include "process.hpp"
+#include "support/command_output.hpp"
 #include "support/folder.hpp"
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
+#include <optional>
 #include <sstream>
 
 namespace cinnabar::tools {
@@ -14,15 +14,8 @@ namespace {
 
 using support::Folder;
 
-// What the command prints, errors included.
 std::string printed_by(const std::string& command) {
-    std::string text;
-    FILE* const pipe = ::popen(("timeout 30 " + command + " </dev/null 2>&1").c_str(), "re");
-    if (!pipe) return text;
-    std::array<char, 4096> part{};
-    while (const std::size_t bytes = std::fread(part.data(), 1, part.size(), pipe)) text.append(part.data(), bytes);
-    (void)::pclose(pipe);
-    return text;
+    return support::output_of("timeout 30 " + command + " </dev/null 2>&1");
 }
 
 Words lines_with(const std::string& text, const std::string& part) {

@@ -189,7 +189,7 @@ void add_faults(CLI::App& command, Faults& faults) {
     milliseconds("--stall-every", faults.stall_every, "... once in so many milliseconds");
     count("--drop-every", faults.drop_every, "Every nth call gets no answer");
     count("--corrupt-every", faults.corrupt_every, "Flip a bit in every nth answer and transfer");
-    count("--die-after", faults.die_after, "Exit after this many calls or transfers");
+    count("--die-after", faults.die_after, "Kill itself after this many calls or transfers");
 }
 
 void add_serve(CLI::App& perf, Run& run) {

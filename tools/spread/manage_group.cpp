@@ -31,7 +31,7 @@ Result<std::vector<std::string>> names_of(const ManageOptions& options) {
 
 void tell_missing(const std::deque<Manager>& servers, const std::vector<std::string>& names, bool all_answered,
                   Manager& group) {
-    if (servers.empty()) return;
+    if (std::ranges::all_of(servers, &Manager::was_lost)) return;
     const auto why = all_answered ? "no server of the group has it" : "no server that answered has it";
     for (const auto& name : names) {
         const auto lacks = [&](const Manager& server) { return server.was_lost() || server.missing().contains(name); };
