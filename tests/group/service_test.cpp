@@ -82,11 +82,14 @@ TEST(service, hosts_come_by_priority_and_as_often_first_as_their_weight_says) {
 
 TEST(service, a_name_server_is_asked) {
     std::string asked;
-    const NameServer server([&](const DnsMessage& question) {
-        asked = question;
-        return answer_to(question, {{2, 0, 2, "b.example"}, {1, 0, 1, "a.example"}, {3, 0, 2, "b.example"}});
-    });
-    const auto found = group::look_up_service("tcp://_group._tcp.example.org?key=/k", server.address()).value();
+    std::vector<std::string> found;
+    {
+        const NameServer server([&](const DnsMessage& question) {
+            asked = question;
+            return answer_to(question, {{2, 0, 2, "b.example"}, {1, 0, 1, "a.example"}, {3, 0, 2, "b.example"}});
+        });
+        found = group::look_up_service("tcp://_group._tcp.example.org?key=/k", server.address()).value();
+    }
     EXPECT_EQ(found, (std::vector<std::string>{"tcp://a.example:1?key=/k", "tcp://b.example:2?key=/k"}));
     EXPECT_NE(asked.find(question_for(service).substr(12)), std::string::npos);
 }
