@@ -19,7 +19,7 @@
 
 namespace cinnabar::test {
 
-// The simulator has one thread, and which paths it takes does not depend on the sanitizer.
+// Which paths the simulator takes does not depend on the sanitizer.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr std::uint64_t seeds_by_default = 20;
 #elif defined(__SANITIZE_ADDRESS__)
