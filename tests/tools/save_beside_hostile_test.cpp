@@ -51,7 +51,9 @@ constexpr unsigned pairs_max = 4;
 constexpr double times_calm = 2.0;
 // Below this, a pause by the scheduler decides.
 constexpr std::chrono::duration<double> floor_seconds{support::sanitized ? 3.0 : 0.3};
-constexpr std::chrono::seconds save_limit{20};
+constexpr std::chrono::seconds save_limit{support::sanitized ? 60 : 20};
+// After which a server gives up whoever is silent. Under the thread sanitizer the honest may be silent for a second.
+constexpr std::chrono::seconds silence_limit{support::thread_sanitizer ? 5 : 1};
 // What a pair of measurements may leave behind. A single peer can make the server hold several times as much.
 constexpr std::size_t kept_for_results_max = 32u << 20;
 constexpr std::size_t memory_noise = (12u << 20) + kept_for_results_max;
@@ -132,8 +134,7 @@ class SaveBesideHostile : public testing::TestWithParam<Attack> {
         server_ = files::Server::make(files::Root::serve(folder_.at("root")).value(), key()).value();
         hl::NodeOptions options;
         options.rpc.context.initial_credits = 8;  // also for hostile peers that never read of more
-        options.rpc.stall_max = options.rpc.bulk.stall_max = std::chrono::seconds(1);
-        options.rpc.result_kept_max = std::chrono::seconds(1);
+        options.rpc.stall_max = options.rpc.bulk.stall_max = options.rpc.result_kept_max = silence_limit;
         options.rpc.overflow_kept_max = kept_for_results_max;
         there_.emplace(hl::Node::listen(places().far_end, options).value());
         ASSERT_TRUE(server_->serve_on(*there_).ok());

@@ -7,6 +7,7 @@
 #include "support/network.hpp"
 #include "support/pump.hpp"
 #include "support/recording_receiver.hpp"
+#include "support/sanitizers.hpp"
 
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/na/context.hpp>
@@ -249,6 +250,8 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
 
 // Together the strangers could hold all control frames of the server, and all room of its provider.
 TEST_P(SilentPeers, APeerThatReadsNoAnswersIsEnded) {
+    if (support::thread_sanitizer && GetParam() == NetworkKind::ofi_tcp_rxm)
+        GTEST_SKIP() << "the provider's buffers take 4 GiB, and with their shadows more than there may be";
     friend_.open(network_, pump_, "friend", false);
     ASSERT_EQ(get(friend_), Errc::ok);
     ASSERT_NO_FATAL_FAILURE(invite(20));
