@@ -5,10 +5,12 @@
 #include "installed.hpp"
 #include "readers.hpp"
 
+#include <map>
+
 namespace cinnabar::compare {
 namespace {
 
-enum class Way : std::uint8_t { host, tcp };
+enum class Way : std::uint8_t { host, tcp, tls };
 enum class Shape : std::uint8_t { call, rate, bulk };
 
 constexpr int in_flight_max = 64;
@@ -19,17 +21,33 @@ std::string depth_of(Shape shape) {
     return std::to_string(shape == Shape::call ? 1 : shape == Shape::rate ? in_flight_max : bulk_in_flight);
 }
 
+// Makes a CA and the certificates of both sides in @DIR@/lab, and prints nothing.
+constexpr const char* make_certificates =
+    "(cinnabar cert ca @DIR@/lab && cinnabar cert server @DIR@/lab server --host 127.0.0.1 && "
+    "cinnabar cert client @DIR@/lab client) >@DIR@/certificates 2>&1 && ";
+
+std::string certificate_of(const char* side) {
+    const std::string file = std::string("@DIR@/lab/") + side;
+    return " --cert " + file + ".pem --cert-key " + file + ".key --ca @DIR@/lab/ca.pem";
+}
+
 Contender ours(Way way, Shape shape) {
-    const std::string uri = way == Way::host ? "shm://compare-@PORT@" : "tcp://127.0.0.1:@PORT@";
+    static const std::map<Way, const char*> schemes{{Way::host, "shm"}, {Way::tcp, "tcp"}, {Way::tls, "tcps"}};
+    const std::string scheme = schemes.at(way);
+    const std::string uri = scheme + (way == Way::host ? "://compare-@PORT@" : "://127.0.0.1:@PORT@");
     Contender one;
     one.is_ours = true;
-    one.name = way == Way::host ? "Cinnabar, shm" : "Cinnabar, tcp";
+    one.name = "Cinnabar, " + scheme;
     one.version = CINNABAR_VERSION;
     one.server = "exec cinnabar perf serve --listen " + uri;
     one.ready = Ready::output;
     one.client = std::string("exec cinnabar perf ") + (shape == Shape::bulk ? "bulk " : "calls ") + uri +
                  " -t @SECONDS@ -r 1 -s " + bytes_of(shape) + " -d " + depth_of(shape) +
                  (shape == Shape::bulk ? " --direction pull" : "") + " --json";
+    if (way == Way::tls) {
+        one.server = make_certificates + one.server + certificate_of("server");
+        one.client += certificate_of("client");
+    }
     one.read = &read_perf;
     return one;
 }
@@ -96,6 +114,15 @@ Contender echo(const std::string& name, const char* program, const std::string& 
     return one;
 }
 
+// Both sides prove who they are by the certificates of `make_certificates`.
+Contender with_tls(Contender echo) {
+    echo.name = "gRPC, TLS";
+    const auto with_folder = [](std::string line) { return line.replace(0, 5, "exec env ECHO_TLS=@DIR@/lab "); };
+    echo.server = make_certificates + with_folder(echo.server);
+    echo.client = with_folder(echo.client);
+    return echo;
+}
+
 Contender iperf() {
     Contender one;
     one.name = "iperf3, one stream";
@@ -111,23 +138,32 @@ Contender iperf() {
 // Echo programs count calls, but a bulk work needs bytes.
 double read_echo_bulk(const std::string& output, double seconds) { return read_echo(output, seconds) * (1 << 20); }
 
+void count_bytes(Work& work) {
+    for (Contender& each : work.contenders) {
+        if (work.unit == "bytes" && each.read == &read_echo) each.read = &read_echo_bulk;
+    }
+}
+
 Work messages(Way way, Shape shape, std::string name, std::string title) {
     Work work{std::move(name), std::move(title), shape == Shape::bulk ? "bytes" : "calls", {ours(way, shape)}, {}};
+    const std::string grpc_at = way == Way::host ? "unix:@DIR@/grpc" : "127.0.0.1:@PORT@";
+    const Contender grpc = echo(way == Way::host ? "gRPC, unix socket" : "gRPC, tcp", "compare_grpc_echo",
+                                version_of_package("libgrpc++-dev"), grpc_at, shape);
+    if (way == Way::tls) {
+        work.add(is_installed("compare_grpc_echo"), "gRPC", with_tls(grpc));
+        count_bytes(work);
+        return work;
+    }
     work.add(is_installed("hg_perf_server"), "Mercury", mercury(way, shape));
     if (shape != Shape::rate) work.add(is_installed("ucx_perftest"), "UCX", ucx(way, shape));
     if (shape == Shape::call) work.add(is_installed("fi_pingpong"), "libfabric", pingpong(way));
     if (shape == Shape::bulk && way == Way::tcp) work.add(is_installed("iperf3"), "iperf3", iperf());
-    const std::string grpc_at = way == Way::host ? "unix:@DIR@/grpc" : "127.0.0.1:@PORT@";
-    work.add(is_installed("compare_grpc_echo"), "gRPC",
-             echo(way == Way::host ? "gRPC, unix socket" : "gRPC, tcp", "compare_grpc_echo",
-                  version_of_package("libgrpc++-dev"), grpc_at, shape));
+    work.add(is_installed("compare_grpc_echo"), "gRPC", grpc);
     const std::string zeromq_at = way == Way::host ? "ipc://@DIR@/zeromq" : "tcp://127.0.0.1:@PORT@";
     work.add(is_installed("compare_zeromq_echo"), "ZeroMQ",
              echo(way == Way::host ? "ZeroMQ, ipc" : "ZeroMQ, tcp", "compare_zeromq_echo",
                   version_of_package("libzmq3-dev"), zeromq_at, shape));
-    for (Contender& each : work.contenders) {
-        if (shape == Shape::bulk && each.read == &read_echo) each.read = &read_echo_bulk;
-    }
+    count_bytes(work);
     return work;
 }
 
@@ -141,6 +177,9 @@ std::vector<Work> all_works() {
     works.push_back(messages(Way::tcp, Shape::rate, "rate.tcp", "The same with 64 in flight, by TCP"));
     works.push_back(messages(Way::host, Shape::bulk, "bulk.host", "1 MiB at a time, 8 in flight, within a host"));
     works.push_back(messages(Way::tcp, Shape::bulk, "bulk.tcp", "1 MiB at a time, 8 in flight, by TCP"));
+    works.push_back(messages(Way::tls, Shape::call, "call.tls", "A call of 64 bytes and its reply, by TLS"));
+    works.push_back(messages(Way::tls, Shape::rate, "rate.tls", "The same with 64 in flight, by TLS"));
+    works.push_back(messages(Way::tls, Shape::bulk, "bulk.tls", "1 MiB at a time, 8 in flight, by TLS"));
     works.push_back(one_file());
     works.push_back(many_files());
     return works;

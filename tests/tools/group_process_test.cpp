@@ -44,11 +44,13 @@ TEST(LaunchProcess, StartsAGroupWhoseMembersMeet) {
 }
 
 TEST(GroupPerfProcess, HasARowForEachCollectiveSizeAndNumberOfMembers) {
-    const Words program{CINNABAR_TOOL, "perf", "group",    "--size", "64,4k",
-                        "--members",   "2,3",  "--rounds", "5",      "--json"};
+    const Words program{CINNABAR_TOOL, "perf",     "group", "--size", "64,4k", "--members",
+                        "2,3",         "--rounds", "5",     "--bulk", "1M,3",  "--json"};
     const auto outcome = run(launch({"-n", "3"}, program));
     EXPECT_EQ(outcome.exit, 0) << outcome.err;
-    EXPECT_EQ(times(outcome.out, "\"rounds\": 5, \"failed\": 0"), 10u) << outcome.out;
+    EXPECT_EQ(times(outcome.out, "\"rounds\": 5, \"failed\": 0"), 22u) << outcome.out;
+    for (const std::string name : {"bulk.broadcast", "bulk.scatter", "bulk.gather"})
+        EXPECT_EQ(times(outcome.out, "\"" + name + "\", \"members\": 3, \"bytes\": 1048576"), 1u) << outcome.out;
     EXPECT_EQ(times(outcome.out, "\"collective\": \"reduce\", \"members\": 3, \"bytes\": 4096"), 1u) << outcome.out;
     EXPECT_EQ(times(outcome.out, "\"collective\": \"barrier\", \"members\": 2"), 1u) << outcome.out;
 }

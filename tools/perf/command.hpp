@@ -68,7 +68,8 @@ struct GroupOptions {
     std::vector<std::string> listen = {"tcp://127.0.0.1:0"};
     na::TlsOptions tls;  // for tcps
     std::vector<std::uint64_t> sizes{64};
-    std::vector<std::uint32_t> members;  // empty: all processes that were started
+    std::vector<std::uint64_t> bulk_sizes;  // bytes for each member; empty: no bulk calls
+    std::vector<std::uint32_t> members;     // empty: all processes that were started
     std::uint32_t rounds = 200;
     bool json = false;
 };

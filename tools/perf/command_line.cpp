@@ -165,6 +165,13 @@ void add_group(CLI::App& perf, Run& run) {
         ->capture_default_str();
     security::add_tls_options(command, options->tls);
     add_sizes(command, options->sizes, "64");
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--bulk", [options](const std::vector<std::string>& texts) { options->bulk_sizes = sizes_of(texts); },
+            "Also move so many bytes to and from each member, optionally with k, M or G")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(check_size);
     add_list(command, "-m,--members", options->members, "Members that take part (default: all that were started)")
         ->check(CLI::Range(2u, 65'536u));
     command.add_option("--rounds", options->rounds, "Rounds of each row")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `cinnabar perf group`: one of the processes that together measure collective calls.
 #include "perf/command.hpp"
-#include "perf/group_load.hpp"
+#include "perf/group_bulk.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/json.hpp"
 #include "terminal/report.hpp"
@@ -14,6 +14,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
+
 namespace cinnabar::tools::perf {
 namespace {
 
@@ -21,6 +24,20 @@ using cinnabar::group::Group;
 using cinnabar::group::Source;
 
 constexpr Microseconds patience{120'000'000};
+constexpr std::uint64_t bulk_bytes_max = std::uint64_t{1} << 30;
+constexpr std::uint64_t bulk_rounds_min = 3;
+
+// As many as move 1 GiB to a member.
+std::uint32_t bulk_rounds(const GroupOptions& options, std::uint64_t bytes) {
+    const std::uint64_t rounds = std::max<std::uint64_t>(bulk_bytes_max / bytes, bulk_rounds_min);
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(rounds, options.rounds));
+}
+
+// Bytes per second that reached members, or came from them.
+double rate_of(const GroupRow& row, const GroupFigures& figures) {
+    const auto ns = static_cast<double>(figures.times.quantile(0.5));
+    return ns == 0 ? 0 : static_cast<double>(row.bytes * (row.members - 1)) * 1e9 / ns;
+}
 
 std::vector<GroupRow> rows_of(const GroupOptions& options, std::uint32_t all) {
     std::vector<GroupRow> rows;
@@ -31,6 +48,11 @@ std::vector<GroupRow> rows_of(const GroupOptions& options, std::uint32_t all) {
                 rows.push_back({collective, members, bytes, options.rounds});
         }
         rows.push_back({Collective::barrier, members, 0, options.rounds});
+        for (const Collective collective :
+             {Collective::broadcast_bulk, Collective::scatter_bulk, Collective::gather_bulk}) {
+            for (const std::uint64_t bytes : options.bulk_sizes)
+                rows.push_back({collective, members, bytes, bulk_rounds(options, bytes)});
+        }
     }
     return rows;
 }
@@ -44,10 +66,11 @@ std::uint64_t failures_of(const GroupFigures& figures) {
 std::string text_of(const GroupRow& row, const GroupFigures& figures) {
     const auto us = [](double ns) { return ns / 1000; };
     const Histogram& times = figures.times;
-    std::string text = fmt::format("{:<10} {:>7} {:>9} {:>7} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f}",
+    std::string text = fmt::format("{:<14} {:>7} {:>10} {:>7} {:>9.1f} {:>9.1f} {:>9.1f} {:>9.1f}",
                                    to_string(row.collective), row.members, row.bytes, times.count(),
                                    us(static_cast<double>(times.min())), us(static_cast<double>(times.quantile(0.5))),
                                    us(times.mean()), us(static_cast<double>(times.quantile(0.99))));
+    if (is_bulk(row.collective)) text += fmt::format("  {}", human_rate(rate_of(row, figures)));
     for (const auto& [code, count] : figures.failed) text += fmt::format("  {} failed: {}", count, to_string(code));
     if (figures.wrong != 0) text += fmt::format("  {} were wrong", figures.wrong);
     return text;
@@ -58,7 +81,9 @@ std::string json_of(const GroupRow& row, const GroupFigures& figures) {
     object.text("collective", to_string(row.collective)).number("members", std::uint64_t{row.members});
     object.number("bytes", row.bytes).number("rounds", figures.times.count()).number("failed", failures_of(figures));
     object.number("min_ns", figures.times.min()).number("p50_ns", figures.times.quantile(0.5));
-    return object.number("mean_ns", figures.times.mean()).number("p99_ns", figures.times.quantile(0.99)).line();
+    object.number("mean_ns", figures.times.mean()).number("p99_ns", figures.times.quantile(0.99));
+    if (is_bulk(row.collective)) object.number("bytes_per_second", rate_of(row, figures));
+    return object.line();
 }
 
 Result<Source> source_of_launch() {
@@ -84,14 +109,16 @@ Result<void> measure(const GroupOptions& options, const Interrupt& interrupt) {
     opening.transport.tls = options.tls;
     CINNABAR_TRY(const hl::Node node, hl::Node::listen(options.listen, std::move(opening)));
     CINNABAR_TRY(const Group group, sync_wait(cinnabar::group::bootstrap(node, std::move(source)), interrupt.token()));
-    CINNABAR_TRY_VOID(serve_rows(group));
+    const auto memory = std::make_shared<BulkMemory>(node);
+    CINNABAR_TRY_VOID(serve_rows(group, memory));
     CINNABAR_TRY_VOID(sync_wait(hl::with_deadline(group.wait_for_members(all), patience), interrupt.token()));
     const bool prints = group.rank() == 0;
     if (prints && !options.json)
-        print_line("collective members     bytes  rounds       min       p50      mean       p99   (microseconds)");
+        print_line(
+            "collective     members      bytes  rounds       min       p50      mean       p99   (microseconds)");
     std::uint64_t failures = 0;
     for (const GroupRow& row : rows_of(options, all)) {
-        CINNABAR_TRY(const GroupFigures figures, sync_wait(run_row(group, row, patience), interrupt.token()));
+        CINNABAR_TRY(const GroupFigures figures, sync_wait(run_row(group, row, memory, patience), interrupt.token()));
         failures += failures_of(figures);
         if (prints) print_line(options.json ? json_of(row, figures) : text_of(row, figures));
     }

@@ -2,6 +2,7 @@
 #include "perf/group_load.hpp"
 
 #include "perf/clock.hpp"
+#include "perf/group_bulk.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -24,34 +25,6 @@ struct AddUp {
         into.resize(std::max(into.size(), more.size()));
         for (std::size_t i = 0; i < more.size(); ++i) into[i] += more[i];
     }
-};
-
-struct Outcome {
-    Errc failed = Errc::ok;
-    bool right = true;
-};
-
-template <typename Told>
-Outcome outcome_of(const Result<Told>& told, bool right) {
-    if (!told) return {told.code(), true};
-    if (!told->failures.empty()) return {told->failures.front().code, true};
-    return {Errc::ok, right};
-}
-
-// Call options that select the members of a row, with or without rank 0.
-class Among {
-  public:
-    Among(const GroupRow& row, bool with_self) : ranks_(row.members) {
-        std::iota(ranks_.begin(), ranks_.end(), Rank{0});
-        if (!with_self) ranks_.erase(ranks_.begin());
-    }
-    [[nodiscard]] cinnabar::group::CollectiveOptions options() const {
-        return {.deadline = longest_round, .only = ranks_};
-    }
-    [[nodiscard]] std::size_t size() const { return ranks_.size(); }
-
-  private:
-    std::vector<Rank> ranks_;
 };
 
 hl::Task<Outcome> broadcast(Group group, const Among& among, const std::string& bytes) {
@@ -86,13 +59,7 @@ hl::Task<GroupFigures> run_rounds(Group group, GroupRow row) {
                                                                         : barrier(group, among);
         const Outcome outcome = co_await one;
         const std::uint64_t took = now_ns() - from;
-        if (round < warm_up) continue;
-        if (outcome.failed != Errc::ok)
-            ++figures.failed[outcome.failed];
-        else if (!outcome.right)
-            ++figures.wrong;
-        else
-            figures.times.record(took);
+        if (round >= warm_up) figures.record(outcome, took);
     }
     co_return figures;
 }
@@ -100,11 +67,30 @@ hl::Task<GroupFigures> run_rounds(Group group, GroupRow row) {
 }  // namespace
 
 std::string_view to_string(Collective collective) noexcept {
-    constexpr std::string_view names[] = {"broadcast", "reduce", "barrier"};
+    constexpr std::string_view names[] = {"broadcast",      "reduce",       "barrier",
+                                          "bulk.broadcast", "bulk.scatter", "bulk.gather"};
     return names[static_cast<unsigned>(collective)];
 }
 
-Result<void> serve_rows(const Group& group) {
+void GroupFigures::record(const Outcome& outcome, std::uint64_t took_ns) {
+    if (outcome.failed != Errc::ok) {
+        ++failed[outcome.failed];
+    } else if (!outcome.right) {
+        ++wrong;
+    } else {
+        times.record(took_ns);
+    }
+}
+
+Among::Among(const GroupRow& row, bool with_self) : ranks_(row.members) {
+    std::iota(ranks_.begin(), ranks_.end(), Rank{0});
+    if (!with_self) ranks_.erase(ranks_.begin());
+}
+
+cinnabar::group::CollectiveOptions Among::options() const { return {.deadline = longest_round, .only = ranks_}; }
+
+Result<void> serve_rows(const Group& group, const std::shared_ptr<BulkMemory>& memory) {
+    CINNABAR_TRY_VOID(serve_bulk_rows(group, memory));
     CINNABAR_TRY_VOID(group.serve(receive, [](const std::string&) {}));
     return group.serve(
         give, [](std::uint64_t count) { return Numbers(std::min<std::uint64_t>(count, 1 << 20), 1); }, AddUp{});
@@ -119,17 +105,19 @@ hl::Task<Result<void>> all_here(Group group, Microseconds patience) {
                     "rank " + std::to_string(passed->failures.front().rank));
 }
 
-hl::Task<Result<GroupFigures>> run_row(Group group, GroupRow row, Microseconds patience) {
+hl::Task<Result<GroupFigures>> run_row(Group group, GroupRow row, std::shared_ptr<BulkMemory> memory,
+                                       Microseconds patience) {
     auto gathering = all_here(group, patience);
     const Result<void> begun = co_await gathering;
     if (!begun) co_return begun.error();
     const bool takes_part = row.collective == Collective::barrier ? group.rank() < row.members : group.rank() == 0;
-    GroupFigures figures;
-    if (takes_part) {
-        auto running = run_rounds(group, row);
-        figures = co_await running;
+    if (!takes_part) co_return GroupFigures();
+    if (is_bulk(row.collective)) {
+        auto moving = run_bulk_rounds(group, row, std::move(memory));
+        co_return co_await moving;
     }
-    co_return figures;
+    auto running = run_rounds(group, row);
+    co_return co_await running;
 }
 
 }  // namespace cinnabar::tools::perf

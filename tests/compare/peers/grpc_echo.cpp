@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Echo over gRPC, with the callbacks that generated code would register, and a client that drives one completion queue:
-// `serve ADDRESS`, `call ADDRESS BYTES DEPTH SECONDS`. A reply consists of the first 64 bytes of the message.
+// `serve ADDRESS`, `call ADDRESS BYTES DEPTH SECONDS`. A reply consists of the first 64 bytes of the message. If
+// ECHO_TLS is set, it names a folder with ca.pem, server.pem, server.key, client.pem and client.key, and both sides
+// prove who they are by TLS.
 #include "echo.hpp"
 
 #include <grpcpp/generic/generic_stub.h>
@@ -8,7 +10,10 @@
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <cstdlib>
 #include <deque>
+#include <fstream>
+#include <iterator>
 #include <memory>
 
 namespace {
@@ -44,6 +49,24 @@ ByteBuffer reply_to(const ByteBuffer& request) {
     return buffer_of(head);
 }
 
+std::string file(const std::string& name) {
+    std::ifstream in(std::string(std::getenv("ECHO_TLS")) + "/" + name);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::shared_ptr<grpc::ServerCredentials> server_credentials() {
+    if (!std::getenv("ECHO_TLS")) return grpc::InsecureServerCredentials();
+    grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+    options.pem_root_certs = file("ca.pem");
+    options.pem_key_cert_pairs = {{file("server.key"), file("server.pem")}};
+    return grpc::SslServerCredentials(options);
+}
+
+std::shared_ptr<grpc::ChannelCredentials> client_credentials() {
+    if (!std::getenv("ECHO_TLS")) return grpc::InsecureChannelCredentials();
+    return grpc::SslCredentials({file("ca.pem"), file("client.key"), file("client.pem")});
+}
+
 class Echo : public grpc::Service {
   public:
     Echo() {
@@ -62,7 +85,7 @@ class Echo : public grpc::Service {
 int serve(const std::string& address) {
     Echo echo;
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+    builder.AddListeningPort(address, server_credentials());
     builder.SetMaxReceiveMessageSize(message_bytes_max);
     builder.RegisterService(&echo);
     const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
@@ -80,7 +103,7 @@ struct One {
 };
 
 int call(const std::string& address, const Calls& calls) {
-    grpc::GenericStub stub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+    grpc::GenericStub stub(grpc::CreateChannel(address, client_credentials()));
     grpc::CompletionQueue queue;
     const std::string request = pattern(calls.bytes);
     const ByteBuffer message = buffer_of(request);
