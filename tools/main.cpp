@@ -143,7 +143,7 @@ CLI::Option* add_group_place(CLI::App& command, GroupPlace& group) {
     return members;
 }
 
-// What is of one server only, or of trees.
+// What is of one server only.
 void exclude(CLI::App& command, CLI::Option* group, std::initializer_list<const char*> names) {
     for (const char* const name : names) group->excludes(command.get_option(name));
 }
@@ -174,7 +174,7 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
     add_tree_options(command, options);
     auto* const group = add_group_place(command, options.group);
     add_replicas(command, group, options.replicas, "Copies of each file, on as many servers of the group");
-    exclude(command, group, {"--wait", "--rate", "--include", "--exclude", "--safe-links"});
+    exclude(command, group, {"--wait", "--rate"});
     command.callback([&options, &run, &command, as] {
         options.filter = filter_of(command);
         take_server(options);
@@ -197,8 +197,7 @@ void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
         ->capture_default_str();
     add_transfer_options(command, options);
     add_tree_options(command, options);
-    exclude(command, add_group_place(command, options.group),
-            {"--wait", "--rate", "--include", "--exclude", "--safe-links", "--checksum", "--ignore-times"});
+    exclude(command, add_group_place(command, options.group), {"--wait", "--rate"});
     command.callback([&options, &run, &command] {
         options.filter = filter_of(command);
         run = [&] { return options.group.members.empty() ? run_fetch(options) : spread::run_fetch(options); };

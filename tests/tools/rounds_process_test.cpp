@@ -5,6 +5,8 @@
 #include "spread/rounds.hpp"
 #include "support/folder.hpp"
 
+#include <cinnabar/hl/sync_wait.hpp>
+
 #include <signal.h>
 #include <unistd.h>
 
@@ -37,7 +39,8 @@ class RoundsProcess : public testing::Test {
         Sessions sessions(servers_, options_, interrupt_, report);
         const Rounds rounds{attempt, [](Errc code) { return code != Errc::exists; }, [this](std::size_t) { ++ended_; },
                             8};
-        run_rounds(rounds, sessions, files, interrupt_);
+        ran_ = run_rounds(rounds, sessions, files, interrupt_);
+        (void)hl::sync_wait(sessions.close(), interrupt_.token());
         EXPECT_EQ(ended_, count) << "each is told once";
         return files;
     }
@@ -47,16 +50,18 @@ class RoundsProcess : public testing::Test {
     std::vector<Server> servers_;
     SessionOptions options_;
     std::size_t ended_ = 0;
+    bool ran_ = false;           // to the end
     const Interrupt interrupt_;  // after the processes, which inherit the signal mask
 };
 
 TEST_F(RoundsProcess, AServerThatCannotBeDialledFromHereIsLost) {
     servers_.front().address = "nosuch://x";
-    const auto files = run(3, [](std::size_t, files::Client&) -> Attempt { co_return Result<void>(); });
+    const auto files = run(3, [](std::size_t, std::size_t, files::Client&) -> Attempt { co_return Result<void>(); });
     for (const auto& file : files) EXPECT_EQ(file.done, std::vector<std::size_t>{1});
+    EXPECT_TRUE(ran_);
     servers_.pop_back();
     ended_ = 0;
-    const auto none = run(1, [](std::size_t, files::Client&) -> Attempt { co_return Result<void>(); });
+    const auto none = run(1, [](std::size_t, std::size_t, files::Client&) -> Attempt { co_return Result<void>(); });
     EXPECT_TRUE(none.front().done.empty());
     ASSERT_TRUE(none.front().failed);
     EXPECT_EQ(none.front().failed->code, Errc::bad_address);
@@ -64,7 +69,7 @@ TEST_F(RoundsProcess, AServerThatCannotBeDialledFromHereIsLost) {
 
 TEST_F(RoundsProcess, WhatAServerRefusedStaysRefusedIfAnotherFileLosesThatServer) {
     unsigned tries = 0;
-    const auto files = run(2, [&](std::size_t file, files::Client& client) -> Attempt {
+    const auto files = run(2, [&](std::size_t file, std::size_t, files::Client& client) -> Attempt {
         if (file == 1) co_return Error{Errc::peer_lost};
         ++tries;
         const std::string root;
@@ -79,7 +84,7 @@ TEST_F(RoundsProcess, WhatAServerRefusedStaysRefusedIfAnotherFileLosesThatServer
 
 TEST_F(RoundsProcess, TheFailureThatEndsAFileIsTold) {
     unsigned tries = 0;
-    const auto files = run(1, [&](std::size_t, files::Client&) -> Attempt {
+    const auto files = run(1, [&](std::size_t, std::size_t, files::Client&) -> Attempt {
         co_return Error{++tries == 1 ? Errc::peer_lost : Errc::exists};
     });
     ASSERT_TRUE(files[0].failed);
@@ -88,7 +93,7 @@ TEST_F(RoundsProcess, TheFailureThatEndsAFileIsTold) {
 
 TEST_F(RoundsProcess, AServerThatSaysCanceledDoesNotEndTheCommand) {
     unsigned tries = 0;
-    const auto files = run(1, [&](std::size_t, files::Client&) -> Attempt {
+    const auto files = run(1, [&](std::size_t, std::size_t, files::Client&) -> Attempt {
         if (++tries == 1) co_return Error{Errc::canceled};
         co_return Result<void>();
     });
@@ -97,7 +102,7 @@ TEST_F(RoundsProcess, AServerThatSaysCanceledDoesNotEndTheCommand) {
 
 TEST_F(RoundsProcess, AnInterruptEndsAllFiles) {
     unsigned tries = 0;
-    const auto files = run(2, [&](std::size_t, files::Client&) -> Attempt {
+    const auto files = run(2, [&](std::size_t, std::size_t, files::Client&) -> Attempt {
         ++tries;
         if (!interrupt_.happened()) (void)::kill(::getpid(), SIGINT);
         EXPECT_TRUE(eventually([&] { return interrupt_.happened(); }));
@@ -105,10 +110,11 @@ TEST_F(RoundsProcess, AnInterruptEndsAllFiles) {
     });
     EXPECT_LE(tries, 2u);
     for (const auto& file : files) EXPECT_TRUE(file.done.empty() && file.failed);
+    EXPECT_FALSE(ran_);
 }
 
 TEST_F(RoundsProcess, AnExceptionFailsTheFilesThatAreNotDone) {
-    const auto files = run(3, [](std::size_t file, files::Client&) -> Attempt {
+    const auto files = run(3, [](std::size_t file, std::size_t, files::Client&) -> Attempt {
         if (file == 1) throw std::runtime_error("no threads");
         co_return Result<void>();
     });

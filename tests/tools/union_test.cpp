@@ -34,7 +34,23 @@ TEST(UnionOfServers, CopiesDifferInSizeModeOrKind) {
         all.add(file_entry(0644, 5), 1);
         all.add(other, 2);
         EXPECT_TRUE(all.by_name().at("file").differ);
+        EXPECT_EQ(all.by_name().at("file").of_many_kinds, other.kind == files::EntryKind::link);
     }
+}
+
+TEST(UnionOfServers, OfFoldersTheNewestIsKept) {
+    const auto folder = [](std::int64_t modified, std::uint32_t mode) {
+        auto entry = file_entry(mode, 0);
+        entry.kind = files::EntryKind::folder;
+        entry.attributes.modified_s = modified;
+        return entry;
+    };
+    Union all;
+    all.add(folder(5, 0755), 1);
+    all.add(folder(9, 0700), 2);
+    all.add(folder(7, 0711), 3);
+    EXPECT_EQ(all.by_name().at("file").entry.attributes.mode, 0700u);
+    EXPECT_FALSE(all.by_name().at("file").differ);
 }
 
 }  // namespace

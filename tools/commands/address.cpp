@@ -56,6 +56,11 @@ std::string reachable_from(std::string_view from, std::string_view to) {
     return result.empty() ? std::string(from) : result;
 }
 
+bool means_contents(std::string_view path) {
+    const auto leaf = files::leaf_of(path);
+    return leaf.empty() || leaf == "." || leaf == "..";
+}
+
 std::string join_name(std::string_view folder, std::string_view leaf) {
     while (folder.ends_with('/')) folder.remove_suffix(1);
     if (folder.empty()) return std::string(leaf);

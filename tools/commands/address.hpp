@@ -30,6 +30,9 @@ struct Place {
 // Joins the path of a local folder, which may be "/" or ".", and a path below it.
 [[nodiscard]] std::string join_path(std::string_view folder, std::string_view below);
 
+// Whether the path means the contents of a folder ("folder/", ".") rather than the folder itself ("folder").
+[[nodiscard]] bool means_contents(std::string_view path);
+
 // Whether a server that listens at `uri` can be reached only from this machine: a loopback address in numbers,
 // "localhost", or a local transport that is not open to a group. bad_address: `uri` cannot be parsed.
 [[nodiscard]] Result<bool> stays_on_host(std::string_view uri);

@@ -13,12 +13,6 @@
 namespace cinnabar::tools {
 namespace {
 
-// Whether the path means the contents of a folder ("folder/", ".") rather than the folder itself ("folder").
-bool means_contents(const std::string& path) {
-    const auto leaf = files::leaf_of(path);
-    return leaf.empty() || leaf == "." || leaf == "..";
-}
-
 Errand errand_of_file(const std::string& path, const std::string& name, const SaveOptions& options, ProgressBar& bar) {
     Report::File file{name, path};
     std::error_code unknown;  // an error is reported when the file is saved

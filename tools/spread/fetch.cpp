@@ -2,15 +2,22 @@
 // `cinnabar fetch --group`
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
+#include "commands/session.hpp"
 #include "commands/target_folder.hpp"
 #include "commands/transfer.hpp"
 #include "commands/unique_names.hpp"
+#include "spread/group_tree.hpp"
 #include "spread/placement.hpp"
 #include "spread/rounds.hpp"
+#include "spread/tree_here.hpp"
 
 #include <cinnabar/files/name.hpp>
+#include <cinnabar/hl/sync_wait.hpp>
 
 #include <chrono>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <utility>
 
 namespace cinnabar::tools::spread {
@@ -19,6 +26,10 @@ namespace {
 // Another server may have the file, or an undamaged copy; but what blocks the file here remains.
 bool another_may_give(Errc code) { return code != Errc::exists; }
 
+Error incomplete(const Error& lost) {
+    return {lost.code, "a server was not asked: what no other one has is missing", lost.message()};
+}
+
 class GroupFetch {
   public:
     // `into`: null for a dry run without a destination folder.
@@ -26,48 +37,123 @@ class GroupFetch {
                const Interrupt& interrupt, Report& report, ProgressBar& bar)
         : options_(options),
           into_(into),
+          interrupt_(interrupt),
           report_(report),
           bar_(bar),
-          identities_(identities_of(servers)),
-          sessions_(std::move(servers), options, interrupt, report) {}
+          sessions_(std::move(servers), options, interrupt, report),
+          here_(options, into, report) {}
 
-    void add(std::string name) {
-        bar_.add_files(1);
-        Placed placed;
-        placed.order = placement_of(name, identities_);
-        placed_.push_back(std::move(placed));
-        auto path = join_path(options_.folder, files::leaf_of(name));
-        files_.push_back({std::move(name), std::move(path)});
+    // `name` on the servers is a file or a folder, or, if it ends in '/', the contents of a folder.
+    void add(const std::string& name) {
+        const std::string folder = join_name(name, {});
+        const std::string leaf(files::leaf_of(folder));
+        if (name.ends_with('/') || folder.empty()) {
+            trees_.push_back({{folder, {}, {}, options_.folder}});
+        } else if (options_.dry_run) {
+            trees_.push_back({{folder, leaf, leaf + "/", join_path(options_.folder, leaf)}});
+        } else {
+            wanted_.push_back({{name, join_path(options_.folder, leaf)}, leaf});
+        }
     }
 
-    void run(const Interrupt& interrupt) {
-        if (options_.dry_run) {
-            for (const auto& file : files_) report_.planned(file);
-            return;
-        }
-        const Rounds rounds{[this](std::size_t file, files::Client& client) { return fetch(files_[file], client); },
-                            another_may_give, [this](std::size_t file) { ended(files_[file], placed_[file]); },
-                            options_.jobs};
-        run_rounds(rounds, sessions_, placed_, interrupt);
+    // Files first. What no server has as a file may be a folder, whose files are fetched then.
+    void run() {
+        fetch_wanted();
+        if (!trees_.empty() && !interrupt_.happened()) fetch_trees();
+        (void)hl::sync_wait(sessions_.close(), interrupt_.token());
     }
 
   private:
-    hl::Task<Result<files::Moved>> receive(const Report::File& file, files::Client& client) {
-        const auto existing = options_.replace ? files::Existing::replace : files::Existing::keep;
-        const files::FetchMode mode{existing, {}, options_.preserve, options_.extended, options_.whole};
-        return client.fetch(
-            file.name, *into_, mode, [this](std::uint64_t moved) { bar_.add_bytes(moved); },
-            [this](std::uint64_t bytes) { bar_.add_total(bytes); });
+    void fetch_wanted() {
+        const auto identities = identities_of(sessions_.servers());
+        placed_.clear();
+        for (const auto& wanted : wanted_) {
+            bar_.add_files(1);
+            bar_.add_total(wanted.file.bytes);
+            Placed placed;
+            placed.order = placement_of(wanted.file.name, identities);
+            placed_.push_back(std::move(placed));
+        }
+        const Rounds rounds{
+            [this](std::size_t index, std::size_t, files::Client& client) { return fetch(wanted_[index], client); },
+            another_may_give, [this](std::size_t index) { ended(wanted_[index], placed_[index]); }, options_.jobs};
+        (void)run_rounds(rounds, sessions_, placed_, interrupt_);
     }
 
-    hl::Task<Result<void>> fetch(Report::File& file, files::Client& client) {
+    void fetch_trees() {
+        auto asked = walk_at_every_server(trees_, sessions_.those_not_lost(), options_, interrupt_, report_);
+        if (!asked.lost) asked.lost = sessions_.first_lost();
+        wanted_.clear();
+        for (const auto& tree : trees_) {
+            if (tree.servers > 0) {
+                auto files = here_.make(tree);
+                std::move(files.begin(), files.end(), std::back_inserter(wanted_));
+                if (asked.lost) report_.failed({tree.where.name, tree.where.path}, incomplete(*asked.lost));
+            } else {
+                no_folder(tree, asked);
+            }
+        }
+        if (asked.ended) report_.failed_at_once(options_.group.members.front(), *asked.ended);
+        if (options_.dry_run) {
+            for (const auto& wanted : wanted_) report_.planned(wanted.file);
+            return;
+        }
+        if (!asked.ended) fetch_wanted();
+        here_.finish();
+    }
+
+    // Nobody asked whether a dry run's names are files.
+    void no_folder(const GroupTree& tree, const Asked& asked) {
+        const Report::File file{tree.where.name, tree.where.path};
+        if (options_.dry_run && !tree.where.base.empty()) return report_.planned(file);
+        if (const auto failed = not_a_file_.find(tree.where.name); failed != not_a_file_.end())
+            return report_.failed(file, failed->second);
+        if (asked.lost) return report_.failed(file, *asked.lost);
+        report_.failed(file, {Errc::not_found, "no server has this folder"});
+    }
+
+    hl::Task<Result<files::Moved>> receive(const Wanted& wanted, files::Client& client) {
+        const auto existing = options_.replace ? files::Existing::replace : files::Existing::keep;
+        const files::FetchMode mode{existing, wanted.as, options_.preserve || wanted.entry, options_.extended,
+                                    options_.whole};
+        std::function<void(std::uint64_t)> announced;
+        if (!wanted.entry) announced = [this](std::uint64_t bytes) { bar_.add_total(bytes); };
+        auto receiving = client.fetch(
+            wanted.file.name, *into_, mode, [this](std::uint64_t moved) { bar_.add_bytes(moved); },
+            std::move(announced));
+        co_return co_await std::move(receiving);
+    }
+
+    // Whether the file here has the same content.
+    hl::Task<Result<bool>> is_here(const Wanted& wanted, files::Client& client) {
+        if (!wanted.entry || !options_.by_content || !here_.looks_same(wanted)) co_return false;
+        const files::OpenSource open = [this, &wanted] { return into_->open_source(wanted.as); };
+        auto comparing = client.has_content(open, wanted.file.name);
+        Result<bool> same = co_await std::move(comparing);
+        co_return same;
+    }
+
+    hl::Task<Result<void>> fetch(Wanted& wanted, files::Client& client) {
         const auto begin = std::chrono::steady_clock::now();
+        Report::File& file = wanted.file;
         bar_.begin_file(file.name);
-        auto receiving = receive(file, client);
-        Result<files::Moved> moved = co_await std::move(receiving);
+        auto comparing = is_here(wanted, client);
+        const Result<bool> same = co_await std::move(comparing);
+        Result<files::Moved> moved = files::Moved{};
+        if (same && !*same) {
+            auto receiving = receive(wanted, client);
+            moved = co_await std::move(receiving);
+        }
         bar_.leave_file(file.name);
         file.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        if (!same) co_return same.error();
+        if (moved.code() == Errc::invalid_argument) wanted.may_be_folder = true;
         if (!moved) co_return std::move(moved).error();
+        wanted.unchanged = *same;
+        if (*same) {
+            bar_.add_bytes(file.bytes);
+            co_return Result<void>();
+        }
         file.bytes = moved->bytes;
         file.had_bytes = moved->had_bytes;
         file.sent_bytes = moved->sent_bytes;
@@ -75,32 +161,33 @@ class GroupFetch {
         co_return Result<void>();
     }
 
-    void ended(const Report::File& file, const Placed& placed) {
+    void ended(const Wanted& wanted, const Placed& placed) {
         bar_.end_file();
-        if (placed.done.empty()) return report_.failed(file, *placed.failed);
-        report_.done(file);
+        if (wanted.unchanged) return report_.unchanged(wanted.file);
+        if (!placed.done.empty()) return report_.done(wanted.file);
+        if (wanted.entry || !wanted.may_be_folder) return report_.failed(wanted.file, *placed.failed);
+        not_a_file_.emplace(wanted.file.name, *placed.failed);
+        trees_.push_back({{wanted.file.name, wanted.as, wanted.as + "/", wanted.file.path}});
     }
 
     const FetchOptions& options_;
     const files::Root* into_;
+    const Interrupt& interrupt_;
     Report& report_;
     ProgressBar& bar_;
-    const std::vector<std::string> identities_;  // of the servers
     Sessions sessions_;
-    std::vector<Report::File> files_;
-    std::vector<Placed> placed_;  // of each file
+    TreeHere here_;
+    std::vector<Wanted> wanted_;
+    std::vector<Placed> placed_;  // of each
+    std::vector<GroupTree> trees_;
+    std::map<std::string, Error> not_a_file_;  // why a name that may be a folder's could not be fetched
 };
 
 // Whether the names can be fetched into one folder; reports why not.
 bool check_names(const FetchOptions& options) {
     UniqueNames names("fetch them into different directories");
     for (const auto& name : options.from) {
-        const auto leaf = files::leaf_of(name);
-        if (leaf.empty()) {
-            complain(files::printable(name) + ": a group fetches files only: name a file");
-            return false;
-        }
-        if (!names.add(leaf, name)) return false;
+        if (!name.ends_with('/') && !names.add(files::leaf_of(name), name)) return false;
     }
     return true;
 }
@@ -126,7 +213,7 @@ ExitCode run_fetch(const FetchOptions& options) {
     }
     GroupFetch fetch(options, *std::move(servers), *root ? &**root : nullptr, interrupt, report, bar);
     for (const auto& name : options.from) fetch.add(join_name(*folder, name));
-    fetch.run(interrupt);
+    fetch.run();
     return report.finish();
 }
 

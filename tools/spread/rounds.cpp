@@ -69,7 +69,7 @@ hl::Task<void> work(const Running& running, const std::vector<Step>& round, std:
         Result<void> result;
         bool lost = false;  // for this attempt: one with another file may lose the server meanwhile
         if (auto* const client = running.sessions.client(step.server)) {
-            auto attempt = running.rounds.attempt(step.file, *client);
+            auto attempt = running.rounds.attempt(step.file, step.server, *client);
             result = co_await std::move(attempt);
             lost = !result && ends_all(result.code());
             if (lost) running.sessions.lose(step.server, result.error());
@@ -103,19 +103,18 @@ void fail_rest(const Running& running, const Error& why) {
 
 }  // namespace
 
-void run_rounds(const Rounds& rounds, Sessions& sessions, std::vector<Placed>& files, const Interrupt& interrupt) {
+bool run_rounds(const Rounds& rounds, Sessions& sessions, std::vector<Placed>& files, const Interrupt& interrupt) {
     const Running running{rounds, sessions, files, interrupt};
     for (;;) {
         const auto round = next_round(files);
-        if (round.empty()) break;
+        if (round.empty()) return !interrupt.happened();
         const auto servers = servers_of(round);
         sessions.connect(servers);
         const auto ran = hl::sync_wait(run_round(running, round, servers), interrupt.token());
         if (ran) continue;
         fail_rest(running, ran.error());
-        break;
+        return false;
     }
-    (void)hl::sync_wait(sessions.close(), interrupt.token());
 }
 
 }  // namespace cinnabar::tools::spread

@@ -31,8 +31,8 @@ struct Placed {
 };
 
 struct Rounds {
-    // Does it once. `file` is an index into the files.
-    std::function<hl::Task<Result<void>>(std::size_t file, files::Client& client)> attempt;
+    // Does it once. `file` and `server` are indices into the files and the servers of the sessions.
+    std::function<hl::Task<Result<void>>(std::size_t file, std::size_t server, files::Client& client)> attempt;
     // Whether another server may succeed after this error of a server that is not lost.
     bool (*another_may)(Errc code);
     // A file has ended: it is done at as many servers as wanted, or no further one can be tried.
@@ -40,8 +40,8 @@ struct Rounds {
     unsigned jobs = 8;  // attempts under way at once
 };
 
-// Runs all rounds, and closes the sessions. An interrupt ends all files that are not done, and so does an attempt that
-// throws.
-void run_rounds(const Rounds& rounds, Sessions& sessions, std::vector<Placed>& files, const Interrupt& interrupt);
+// Runs all rounds. An interrupt ends all files that are not done, and so does an attempt that throws; then it returns
+// false.
+bool run_rounds(const Rounds& rounds, Sessions& sessions, std::vector<Placed>& files, const Interrupt& interrupt);
 
 }  // namespace cinnabar::tools::spread

@@ -1,55 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `cinnabar save --group`
-#include "commands/address.hpp"
 #include "commands/commands.hpp"
 #include "commands/entries.hpp"
 #include "commands/session.hpp"
 #include "commands/transfer.hpp"
+#include "spread/folders_there.hpp"
 #include "spread/placement.hpp"
 #include "spread/rounds.hpp"
+#include "spread/source.hpp"
 
 #include <cinnabar/files/name.hpp>
+#include <cinnabar/hl/sync_wait.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <map>
-#include <system_error>
 #include <utility>
 
 namespace cinnabar::tools::spread {
 namespace {
 
-struct Source {
-    Report::File file;
-    files::Attributes attributes;
-    bool has_copy = false;  // one server has it
-    bool changed = false;   // a copy was made
-};
-
-// What makes copies equal without reading them.
-bool looks_equal(const Source& a, const Source& b) {
-    return a.file.bytes == b.file.bytes && same_time_and_mode(a.attributes, b.attributes);
-}
+using files::EntryKind;
 
 Error changed_meanwhile(const Source& source) {
     return {Errc::bad_checksum, "the file changed between its copies: save it again with --replace",
             files::printable(source.file.path)};
-}
-
-Result<Source> source_of(const std::string& path, std::string name, const SaveOptions& options) {
-    std::error_code unknown;
-    if (std::filesystem::is_directory(path, unknown))
-        return Error{Errc::invalid_argument, "it is a folder; a group takes files only", files::printable(path)};
-    CINNABAR_TRY(const auto opened, files::SourceFile::open(path));
-    Source source;
-    source.file.name = std::move(name);
-    source.file.path = path;
-    source.file.bytes = opened.bytes();
-    CINNABAR_TRY(source.attributes, opened.attributes(options.extended));
-    return source;
 }
 
 // Whether another server may take a file that one refused.
@@ -59,50 +35,38 @@ bool another_may_take(Errc code) {
 
 class GroupSave {
   public:
-    GroupSave(const SaveOptions& options, std::vector<Server> servers, const Interrupt& interrupt, Report& report,
-              ProgressBar& bar)
+    GroupSave(const SaveOptions& options, Sources sources, std::vector<Server> servers, const Interrupt& interrupt,
+              Report& report, ProgressBar& bar)
         : options_(options),
           report_(report),
           bar_(bar),
-          identities_(identities_of(servers)),
-          sessions_(std::move(servers), options, interrupt, report) {}
-
-    // Adds the files, and reports those that cannot be read. False: two would have one name, which was reported.
-    [[nodiscard]] bool add_all(const std::string& folder) {
-        std::map<std::string, std::string> path_by_name;
-        for (const auto& path : options_.files) {
-            const auto leaf = options_.as.empty() ? files::leaf_of(path) : std::string_view(options_.as);
-            auto name = join_name(folder, leaf);
-            const auto [other, fresh] = path_by_name.try_emplace(name, path);
-            if (!fresh) {
-                complain(files::printable(other->second) + " and " + files::printable(path) +
-                         " would both be saved as " + files::printable(name));
-                return false;
-            }
-            add(path, std::move(name));
-        }
-        return true;
+          sources_(std::move(sources.all)),
+          folders_(std::move(sources.folders)),
+          sessions_(std::move(servers), options, interrupt, report) {
+        const auto identities = identities_of(sessions_.servers());
+        for (const auto& source : sources_) place(source, identities);
     }
 
     void run(const Interrupt& interrupt) {
         if (options_.dry_run) return tell_plan();
-        const Rounds rounds{[this](std::size_t file, files::Client& client) { return save(sources_[file], client); },
-                            another_may_take, [this](std::size_t file) { ended(sources_[file], placed_[file]); },
+        const Rounds rounds{[this](std::size_t index, std::size_t server, files::Client& client) {
+                                return save(sources_[index], server, client);
+                            },
+                            another_may_take, [this](std::size_t index) { ended(sources_[index], placed_[index]); },
                             options_.jobs};
-        run_rounds(rounds, sessions_, placed_, interrupt);
+        if (run_rounds(rounds, sessions_, placed_, interrupt))
+            (void)hl::sync_wait(folders_.finish(sessions_, report_), interrupt.token());
+        (void)hl::sync_wait(sessions_.close(), interrupt.token());
     }
 
   private:
-    void add(const std::string& path, std::string name) {
-        auto source = source_of(path, name, options_);
-        if (!source) return report_.failed({std::move(name), path}, source.error());
-        bar_.add_files(1);
-        bar_.add_total(source->file.bytes * options_.replicas);
+    void place(const Source& source, const std::vector<std::string>& identities) {
+        if (source.entry.kind == EntryKind::file) bar_.add_files(1);
+        bar_.add_total(source.file.bytes * options_.replicas);
         Placed placed;
-        placed.order = placement_of(source->file.name, identities_);
+        placed.order = placement_of(source.entry.name, identities);
         placed.wanted = options_.replicas;
         placed_.push_back(std::move(placed));
-        sources_.push_back(*std::move(source));
     }
 
     void tell_plan() {
@@ -122,39 +86,62 @@ class GroupSave {
 
     // Looks at the file again, which may have changed since the last copy.
     Result<void> refresh(Source& source) {
-        CINNABAR_TRY(const auto now, source_of(source.file.path, source.file.name, options_));
-        if (source.has_copy && !looks_equal(now, source)) return changed_meanwhile(source);
-        source.file.bytes = now.file.bytes;
-        source.attributes = now.attributes;
+        if (source.entry.kind != EntryKind::file) return {};
+        const auto before = source.entry;
+        CINNABAR_TRY_VOID(read_again(source, options_.extended));
+        const bool same =
+            source.entry.bytes == before.bytes && same_time_and_mode(source.entry.attributes, before.attributes);
+        if (source.has_copy && !same) return changed_meanwhile(source);
         return {};
     }
 
     // Whether the server has a copy already.
     hl::Task<Result<bool>> has_copy(const Source& source, files::Client& client) {
         if (options_.ignore_times) co_return false;
-        Result<files::Seen> seen = co_await client.look(source.file.name);
+        Result<files::Seen> seen = co_await client.look(source.entry.name);
         if (!seen && ends_all(seen.code())) co_return std::move(seen).error();
-        if (!seen || seen->entry.kind != files::EntryKind::file || seen->entry.bytes != source.file.bytes)
-            co_return false;
-        const auto& there = seen->entry.attributes;
-        if (!options_.by_content) co_return same_time_and_mode(there, source.attributes);
-        if (there.mode != source.attributes.mode) co_return false;
-        const files::OpenSource open = [&source] { return files::SourceFile::open(source.file.path); };
-        auto comparing = client.has_content(open, source.file.name);
+        if (!seen || seen->entry.kind != source.entry.kind) co_return false;
+        const auto& there = seen->entry;
+        if (there.kind == EntryKind::link) co_return there.target == source.entry.target;
+        if (there.kind == EntryKind::folder) co_return same_time_and_mode(there.attributes, source.entry.attributes);
+        if (there.bytes != source.entry.bytes) co_return false;
+        if (!options_.by_content) co_return same_time_and_mode(there.attributes, source.entry.attributes);
+        if (there.attributes.mode != source.entry.attributes.mode) co_return false;
+        auto comparing = client.has_content(source.open, source.entry.name);
         Result<bool> same = co_await std::move(comparing);
         co_return same;
     }
 
+    // Makes a copy. The folder itself was made.
     hl::Task<Result<files::Moved>> send(const Source& source, files::Client& client) {
         const auto existing = options_.replace ? files::Existing::replace : files::Existing::keep;
+        if (source.entry.kind == EntryKind::folder) co_return files::Moved{};
+        if (source.entry.kind == EntryKind::link) {
+            Result<void> made =
+                co_await client.make_link(source.entry.name, source.entry.target, source.entry.attributes, existing);
+            if (!made) co_return std::move(made).error();
+            co_return files::Moved{};
+        }
         // With the source's mode and time, the copies of a file are known to be equal.
         const files::SaveMode mode{existing,          options_.push, options_.checksum, true,
                                    options_.extended, false,         options_.sync,     options_.whole};
-        return client.save(source.file.path, source.file.name, mode,
-                           [this](std::uint64_t moved) { bar_.add_bytes(moved); });
+        auto saving =
+            client.save(source.open, source.entry.name, mode, [this](std::uint64_t moved) { bar_.add_bytes(moved); });
+        co_return co_await std::move(saving);
     }
 
-    hl::Task<Result<void>> save(Source& source, files::Client& client) {
+    hl::Task<Result<files::Moved>> copy(Source& source, std::size_t server, files::Client& client) {
+        auto making = folders_.make(server, client, source.entry.name);
+        const Result<void> made = co_await std::move(making);
+        if (!made) co_return made.error();
+        auto sending = send(source, client);
+        Result<files::Moved> moved = co_await std::move(sending);
+        if (!moved || !source.has_copy) co_return moved;
+        if (const auto read = refresh(source); !read) co_return read.error();
+        co_return moved;
+    }
+
+    hl::Task<Result<void>> save(Source& source, std::size_t server, files::Client& client) {
         const auto begin = std::chrono::steady_clock::now();
         bar_.begin_file(source.file.name);
         Result<bool> same = false;
@@ -162,11 +149,8 @@ class GroupSave {
         if (same) same = co_await has_copy(source, client);
         Result<files::Moved> moved = files::Moved{};
         if (same && !*same) {
-            auto sending = send(source, client);
-            moved = co_await std::move(sending);
-            if (moved && source.has_copy) {
-                if (const auto read = refresh(source); !read) moved = read.error();
-            }
+            auto copying = copy(source, server, client);
+            moved = co_await std::move(copying);
         }
         bar_.leave_file(source.file.name);
         source.file.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -187,7 +171,7 @@ class GroupSave {
     }
 
     void ended(Source& source, const Placed& placed) {
-        bar_.end_file();
+        if (source.entry.kind == EntryKind::file) bar_.end_file();
         source.file.servers = addresses_of(placed.done);
         if (placed.done.size() < placed.wanted) return report_.failed(source.file, too_few(source, placed));
         if (source.changed) return report_.done(source.file);
@@ -205,10 +189,10 @@ class GroupSave {
     const SaveOptions& options_;
     Report& report_;
     ProgressBar& bar_;
-    const std::vector<std::string> identities_;  // of the servers
-    Sessions sessions_;
     std::vector<Source> sources_;
     std::vector<Placed> placed_;  // of each source
+    FoldersThere folders_;
+    Sessions sessions_;
 };
 
 }  // namespace
@@ -222,13 +206,14 @@ ExitCode run_save(const SaveOptions& options) {
     }
     ProgressBar bar(Report::shown_in(style_of(options)));
     Report report(style_of(options), "saved", bar);
+    auto sources = find_sources(options, *folder, report);
+    if (!sources) return ExitCode::usage;
     auto servers = find_servers(options.group, options, interrupt);
     if (!servers) {
         report.failed_at_once(options.group.members.front(), servers.error());
         return report.finish();
     }
-    GroupSave save(options, *std::move(servers), interrupt, report, bar);
-    if (!save.add_all(*folder)) return ExitCode::usage;
+    GroupSave save(options, *std::move(sources), *std::move(servers), interrupt, report, bar);
     save.run(interrupt);
     return report.finish();
 }

@@ -85,6 +85,19 @@ files::Client* Sessions::client(std::size_t server) noexcept {
     return sessions_[server].lost ? nullptr : sessions_[server].client.get();
 }
 
+std::vector<Server> Sessions::those_not_lost() const {
+    std::vector<Server> left;
+    for (std::size_t i = 0; i < servers_.size(); ++i) {
+        if (!sessions_[i].lost) left.push_back(servers_[i]);
+    }
+    return left;
+}
+
+std::optional<Error> Sessions::first_lost() const {
+    const auto lost = std::ranges::find_if(sessions_, [](const Session& session) { return session.lost.has_value(); });
+    return lost == sessions_.end() ? std::nullopt : lost->lost;
+}
+
 void Sessions::lose(std::size_t server, const Error& why) {
     auto& session = sessions_[server];
     if (session.lost) return;

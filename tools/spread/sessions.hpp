@@ -42,6 +42,8 @@ class Sessions {
     [[nodiscard]] files::Client* client(std::size_t server) noexcept;
     // Why the server is lost. Requires: it is.
     [[nodiscard]] const Error& why_lost(std::size_t server) const { return *sessions_[server].lost; }
+    [[nodiscard]] std::vector<Server> those_not_lost() const;
+    [[nodiscard]] std::optional<Error> first_lost() const;
     // The server is not used any more.
     void lose(std::size_t server, const Error& why);
 

@@ -16,6 +16,10 @@ bool looks_different(const files::Entry& a, const files::Entry& b) {
 
 }  // namespace
 
+bool is_newer(const files::Attributes& a, const files::Attributes& b) noexcept {
+    return std::pair(a.modified_s, a.modified_ns) > std::pair(b.modified_s, b.modified_ns);
+}
+
 void Union::add(files::Entry entry, std::size_t server) {
     const auto [at, fresh] = by_name_.try_emplace(entry.name);
     auto& found = at->second;
@@ -27,6 +31,9 @@ void Union::add(files::Entry entry, std::size_t server) {
         return;
     }
     found.differ = found.differ || looks_different(found.entry, entry);
+    found.of_many_kinds = found.of_many_kinds || found.entry.kind != entry.kind;
+    if (entry.kind == files::EntryKind::folder && is_newer(entry.attributes, found.entry.attributes))
+        found.entry.attributes = std::move(entry.attributes);
 }
 
 }  // namespace cinnabar::tools::spread

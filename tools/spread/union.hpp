@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The entries that the servers of a group have in one folder, by name. One thread.
+// The entries that the servers of a group have in one folder or tree, by name. One thread.
 #pragma once
 
 #include <cinnabar/files/entry.hpp>
@@ -12,11 +12,15 @@ namespace cinnabar::tools::spread {
 
 // The entries of one name.
 struct Found {
-    files::Entry entry;  // the first one
+    files::Entry entry;  // the first one; of a folder the newest
     unsigned copies = 0;
-    bool differ = false;   // in what copies of one file have in common; the content is not read
-    std::size_t last = 0;  // the last server that has it
+    bool differ = false;         // in what copies of one file have in common; the content is not read
+    bool of_many_kinds = false;  // for example a file and a folder
+    std::size_t last = 0;        // the last server that has it
 };
+
+// Whether it was modified later.
+[[nodiscard]] bool is_newer(const files::Attributes& a, const files::Attributes& b) noexcept;
 
 class Union {
   public:

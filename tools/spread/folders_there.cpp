@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "spread/folders_there.hpp"
+
+#include "commands/session.hpp"
+
+#include <cinnabar/hl/when_all.hpp>
+
+#include <utility>
+
+namespace cinnabar::tools::spread {
+
+hl::Task<Result<void>> FoldersThere::make(std::size_t server, files::Client& client, std::string name) {
+    for (std::size_t end = name.find('/');; end = name.find('/', end + 1)) {
+        const auto folder = name.substr(0, end);
+        if (folders_.contains(folder) && !made_[server].contains(folder)) {
+            Result<void> made = co_await client.make_folder(folder);
+            if (!made) co_return made;
+            made_[server].insert(folder);
+        }
+        if (end == name.npos) break;
+    }
+    co_return Result<void>();
+}
+
+// The names of what is in a folder sort after its own.
+hl::Task<void> FoldersThere::finish_at(std::size_t server, files::Client& client, Report& report) {
+    const auto& made = made_[server];
+    for (auto folder = made.rbegin(); folder != made.rend(); ++folder) {
+        Result<void> finished = co_await client.finish_folder(*folder, folders_.at(*folder));
+        if (finished) continue;
+        Report::File failed;
+        failed.name = *folder;
+        failed.kind = Report::Kind::hidden;
+        report.failed(failed, finished.error());
+        if (ends_all(finished.code())) co_return;
+    }
+}
+
+hl::Task<void> FoldersThere::finish(Sessions& sessions, Report& report) {
+    std::vector<hl::Task<void>> finishing;
+    for (const auto& [server, folders] : made_) {
+        if (auto* const client = sessions.client(server)) finishing.push_back(finish_at(server, *client, report));
+    }
+    if (!finishing.empty()) (void)co_await hl::when_all(std::move(finishing));
+}
+
+}  // namespace cinnabar::tools::spread

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The folders of saved trees on the servers of a group. A server has those in which it has an entry. They are made when
+// the first entry needs them, and get their modes and times when everything is in them. One thread.
+#pragma once
+
+#include "spread/sessions.hpp"
+#include "terminal/report.hpp"
+
+#include <cinnabar/files/attributes.hpp>
+#include <cinnabar/files/client.hpp>
+#include <cinnabar/hl/task.hpp>
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools::spread {
+
+class FoldersThere {
+  public:
+    // `folders`: those of the trees, by name. Others, in which trees lie, have to be there.
+    explicit FoldersThere(std::map<std::string, files::Attributes> folders) : folders_(std::move(folders)) {}
+
+    // Makes the folders of the trees in which `name` lies, and `name` itself if it is one. Errors: those of
+    // files::Client::make_folder.
+    [[nodiscard]] hl::Task<Result<void>> make(std::size_t server, files::Client& client, std::string name);
+    // Gives their modes and times to the folders that make() was called for. Reports those that fail.
+    [[nodiscard]] hl::Task<void> finish(Sessions& sessions, Report& report);
+
+  private:
+    [[nodiscard]] hl::Task<void> finish_at(std::size_t server, files::Client& client, Report& report);
+
+    const std::map<std::string, files::Attributes> folders_;
+    std::map<std::size_t, std::set<std::string>> made_;  // by server
+};
+
+}  // namespace cinnabar::tools::spread

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "spread/tree_here.hpp"
+
+#include "commands/address.hpp"
+#include "commands/entries.hpp"
+
+#include <cinnabar/files/name.hpp>
+
+#include <utility>
+
+namespace cinnabar::tools::spread {
+namespace {
+
+using files::EntryKind;
+
+Report::File file_of(const GroupTree& tree, const std::string& below, EntryKind kind) {
+    Report::File file;
+    file.name = below.empty() ? tree.where.name : join_name(tree.where.name, below);
+    file.path = below.empty() ? tree.where.path : join_path(tree.where.path, below);
+    if (kind == EntryKind::folder) file.kind = Report::Kind::folder;
+    if (kind == EntryKind::link) file.kind = Report::Kind::link;
+    return file;
+}
+
+}  // namespace
+
+std::vector<Wanted> TreeHere::make(const GroupTree& tree) {
+    report_.filtered(tree.filtered);
+    std::vector<Wanted> files;
+    if (!tree.where.base.empty()) make_folder(file_of(tree, {}, EntryKind::folder), tree.where.base, tree.attributes);
+    std::optional<std::string> left_out;                         // ends in '/'
+    for (const auto& [below, found] : tree.entries.by_name()) {  // a folder comes before what is in it
+        if (left_out && below.starts_with(*left_out)) continue;
+        if (!found.of_many_kinds) {
+            make_one(tree, below, found.entry, files);
+            continue;
+        }
+        left_out = below + "/";
+        report_.failed(file_of(tree, below, EntryKind::file),
+                       {Errc::invalid_argument, "the servers have entries of different kinds by this name"});
+    }
+    return files;
+}
+
+void TreeHere::make_one(const GroupTree& tree, const std::string& below, const files::Entry& entry,
+                        std::vector<Wanted>& files) {
+    auto file = file_of(tree, below, entry.kind);
+    auto as = tree.where.base.empty() ? below : join_name(tree.where.base, below);
+    if (const auto possible = files::check_name(as); !possible) return report_.failed(file, possible.error());
+    if (entry.kind == EntryKind::folder) return make_folder(file, as, entry.attributes);
+    if (entry.kind == EntryKind::other)
+        return report_.failed(file, {Errc::invalid_argument, "a device, socket or pipe: left out"});
+    if (entry.kind == EntryKind::link) {
+        if (!options_.safe_links || !leads_out(below, entry.target)) return make_link(file, as, entry);
+        return report_.failed(file, {Errc::invalid_argument, "a link that leads out of the tree: left out"});
+    }
+    file.bytes = entry.bytes;
+    Wanted wanted{std::move(file), std::move(as), entry};
+    if (!options_.ignore_times && !options_.by_content && looks_same(wanted)) return report_.unchanged(wanted.file);
+    files.push_back(std::move(wanted));
+}
+
+void TreeHere::make_folder(const Report::File& file, const std::string& as, const files::Attributes& attributes) {
+    const auto here = look(as);
+    const bool exists = here && here->kind == EntryKind::folder;
+    if (!options_.dry_run) {
+        if (!exists) tell(file, into_->make_folder(as));
+        folders_.push_back({as, attributes});
+    } else if (!exists) {
+        report_.planned(file);
+    }
+    if (exists) report_.unchanged(file);
+}
+
+void TreeHere::make_link(const Report::File& file, const std::string& as, const files::Entry& entry) {
+    const auto here = look(as);
+    if (here && here->kind == EntryKind::link && here->target == entry.target) return report_.unchanged(file);
+    if (options_.dry_run) return report_.planned(file);
+    const auto existing = options_.replace ? files::Existing::replace : files::Existing::keep;
+    tell(file, into_->make_link(as, entry.target, entry.attributes, existing));
+}
+
+bool TreeHere::looks_same(const Wanted& wanted) const {
+    const auto here = look(wanted.as);
+    if (!here || here->kind != EntryKind::file || here->bytes != wanted.entry->bytes) return false;
+    if (options_.by_content) return here->attributes.mode == wanted.entry->attributes.mode;
+    return same_time_and_mode(here->attributes, wanted.entry->attributes);
+}
+
+void TreeHere::finish() {
+    for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) {
+        const auto here = look(folder->as);
+        if (!here || here->kind != EntryKind::folder) continue;  // it could not be made, which was reported
+        if (same_time_and_mode(here->attributes, folder->attributes)) continue;
+        const auto finished = into_->finish_folder(folder->as, folder->attributes);
+        if (finished) continue;
+        Report::File file;
+        file.name = folder->as;
+        file.path = join_path(options_.folder, folder->as);
+        file.kind = Report::Kind::hidden;
+        report_.failed(file, finished.error());
+    }
+}
+
+std::optional<files::Entry> TreeHere::look(const std::string& as) const {
+    if (!into_) return std::nullopt;
+    auto here = into_->look(as, options_.extended);
+    if (!here) return std::nullopt;
+    return *std::move(here);
+}
+
+void TreeHere::tell(const Report::File& file, const Result<void>& made) {
+    if (made) {
+        report_.done(file);
+    } else {
+        report_.failed(file, made.error());
+    }
+}
+
+}  // namespace cinnabar::tools::spread
