@@ -32,10 +32,11 @@ int main() {
     };
     gateway.serve(put, hand_on).value();
 
-    // The client listens, so that the store reaches it.
+    // The client listens, so that the store reaches it, and allows the gateway to pass its memory on.
     auto client = Node::listen("tcp://127.0.0.1:0").value();
     std::vector<std::uint64_t> values(1 << 20, 7);
     auto region = client.expose(std::span<const std::uint64_t>(values)).value();
     const Addr peer = client.lookup(gateway.address()).value();
-    std::cout << "stored " << client.call(put, peer, {"sevens", region}).wait().value() << " values\n";
+    std::cout << "stored " << client.call(put, peer, {"sevens", Bulk(region).forwardable()}).wait().value()
+              << " values\n";
 }

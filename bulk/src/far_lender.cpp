@@ -21,6 +21,7 @@ class FarRegistration final : public na::Memory {
 FarLender::FarLender() {
     caps_.offset_addressing = true;
     caps_.revocable = true;
+    caps_.confines = true;
     limits_.segments_max = std::numeric_limits<std::size_t>::max();
     limits_.lease_key_bytes_max = far_key_bytes;
 }
@@ -51,6 +52,13 @@ Errc FarLender::grant(na::Lease& lease) noexcept {
     return Errc::ok;
 }
 
+void FarLender::confine(const na::Lease& lease, const na::Peer& peer) noexcept {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(lease.key);
+    CINNABAR_ASSERT(found != entries_.end());
+    found->second.confined_to = &peer;
+}
+
 Errc FarLender::revoke(na::Lease& lease) noexcept {
     Region window;  // released without the lock
     const std::lock_guard lock(mutex_);
@@ -75,6 +83,7 @@ Errc FarLender::begin(std::uint64_t key, std::uint64_t offset, std::uint64_t byt
     if (found == entries_.end() || found->second.revoked) return Errc::permission;
     Entry& entry = found->second;
     if (!na::allows(entry.access, access)) return Errc::permission;
+    if (entry.confined_to && entry.confined_to != use.by) return Errc::permission;
     if (offset > entry.window.bytes() || bytes > entry.window.bytes() - offset) return Errc::too_large;
     use.memory = entry.window.slice(offset, bytes);
     use.key = key;

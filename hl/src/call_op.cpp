@@ -76,6 +76,11 @@ Bytes CallOp::room_for(std::size_t bytes) noexcept {
     return room;
 }
 
+void CallOp::not_encoded(Errc code) noexcept {
+    not_encoded_ = true;
+    fail(code);
+}
+
 void CallOp::fail(Errc code) noexcept {
     error_ = code;
     if (call_) {
@@ -313,6 +318,10 @@ Error CallOp::failure() const {
         error.hint =
             "over NodeOptions::rpc.argument_bytes_max of this node or the peer, or, decoded, over half of "
             "rpc.decoded_bytes_max there: lend it as a Bulk, or raise the limit";
+    if (code == Errc::unreachable && not_encoded_)
+        error.hint =
+            "an argument is memory that others cannot reach: its owner has to lend it as Bulk::forwardable(), and to "
+            "listen on the transport on which it lends";
     if (comes_again_) {
         error.app_code = app_code_;
         error.hint = "the target says when to come again (cinnabar/hl/admission.hpp): call through a Caller";

@@ -39,6 +39,7 @@ Errc LeaseTable::grant(Lease& lease) noexcept {
     slot->offset = lease.offset;
     slot->bytes = lease.bytes;
     slot->access = lease.access;
+    slot->confined_to.store(nullptr, std::memory_order_relaxed);
     lease.key = fresh_key();
     lease.slot = slot->slot_index;
     lease.generation = slot->generation.load(std::memory_order_relaxed);
@@ -46,6 +47,12 @@ Errc LeaseTable::grant(Lease& lease) noexcept {
     slot->key.store(lease.key, std::memory_order_relaxed);
     slot->pins.fetch_and(~revoked_bit, std::memory_order_release);
     return Errc::ok;
+}
+
+// The key is secret until its owner has sent it, which comes after this.
+void LeaseTable::confine(const Lease& lease, const Peer& peer) noexcept {
+    CINNABAR_ASSERT(lease.granted());
+    slots_.at(lease.slot)->confined_to.store(&peer, std::memory_order_relaxed);
 }
 
 void LeaseTable::revoke(Lease& lease) noexcept {
@@ -72,7 +79,8 @@ bool LeaseTable::close(const Lease& lease) noexcept {
     return (slot->pins.fetch_or(revoked_bit, std::memory_order_acq_rel) & ~revoked_bit) == 0;
 }
 
-LeaseTable::Pin LeaseTable::pin(const LeaseKey& key, std::uint64_t offset, std::uint64_t bytes, Access want) noexcept {
+LeaseTable::Pin LeaseTable::pin(const LeaseKey& key, std::uint64_t offset, std::uint64_t bytes, Access want,
+                                const Peer* by) noexcept {
     Slot* slot = slots_.at(key.slot);
     if (!slot || key.key == 0) return Pin(Errc::permission);
     const std::uint32_t before = slot->pins.fetch_add(1, std::memory_order_acquire);
@@ -82,6 +90,8 @@ LeaseTable::Pin LeaseTable::pin(const LeaseKey& key, std::uint64_t offset, std::
         slot->generation.load(std::memory_order_relaxed) != key.generation || !allows(slot->access, want)) {
         return Pin(Errc::permission);
     }
+    const Peer* const only = slot->confined_to.load(std::memory_order_relaxed);
+    if (only && only != by) return Pin(Errc::permission);
     if (offset > slot->bytes || bytes > slot->bytes - offset) return Pin(Errc::too_large);
     pin.memory_ = slot->memory;
     pin.offset_ = slot->offset + offset;

@@ -29,7 +29,7 @@ std::shared_ptr<na::Transport> ContextCore::far_lender() noexcept {
     return nullptr;
 }
 
-Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer) noexcept {
+Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer, Audience audience) noexcept {
     CINNABAR_ASSERT(state_ == State::made);
     if (goes_along(region, access, core_->options)) {
         std::byte gathered[gathered_bytes_max];
@@ -51,8 +51,9 @@ Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer) n
     if (result == Errc::ok) {
         lend->next = lends_;
         lends_ = lend;
+        lend->audience = audience;
         na::Lease* const lease = &lend->lease();
-        bulk::describe({{&lease, 1}, {}, {}, core_->home_of(*port_)}, writer);
+        bulk::describe({{&lease, 1}, {}, {}, home_for(audience)}, writer);
         return writer.ok() ? Errc::ok : Errc::too_large;
     }
     core_->fences.release(*lend);
@@ -71,7 +72,12 @@ Errc Call::forward_memory(const bulk::RemoteRegion& remote, Writer& writer) noex
     return bulk::forward(remote, writer);
 }
 
-std::size_t Call::lend_bytes(const bulk::Region& region, na::Access access) const noexcept {
+// Without it the target cannot forward the memory.
+ConstBytes Call::home_for(Audience audience) const noexcept {
+    return audience == Audience::anyone ? core_->home_of(*port_) : ConstBytes();
+}
+
+std::size_t Call::lend_bytes(const bulk::Region& region, na::Access access, Audience audience) const noexcept {
     if (goes_along(region, access, core_->options)) {
         static constexpr std::byte none[1]{};
         return bulk::described_bytes({{}, {}, ConstBytes(none, 1)}) - 1 + region.bytes();
@@ -86,7 +92,7 @@ std::size_t Call::lend_bytes(const bulk::Region& region, na::Access access) cons
     lease.bytes = region.bytes();
     lease.access = access;
     na::Lease* const only = &lease;
-    return bulk::described_bytes({{&only, 1}, {}, {}, core_->home_of(*port_)});
+    return bulk::described_bytes({{&only, 1}, {}, {}, home_for(audience)});
 }
 
 }  // namespace cinnabar::rpc

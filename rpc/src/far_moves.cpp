@@ -60,6 +60,10 @@ Errc FarMoves::write(Call& call, const bulk::OwnerMove& move, std::size_t& bytes
     return lent;
 }
 
+const na::Peer* FarMoves::peer_of(const Request& request) noexcept {
+    return request.orphaned_ ? nullptr : request.book_->peer;
+}
+
 Errc FarMoves::begin(bulk::OwnerMove& move) noexcept {
     if (move.key.size() != bulk::far_key_bytes) return Errc::protocol;
     Errc why = Errc::ok;
@@ -206,6 +210,7 @@ void serve(Request& request, void* target) noexcept {
         stopped.stop_transfer();
     };
     Asked asked;
+    serving->by = FarMoves::peer_of(request);
     Errc refused = parse(request, asked, *serving);
     if (refused == Errc::ok) refused = lender.begin(asked.key, asked.offset, asked.bytes, asked.access(), *serving);
     if (refused != Errc::ok) {

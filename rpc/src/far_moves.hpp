@@ -15,6 +15,7 @@ namespace cinnabar::rpc {
 
 class Call;
 class ContextCore;
+class Request;
 
 inline constexpr const char* far_move_name = "cinnabar.far.move";
 inline constexpr RpcId far_move_id = rpc_id(far_move_name);
@@ -25,6 +26,8 @@ class FarMoves final : public bulk::OwnerMoves {
     explicit FarMoves(ContextCore& core) noexcept : core_(core) {}
     [[nodiscard]] Errc begin(bulk::OwnerMove& move) noexcept override;
     void cancel(bulk::OwnerMove& move) noexcept override;
+    // The peer that sent the request; null: it is gone.
+    [[nodiscard]] static const na::Peer* peer_of(const Request& request) noexcept;
 
   private:
     [[nodiscard]] static Errc write(Call& call, const bulk::OwnerMove& move, std::size_t& bytes) noexcept;

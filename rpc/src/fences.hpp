@@ -23,6 +23,7 @@ struct RpcLend : bulk::Lend {
     using Ended = void (*)(void* holder, bool safe) noexcept;
 
     RpcLend* next = nullptr;  // in the list of its holder, or of the quarantine
+    Audience audience = Audience::target;
     // Valid from take_back() on:
     Fences* fences = nullptr;
     void* holder = nullptr;        // passed to `ended`

@@ -59,6 +59,8 @@ Errc LargeValues::lend_input(Call& call) noexcept {
     }
     lend->next = call.lends_;
     call.lends_ = lend;
+    lend->audience = Audience::target;
+    lend->confine(*call.book_->peer);
     Writer writer(call.input_room());
     na::Lease* const lease = &lend->lease();
     bulk::describe({{&lease, 1}, {}, {}}, writer);
@@ -169,6 +171,7 @@ Errc LargeValues::lend_result(Request& request) noexcept {
         core_.fences.release(*lend);
         return failed;
     }
+    if (!request.orphaned_) lend->confine(*request.book_->peer);
     Writer writer(request.message_->bytes().subspan(reply_header_bytes));
     na::Lease* const lease = &lend->lease();
     bulk::describe({{&lease, 1}, {}, {}}, writer);

@@ -107,6 +107,9 @@ void Origin::submit(Call& call) noexcept {
     if (call.whole_way_ && call.large_input_) {
         if (const Errc failed = core_.large.lend_input(call); failed != Errc::ok) return finish(call, failed);
     }
+    for (RpcLend* lend = call.lends_; lend; lend = lend->next) {
+        if (lend->audience == Audience::target) lend->confine(*peer);
+    }
     core_.deadlines.watch(call);
     // If no call is queued before it, it is not queued either, unless it has to wait.
     if (book->queued.empty() && core_.queue.may_send(*book)) {

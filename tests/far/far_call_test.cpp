@@ -95,6 +95,15 @@ TEST_P(FarCallTest, ItRefusesWhatTheKeyDoesNot) {
     EXPECT_EQ(ask(known, 0, owner_pushes, window, na::Access::write), Errc::permission) << "taken back";
 }
 
+TEST_P(FarCallTest, AKeyIsGoodForThePeerItWasLentTo) {
+    na::Peer& another = *target_.context->na().peer(to_).value();
+    another.acquire();
+    lend.confine(another);
+    EXPECT_EQ(ask(key(), 0, owner_pushes, window, na::Access::write), Errc::permission);
+    EXPECT_EQ(far->entered, 0);
+    another.release();
+}
+
 TEST_P(FarCallTest, MalformedOnesAreRefused) {
     EXPECT_EQ(ask(key(), 0, 5, window, na::Access::write), Errc::protocol);
     EXPECT_EQ(ask_by_handle(key(), 0, owner_writes_shown, 100, 0, 1), Errc::protocol);

@@ -188,7 +188,7 @@ TEST(FileForwarded, a_third_party_pulls_it_from_the_owner) {
     const PatternFile file(2 * mib);
     const Addr peer = owner.lookup(gateway.address()).value();
     const Region region = file.region(0, 2 * mib, Access::read);
-    EXPECT_EQ(owner.call(move_it, peer, region).wait().value_or(7), 2 * mib);
+    EXPECT_EQ(owner.call(move_it, peer, Bulk(region).forwardable()).wait().value_or(7), 2 * mib);
 }
 
 TEST_P(FileBulk, it_is_not_shared_by_tokens) {

@@ -108,7 +108,7 @@ bool ForwardFence::end_in_the_middle(Access access, End end, Microseconds deadli
     Node a = Node::listen(GetParam().listen).value();
     const auto region = a.expose(std::span<std::byte>(memory)).value();
     const Addr to = a.lookup(b->node.address()).value();
-    auto call = a.call(put, to, {"x", Bulk(region, access)}, deadline).future();
+    auto call = a.call(put, to, {"x", Bulk(region, access).forwardable()}, deadline).future();
     if (end != End::deadline) {
         EXPECT_TRUE(c.in_the_middle.wait());
         call.cancel();
@@ -179,7 +179,7 @@ TEST_P(ForwardKept, a_descriptor_is_worth_nothing_after_the_call) {
     Node a = Node::listen(GetParam().listen).value();
     const auto region = a.expose(std::span<std::byte>(memory)).value();
     const Addr to = a.lookup(b.node.address()).value();
-    auto call = a.call(put, to, {"x", Bulk(region, Access::read_write)}, 60s).future();
+    auto call = a.call(put, to, {"x", Bulk(region, Access::read_write).forwardable()}, 60s).future();
     ASSERT_TRUE(has_a_part.wait());
     call.cancel();
     EXPECT_EQ(call.get().code(), Errc::canceled);
@@ -221,7 +221,7 @@ TEST(ForwardChain, the_call_in_the_middle_waits_until_the_third_party_lets_go) {
     const std::vector<std::byte> memory(8 * mib);
     const auto region = a.expose(std::span<const std::byte>(memory)).value();
     const Addr to = a.lookup(b.node.address()).value();
-    auto call = a.call(put, to, {"x", region}, 60s).future();
+    auto call = a.call(put, to, {"x", Bulk(region).forwardable()}, 60s).future();
     ASSERT_TRUE(in_the_middle.wait());
     call.cancel();
     EXPECT_EQ(call.get().code(), Errc::canceled);

@@ -59,7 +59,8 @@ TEST_P(ForwardMix, the_third_party_meets_the_owner_on_the_transport_of_the_first
     std::vector<std::byte> back(bytes.size());
     const auto from = a.expose(std::span<const std::byte>(bytes)).value();
     const auto into = a.expose(std::span<std::byte>(back)).value();
-    const auto copied = a.call(copy, to, {{"x", from}, Bulk(into, Access::write)}, 60s).wait();
+    const auto copied =
+        a.call(copy, to, {{"x", Bulk(from).forwardable()}, Bulk(into, Access::write).forwardable()}, 60s).wait();
     ASSERT_TRUE(copied.ok()) << copied.error().message();
     EXPECT_EQ(*copied, 2 * bytes.size());
     EXPECT_EQ(back, bytes);
@@ -74,7 +75,7 @@ TEST_P(ForwardMix, a_third_party_without_that_transport_says_what_it_lacks) {
     ASSERT_EQ(a.transport_to(to), scheme_of(GetParam().first));
     const auto bytes = pattern(mib);
     const auto region = a.expose(std::span<const std::byte>(bytes)).value();
-    const auto stored = a.call(put, to, {"x", region}, 60s).wait();
+    const auto stored = a.call(put, to, {"x", Bulk(region).forwardable()}, 60s).wait();
     EXPECT_EQ(stored.code(), Errc::unreachable) << stored.error().message();
     EXPECT_NE(c.said.find("no transport of this node reaches the owner"), std::string::npos) << c.said;
     EXPECT_NE(c.said.find(scheme_of(GetParam().first) + "://"), std::string::npos) << c.said;

@@ -62,11 +62,13 @@ struct Gateway {
     Node node;
     Addr next;
     std::atomic<bool> store_ended = false;  // set when the call that `put` makes has ended
+    std::string said;                       // its error
 
     Gateway(const std::vector<std::string>& uris, const std::string& to, const NodeOptions& options = {})
         : node(Node::listen(uris, options).value()), next(node.lookup(to).value()) {
         (void)node.serve(put, [this](Request<Piece> request) -> Task<Result<std::uint64_t>> {
             auto stored = co_await request.node().call(store, next, *request);
+            if (!stored) said = stored.error().message();
             store_ended = true;
             co_return stored;
         });

@@ -27,7 +27,7 @@ TEST_P(Forward, the_third_party_pulls_straight_from_the_owner) {
     const auto bytes = pattern(8 * mib + 5);
     const auto region = a.expose(std::span<const std::byte>(bytes)).value();
     const Addr to = a.lookup(b.node.address()).value();
-    const auto stored = a.call(put, to, {"x", region}, 60s).wait();
+    const auto stored = a.call(put, to, {"x", Bulk(region).forwardable()}, 60s).wait();
     ASSERT_TRUE(stored.ok()) << stored.error().message();
     EXPECT_EQ(*stored, bytes.size());
     EXPECT_EQ(c.kept, bytes);
@@ -42,7 +42,8 @@ TEST_P(Forward, the_third_party_pushes_within_the_given_range) {
     const auto from = a.expose(std::span<const std::byte>(bytes)).value().slice(mib / 2, 2 * mib);
     const auto into = a.expose(std::span<std::byte>(back)).value().slice(mib, 2 * mib);
     const Addr to = a.lookup(b.node.address()).value();
-    const auto copied = a.call(copy, to, {{"x", from}, Bulk(into, Access::write)}, 60s).wait();
+    const auto copied =
+        a.call(copy, to, {{"x", Bulk(from).forwardable()}, Bulk(into, Access::write).forwardable()}, 60s).wait();
     ASSERT_TRUE(copied.ok()) << copied.error().message();
     EXPECT_EQ(*copied, 4 * mib);
     EXPECT_TRUE(std::equal(back.begin() + mib, back.begin() + 3 * mib, bytes.begin() + mib / 2));
@@ -57,7 +58,7 @@ class ForwardTcp : public testing::Test {
     static constexpr const char* uri = "tcp://127.0.0.1:0";
     Result<std::uint64_t> send(Node& a, const Gateway& b, std::span<const std::byte> bytes) {
         const auto region = a.expose(bytes).value();
-        return a.call(put, a.lookup(b.node.address()).value(), {"x", region}, 60s).wait();
+        return a.call(put, a.lookup(b.node.address()).value(), {"x", Bulk(region).forwardable()}, 60s).wait();
     }
 };
 
@@ -115,6 +116,42 @@ TEST_F(ForwardTcp, the_first_call_may_come_by_one_transport_and_the_second_by_an
     EXPECT_EQ(c.kept, bytes);
 }
 
+TEST_F(ForwardTcp, memory_that_is_not_forwardable_is_unreachable) {
+    Store c({uri});
+    Gateway b({uri}, c.node.address());
+    Node a = Node::listen(uri).value();
+    const auto bytes = pattern(mib);
+    const auto region = a.expose(std::span<const std::byte>(bytes)).value();
+    const auto stored = a.call(put, a.lookup(b.node.address()).value(), {"x", region}, 60s).wait();
+    EXPECT_EQ(stored.code(), Errc::unreachable);
+    EXPECT_NE(b.said.find("forwardable"), std::string::npos) << b.said;
+    EXPECT_TRUE(c.kept.empty());  // C was never called
+}
+
+// B gives the key away, and C takes it to its owner while B may still use it.
+TEST_F(ForwardTcp, a_leaked_descriptor_is_of_no_use_unless_the_memory_is_forwardable) {
+    for (const bool forwardable : {false, true}) {
+        Node a = Node::listen(uri).value();
+        Node c = Node::open("tcp://").value();
+        const Addr owner = c.lookup(a.address()).value();
+        Errc stolen = Errc::closed;
+        Node b = Node::listen(uri).value();
+        const auto leak = [&](Request<Piece> request) -> Task<Result<std::uint64_t>> {
+            std::vector<std::byte> loot(mib);
+            const auto into = c.expose(std::span<std::byte>(loot)).value();
+            stolen = (co_await c.pull(request->data.remote(), owner, into)).code();
+            std::vector<std::byte> kept(request->data.size());
+            co_return co_await request->data.pull(Bytes(kept));
+        };
+        ASSERT_TRUE(b.serve(put, leak).ok());
+        const auto bytes = pattern(mib);
+        const auto region = a.expose(std::span<const std::byte>(bytes)).value();
+        const Bulk data = forwardable ? Bulk(region).forwardable() : Bulk(region);
+        EXPECT_EQ(a.call(put, a.lookup(b.address()).value(), {"x", data}, 60s).wait().value_or(0), mib);
+        EXPECT_EQ(stolen, forwardable ? Errc::ok : Errc::permission);
+    }
+}
+
 // A cancels while C handles the call: the cancel reaches C through B, and once A's call has ended its memory is not
 // accessed.
 TEST_F(ForwardTcp, a_cancel_reaches_the_third_party) {
@@ -135,7 +172,7 @@ TEST_F(ForwardTcp, a_cancel_reaches_the_third_party) {
     Node a = Node::listen(uri).value();
     const auto bytes = pattern(mib);
     const auto region = a.expose(std::span<const std::byte>(bytes)).value();
-    auto call = a.call(put, a.lookup(b.node.address()).value(), {"x", region}, 60s).future();
+    auto call = a.call(put, a.lookup(b.node.address()).value(), {"x", Bulk(region).forwardable()}, 60s).future();
     running.get_future().wait();
     call.cancel();
     EXPECT_EQ(call.get().code(), Errc::canceled);
@@ -156,7 +193,7 @@ TEST_F(ForwardTcp, a_deadline_reaches_the_third_party) {
     const auto bytes = pattern(mib);
     const auto region = a.expose(std::span<const std::byte>(bytes)).value();
     const Addr to = a.lookup(b.node.address()).value();
-    EXPECT_EQ(a.call(put, to, {"x", region}, 5s).wait().value(), mib);
+    EXPECT_EQ(a.call(put, to, {"x", Bulk(region).forwardable()}, 5s).wait().value(), mib);
     EXPECT_LE(left.get_future().get(), 5'000'000u);
 }
 

@@ -25,28 +25,29 @@ constexpr na::Caps with(na::Caps caps, bool na::Caps::*capability, bool value) {
 
 const std::map<NetworkKind, na::Caps>& table() {
     constexpr na::Caps same_host = with(stream, &na::Caps::same_host_only, true);
+    constexpr na::Caps sockets = with(stream, &na::Caps::confines, true);
     static const std::map<NetworkKind, na::Caps> caps{
         {NetworkKind::self, same_host},
-        {NetworkKind::sim_friendly, with(stream, &na::Caps::wait_fd, false)},
+        {NetworkKind::sim_friendly, with(sockets, &na::Caps::wait_fd, false)},
         {NetworkKind::sim_strict, {.put_notify = true, .atomics = true, .detects_loss = true, .counted_slots = true}},
-        {NetworkKind::tcp, stream},
-        {NetworkKind::tcps, with(stream, &na::Caps::proves_peers, true)},
+        {NetworkKind::tcp, sockets},
+        {NetworkKind::tcps, with(sockets, &na::Caps::proves_peers, true)},
         {NetworkKind::shm, with(same_host, &na::Caps::views, true)},
-        {NetworkKind::shm_buffers, same_host},
-        {NetworkKind::ofi_tcp_rxm, stream},
-        {NetworkKind::ofi_net, stream},
-        {NetworkKind::ofi_sockets, stream},
-        {NetworkKind::ofi_shm, with(same_host, &na::Caps::wait_fd, false)},
-        {NetworkKind::ofi_udp_rxd, with(stream, &na::Caps::wait_fd, false)},
+        {NetworkKind::shm_buffers, with(same_host, &na::Caps::confines, true)},
+        {NetworkKind::ofi_tcp_rxm, sockets},
+        {NetworkKind::ofi_net, sockets},
+        {NetworkKind::ofi_sockets, sockets},
+        {NetworkKind::ofi_shm, with(with(sockets, &na::Caps::same_host_only, true), &na::Caps::wait_fd, false)},
+        {NetworkKind::ofi_udp_rxd, with(sockets, &na::Caps::wait_fd, false)},
     };
     return caps;
 }
 
 // For the transport of cable_places(): verbs, tcp or tcps.
 na::Caps over_cable(const na::Transport& transport) {
-    na::Caps caps = stream;
     if (support::cable_places()->is_of("tcps")) return table().at(NetworkKind::tcps);
-    if (!support::cable_places()->is_of("verbs")) return caps;
+    if (!support::cable_places()->is_of("verbs")) return table().at(NetworkKind::tcp);
+    na::Caps caps = stream;
     caps.offset_addressing = false;
     caps.atomics = transport.diagnosis().find("iWARP") == std::string::npos;
     return caps;
@@ -72,6 +73,7 @@ TEST_P(Capabilities, MatchTheTable) {
     EXPECT_EQ(seen.same_host_only, expected.same_host_only);
     EXPECT_EQ(seen.views, expected.views);
     EXPECT_EQ(seen.proves_peers, expected.proves_peers);
+    EXPECT_EQ(seen.confines, expected.confines);
 }
 
 CINNABAR_CONTRACT(Capabilities);

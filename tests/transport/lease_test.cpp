@@ -52,6 +52,47 @@ TEST_P(LeaseContract, ANewLeaseOfTheSameMemoryDoesNotReviveTheOldKey) {
     EXPECT_TRUE(there.holds(1));
 }
 
+TEST_P(LeaseContract, AConfinedLeaseIsOfNoUseToAnotherPeerThatHasItsKey) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    Node& thief = make_node("thief");
+    CINNABAR_NEEDS("leases for one peer", caps().confines);
+    na::Peer* there_peer = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, there_peer, back);
+    GuardedBuffer here(64, 1);
+    GuardedBuffer there(64, 2);
+    auto local = register_memory(a, {here.segment()});
+    Lent& remote = lend(b, {there.segment()});
+    b.transport->confine(remote.lease, *back);
+    GuardedBuffer stolen(64, 3);
+    auto loot = register_memory(thief, {stolen.segment()});
+    na::Peer& victim = peer_of(thief, b);
+    std::vector<na::OpKind> kinds{na::OpKind::put, na::OpKind::get};
+    if (caps().atomics) kinds.insert(kinds.end(), {na::OpKind::fetch_add, na::OpKind::compare_swap});
+    for (const na::OpKind kind : kinds) {
+        const bool moves = kind == na::OpKind::put || kind == na::OpKind::get;
+        TestOp& op = make_rma(kind, victim, *loot, remote, moves ? 64 : 8);
+        post(thief, op);
+        ASSERT_TRUE(run_until_done(op));
+        EXPECT_EQ(op.result, Errc::permission) << to_string(op.result);
+    }
+    EXPECT_TRUE(there.holds(2));
+    EXPECT_TRUE(stolen.holds(3));
+    TestOp& allowed = make_rma(na::OpKind::get, *there_peer, *local, remote, 64);
+    post(a, allowed);
+    ASSERT_TRUE(run_until_done(allowed));
+    EXPECT_EQ(allowed.result, Errc::ok) << to_string(allowed.result);
+    EXPECT_TRUE(here.holds(2));
+
+    revoke(remote);
+    Lent& open_to_all = lend(b, {there.segment()});
+    TestOp& invited = make_rma(na::OpKind::get, victim, *loot, open_to_all, 64);
+    post(thief, invited);
+    ASSERT_TRUE(run_until_done(invited));
+    EXPECT_EQ(invited.result, Errc::ok) << to_string(invited.result);
+}
+
 TEST_P(LeaseContract, NoByteIsWrittenAfterARevocationInMidTransfer) {
     Node& a = make_node("a");
     Node& b = make_node("b");

@@ -103,7 +103,7 @@ hl::Task<Result<LendOut>> Download::hand_out(const LendIn& in, const Give& give)
     if (!got) co_return std::move(got).error();
     reading_.advance(in.offset + in.bytes);
     if (got->hole) co_return LendOut{true};
-    take.window = hl::Bulk(buffer->region().slice(0, in.bytes), na::Access::read);
+    take.window = hl::Bulk(buffer->region().slice(0, in.bytes), na::Access::read).forwardable();
     Result<void> given = co_await give(take);
     if (!given) co_return std::move(given).error();
     co_return LendOut{};

@@ -55,7 +55,7 @@ AccessHead RemoteAccess::head_of(const PendingAnswer& answer) noexcept {
 }
 
 void RemoteAccess::get_asked(std::uint64_t id, const AccessBody& body) noexcept {
-    const auto pin = leases_->pin(body.key, body.offset, body.left, Access::read);
+    const auto pin = leases_->pin(body.key, body.offset, body.left, Access::read, peer_);
     PendingAnswer* get = answer(pin.ok() ? AccessKind::get_data : AccessKind::get_failed, id, pin.why());
     if (!get) return;
     get->key = body.key;
@@ -64,7 +64,7 @@ void RemoteAccess::get_asked(std::uint64_t id, const AccessBody& body) noexcept 
 }
 
 LeaseTable::Pin RemoteAccess::pin_for_get(PendingAnswer& get, std::uint64_t bytes) noexcept {
-    auto pin = leases_->pin(get.key, get.offset, bytes, Access::read);
+    auto pin = leases_->pin(get.key, get.offset, bytes, Access::read, peer_);
     if (!pin.ok()) {
         get.kind = AccessKind::get_failed;
         get.status = pin.why();
@@ -88,7 +88,7 @@ bool RemoteAccess::get_has_turn() noexcept {
 
 LeaseTable::Pin RemoteAccess::pin_for_put(std::uint64_t id, const LeaseKey& key, std::uint64_t offset,
                                           std::uint64_t bytes) noexcept {
-    auto pin = leases_->pin(key, offset, bytes, Access::write);
+    auto pin = leases_->pin(key, offset, bytes, Access::write, peer_);
     if (!pin.ok()) {
         refused_any_ = true;
         refused_id_ = id;
@@ -116,7 +116,7 @@ void RemoteAccess::stop_asked(std::uint64_t id) noexcept {
 }
 
 void RemoteAccess::atomic_asked(const AccessHead& head, const AccessBody& body) noexcept {
-    const auto pin = leases_->pin(body.key, body.offset, sizeof(std::uint64_t), Access::read_write);
+    const auto pin = leases_->pin(body.key, body.offset, sizeof(std::uint64_t), Access::read_write, peer_);
     const OpKind kind = head.kind == AccessKind::fetch_add ? OpKind::fetch_add : OpKind::compare_swap;
     std::uint64_t before = 0;
     const Errc status = run_atomic(pin, kind, body.operand, body.compare, before);

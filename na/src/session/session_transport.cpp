@@ -28,7 +28,7 @@ SessionTransport::SessionTransport(const TransportOptions& options, Incarnation 
     limits_.connections_max = options.connections_max;
 }
 
-SocketTransport::SocketTransport(const TransportOptions& options) : SessionTransport(options) {}
+SocketTransport::SocketTransport(const TransportOptions& options) : SessionTransport(options) { caps_.confines = true; }
 
 Result<void> SocketTransport::open_socket(const Uri& at) {
     if (options_.listen) {

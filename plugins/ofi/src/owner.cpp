@@ -13,7 +13,7 @@ namespace cinnabar::ofi {
 
 na::LeaseTable::Pin Owner::pin_lease(const na::LeaseKey& key, std::uint64_t offset, std::uint64_t bytes,
                                      na::Access access) noexcept {
-    return session_.port().transport().leases().pin(key, offset, bytes, access);
+    return session_.port().transport().leases().pin(key, offset, bytes, access, &session_.peer());
 }
 
 void Owner::answer(FrameKind kind, std::uint64_t id, Errc status, std::uint64_t chunks) noexcept {

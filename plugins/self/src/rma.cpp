@@ -16,7 +16,7 @@ Errc transfer(na::LeaseTable& leases, na::Op& op, const na::LeaseKey& key) noexc
     std::uint64_t done = 0;
     do {
         const std::uint64_t bytes = std::min(op.bytes - done, piece_bytes);
-        const auto pin = leases.pin(key, op.remote_offset + done, bytes, want);
+        const auto pin = leases.pin(key, op.remote_offset + done, bytes, want, nullptr);
         if (!pin.ok()) return pin.why();
         if (op.kind == na::OpKind::get) {
             op.local->copy_in(op.local_offset + done, pin.memory(), pin.offset(), bytes);
@@ -35,7 +35,7 @@ Errc access_memory(na::LeaseTable& leases, na::Op& op) noexcept {
     Reader reader(op.remote.key);
     const na::LeaseKey key = na::LeaseKey::decode(reader);
     if (!na::is_atomic(op.kind)) return transfer(leases, op, key);
-    const auto pin = leases.pin(key, op.remote_offset, sizeof(std::uint64_t), na::Access::read_write);
+    const auto pin = leases.pin(key, op.remote_offset, sizeof(std::uint64_t), na::Access::read_write, nullptr);
     return na::run_atomic(pin, op.kind, op.operand, op.compare, op.fetched);
 }
 

@@ -64,6 +64,7 @@ Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, co
     CINNABAR_TRY(Audience audience, Audience::of(uri));
     std::unique_ptr<ShmTransport> transport(new ShmTransport(options));
     transport->copies_across_ = transport->caps_.views = copy != "buffers";
+    transport->caps_.confines = !transport->copies_across_;
     // With Yama's ptrace_scope 1 only a parent process may copy, unless the process allows more, which the user asks
     // for here.
     if (copy == "across") (void)::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
@@ -102,13 +103,14 @@ bool ShmTransport::reaches(std::string_view endpoint) const noexcept {
 }
 
 // The board contains the keys of all leases, and a process that can write to it can direct this side's peers to any
-// address in this process. So only a process that could copy across address spaces anyway may have it.
+// address in this process. So only a process that could copy across address spaces anyway may have it, and none if this
+// side wants copies to go through buffers.
 Terms ShmTransport::terms(const Credentials& peer) const noexcept {
     Terms terms;
     terms.ring_bytes = ring_bytes_;
     terms.record_bytes_max = record_bytes_max_;
     terms.name = TransportName(name());
-    if (!is_own_user(peer)) return terms;
+    if (!is_own_user(peer) || !copies_across_) return terms;
     terms.lease_slots = board_.slots();
     terms.probe_address = reinterpret_cast<std::uintptr_t>(&probe_word_);
     terms.probe_value = probe_word_;

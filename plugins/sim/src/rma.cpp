@@ -12,7 +12,8 @@ namespace {
 
 constexpr TimeUs piece_not_up_wait_us = 50;
 
-Errc move_bytes(SimPort& origin, SimPort& target, na::Op& op, std::uint64_t offset, std::uint64_t bytes) {
+Errc move_bytes(SimPort& origin, SimPort& target, const SimPeer* by, na::Op& op, std::uint64_t offset,
+                std::uint64_t bytes) {
     if (op.remote.key.size() < na::LeaseKey::wire_bytes) return Errc::protocol;
     Reader reader(op.remote.key);
     const na::LeaseKey key = na::LeaseKey::decode(reader);
@@ -23,7 +24,7 @@ Errc move_bytes(SimPort& origin, SimPort& target, na::Op& op, std::uint64_t offs
     // Checks the whole access for each piece: so a refused access has written nothing, unless its lease was revoked in
     // between.
     const auto pin =
-        target.transport().leases().pin(key, op.remote_offset, na::is_atomic(op.kind) ? bytes : op.bytes, want);
+        target.transport().leases().pin(key, op.remote_offset, na::is_atomic(op.kind) ? bytes : op.bytes, want, by);
     if (!pin.ok()) return pin.why();
     // A real device would access memory that is no longer registered.
     CINNABAR_ASSERT(target.transport().registered(&pin.memory()));
@@ -67,7 +68,7 @@ void place(const LinkPtr& link, unsigned from, std::uint64_t id, std::uint64_t o
         return;
     }
     if (target->transport().stopped() && !world.strict()) return target->transport().stall(again);
-    sim_op->result = move_bytes(*origin, *target, *sim_op->op, offset, bytes);
+    sim_op->result = move_bytes(*origin, *target, link->ends[1 - from].peer, *sim_op->op, offset, bytes);
     if (sim_op->result != Errc::ok || --sim_op->pieces_left == 0) access_done(*link, from, *sim_op);
 }
 

@@ -40,6 +40,7 @@ na::Caps caps_of(const WorldState& world) {
     caps.revocable = !world.strict();
     caps.counted_slots = world.strict();
     caps.detects_loss = true;
+    caps.confines = !world.strict();
     return caps;
 }
 

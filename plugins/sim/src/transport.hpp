@@ -35,6 +35,9 @@ class SimTransport final : public na::Transport {
     [[nodiscard]] Result<std::unique_ptr<na::Memory>> register_memory(std::span<const na::Segment> segments,
                                                                       na::Access access) override;
     [[nodiscard]] Errc grant(na::Lease& lease) noexcept override { return leases_.grant(lease); }
+    void confine(const na::Lease& lease, const na::Peer& peer) noexcept override {
+        if (caps_.confines) leases_.confine(lease, peer);
+    }
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
     void describe(const na::Lease& lease, Writer& writer) const noexcept override;
     [[nodiscard]] std::size_t described_bytes(const na::Lease& lease) const noexcept override;

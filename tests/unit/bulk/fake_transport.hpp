@@ -169,7 +169,8 @@ class FakeTransport final : public na::Transport {
         Reader reader(op.remote.key);
         const auto key = na::LeaseKey::decode(reader);
         const bool get = op.kind == na::OpKind::get;
-        const auto pin = leases.pin(key, op.remote_offset, op.bytes, get ? na::Access::read : na::Access::write);
+        const na::Access want = get ? na::Access::read : na::Access::write;
+        const auto pin = leases.pin(key, op.remote_offset, op.bytes, want, nullptr);
         if (!pin.ok()) return pin.why();
         const na::Memory& there = pin.memory();
         if (!caps_.offset_addressing && op.bytes > 0 &&

@@ -43,7 +43,7 @@ TEST_F(LeaseTableTest, PinsWhatWasLent) {
     EXPECT_TRUE(lease.granted());
     EXPECT_EQ(table_.granted(), 1u);
     {
-        const auto pin = table_.pin(key_of(lease), 10, 40, Access::read);
+        const auto pin = table_.pin(key_of(lease), 10, 40, Access::read, nullptr);
         ASSERT_TRUE(pin.ok());
         EXPECT_EQ(&pin.memory(), memory_.get());
         EXPECT_EQ(pin.offset(), 110u);
@@ -57,14 +57,14 @@ TEST_F(LeaseTableTest, BoundsAndPermission) {
     Lease lease = lease_of(100, 50, Access::read);
     ASSERT_EQ(table_.grant(lease), Errc::ok);
     const std::uint64_t most = ~std::uint64_t{0};
-    EXPECT_EQ(table_.pin(key_of(lease), 0, 51, Access::read).why(), Errc::too_large);
-    EXPECT_EQ(table_.pin(key_of(lease), 50, 1, Access::read).why(), Errc::too_large);
-    EXPECT_EQ(table_.pin(key_of(lease), 51, 0, Access::read).why(), Errc::too_large);
-    EXPECT_EQ(table_.pin(key_of(lease), most, 2, Access::read).why(), Errc::too_large);
-    EXPECT_EQ(table_.pin(key_of(lease), 2, most, Access::read).why(), Errc::too_large);
-    EXPECT_TRUE(table_.pin(key_of(lease), 50, 0, Access::read).ok());
-    EXPECT_EQ(table_.pin(key_of(lease), 0, 1, Access::write).why(), Errc::permission);
-    EXPECT_EQ(table_.pin(key_of(lease), 0, 8, Access::read_write).why(), Errc::permission);
+    EXPECT_EQ(table_.pin(key_of(lease), 0, 51, Access::read, nullptr).why(), Errc::too_large);
+    EXPECT_EQ(table_.pin(key_of(lease), 50, 1, Access::read, nullptr).why(), Errc::too_large);
+    EXPECT_EQ(table_.pin(key_of(lease), 51, 0, Access::read, nullptr).why(), Errc::too_large);
+    EXPECT_EQ(table_.pin(key_of(lease), most, 2, Access::read, nullptr).why(), Errc::too_large);
+    EXPECT_EQ(table_.pin(key_of(lease), 2, most, Access::read, nullptr).why(), Errc::too_large);
+    EXPECT_TRUE(table_.pin(key_of(lease), 50, 0, Access::read, nullptr).ok());
+    EXPECT_EQ(table_.pin(key_of(lease), 0, 1, Access::write, nullptr).why(), Errc::permission);
+    EXPECT_EQ(table_.pin(key_of(lease), 0, 8, Access::read_write, nullptr).why(), Errc::permission);
     table_.revoke(lease);
 }
 
@@ -76,10 +76,10 @@ TEST_F(LeaseTableTest, ForgedKeysAreRefused) {
          {LeaseKey{good.slot, good.generation, good.key ^ 1}, LeaseKey{good.slot, good.generation + 1, good.key},
           LeaseKey{good.slot + 1, good.generation, good.key}, LeaseKey{good.slot, good.generation, 0},
           LeaseKey{0xffff'ffff, 0, 1}, LeaseKey{127, 0, 0}, LeaseKey{100'000, 0, good.key}}) {
-        EXPECT_EQ(table_.pin(forged, 0, 1, Access::read).why(), Errc::permission);
+        EXPECT_EQ(table_.pin(forged, 0, 1, Access::read, nullptr).why(), Errc::permission);
     }
     table_.revoke(lease);
-    EXPECT_EQ(table_.pin(good, 0, 1, Access::read).why(), Errc::permission);
+    EXPECT_EQ(table_.pin(good, 0, 1, Access::read, nullptr).why(), Errc::permission);
 }
 
 TEST_F(LeaseTableTest, ASlotThatIsUsedAgainHasAnotherGeneration) {
@@ -92,7 +92,7 @@ TEST_F(LeaseTableTest, ASlotThatIsUsedAgainHasAnotherGeneration) {
     ASSERT_EQ(second.slot, old.slot);
     EXPECT_NE(second.generation, old.generation);
     EXPECT_NE(second.key, old.key);
-    EXPECT_FALSE(table_.pin(old, 0, 1, Access::read).ok());
+    EXPECT_FALSE(table_.pin(old, 0, 1, Access::read, nullptr).ok());
     table_.revoke(second);
 }
 
@@ -144,7 +144,7 @@ TEST_F(LeaseTableTest, RevokeWaitsForPinsAndIsAbsolute) {
             while (!stop.load()) {
                 const LeaseKey key{static_cast<std::uint32_t>(published[0].load()),
                                    static_cast<std::uint32_t>(published[1].load()), published[2].load()};
-                const auto pin = table_.pin(key, 0, 64, Access::write);
+                const auto pin = table_.pin(key, 0, 64, Access::write, nullptr);
                 if (!pin.ok()) {  // with few cores, the granting thread needs this one
                     std::this_thread::yield();
                     continue;
@@ -187,7 +187,7 @@ TEST_F(LeaseTableTest, GrantedAndRevokedByManyThreads) {
                     ++failures;
                     continue;
                 }
-                if (!table_.pin(key_of(lease), 0, 64, Access::read).ok()) ++failures;
+                if (!table_.pin(key_of(lease), 0, 64, Access::read, nullptr).ok()) ++failures;
                 table_.revoke(lease);
             }
         });

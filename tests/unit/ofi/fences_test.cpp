@@ -27,7 +27,7 @@ class FencesTest : public testing::Test {
         EXPECT_EQ(table_.grant(lease_), Errc::ok);
         key_ = {lease_.slot, lease_.generation, lease_.key};
     }
-    na::LeaseTable::Pin pin() { return table_.pin(key_, 0, bytes_.size(), na::Access::read); }
+    na::LeaseTable::Pin pin() { return table_.pin(key_, 0, bytes_.size(), na::Access::read, nullptr); }
     // Returns whether the fence ended.
     bool check(TimeUs now) {
         const unsigned ended = fences_->check(now, [&](Work& fenced) { EXPECT_EQ(&fenced, &lease_.fenced); });

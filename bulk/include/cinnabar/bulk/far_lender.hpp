@@ -32,11 +32,12 @@ class CINNABAR_API FarLender final : public na::Transport {
         // Asks the use to end early, because the lease is revoked; called at most once, with a lock held: it must
         // neither block nor call this object.
         void (*stop)(Use& use) noexcept = nullptr;
+        const na::Peer* by = nullptr;  // the peer that sent the key; it is only compared
         std::uint64_t key = 0;
         ListLink<Use> link;
     };
-    // `key` comes from describe(). permission: no such lease, the lease was revoked, or it grants less access;
-    // too_large: the range is outside of the lease.
+    // `key` comes from describe(). permission: no such lease, the lease was revoked, is confined to another peer, or
+    // grants less access; too_large: the range is outside of the lease.
     [[nodiscard]] Errc begin(std::uint64_t key, std::uint64_t offset, std::uint64_t bytes, na::Access access,
                              Use& use) noexcept;
     void end(Use& use) noexcept;
@@ -55,6 +56,7 @@ class CINNABAR_API FarLender final : public na::Transport {
                                                                       na::Access access) override;
     // lease.registration must point to the region that is lent, for the duration of this call.
     [[nodiscard]] Errc grant(na::Lease& lease) noexcept override;
+    void confine(const na::Lease& lease, const na::Peer& peer) noexcept override;
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
     void describe(const na::Lease& lease, Writer& writer) const noexcept override { writer.u64(lease.key); }
     [[nodiscard]] std::size_t described_bytes(const na::Lease&) const noexcept override { return far_key_bytes; }
@@ -63,6 +65,7 @@ class CINNABAR_API FarLender final : public na::Transport {
     struct Entry {
         Region window;
         na::Access access = na::Access::read;
+        const na::Peer* confined_to = nullptr;
         na::Lease* revoked = nullptr;  // set while its fence waits for the uses
         IntrusiveList<Use, &Use::link> uses;
     };

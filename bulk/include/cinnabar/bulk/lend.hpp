@@ -27,6 +27,8 @@ class CINNABAR_API Lend : public PoolSlot {
     // free. Otherwise the error of registering the region. On error nothing is held.
     [[nodiscard]] Errc grant(Region window, na::Access access,
                              const std::shared_ptr<na::Transport>& transport) noexcept;
+    // As na::Transport::confine. Requires: granted.
+    void confine(const na::Peer& peer) noexcept { lease_.memory->transport().confine(lease_, peer); }
     // Revokes the lease. Requires: granted. ok: the peer can no longer access the memory, and the region is released.
     // again: the same holds once `fenced` runs, inside progress(); set fenced.run before this call.
     [[nodiscard]] Errc revoke() noexcept;

@@ -8,10 +8,13 @@
 //     Result<std::uint64_t> moved = co_await request->data.pull(buffer);
 //     Result<Fetched<double>> values = co_await request->data.fetch<double>();  // all of it, in a buffer
 //
-// A handler may pass a Bulk that it received on to another server in a call of its own. That server then pulls directly
-// from the first caller, and must set TransferOptions::follow_owner. The first caller must listen on the transport on
-// which it lends the memory, unless the bytes are few enough to be sent inside the call; otherwise the call ends with
-// `unreachable`.
+// The memory is lent to the called peer alone: others that get to know its descriptor are refused, over transports that
+// check each access (na::Caps::confines).
+//
+// A handler may pass a Bulk that it received on to another server in a call of its own, if the first caller has made it
+// forwardable(). That server then pulls directly from the first caller, and must set TransferOptions::follow_owner. The
+// first caller must listen on the transport on which it lends the memory, unless the bytes are few enough to be sent
+// inside the call. Otherwise the call that forwards it ends with `unreachable`.
 //
 // A transfer is split into chunks, several of which are in flight at once. It ends early at the first error, at the
 // task's deadline, or when the task is stopped. Once it has ended, the local memory is no longer accessed.
@@ -133,6 +136,18 @@ namespace detail {
 class Bulk : public rpc::Bulk {
   public:
     using rpc::Bulk::Bulk;
+
+    // In a caller: the same memory, which the called peer may pass on. While it is lent, whoever has the descriptor can
+    // use it.
+    [[nodiscard]] Bulk forwardable() && noexcept {
+        set_forwardable();
+        return std::move(*this);
+    }
+    [[nodiscard]] Bulk forwardable() const& {
+        Bulk copy(*this);
+        copy.set_forwardable();
+        return copy;
+    }
 
     // In a handler: copies the caller's memory into `local`. The region or buffer is kept alive until the transfer has
     // ended.

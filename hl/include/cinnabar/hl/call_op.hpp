@@ -86,6 +86,7 @@ class CINNABAR_API CallOp {
     // The buffer for encoded arguments of that size. Empty on failure; the error is kept in error_.
     [[nodiscard]] Bytes room_for(std::size_t bytes) noexcept;
     void fail(Errc code) noexcept;
+    void not_encoded(Errc code) noexcept;
     static void on_done(rpc::Call& call, void* user) noexcept;
     void watch() noexcept;
     void end() noexcept;
@@ -126,6 +127,7 @@ class CINNABAR_API CallOp {
     bool result_held_ = false;  // counted in Loop::results_held
     bool quarantined_ = false;  // some of the memory that it lent
     bool was_sent_ = false;     // if it failed
+    bool not_encoded_ = false;  // it failed in encode()
     bool comes_again_ = false;  // app_code_ and place_ are set
     Errc error_ = Errc::ok;
     rpc::CallPhase ended_in_ = rpc::CallPhase::unknown;
@@ -165,13 +167,13 @@ void CallOp::encode(const In&... in) noexcept {
     if constexpr (!(true && ... && rpc::Codec<In>::fixed)) {
         rpc::Sizer sizer(call_);
         rpc::detail::guarded(sizer, Errc::invalid_argument, [&] { sizer(in...); });
-        if (!sizer.ok()) return fail(sizer.error());
+        if (!sizer.ok()) return not_encoded(sizer.error());
         bytes = sizer.size();
     }
     rpc::Encoder encoder(room_for(bytes), call_);
     if (!call_) return;
     rpc::detail::guarded(encoder, Errc::invalid_argument, [&] { encoder(in...); });
-    if (!encoder.ok()) return fail(encoder.error());
+    if (!encoder.ok()) return not_encoded(encoder.error());
     input_bytes_ = encoder.position();
 }
 

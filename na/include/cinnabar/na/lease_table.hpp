@@ -14,6 +14,8 @@
 
 namespace cinnabar::na {
 
+class Peer;
+
 // What a peer sends to name a lease; on the wire 16 bytes, {u32 slot, u32 generation, u64 key}.
 struct LeaseKey {
     std::uint32_t slot = 0;
@@ -48,6 +50,9 @@ class CINNABAR_API LeaseTable {
     // Prevents further pins; returns whether the slot is not pinned now. The lease stays granted until revoke().
     [[nodiscard]] bool close(const Lease& lease) noexcept;
 
+    // Only accesses by this peer are allowed from now on.
+    void confine(const Lease& lease, const Peer& peer) noexcept;
+
     // For transports that do not block while a closed lease is pinned: the slot's fence, whether the slot is pinned,
     // and the call that frees it (in place of revoke()).
     [[nodiscard]] PendingFence& fence_of(const Lease& lease) noexcept { return slots_.at(lease.slot)->fence; }
@@ -56,8 +61,10 @@ class CINNABAR_API LeaseTable {
 
     // A right to access a lease during one copy or system call. Check ok() first.
     class Pin;
-    // permission: no such lease, revoked, wrong key, or access not granted. too_large: out of bounds.
-    [[nodiscard]] Pin pin(const LeaseKey& key, std::uint64_t offset, std::uint64_t bytes, Access want) noexcept;
+    // `by`: the peer that sent the key; it is only compared. permission: no such lease, revoked, wrong key, confined to
+    // another peer, or access not granted. too_large: out of bounds.
+    [[nodiscard]] Pin pin(const LeaseKey& key, std::uint64_t offset, std::uint64_t bytes, Access want,
+                          const Peer* by) noexcept;
 
     [[nodiscard]] std::uint32_t granted() const noexcept { return slots_.taken(); }
 
@@ -67,6 +74,7 @@ class CINNABAR_API LeaseTable {
         std::atomic<std::uint32_t> pins{revoked_bit};  // revoked_bit | the number of pins
         std::atomic<std::uint32_t> generation{0};
         std::atomic<std::uint64_t> key{0};  // 0: not granted
+        std::atomic<const Peer*> confined_to{nullptr};
         Memory* memory = nullptr;
         std::uint64_t offset = 0;
         std::uint64_t bytes = 0;

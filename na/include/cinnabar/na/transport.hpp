@@ -178,6 +178,9 @@ class Transport {
     // fields. permission: more access than was registered. too_large: all lease slots are in use. No system call on
     // tcp.
     [[nodiscard]] virtual Errc grant(Lease& lease) noexcept = 0;
+    // Makes a lease useless to all others than this peer, also if they have its key. Call it before the key is sent, as
+    // the owner of the peer's context. Does nothing without Caps::confines.
+    virtual void confine(const Lease&, const Peer&) noexcept {}
     // Revokes a lease. ok: no byte is read or written through it any more. again: that is not so yet; lease.fenced runs
     // when it is. Requires: granted.
     [[nodiscard]] virtual Errc revoke(Lease& lease) noexcept = 0;

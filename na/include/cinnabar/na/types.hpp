@@ -39,6 +39,7 @@ struct Caps {
     bool same_host_only = false;  // reaches only processes of this host
     bool views = false;           // peers can read memory that it allocated in place (Port::view)
     bool proves_peers = false;    // both sides of a connection have proven who they are (Addr::identity)
+    bool confines = false;        // a lease can be good for one peer only (Transport::confine)
 };
 
 struct Limits {

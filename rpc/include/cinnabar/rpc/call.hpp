@@ -49,6 +49,10 @@ using CallDone = void (*)(Call& call, void* user) noexcept;
 using CallId = std::uint64_t;
 inline constexpr unsigned call_slot_bits = 24;
 
+// Who may use memory that a call lends: its target only, where the transport can tell (na::Caps::confines), or also
+// those to whom the target forwards it.
+enum class Audience : std::uint8_t { target, anyone };
+
 struct CallArgs {
     RpcId rpc = 0;
     ProviderId provider = 0;
@@ -83,8 +87,10 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // Lends memory to the target until the call has completed, and writes its descriptor into the arguments. Read-only
     // memory of at most eager_bytes_max travels inside the descriptor. overloaded: lends_max. permission. too_large:
     // the writer is full. Also the errors of Region::memory_on.
-    [[nodiscard]] Errc lend(const bulk::Region& region, na::Access access, Writer& writer) noexcept;
-    [[nodiscard]] std::size_t lend_bytes(const bulk::Region& region, na::Access access) const noexcept;
+    [[nodiscard]] Errc lend(const bulk::Region& region, na::Access access, Writer& writer,
+                            Audience audience = Audience::target) noexcept;
+    [[nodiscard]] std::size_t lend_bytes(const bulk::Region& region, na::Access access,
+                                         Audience audience = Audience::target) const noexcept;
     // Forwards memory that was lent to a request here: writes its descriptor, bound to its owner. Only the owner lends
     // it, until the owner's call has completed. If this call ends early, its completion waits until its target no
     // longer uses the memory. As bulk::forward.
@@ -157,6 +163,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     [[nodiscard]] const na::Addr& peer() const noexcept { return to_; }
 
   private:
+    [[nodiscard]] ConstBytes home_for(Audience audience) const noexcept;
     friend class Context;
     friend class ContextCore;
     friend class Control;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bulk memory as a member of an argument. The origin stores a region in it, which is lent to the target for the
-// duration of the call. The target gets a descriptor from it, to pull from or push to. If the target puts it into
-// another call, the memory is forwarded: the third party transfers the bytes directly with the owner, if it sets
-// TransferArgs::follow_owner. That call fails with `unreachable` if the owner does not listen on the transport on which
-// the memory is lent.
+// duration of the call. The target gets a descriptor from it, to pull from or push to. The descriptor is of no use to
+// others, where the transport can tell them apart (na::Caps::confines), unless the origin made the memory forwardable:
+// then, if the target puts it into another call, the third party transfers the bytes directly with the owner, if it
+// sets TransferArgs::follow_owner. Forwarding fails with `unreachable` if the memory is not forwardable, or if the
+// owner does not listen on the transport on which it is lent.
 //
 // Encoding: a u32, the size of the descriptor, then the descriptor (docs/wire-format.md, "Bulk descriptors"); size 0:
 // no memory. The coder's user() is the rpc::Call when encoding, and the rpc::Request when decoding.
@@ -32,6 +33,8 @@ class Bulk {
         if (region_) access_ = region_.access();
     }
     Bulk(bulk::Region region, na::Access access) : region_(std::move(region)), access_(access) {}
+    // Origin. Lets whoever has the descriptor use the memory, for as long as it is lent.
+    void set_forwardable() noexcept { audience_ = Audience::anyone; }
 
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
     [[nodiscard]] std::uint64_t size() const noexcept { return region_ ? region_.bytes() : remote_.bytes(); }
@@ -55,7 +58,7 @@ class Bulk {
     static constexpr std::size_t small_descriptor_bytes = 4096;
 
     [[nodiscard]] std::size_t encoded_bytes(const Call& call) const noexcept {
-        return region_ ? call.lend_bytes(region_, access_) : bulk::forwarded_bytes(remote_);
+        return region_ ? call.lend_bytes(region_, access_, audience_) : bulk::forwarded_bytes(remote_);
     }
     void write(Sizer& out) const noexcept {
         out.raw(nullptr, sizeof(std::uint32_t));
@@ -73,7 +76,8 @@ class Bulk {
         const std::size_t bytes = encoded_bytes(*call);
         if (bytes > small.size()) large.resize(bytes);
         Writer writer(large.empty() ? Bytes(small) : Bytes(large));
-        const Errc refused = region_ ? call->lend(region_, access_, writer) : call->forward_memory(remote_, writer);
+        const Errc refused =
+            region_ ? call->lend(region_, access_, writer, audience_) : call->forward_memory(remote_, writer);
         if (refused != Errc::ok) return out.fail(refused);
         out.count(writer.size());
         out.raw(writer.written().data(), writer.size());
@@ -92,6 +96,7 @@ class Bulk {
     bulk::RemoteRegion remote_;
     Request* request_ = nullptr;
     na::Access access_ = na::Access::read;
+    Audience audience_ = Audience::target;
 };
 
 }  // namespace cinnabar::rpc

@@ -153,6 +153,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     friend class ContextCore;
     friend class Control;
     friend class CreditPool;
+    friend class FarMoves;
     friend class LargeValues;
     friend class Origin;
     friend class Peers;

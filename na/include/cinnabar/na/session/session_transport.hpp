@@ -52,6 +52,7 @@ class CINNABAR_API SocketTransport : public SessionTransport {
     [[nodiscard]] Result<std::unique_ptr<Memory>> register_memory(std::span<const Segment> segments,
                                                                   Access access) final;
     [[nodiscard]] Errc grant(Lease& lease) noexcept final { return leases_.grant(lease); }
+    void confine(const Lease& lease, const Peer& peer) noexcept final { leases_.confine(lease, peer); }
     [[nodiscard]] Errc revoke(Lease& lease) noexcept override;
     void describe(const Lease& lease, Writer& writer) const noexcept final;
     [[nodiscard]] std::size_t described_bytes(const Lease&) const noexcept final { return LeaseKey::wire_bytes; }
