@@ -43,7 +43,7 @@ class LoopTransport final : public na::Transport {
   public:
     explicit LoopTransport(const na::TransportOptions& options) : options_(options) {
         caps_.ordered = caps_.put_notify = caps_.offset_addressing = caps_.revocable = caps_.detects_loss = true;
-        caps_.wait_fd = caps_.same_host_only = true;
+        caps_.wait_fd = caps_.same_host_only = caps_.confines = true;
         limits_.message_bytes_max = options.message_bytes_max;
         limits_.rma_bytes_max = 1024 * 1024;
         limits_.segments_max = limits_.op_segments_max = 64;
@@ -64,6 +64,7 @@ class LoopTransport final : public na::Transport {
         return std::unique_ptr<na::Memory>(std::make_unique<LoopMemory>(*this, segments, access));
     }
     Errc grant(na::Lease& lease) noexcept override { return leases_.grant(lease); }
+    void confine(const na::Lease& lease, const na::Peer& peer) noexcept override { leases_.confine(lease, peer); }
     Errc revoke(na::Lease& lease) noexcept override {
         leases_.revoke(lease);
         return Errc::ok;
@@ -180,8 +181,8 @@ class LoopPort final : public na::Port {
         Reader reader(op.remote.key);
         const auto key = na::LeaseKey::decode(reader);
         const bool get = op.kind == na::OpKind::get;
-        const auto pin =
-            transport_.leases().pin(key, op.remote_offset, op.bytes, get ? na::Access::read : na::Access::write);
+        const na::Access want = get ? na::Access::read : na::Access::write;
+        const auto pin = transport_.leases().pin(key, op.remote_offset, op.bytes, want, &peer_);
         if (!pin.ok()) return pin.why();
         for (std::uint64_t at = 0; at < op.bytes;) {
             iovec here{};

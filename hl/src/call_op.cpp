@@ -51,6 +51,7 @@ CallOp::CallOp(CallOp&& other) noexcept
       stop_(std::move(other.stop_)),
       input_bytes_(other.input_bytes_),
       result_held_(std::exchange(other.result_held_, false)),
+      not_encoded_(other.not_encoded_),
       error_(other.error_),
       ended_in_(other.ended_in_),
       app_code_(other.app_code_),

@@ -61,7 +61,9 @@ Errc FarMoves::write(Call& call, const bulk::OwnerMove& move, std::size_t& bytes
 }
 
 const na::Peer* FarMoves::peer_of(const Request& request) noexcept {
-    return request.orphaned_ ? nullptr : request.book_->peer;
+    const na::Peer* peer = nullptr;
+    request.core_->owned([&] { peer = request.orphaned_ ? nullptr : request.book_->peer; });
+    return peer;
 }
 
 Errc FarMoves::begin(bulk::OwnerMove& move) noexcept {

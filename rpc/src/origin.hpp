@@ -53,6 +53,7 @@ class Origin {
     SlotPool<Call> calls;
 
   private:
+    [[nodiscard, gnu::cold, gnu::noinline]] Errc prepare_memory(Call& call) noexcept;
     [[nodiscard]] std::uint32_t write_request(Call& call, const PeerBook& book) const noexcept;
     [[gnu::noinline]] void ask_for_times(Call& call) const noexcept;
     [[nodiscard]] bool send_plain(Call& call, PeerBook& book, std::uint64_t left) noexcept;

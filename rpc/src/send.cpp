@@ -86,6 +86,17 @@ void Origin::ask_for_times(Call& call) const noexcept {
     return true;
 }
 
+// Lends large arguments, and confines what the call lends to its target.
+Errc Origin::prepare_memory(Call& call) noexcept {
+    if (call.large_input_) {
+        if (const Errc failed = core_.large.lend_input(call); failed != Errc::ok) return failed;
+    }
+    for (RpcLend* lend = call.lends_; lend; lend = lend->next) {
+        if (lend->audience == Audience::target) lend->confine(*call.book_->peer);
+    }
+    return Errc::ok;
+}
+
 void Origin::submit(Call& call) noexcept {
     call.state_ = Call::State::queued;
     const bool abandoned = call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned;
@@ -104,11 +115,8 @@ void Origin::submit(Call& call) noexcept {
     if (!book) return finish(call, Errc::overloaded);
     call.book_ = book;
     ++book->users;
-    if (call.whole_way_ && call.large_input_) {
-        if (const Errc failed = core_.large.lend_input(call); failed != Errc::ok) return finish(call, failed);
-    }
-    for (RpcLend* lend = call.lends_; lend; lend = lend->next) {
-        if (lend->audience == Audience::target) lend->confine(*peer);
+    if (call.whole_way_) [[unlikely]] {
+        if (const Errc failed = prepare_memory(call); failed != Errc::ok) return finish(call, failed);
     }
     core_.deadlines.watch(call);
     // If no call is queued before it, it is not queued either, unless it has to wait.

@@ -467,7 +467,8 @@ struct RudeLender : CopyTest {
         TakeIn take;
         take.file = 1;
         take.offset = offset;
-        take.window = hl::Bulk(bulk::Region::expose(ConstBytes(memory).first(bytes)).value(), na::Access::read);
+        take.window =
+            hl::Bulk(bulk::Region::expose(ConstBytes(memory).first(bytes)).value(), na::Access::read).forwardable();
         seals.stamp(take);
         (void)co_await node.call(take_rpc, client, take);
     }

@@ -417,6 +417,11 @@ TEST_F(GroupSaveProcess, ATreeIsRepairedWhereAServerIsGoneAndOneIsNew) {
     start_three();
     make_tree(folder_, "tree");
     ASSERT_EQ(group_run("save", uri("a"), {"--replicas", "2", folder_.at("tree")}).exit, 0);
+    // As an interrupted save leaves it: everything is in the folder, but it is closed.
+    for (const char* root : {"a", "b"}) {
+        const auto folder = folder_.path() / root / "tree/full";
+        if (fs::exists(folder)) fs::permissions(folder, fs::perms(0700));
+    }
     kill("c");
     const auto repaired = group_run("save", uri("a"), {"--replicas", "2", folder_.at("tree")});
     EXPECT_EQ(repaired.exit, 0) << repaired.err;

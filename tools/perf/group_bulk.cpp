@@ -50,9 +50,9 @@ class Rounds {
             const Filling filling{(round + 1) * seeds_per_round, row_.bytes, !each_.empty()};
             Outcome outcome = co_await prepare(filling);
             const std::uint64_t from = now_ns();
-            if (outcome.failed == Errc::ok) outcome = co_await move(filling);
+            if (outcome.failed == Errc::ok && outcome.right) outcome = co_await move(filling);
             const std::uint64_t took = now_ns() - from;
-            if (outcome.failed == Errc::ok) outcome = co_await check(filling);
+            if (outcome.failed == Errc::ok && outcome.right) outcome = co_await check(filling);
             if (round >= bulk_warm_up) figures.record(outcome, took);
         }
         co_return figures;
@@ -63,7 +63,7 @@ class Rounds {
 
     hl::Task<Outcome> prepare(Filling filling) {
         if (gathers()) {
-            auto filling_all = group_.broadcast(fill, filling, among_.options());
+            auto filling_all = group_.broadcast(fill, filling, options_.call);
             const auto told = co_await filling_all;
             co_return outcome_of(told, told.ok() && told->count == among_.size());
         }
@@ -87,7 +87,7 @@ class Rounds {
             };
             co_return Outcome{Errc::ok, std::all_of(each_.begin(), each_.end(), came)};
         }
-        auto comparing = group_.reduce(compare, filling, cinnabar::group::plus, among_.options());
+        auto comparing = group_.reduce(compare, filling, cinnabar::group::plus, options_.call);
         const auto told = co_await comparing;
         co_return outcome_of(told, told.ok() && told->value == among_.size());
     }

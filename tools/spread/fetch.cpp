@@ -59,7 +59,12 @@ class GroupFetch {
     // Files first. What no server has as a file may be a folder, whose files are fetched then.
     void run() {
         fetch_wanted();
-        if (!trees_.empty() && !interrupt_.happened()) fetch_trees();
+        if (interrupt_.happened()) {
+            for (const auto& tree : trees_)
+                report_.failed({tree.where.name, tree.where.path}, {Errc::canceled, "interrupted"});
+        } else if (!trees_.empty()) {
+            fetch_trees();
+        }
         (void)hl::sync_wait(sessions_.close(), interrupt_.token());
     }
 
@@ -84,6 +89,8 @@ class GroupFetch {
         auto asked = walk_at_every_server(trees_, sessions_.those_not_lost(), options_, interrupt_, report_);
         if (!asked.lost) asked.lost = sessions_.first_lost();
         wanted_.clear();
+        if (asked.ended) report_.failed_at_once(options_.group.members.front(), *asked.ended);
+        if (asked.ended) return;
         for (const auto& tree : trees_) {
             if (tree.servers > 0) {
                 auto files = here_.make(tree);
@@ -93,22 +100,21 @@ class GroupFetch {
                 no_folder(tree, asked);
             }
         }
-        if (asked.ended) report_.failed_at_once(options_.group.members.front(), *asked.ended);
         if (options_.dry_run) {
             for (const auto& wanted : wanted_) report_.planned(wanted.file);
             return;
         }
-        if (!asked.ended) fetch_wanted();
+        fetch_wanted();
         here_.finish();
     }
 
     // Nobody asked whether a dry run's names are files.
     void no_folder(const GroupTree& tree, const Asked& asked) {
         const Report::File file{tree.where.name, tree.where.path};
+        if (asked.lost) return report_.failed(file, *asked.lost);
         if (options_.dry_run && !tree.where.base.empty()) return report_.planned(file);
         if (const auto failed = not_a_file_.find(tree.where.name); failed != not_a_file_.end())
             return report_.failed(file, failed->second);
-        if (asked.lost) return report_.failed(file, *asked.lost);
         report_.failed(file, {Errc::not_found, "no server has this folder"});
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "spread/folders_there.hpp"
 
+#include "commands/entries.hpp"
 #include "commands/session.hpp"
 
 #include <cinnabar/hl/when_all.hpp>
@@ -22,11 +23,25 @@ hl::Task<Result<void>> FoldersThere::make(std::size_t server, files::Client& cli
     co_return Result<void>();
 }
 
+void FoldersThere::are_there(std::size_t server, const std::string& name) {
+    for (std::size_t end = name.find('/'); end != name.npos; end = name.find('/', end + 1)) {
+        auto folder = name.substr(0, end);
+        if (folders_.contains(folder)) there_[server].insert(std::move(folder));
+    }
+}
+
 // The names of what is in a folder sort after its own.
 hl::Task<void> FoldersThere::finish_at(std::size_t server, files::Client& client, Report& report) {
-    const auto& made = made_[server];
-    for (auto folder = made.rbegin(); folder != made.rend(); ++folder) {
-        Result<void> finished = co_await client.finish_folder(*folder, folders_.at(*folder));
+    std::set<std::string> folders = made_[server];
+    const std::set<std::string> made = folders;
+    folders.merge(there_[server]);
+    for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) {
+        const auto& attributes = folders_.at(*folder);
+        if (!made.contains(*folder)) {
+            Result<files::Seen> seen = co_await client.look(*folder);
+            if (seen && same_time_and_mode(seen->entry.attributes, attributes)) continue;
+        }
+        Result<void> finished = co_await client.finish_folder(*folder, attributes);
         if (finished) continue;
         Report::File failed;
         failed.name = *folder;
@@ -38,7 +53,8 @@ hl::Task<void> FoldersThere::finish_at(std::size_t server, files::Client& client
 
 hl::Task<void> FoldersThere::finish(Sessions& sessions, Report& report) {
     std::vector<hl::Task<void>> finishing;
-    for (const auto& [server, folders] : made_) {
+    for (std::size_t server = 0; server < sessions.servers().size(); ++server) {
+        if (!made_.contains(server) && !there_.contains(server)) continue;
         if (auto* const client = sessions.client(server)) finishing.push_back(finish_at(server, *client, report));
     }
     if (!finishing.empty()) (void)co_await hl::when_all(std::move(finishing));

@@ -26,14 +26,18 @@ class FoldersThere {
     // Makes the folders of the trees in which `name` lies, and `name` itself if it is one. Errors: those of
     // files::Client::make_folder.
     [[nodiscard]] hl::Task<Result<void>> make(std::size_t server, files::Client& client, std::string name);
-    // Gives their modes and times to the folders that make() was called for. Reports those that fail.
+    // The server has `name`, and so its folders: those that an interrupted save has left unfinished are finished, too.
+    void are_there(std::size_t server, const std::string& name);
+    // Gives the folders of the trees that a server has by now their modes and times, unless it has these already.
+    // Reports those that fail.
     [[nodiscard]] hl::Task<void> finish(Sessions& sessions, Report& report);
 
   private:
     [[nodiscard]] hl::Task<void> finish_at(std::size_t server, files::Client& client, Report& report);
 
     const std::map<std::string, files::Attributes> folders_;
-    std::map<std::size_t, std::set<std::string>> made_;  // by server
+    std::map<std::size_t, std::set<std::string>> made_;   // by server
+    std::map<std::size_t, std::set<std::string>> there_;  // by server; not made by this object
 };
 
 }  // namespace cinnabar::tools::spread

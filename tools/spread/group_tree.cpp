@@ -11,14 +11,16 @@
 namespace cinnabar::tools::spread {
 namespace {
 
-// If the servers list more together, the last one is lost.
-constexpr std::size_t entries_max = 10'000'000;
-
 hl::Task<Result<void>> walk_one(files::Client& session, std::size_t server, const FetchOptions& options, Report& report,
                                 GroupTree& tree) {
     Result<files::Listing> listing = co_await session.list(tree.where.name, options.extended);
     if (!listing && ends_all(listing.code())) co_return std::move(listing).error();
-    if (!listing) co_return Result<void>();  // it has no such folder
+    if (!listing && (listing.code() == Errc::not_found || listing.code() == Errc::invalid_argument))
+        co_return Result<void>();  // it has no such folder
+    if (!listing) {
+        report.failed({tree.where.name, tree.where.path}, listing.error());
+        co_return Result<void>();
+    }
     if (tree.servers++ == 0 || is_newer(listing->attributes, tree.attributes)) tree.attributes = listing->attributes;
     std::uint64_t filtered = 0;
     const Walk walk{tree.where.name,
@@ -27,7 +29,7 @@ hl::Task<Result<void>> walk_one(files::Client& session, std::size_t server, cons
                     options.extended,
                     [&](const files::Entry& entry) {
                         tree.entries.add(entry, server);
-                        return tree.entries.by_name().size() <= entries_max;
+                        return true;
                     },
                     [&](const std::string& below, const Error& error) {
                         Report::File folder;
@@ -39,8 +41,6 @@ hl::Task<Result<void>> walk_one(files::Client& session, std::size_t server, cons
     auto walking = walk_tree(session, walk, *std::move(listing));
     Result<void> walked = co_await std::move(walking);
     tree.filtered = std::max(tree.filtered, filtered);
-    if (walked && tree.entries.by_name().size() > entries_max)
-        walked = Error{Errc::protocol, "the servers of the group list a tree without end"};
     co_return walked;
 }
 

@@ -158,6 +158,7 @@ class GroupSave {
         if (!moved) co_return std::move(moved).error();
         const bool had_copy = std::exchange(source.has_copy, true);
         if (*same) {
+            folders_.are_there(server, source.entry.name);
             bar_.add_bytes(source.file.bytes);
             co_return Result<void>();
         }

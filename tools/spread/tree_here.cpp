@@ -6,6 +6,7 @@
 
 #include <cinnabar/files/name.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace cinnabar::tools::spread {
@@ -28,22 +29,24 @@ std::vector<Wanted> TreeHere::make(const GroupTree& tree) {
     report_.filtered(tree.filtered);
     std::vector<Wanted> files;
     if (!tree.where.base.empty()) make_folder(file_of(tree, {}, EntryKind::folder), tree.where.base, tree.attributes);
-    std::optional<std::string> left_out;                         // ends in '/'
+    std::vector<std::string> left_out;                           // each ends in '/'
     for (const auto& [below, found] : tree.entries.by_name()) {  // a folder comes before what is in it
-        if (left_out && below.starts_with(*left_out)) continue;
+        const auto is_in = [&](const std::string& folder) { return below.starts_with(folder); };
+        if (std::ranges::any_of(left_out, is_in)) continue;
         if (!found.of_many_kinds) {
-            make_one(tree, below, found.entry, files);
+            make_one(tree, below, found, files);
             continue;
         }
-        left_out = below + "/";
+        left_out.push_back(below + "/");
         report_.failed(file_of(tree, below, EntryKind::file),
                        {Errc::invalid_argument, "the servers have entries of different kinds by this name"});
     }
     return files;
 }
 
-void TreeHere::make_one(const GroupTree& tree, const std::string& below, const files::Entry& entry,
+void TreeHere::make_one(const GroupTree& tree, const std::string& below, const Found& found,
                         std::vector<Wanted>& files) {
+    const files::Entry& entry = found.entry;
     auto file = file_of(tree, below, entry.kind);
     auto as = tree.where.base.empty() ? below : join_name(tree.where.base, below);
     if (const auto possible = files::check_name(as); !possible) return report_.failed(file, possible.error());
@@ -56,7 +59,9 @@ void TreeHere::make_one(const GroupTree& tree, const std::string& below, const f
     }
     file.bytes = entry.bytes;
     Wanted wanted{std::move(file), std::move(as), entry};
-    if (!options_.ignore_times && !options_.by_content && looks_same(wanted)) return report_.unchanged(wanted.file);
+    // Of copies that differ, the first in the file's order is fetched; the entry may be that of another.
+    const bool compares = !options_.ignore_times && !options_.by_content && !found.differ;
+    if (compares && looks_same(wanted)) return report_.unchanged(wanted.file);
     files.push_back(std::move(wanted));
 }
 

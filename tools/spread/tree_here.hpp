@@ -41,8 +41,7 @@ class TreeHere {
     void finish();
 
   private:
-    void make_one(const GroupTree& tree, const std::string& below, const files::Entry& entry,
-                  std::vector<Wanted>& files);
+    void make_one(const GroupTree& tree, const std::string& below, const Found& found, std::vector<Wanted>& files);
     void make_folder(const Report::File& file, const std::string& as, const files::Attributes& attributes);
     void make_link(const Report::File& file, const std::string& as, const files::Entry& entry);
     // Empty: it does not exist.

@@ -37,7 +37,8 @@ Result<std::unique_ptr<na::SessionPeer>> ShmPort::make_peer(const na::Addr& addr
 }
 
 OwnFds ShmPort::own_fds(int ring, const Credentials& peer) const noexcept {
-    return {ring, bell_.fd(), is_own_user(peer) ? transport_.board().fd() : -1};
+    const bool shares_board = transport_.copies_across() && is_own_user(peer);
+    return {ring, bell_.fd(), shares_board ? transport_.board().fd() : -1};
 }
 
 void ShmPort::reject(const Incoming& incoming, Errc why) noexcept {

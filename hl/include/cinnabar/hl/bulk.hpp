@@ -137,8 +137,8 @@ class Bulk : public rpc::Bulk {
   public:
     using rpc::Bulk::Bulk;
 
-    // In a caller: the same memory, which the called peer may pass on. While it is lent, whoever has the descriptor can
-    // use it.
+    // In a caller that owns the memory: the same, which the called peer may pass on. While it is lent, whoever has the
+    // descriptor can use it. Without effect on a Bulk that came in a request.
     [[nodiscard]] Bulk forwardable() && noexcept {
         set_forwardable();
         return std::move(*this);

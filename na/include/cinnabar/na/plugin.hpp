@@ -15,7 +15,7 @@
 namespace cinnabar::na {
 
 // Raised by each change of layout or meaning in those headers of na that plugins use.
-inline constexpr std::uint32_t plugin_abi = 11;
+inline constexpr std::uint32_t plugin_abi = 12;
 
 struct PluginInfo {
     std::uint32_t abi = plugin_abi;
