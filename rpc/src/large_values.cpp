@@ -59,7 +59,6 @@ Errc LargeValues::lend_input(Call& call) noexcept {
     }
     lend->next = call.lends_;
     call.lends_ = lend;
-    lend->audience = Audience::target;
     lend->confine(*call.book_->peer);
     Writer writer(call.input_room());
     na::Lease* const lease = &lend->lease();

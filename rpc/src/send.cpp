@@ -86,15 +86,12 @@ void Origin::ask_for_times(Call& call) const noexcept {
     return true;
 }
 
-// Lends large arguments, and confines what the call lends to its target.
+// Confines what the call lends to its target, and lends it large arguments.
 Errc Origin::prepare_memory(Call& call) noexcept {
-    if (call.large_input_) {
-        if (const Errc failed = core_.large.lend_input(call); failed != Errc::ok) return failed;
-    }
     for (RpcLend* lend = call.lends_; lend; lend = lend->next) {
         if (lend->audience == Audience::target) lend->confine(*call.book_->peer);
     }
-    return Errc::ok;
+    return call.large_input_ ? core_.large.lend_input(call) : Errc::ok;
 }
 
 void Origin::submit(Call& call) noexcept {

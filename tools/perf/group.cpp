@@ -24,8 +24,8 @@ using cinnabar::group::Group;
 using cinnabar::group::Source;
 
 constexpr Microseconds patience{120'000'000};
-// What the slowest group may need for a byte of a bulk row, in which members wait for the measuring one.
-constexpr double bulk_ns_per_byte = 20;
+// Members wait for the one that measures a row. The group finds out who dies meanwhile.
+constexpr Microseconds longest_row{3'600'000'000};
 constexpr std::uint64_t bulk_bytes_max = std::uint64_t{1} << 30;
 constexpr std::uint64_t bulk_rounds_min = 3;
 
@@ -33,14 +33,6 @@ constexpr std::uint64_t bulk_rounds_min = 3;
 std::uint32_t bulk_rounds(const GroupOptions& options, std::uint64_t bytes) {
     const std::uint64_t rounds = std::max<std::uint64_t>(bulk_bytes_max / bytes, bulk_rounds_min);
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(rounds, options.rounds));
-}
-
-// How long members wait for each other at the ends of a row.
-Microseconds patience_of(const GroupOptions& options, std::uint32_t all) {
-    double ns = 0;
-    for (const std::uint64_t bytes : options.bulk_sizes)
-        ns = std::max(ns, bulk_ns_per_byte * static_cast<double>(bytes) * all * bulk_rounds(options, bytes));
-    return patience + std::chrono::duration_cast<Microseconds>(std::chrono::duration<double, std::nano>(ns));
 }
 
 // Bytes per second that reached members, or came from them.
@@ -129,11 +121,11 @@ Result<void> measure(const GroupOptions& options, const Interrupt& interrupt) {
     std::uint64_t failures = 0;
     for (const GroupRow& row : rows_of(options, all)) {
         CINNABAR_TRY(const GroupFigures figures,
-                     sync_wait(run_row(group, row, memory, patience_of(options, all)), interrupt.token()));
+                     sync_wait(run_row(group, row, memory, longest_row), interrupt.token()));
         failures += failures_of(figures);
         if (prints) print_line(options.json ? json_of(row, figures) : text_of(row, figures));
     }
-    CINNABAR_TRY_VOID(sync_wait(all_here(group, patience_of(options, all)), interrupt.token()));
+    CINNABAR_TRY_VOID(sync_wait(all_here(group, longest_row), interrupt.token()));
     group.leave();
     if (failures == 0) return {};
     return Error(Errc::peer_lost, "some rounds failed, or had a wrong result; they are not in the figures");

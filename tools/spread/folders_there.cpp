@@ -13,10 +13,12 @@ namespace cinnabar::tools::spread {
 hl::Task<Result<void>> FoldersThere::make(std::size_t server, files::Client& client, std::string name) {
     for (std::size_t end = name.find('/');; end = name.find('/', end + 1)) {
         const auto folder = name.substr(0, end);
-        if (folders_.contains(folder) && !made_[server].contains(folder)) {
+        const auto& here = at_[server];
+        const auto known = here.find(folder);
+        if (folders_.contains(folder) && (known == here.end() || !known->second)) {
             Result<void> made = co_await client.make_folder(folder);
             if (!made) co_return made;
-            made_[server].insert(folder);
+            at_[server][folder] = true;
         }
         if (end == name.npos) break;
     }
@@ -26,25 +28,24 @@ hl::Task<Result<void>> FoldersThere::make(std::size_t server, files::Client& cli
 void FoldersThere::are_there(std::size_t server, const std::string& name) {
     for (std::size_t end = name.find('/'); end != name.npos; end = name.find('/', end + 1)) {
         auto folder = name.substr(0, end);
-        if (folders_.contains(folder)) there_[server].insert(std::move(folder));
+        if (folders_.contains(folder)) at_[server].try_emplace(std::move(folder), false);
     }
 }
 
 // The names of what is in a folder sort after its own.
 hl::Task<void> FoldersThere::finish_at(std::size_t server, files::Client& client, Report& report) {
-    std::set<std::string> folders = made_[server];
-    const std::set<std::string> made = folders;
-    folders.merge(there_[server]);
-    for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) {
-        const auto& attributes = folders_.at(*folder);
-        if (!made.contains(*folder)) {
-            Result<files::Seen> seen = co_await client.look(*folder);
+    const auto& folders = at_[server];
+    for (auto at = folders.rbegin(); at != folders.rend(); ++at) {
+        const auto& [folder, made] = *at;
+        const auto& attributes = folders_.at(folder);
+        if (!made) {
+            Result<files::Seen> seen = co_await client.look(folder);
             if (seen && same_time_and_mode(seen->entry.attributes, attributes)) continue;
         }
-        Result<void> finished = co_await client.finish_folder(*folder, attributes);
+        Result<void> finished = co_await client.finish_folder(folder, attributes);
         if (finished) continue;
         Report::File failed;
-        failed.name = *folder;
+        failed.name = folder;
         failed.kind = Report::Kind::hidden;
         report.failed(failed, finished.error());
         if (ends_all(finished.code())) co_return;
@@ -53,8 +54,7 @@ hl::Task<void> FoldersThere::finish_at(std::size_t server, files::Client& client
 
 hl::Task<void> FoldersThere::finish(Sessions& sessions, Report& report) {
     std::vector<hl::Task<void>> finishing;
-    for (std::size_t server = 0; server < sessions.servers().size(); ++server) {
-        if (!made_.contains(server) && !there_.contains(server)) continue;
+    for (const auto& [server, folders] : at_) {
         if (auto* const client = sessions.client(server)) finishing.push_back(finish_at(server, *client, report));
     }
     if (!finishing.empty()) (void)co_await hl::when_all(std::move(finishing));

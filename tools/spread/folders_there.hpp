@@ -12,7 +12,6 @@
 
 #include <cstddef>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -36,8 +35,8 @@ class FoldersThere {
     [[nodiscard]] hl::Task<void> finish_at(std::size_t server, files::Client& client, Report& report);
 
     const std::map<std::string, files::Attributes> folders_;
-    std::map<std::size_t, std::set<std::string>> made_;   // by server
-    std::map<std::size_t, std::set<std::string>> there_;  // by server; not made by this object
+    // By server and name: whether make() was called for it.
+    std::map<std::size_t, std::map<std::string, bool>> at_;
 };
 
 }  // namespace cinnabar::tools::spread

@@ -7,7 +7,6 @@
 #include "support/network.hpp"
 #include "support/pump.hpp"
 #include "support/recording_receiver.hpp"
-#include "support/sanitizers.hpp"
 
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/na/context.hpp>
@@ -19,6 +18,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -232,6 +232,8 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
         EXPECT_EQ(latecomer_.receiver.count(na::PeerEvent::lost), 0u);
     }
 
+    // Otherwise RxM holds 16 KiB for each small frame that waits, 4 GiB in all. It reads this when it is first used.
+    const int small_buffers_ = ::setenv("FI_OFI_RXM_BUFFER_SIZE", "2048", 0);
     support::Network network_{GetParam()};
     support::Pump pump_;
     std::vector<std::byte> lent_ = std::vector<std::byte>(lent_bytes, std::byte{9});
@@ -250,8 +252,6 @@ class SilentPeers : public testing::TestWithParam<NetworkKind> {
 
 // Together the strangers could hold all control frames of the server, and all room of its provider.
 TEST_P(SilentPeers, APeerThatReadsNoAnswersIsEnded) {
-    if (support::thread_sanitizer && GetParam() == NetworkKind::ofi_tcp_rxm)
-        GTEST_SKIP() << "the provider's buffers take 4 GiB, and with their shadows more than there may be";
     friend_.open(network_, pump_, "friend", false);
     ASSERT_EQ(get(friend_), Errc::ok);
     ASSERT_NO_FATAL_FAILURE(invite(20));

@@ -139,11 +139,7 @@ class Bulk : public rpc::Bulk {
 
     // In a caller that owns the memory: the same, which the called peer may pass on. While it is lent, whoever has the
     // descriptor can use it. Without effect on a Bulk that came in a request.
-    [[nodiscard]] Bulk forwardable() && noexcept {
-        set_forwardable();
-        return std::move(*this);
-    }
-    [[nodiscard]] Bulk forwardable() const& {
+    [[nodiscard]] Bulk forwardable() const {
         Bulk copy(*this);
         copy.set_forwardable();
         return copy;
