@@ -450,6 +450,21 @@ TEST_F(GroupSaveProcess, OptionsOfTreesAndContentsOfFolders) {
     EXPECT_FALSE(fs::exists(folder_.at("back/file 11")));
 }
 
+TEST_F(GroupSaveProcess, TreesMayHaveFoldersInCommonAndNothingElse) {
+    start("a");
+    for (const char* folder : {"one", "two", "one/both", "two/both"}) fs::create_directory(folder_.path() / folder);
+    folder_.put("one/both/a", "of one");
+    folder_.put("two/both/b", "of two");
+    const std::vector<std::string> both{folder_.at("one") + "/", folder_.at("two") + "/"};
+    EXPECT_EQ(group_run("save", uri("a"), both).exit, 0);
+    EXPECT_EQ(folder_.get("a/both/a") + folder_.get("a/both/b"), "of oneof two");
+    folder_.put("two/both/a", "of two");
+    const auto refused = group_run("save", uri("a"), both);
+    EXPECT_EQ(refused.exit, exit_usage) << refused.err;
+    EXPECT_NE(refused.err.find("would both be saved as both/a"), std::string::npos) << refused.err;
+    EXPECT_EQ(folder_.get("a/both/a"), "of one");
+}
+
 TEST_F(GroupSaveProcess, AFolderOnOneServerThatIsAFileOnAnotherIsTold) {
     start_three();
     make_tree(folder_, "tree");

@@ -84,6 +84,31 @@ Result<void> add_tree(const SavedTree& saved, const SaveOptions& options, Report
     return TreeSources(saved, options, std::move(tree), into).add_all(report);
 }
 
+void complain_of(const std::string& one, const std::string& other, const std::string& name) {
+    complain(files::printable(one) + " and " + files::printable(other) + " would both be saved as " +
+             files::printable(name) + ": save them one by one, with --as or into different folders");
+}
+
+// Trees may have folders in common, and nothing else: it is not known which of two entries would be saved last. False:
+// two have the same name, which was reported.
+bool merge(std::vector<Source>& all) {
+    std::map<std::string, const Source*> by_name;
+    std::vector<Source> merged;
+    merged.reserve(all.size());
+    for (Source& source : all) {
+        const auto [other, fresh] = by_name.try_emplace(source.entry.name, nullptr);
+        if (fresh) {
+            merged.push_back(std::move(source));
+            other->second = &merged.back();
+        } else if (source.entry.kind != EntryKind::folder || other->second->entry.kind != EntryKind::folder) {
+            complain_of(other->second->file.path, source.file.path, source.entry.name);
+            return false;
+        }
+    }
+    all = std::move(merged);
+    return true;
+}
+
 Result<void> add_file(const std::string& path, std::string name, const SaveOptions& options, Sources& into) {
     Source source;
     source.file.name = source.entry.name = std::move(name);
@@ -114,8 +139,7 @@ std::optional<Sources> find_sources(const SaveOptions& options, const std::strin
         auto name = join_name(folder, contents ? std::string_view() : leaf);
         const auto [other, fresh] = path_by_name.try_emplace(name, path);
         if (!fresh && !contents) {
-            complain(files::printable(other->second) + " and " + files::printable(path) + " would both be saved as " +
-                     files::printable(name) + ": save them one by one, with --as or into different folders");
+            complain_of(other->second, path, name);
             return std::nullopt;
         }
         Result<void> added;
@@ -127,6 +151,7 @@ std::optional<Sources> find_sources(const SaveOptions& options, const std::strin
         }
         if (!added) report.failed({std::move(name), path}, added.error());
     }
+    if (!merge(sources.all)) return std::nullopt;
     return sources;
 }
 
