@@ -1,61 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cuda_driver.hpp"
+// CUDA's driver API: the devices of NVIDIA.
+#include "driver_library.hpp"
+#include "gpu_driver.hpp"
 
-#include <dlfcn.h>
-
-#include <mutex>
-#include <string>
-#include <type_traits>
-
-namespace cinnabar::bulk::cuda {
+namespace cinnabar::bulk::gpu {
 namespace {
 
-constexpr const char* library = "libcuda.so.1";
+constexpr const char* cuda_libraries[] = {"libcuda.so.1"};
 
 // The versioned names are those of CUDA 4.0 and later.
-Result<Driver> load(void* loaded) {
-    Driver driver{};
-    const char* missing = nullptr;
-    const auto find_if_there = [&](auto& function, const char* name) {
-        function = reinterpret_cast<std::decay_t<decltype(function)>>(::dlsym(loaded, name));
-    };
-    const auto find = [&](auto& function, const char* name) {
-        find_if_there(function, name);
-        if (!function && !missing) missing = name;
-    };
-    find(driver.init, "cuInit");
-    find(driver.pointer_attribute, "cuPointerGetAttribute");
-    find(driver.primary_retain, "cuDevicePrimaryCtxRetain");
-    find(driver.primary_release, "cuDevicePrimaryCtxRelease_v2");
-    find(driver.context_push, "cuCtxPushCurrent_v2");
-    find(driver.context_pop, "cuCtxPopCurrent_v2");
-    find(driver.stream_create, "cuStreamCreate");
-    find(driver.stream_destroy, "cuStreamDestroy_v2");
-    find(driver.stream_synchronize, "cuStreamSynchronize");
-    find(driver.copy_to_device, "cuMemcpyHtoDAsync_v2");
-    find(driver.copy_to_host, "cuMemcpyDtoHAsync_v2");
-    find(driver.host_register, "cuMemHostRegister_v2");
-    find(driver.host_unregister, "cuMemHostUnregister");
-    find(driver.error_name, "cuGetErrorName");
-    find_if_there(driver.address_range, "cuMemGetAddressRange_v2");
-    find_if_there(driver.copy_on_device, "cuMemcpyDtoDAsync_v2");
-    find_if_there(driver.ipc_get_handle, "cuIpcGetMemHandle");
-    find_if_there(driver.ipc_open_handle, "cuIpcOpenMemHandle_v2");
-    if (!driver.ipc_open_handle) find_if_there(driver.ipc_open_handle, "cuIpcOpenMemHandle");  // before CUDA 11
-    find_if_there(driver.ipc_close_handle, "cuIpcCloseMemHandle");
-    if (missing) return Error(Errc::unsupported, "the CUDA driver here is too old: it lacks a function", missing);
-    return driver;
+void find_cuda(DriverLibrary& library, Driver& driver) {
+    library.find(driver.init, "cuInit");
+    library.find(driver.pointer_attribute, "cuPointerGetAttribute");
+    library.find(driver.primary_retain, "cuDevicePrimaryCtxRetain");
+    library.find(driver.primary_release, "cuDevicePrimaryCtxRelease_v2");
+    library.find(driver.context_push, "cuCtxPushCurrent_v2");
+    library.find(driver.context_pop, "cuCtxPopCurrent_v2");
+    library.find(driver.stream_create, "cuStreamCreate");
+    library.find(driver.stream_destroy, "cuStreamDestroy_v2");
+    library.find(driver.stream_synchronize, "cuStreamSynchronize");
+    library.find(driver.copy_to_device, "cuMemcpyHtoDAsync_v2");
+    library.find(driver.copy_to_host, "cuMemcpyDtoHAsync_v2");
+    library.find(driver.host_register, "cuMemHostRegister_v2");
+    library.find(driver.host_unregister, "cuMemHostUnregister");
+    library.find(driver.error_name, "cuGetErrorName");
+    library.find_if_there(driver.address_range, "cuMemGetAddressRange_v2");
+    library.find_if_there(driver.copy_on_device, "cuMemcpyDtoDAsync_v2");
+    library.find_if_there(driver.ipc_get_handle, "cuIpcGetMemHandle");
+    library.find_if_there(driver.ipc_open_handle, "cuIpcOpenMemHandle_v2");
+    if (!driver.ipc_open_handle) library.find_if_there(driver.ipc_open_handle, "cuIpcOpenMemHandle");  // before CUDA 11
+    library.find_if_there(driver.ipc_close_handle, "cuIpcCloseMemHandle");
 }
 
-Result<const Driver*> open() {
-    void* const loaded = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
-    if (!loaded) {
-        const char* const why = ::dlerror();
-        return Error(Errc::unsupported, "no CUDA driver here: install NVIDIA's, or use host memory",
-                     why ? why : library);
-    }
+Result<const Driver*> open_cuda() {
+    DriverLibrary library(cuda_libraries);
+    if (!library.is_open())
+        return Error(Errc::unsupported, "no CUDA driver here: install NVIDIA's, or use host memory", library.why());
     static Driver kept;
-    CINNABAR_TRY(kept, load(loaded));
+    kept = Driver();
+    kept.kind = MemoryKind::cuda;
+    find_cuda(library, kept);
+    if (const char* const missing = library.missing())
+        return Error(Errc::unsupported, "the CUDA driver here is too old: it lacks a function", missing);
     if (const Code code = kept.init(0); code != success)
         return Error(Errc::io, "the CUDA driver does not start: check nvidia-smi", kept.name_of(code));
     return &kept;
@@ -63,18 +49,9 @@ Result<const Driver*> open() {
 
 }  // namespace
 
-const char* Driver::name_of(Code code) const noexcept {
-    const char* name = nullptr;
-    return error_name(code, &name) == success && name ? name : "unknown error";
+Result<const Driver*> cuda_driver() {
+    static OpenedOnce<Driver> opened;
+    return opened.get(open_cuda);
 }
 
-Result<const Driver*> driver() {
-    static std::mutex mutex;
-    static const Driver* started = nullptr;
-    const std::lock_guard lock(mutex);
-    if (started) return started;
-    CINNABAR_TRY(started, open());
-    return started;
-}
-
-}  // namespace cinnabar::bulk::cuda
+}  // namespace cinnabar::bulk::gpu

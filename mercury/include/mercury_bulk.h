@@ -20,9 +20,9 @@ extern "C" {
  * HG_INVALID_ARG, HG_NOMEM. */
 HG_PUBLIC hg_return_t HG_Bulk_create(hg_class_t* hg_class, uint32_t count, void** buf_ptrs, const hg_size_t* buf_sizes,
                                      uint8_t flags, hg_bulk_t* handle);
-/* As HG_Bulk_create, with attributes, which may be NULL. HG_MEM_TYPE_CUDA: the segments are memory of NVIDIA devices;
- * `device` is not read. HG_INVALID_ARG: they are not device memory. HG_OPNOTSUPPORTED: there is no driver for them,
- * `buf_ptrs` is NULL, or the type is that of other devices. */
+/* As HG_Bulk_create, with attributes, which may be NULL. HG_MEM_TYPE_CUDA, HG_MEM_TYPE_ROCM, HG_MEM_TYPE_ZE: the
+ * segments are memory of such devices; `device` is not read. HG_INVALID_ARG: they are not device memory.
+ * HG_OPNOTSUPPORTED: there is no driver for them, `buf_ptrs` is NULL, or the type is another one. */
 HG_PUBLIC hg_return_t HG_Bulk_create_attr(hg_class_t* hg_class, uint32_t count, void** buf_ptrs,
                                           const hg_size_t* buf_sizes, uint8_t flags, const struct hg_bulk_attr* attrs,
                                           hg_bulk_t* handle);

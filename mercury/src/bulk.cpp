@@ -39,8 +39,22 @@ hg_return_t expose(hg_bulk& bulk, void** buffers, const hg_size_t* sizes) {
     return HG_SUCCESS;
 }
 
+// `host`: not the memory of a device that is supported.
+bulk::MemoryKind kind_of(hg_mem_type_t type) {
+    switch (type) {
+        case HG_MEM_TYPE_CUDA:
+            return bulk::MemoryKind::cuda;
+        case HG_MEM_TYPE_ROCM:
+            return bulk::MemoryKind::rocm;
+        case HG_MEM_TYPE_ZE:
+            return bulk::MemoryKind::level_zero;
+        default:
+            return bulk::MemoryKind::host;
+    }
+}
+
 // Device memory: each segment is a region, and the handle joins them.
-hg_return_t expose_device(hg_bulk& bulk, void** buffers, const hg_size_t* sizes) {
+hg_return_t expose_device(hg_bulk& bulk, bulk::MemoryKind kind, void** buffers, const hg_size_t* sizes) {
     if (!buffers)
         return failed("HG_Bulk_create: memory of devices is not allocated here: give the buffers", HG_OPNOTSUPPORTED);
     const na::Access access = access_of(bulk.flags);
@@ -48,7 +62,7 @@ hg_return_t expose_device(hg_bulk& bulk, void** buffers, const hg_size_t* sizes)
     for (std::uint32_t i = 0; i < bulk.segment_count; ++i) {
         bulk.segments.push_back({static_cast<std::byte*>(buffers[i]), sizes[i]});
         if (sizes[i] == 0) continue;
-        auto memory = bulk::device_memory(bulk::MemoryKind::cuda, buffers[i], sizes[i]);
+        auto memory = bulk::device_memory(kind, buffers[i], sizes[i]);
         if (!memory) return failed("HG_Bulk_create", memory.error());
         auto part = bulk::Region::of_far(*std::move(memory), access);
         if (!part) return failed("HG_Bulk_create", part.error());
@@ -72,11 +86,10 @@ hg_return_t HG_Bulk_create_attr(hg_class_t* hg_class, uint32_t count, void** buf
                                 uint8_t flags, const struct hg_bulk_attr* attrs, hg_bulk_t* handle) {
     if (!hg_class || count == 0 || !buf_sizes || !handle) return HG_INVALID_ARG;
     if (flags == 0 || flags > HG_BULK_READWRITE) return HG_INVALID_ARG;
-    const bool is_device = attrs && attrs->mem_type == HG_MEM_TYPE_CUDA;
-    if (attrs && attrs->mem_type != HG_MEM_TYPE_HOST && !is_device) {
-        return failed("HG_Bulk_create: memory of such devices is not supported, only CUDA's and the host's",
-                      HG_OPNOTSUPPORTED);
-    }
+    const bulk::MemoryKind kind = attrs ? kind_of(attrs->mem_type) : bulk::MemoryKind::host;
+    const bool is_device = kind != bulk::MemoryKind::host;
+    if (attrs && attrs->mem_type != HG_MEM_TYPE_HOST && !is_device)
+        return failed("HG_Bulk_create: not a known type of memory", HG_OPNOTSUPPORTED);
     return guarded([&] {
         auto made = std::make_unique<hg_bulk>();
         made->owner = made->bound.owner = hg_class;
@@ -86,7 +99,8 @@ hg_return_t HG_Bulk_create_attr(hg_class_t* hg_class, uint32_t count, void** buf
             if (made->bytes + buf_sizes[i] < made->bytes) return HG_INVALID_ARG;
             made->bytes += buf_sizes[i];
         }
-        const hg_return_t exposed = (is_device ? expose_device : expose)(*made, buf_ptrs, buf_sizes);
+        const hg_return_t exposed =
+            is_device ? expose_device(*made, kind, buf_ptrs, buf_sizes) : expose(*made, buf_ptrs, buf_sizes);
         if (exposed != HG_SUCCESS) return exposed;
         ++hg_class->bulks;
         *handle = made.release();

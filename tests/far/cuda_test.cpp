@@ -44,7 +44,7 @@ class CudaTest : public testing::Test {
     // Makes a region of `memory` and pulls `lent` into it.
     [[nodiscard]] Errc pull_into(const GpuMemory& memory, std::span<std::byte> lent) {
         if (!nodes_) nodes_.emplace();
-        auto far = device_memory(MemoryKind::cuda, memory.address(), memory.size());
+        auto far = device_memory(gpu_kind, memory.address(), memory.size());
         if (!far) return far.code();
         const Region local = Region::of_far(*std::move(far), Access::read_write).value();
         const auto move = [local](Request<Bulk> request) -> Task<Result<std::uint64_t>> {
@@ -121,12 +121,12 @@ TEST_F(CudaTest, OtherMemoryThanADevicesIsRefused) {
     GpuMemory memory(gpu_, 1000);
     std::byte host{};
     auto* const inside = static_cast<std::byte*>(memory.address()) + 900;
-    EXPECT_EQ(device_memory(MemoryKind::cuda, &host, 1).code(), Errc::invalid_argument);
-    EXPECT_EQ(device_memory(MemoryKind::cuda, nullptr, 1).code(), Errc::invalid_argument);
-    EXPECT_EQ(device_memory(MemoryKind::cuda, memory.address(), 0).code(), Errc::invalid_argument);
-    EXPECT_EQ(device_memory(MemoryKind::cuda, memory.address(), 1001).code(), Errc::invalid_argument);
-    EXPECT_EQ(device_memory(MemoryKind::cuda, inside, 101).code(), Errc::invalid_argument);
-    EXPECT_EQ(device_memory(MemoryKind::cuda, inside, 100).code(), Errc::ok);
+    EXPECT_EQ(device_memory(gpu_kind, &host, 1).code(), Errc::invalid_argument);
+    EXPECT_EQ(device_memory(gpu_kind, nullptr, 1).code(), Errc::invalid_argument);
+    EXPECT_EQ(device_memory(gpu_kind, memory.address(), 0).code(), Errc::invalid_argument);
+    EXPECT_EQ(device_memory(gpu_kind, memory.address(), 1001).code(), Errc::invalid_argument);
+    EXPECT_EQ(device_memory(gpu_kind, inside, 101).code(), Errc::invalid_argument);
+    EXPECT_EQ(device_memory(gpu_kind, inside, 100).code(), Errc::ok);
     EXPECT_EQ(device_memory(MemoryKind::file, memory.address(), 1).code(), Errc::unsupported);
 }
 

@@ -31,13 +31,6 @@ constexpr int not_initialized = 3;
 constexpr int invalid_context = 201;
 constexpr int invalid_handle = 400;
 
-struct Copy {
-    void* to;
-    const void* from;
-    std::size_t bytes;
-    bool on_device = false;
-};
-
 struct Handle {
     char reserved[64];
 };
@@ -45,12 +38,18 @@ static_assert(sizeof(FakeHandle) <= sizeof(Handle));
 
 }  // namespace
 
+struct FakeCopy {
+    void* to;
+    const void* from;
+    std::size_t bytes;
+    bool on_device = false;
+};
 struct CUctx_st {
     int retained = 0;
 };
 struct CUstream_st {
     CUctx_st* context = nullptr;
-    std::vector<Copy> waiting;
+    std::vector<FakeCopy> waiting;
 };
 
 namespace {
@@ -265,10 +264,10 @@ ENTRY(cuStreamSynchronize)(CUstream_st* stream) {
     }
     world().enqueued.wait_for(entry.lock, std::chrono::milliseconds(500),
                               [] { return world().counts.copies_at_once >= world().awaited; });
-    const std::vector<Copy> waiting = std::exchange(stream->waiting, {});
+    const std::vector<FakeCopy> waiting = std::exchange(stream->waiting, {});
     if (!waiting.empty() && waiting.front().on_device) hold(entry);
     if (entry.code != success) return entry.code;
-    for (const Copy& copy : waiting) std::memcpy(copy.to, copy.from, copy.bytes);
+    for (const FakeCopy& copy : waiting) std::memcpy(copy.to, copy.from, copy.bytes);
     return success;
 }
 
@@ -358,7 +357,7 @@ ENTRY(cuIpcCloseMemHandle)(std::uintptr_t address) {
     }
     const std::size_t bytes = found->second.memory.bytes();
     for (const CUstream_st* stream : world().streams) {
-        for (const Copy& copy : stream->waiting) {
+        for (const FakeCopy& copy : stream->waiting) {
             const auto to = reinterpret_cast<std::uintptr_t>(copy.to);
             const auto from = reinterpret_cast<std::uintptr_t>(copy.from);
             if (to - address < bytes || from - address < bytes) entry.breach();

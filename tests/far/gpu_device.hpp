@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Device memory for the checks, on the driver that is present: the real one, or the simulated one with which a test is
-// linked.
+// linked. CUDA's, or HIP's if CINNABAR_TEST_ROCM is defined.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -20,25 +20,34 @@ using bulk::MemoryKind;
 
 inline constexpr std::size_t mib = std::size_t{1} << 20;
 
+#ifdef CINNABAR_TEST_ROCM
+#define CINNABAR_GPU_NAME(cuda, hip) hip
+inline constexpr MemoryKind gpu_kind = MemoryKind::rocm;
+#else
+#define CINNABAR_GPU_NAME(cuda, hip) cuda
+inline constexpr MemoryKind gpu_kind = MemoryKind::cuda;
+#endif
+inline constexpr const char* gpu_library = CINNABAR_GPU_NAME("libcuda.so.1", "libamdhip64.so.6");
+
 // The first device. Its primary context is current on this thread while the object lives.
 class Gpu {
   public:
     Gpu() {
-        void* const loaded = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+        void* const loaded = ::dlopen(gpu_library, RTLD_NOW | RTLD_LOCAL);
         if (!loaded) return;
-        find(loaded, init_, "cuInit");
-        find(loaded, device_get_, "cuDeviceGet");
-        find(loaded, device_name_, "cuDeviceGetName");
-        find(loaded, retain_, "cuDevicePrimaryCtxRetain");
-        find(loaded, release_, "cuDevicePrimaryCtxRelease_v2");
-        find(loaded, push_, "cuCtxPushCurrent_v2");
-        find(loaded, pop_, "cuCtxPopCurrent_v2");
-        find(loaded, allocate_, "cuMemAlloc_v2");
-        find(loaded, free_, "cuMemFree_v2");
-        find(loaded, to_device_, "cuMemcpyHtoD_v2");
-        find(loaded, to_host_, "cuMemcpyDtoH_v2");
-        find(loaded, on_device_, "cuMemcpyDtoD_v2");
-        find(loaded, synchronize_, "cuCtxSynchronize");
+        find(loaded, init_, CINNABAR_GPU_NAME("cuInit", "hipInit"));
+        find(loaded, device_get_, CINNABAR_GPU_NAME("cuDeviceGet", "hipDeviceGet"));
+        find(loaded, device_name_, CINNABAR_GPU_NAME("cuDeviceGetName", "hipDeviceGetName"));
+        find(loaded, retain_, CINNABAR_GPU_NAME("cuDevicePrimaryCtxRetain", "hipDevicePrimaryCtxRetain"));
+        find(loaded, release_, CINNABAR_GPU_NAME("cuDevicePrimaryCtxRelease_v2", "hipDevicePrimaryCtxRelease"));
+        find(loaded, push_, CINNABAR_GPU_NAME("cuCtxPushCurrent_v2", "hipCtxPushCurrent"));
+        find(loaded, pop_, CINNABAR_GPU_NAME("cuCtxPopCurrent_v2", "hipCtxPopCurrent"));
+        find(loaded, allocate_, CINNABAR_GPU_NAME("cuMemAlloc_v2", "hipMalloc"));
+        find(loaded, free_, CINNABAR_GPU_NAME("cuMemFree_v2", "hipFree"));
+        find(loaded, to_device_, CINNABAR_GPU_NAME("cuMemcpyHtoD_v2", "hipMemcpyHtoD"));
+        find(loaded, to_host_, CINNABAR_GPU_NAME("cuMemcpyDtoH_v2", "hipMemcpyDtoH"));
+        find(loaded, on_device_, CINNABAR_GPU_NAME("cuMemcpyDtoD_v2", "hipMemcpyDtoD"));
+        find(loaded, synchronize_, CINNABAR_GPU_NAME("cuCtxSynchronize", "hipDeviceSynchronize"));
         if (init_(0) != 0 || device_get_(&device_, 0) != 0 || retain_(&context_, device_) != 0) return;
         is_here_ = push_(context_) == 0;
         char name[256] = {};

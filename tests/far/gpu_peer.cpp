@@ -24,7 +24,7 @@ struct Peer {
     std::uint64_t stops = 0;
 
     [[nodiscard]] Region region() {
-        auto far = device_memory(MemoryKind::cuda, memory->address(), memory->size()).value();
+        auto far = device_memory(gpu_kind, memory->address(), memory->size()).value();
         return Region::of_far(std::move(far), Access::read_write).value();
     }
 };
@@ -32,7 +32,7 @@ struct Peer {
 // A function of the simulated driver; null if the driver is the real one.
 template <typename F>
 F* of_fake(const char* name) {
-    return reinterpret_cast<F*>(::dlsym(::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL), name));
+    return reinterpret_cast<F*>(::dlsym(::dlopen(gpu_library, RTLD_NOW | RTLD_LOCAL), name));
 }
 
 void serve_memory(const Node& node, Peer& peer) {

@@ -26,8 +26,7 @@ class GpuProcessesFixture : public testing::Test {
         tell(peer_allocate, bytes);
         free_mine();
         mine_.emplace(gpu_, bytes);
-        region_ = Region::of_far(device_memory(MemoryKind::cuda, mine_->address(), bytes).value(), Access::read_write)
-                      .value();
+        region_ = Region::of_far(device_memory(gpu_kind, mine_->address(), bytes).value(), Access::read_write).value();
     }
     void free_mine() {
         region_ = {};

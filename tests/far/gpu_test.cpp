@@ -25,8 +25,7 @@ class GpuTest : public testing::TestWithParam<std::string> {
   protected:
     void SetUp() override { ASSERT_TRUE(gpu_.is_here()) << "no device, or no driver"; }
     [[nodiscard]] static Region region_of(const GpuMemory& memory) {
-        return Region::of_far(device_memory(MemoryKind::cuda, memory.address(), memory.size()).value(),
-                              Access::read_write)
+        return Region::of_far(device_memory(gpu_kind, memory.address(), memory.size()).value(), Access::read_write)
             .value();
     }
     void serve(bulk::Direction direction, Region local) {

@@ -19,8 +19,14 @@ class WorkThreads;
 
 namespace cinnabar::bulk {
 
-enum class MemoryKind : std::uint8_t { host, file, cuda };
-inline constexpr std::size_t memory_kind_count = 3;
+enum class MemoryKind : std::uint8_t {
+    host,
+    file,
+    cuda,        // of NVIDIA's devices
+    rocm,        // of AMD's
+    level_zero,  // of Intel's
+};
+inline constexpr std::size_t memory_kind_count = 5;
 
 // The outcome of a copy.
 struct FarEnd {

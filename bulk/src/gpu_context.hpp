@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contexts of NVIDIA's driver, held by scopes.
+// Contexts of a driver of GPUs, held by scopes.
 #pragma once
 
-#include "cuda_driver.hpp"
+#include "gpu_driver.hpp"
 
-namespace cinnabar::bulk::cuda {
+namespace cinnabar::bulk::gpu {
 
 // Makes a context the current one of this thread for its lifetime.
 class Current {
   public:
-    Current(const Driver& of, Context context) noexcept : driver_(of), code_(of.context_push(context)) {}
+    Current(const Driver& of, Context context) noexcept : driver_(of) {
+        if (of.device_get) knows_device_ = of.device_get(&device_) == success;
+        code_ = of.context_push(context);
+    }
     ~Current() {
         Context popped = nullptr;
         if (code_ == success) (void)driver_.context_pop(&popped);
+        if (knows_device_) (void)driver_.device_set(device_);
     }
     Current(const Current&) = delete;
     Current& operator=(const Current&) = delete;
@@ -20,10 +24,12 @@ class Current {
 
   private:
     const Driver& driver_;
-    const Code code_;
+    Code code_ = success;
+    bool knows_device_ = false;
+    DeviceNumber device_ = 0;
 };
 
-// The primary context of a device, which CUDA's runtime API uses.
+// The primary context of a device, which the runtime APIs of CUDA and HIP use.
 class Primary {
   public:
     Primary(const Driver& of, DeviceNumber device) noexcept
@@ -43,4 +49,4 @@ class Primary {
     const Code code_;
 };
 
-}  // namespace cinnabar::bulk::cuda
+}  // namespace cinnabar::bulk::gpu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cuda_ipc.hpp"
+#include "gpu_ipc.hpp"
 
 #include <cinnabar/base/log.hpp>
 
@@ -9,8 +9,8 @@
 namespace cinnabar::bulk {
 namespace {
 
-using cuda::Code;
-using cuda::Driver;
+using gpu::Code;
+using gpu::Driver;
 
 // The copy then goes through staging buffers, which only costs time.
 FarEnd staged_instead(const Driver& driver, const char* what, Code code) noexcept {
@@ -22,34 +22,32 @@ FarEnd staged_instead(const Driver& driver, const char* what, Code code) noexcep
 
 }  // namespace
 
-FarEnd cuda_ipc_handle(const Driver& driver, cuda::Context context, cuda::DeviceAddress address,
-                       IpcHandle& out) noexcept {
+FarEnd gpu_ipc_handle(const Driver& driver, gpu::Context context, gpu::DeviceAddress address, IpcHandle& out) noexcept {
     if (!driver.has_ipc()) return {Errc::unsupported, 0};
-    const cuda::Current current(driver, context);
-    cuda::DeviceAddress start = 0;
+    const gpu::Current current(driver, context);
+    gpu::DeviceAddress start = 0;
     std::size_t size = 0;
-    cuda::IpcBytes bytes{};
+    gpu::IpcBytes bytes{};
     Code code = current.code();
-    if (code == cuda::success) code = driver.address_range(&start, &size, address);
-    if (code == cuda::success) code = driver.ipc_get_handle(&bytes, start);
-    if (code != cuda::success) return staged_instead(driver, "it has no handle", code);
-    out.kind = MemoryKind::cuda;
+    if (code == gpu::success) code = driver.address_range(&start, &size, address);
+    if (code == gpu::success) code = driver.ipc_get_handle(&bytes, start);
+    if (code != gpu::success) return staged_instead(driver, "it has no handle", code);
+    out.kind = driver.kind;
     std::memcpy(out.driver.data(), bytes.reserved, sizeof bytes.reserved);
     out.offset = address - start;
     return {};
 }
 
-FarEnd CudaIpc::map(const IpcHandle& handle, std::uint64_t bytes) noexcept {
-    cuda::IpcBytes reserved{};
+FarEnd GpuIpc::map(const IpcHandle& handle, std::uint64_t bytes) noexcept {
+    gpu::IpcBytes reserved{};
     std::memcpy(reserved.reserved, handle.driver.data(), sizeof reserved.reserved);
-    if (const Code code = driver_.ipc_open_handle(&base_, reserved, cuda::ipc_lazy_peer_access);
-        code != cuda::success) {
+    if (const Code code = driver_.ipc_open_handle(&base_, reserved, gpu::ipc_lazy_peer_access); code != gpu::success) {
         base_ = 0;
         return staged_instead(driver_, "that of another process cannot be opened", code);
     }
-    cuda::DeviceAddress start = 0;
+    gpu::DeviceAddress start = 0;
     std::size_t size = 0;
-    if (const Code code = driver_.address_range(&start, &size, base_); code != cuda::success)
+    if (const Code code = driver_.address_range(&start, &size, base_); code != gpu::success)
         return staged_instead(driver_, "that of another process has no known size", code);
     const std::uint64_t left = base_ - start < size ? size - (base_ - start) : 0;
     if (handle.offset > left || bytes > left - handle.offset) return {Errc::too_large, 0};
@@ -57,25 +55,25 @@ FarEnd CudaIpc::map(const IpcHandle& handle, std::uint64_t bytes) noexcept {
     return {};
 }
 
-std::unique_ptr<IpcMemory> CudaIpc::open(const Driver& driver, cuda::Context context, const IpcHandle& handle,
-                                         std::uint64_t bytes, FarEnd& end) noexcept {
+std::unique_ptr<IpcMemory> GpuIpc::open(const Driver& driver, gpu::Context context, const IpcHandle& handle,
+                                        std::uint64_t bytes, FarEnd& end) noexcept {
     end = {Errc::unsupported, 0};
-    if (!driver.has_ipc() || handle.kind != MemoryKind::cuda) return nullptr;
-    std::unique_ptr<CudaIpc> opened(new (std::nothrow) CudaIpc(driver, context));
+    if (!driver.has_ipc() || handle.kind != driver.kind) return nullptr;
+    std::unique_ptr<GpuIpc> opened(new (std::nothrow) GpuIpc(driver, context));
     if (!opened) return nullptr;
-    const cuda::Current current(driver, context);
-    end = current.code() == cuda::success ? opened->map(handle, bytes)
-                                          : staged_instead(driver, "its context is gone", current.code());
+    const gpu::Current current(driver, context);
+    end = current.code() == gpu::success ? opened->map(handle, bytes)
+                                         : staged_instead(driver, "its context is gone", current.code());
     if (end.code == Errc::ok) return opened;
     if (opened->base_ != 0) (void)opened->close();
     return nullptr;
 }
 
-FarEnd CudaIpc::close() noexcept {
-    const cuda::Current current(driver_, context_);
+FarEnd GpuIpc::close() noexcept {
+    const gpu::Current current(driver_, context_);
     Code code = current.code();
-    if (code == cuda::success) code = driver_.ipc_close_handle(base_);
-    if (code == cuda::success) return {};
+    if (code == gpu::success) code = driver_.ipc_close_handle(base_);
+    if (code == gpu::success) return {};
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::warning, "bulk",
                 "memory of another process stays open: %s; end this process before that one frees it",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Access to memory of an NVIDIA device of another process on this host, by handles (CUDA IPC).
+// Access to memory of a GPU of another process on this host, by handles (CUDA IPC).
 #pragma once
 
-#include "cuda_context.hpp"
+#include "gpu_context.hpp"
 
 #include <cinnabar/bulk/far_memory.hpp>
 
@@ -11,27 +11,27 @@
 namespace cinnabar::bulk {
 
 // Makes a handle of the allocation that contains `address`. unsupported: the driver cannot make one.
-[[nodiscard]] FarEnd cuda_ipc_handle(const cuda::Driver& driver, cuda::Context context, cuda::DeviceAddress address,
-                                     IpcHandle& out) noexcept;
+[[nodiscard]] FarEnd gpu_ipc_handle(const gpu::Driver& driver, gpu::Context context, gpu::DeviceAddress address,
+                                    IpcHandle& out) noexcept;
 
 // Memory of another process, mapped into a context. Open for one copy: the other process must not free it in between.
-class CudaIpc final : public IpcMemory {
+class GpuIpc final : public IpcMemory {
   public:
     // As FarMemory::open_ipc(). The context must live until close().
-    [[nodiscard]] static std::unique_ptr<IpcMemory> open(const cuda::Driver& driver, cuda::Context context,
+    [[nodiscard]] static std::unique_ptr<IpcMemory> open(const gpu::Driver& driver, gpu::Context context,
                                                          const IpcHandle& handle, std::uint64_t bytes,
                                                          FarEnd& end) noexcept;
-    CudaIpc(const cuda::Driver& driver, cuda::Context context) noexcept : driver_(driver), context_(context) {}
+    GpuIpc(const gpu::Driver& driver, gpu::Context context) noexcept : driver_(driver), context_(context) {}
     // io: the driver failed to close it.
     [[nodiscard]] FarEnd close() noexcept override;
-    [[nodiscard]] cuda::DeviceAddress address() const noexcept { return base_ + offset_; }
+    [[nodiscard]] gpu::DeviceAddress address() const noexcept { return base_ + offset_; }
 
   private:
     // Requires: the context is current.
     [[nodiscard]] FarEnd map(const IpcHandle& handle, std::uint64_t bytes) noexcept;
-    const cuda::Driver& driver_;
-    const cuda::Context context_;
-    cuda::DeviceAddress base_ = 0;
+    const gpu::Driver& driver_;
+    const gpu::Context context_;
+    gpu::DeviceAddress base_ = 0;
     std::uint64_t offset_ = 0;
 };
 
