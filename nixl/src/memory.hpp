@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What NIXL keeps for memory in place of its metadata: memory of this agent, and memory of others.
+#pragma once
+
+#include <cinnabar/hl/remote_memory.hpp>
+
+#include <backend_engine.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace cinnabar::nixl {
+
+// Memory that is shared, so that others read and write it by tokens, and is local memory of transfers.
+struct Registered {
+    Registered(std::uintptr_t at, bulk::Region whole, SharedBytes bytes)
+        : address(at), region(std::move(whole)), shared(std::move(bytes)) {}
+    const std::uintptr_t address;
+    const bulk::Region region;
+    SharedBytes shared;
+    int registrations = 0;       // by whoever has the engine's lock
+    std::atomic<int> moving{0};  // transfers of this agent in progress that use it as local memory
+};
+
+// NIXL may register the same memory several times, and wants the same public data each time.
+class LocalMemory final : public nixlBackendMD {
+  public:
+    explicit LocalMemory(std::shared_ptr<Registered> registered)
+        : nixlBackendMD(true), registered_(std::move(registered)) {}
+
+    [[nodiscard]] std::uintptr_t address() const noexcept { return registered_->address; }
+    [[nodiscard]] const bulk::Region& region() const noexcept { return registered_->region; }
+    [[nodiscard]] RemoteBytes token() const { return registered_->shared.token(Names::any_version); }
+    [[nodiscard]] const std::shared_ptr<Registered>& registered() const noexcept { return registered_; }
+
+  private:
+    std::shared_ptr<Registered> registered_;
+};
+
+// Memory that this agent reads and writes at another one, or at itself.
+class RemoteMemory final : public nixlBackendMD {
+  public:
+    RemoteMemory(std::uintptr_t address, RemoteBytes token)
+        : nixlBackendMD(false), address_(address), token_(std::move(token)) {}
+
+    [[nodiscard]] std::uintptr_t address() const noexcept { return address_; }  // in the other process
+    [[nodiscard]] const RemoteBytes& token() const noexcept { return token_; }
+
+  private:
+    std::uintptr_t address_;
+    RemoteBytes token_;
+};
+
+// A token as bytes. Empty: the token is.
+[[nodiscard]] std::string encode_token(const RemoteBytes& token);
+// protocol: `bytes` is not a token.
+[[nodiscard]] Result<RemoteBytes> decode_token(const std::string& bytes);
+
+[[nodiscard]] nixl_status_t status_of(Errc code) noexcept;
+
+}  // namespace cinnabar::nixl

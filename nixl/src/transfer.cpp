@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transfer.hpp"
+
+#include <cinnabar/base/log.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <utility>
+
+namespace cinnabar::nixl {
+namespace {
+
+bool lies_in(std::uintptr_t address, std::size_t bytes, std::uintptr_t start, std::uint64_t size) {
+    return address >= start && address - start <= size && bytes <= size - (address - start);
+}
+
+const LocalMemory* local_of(const nixlMetaDesc& desc) { return dynamic_cast<const LocalMemory*>(desc.metadataP); }
+
+// An agent that is its own target may name the memory by what it has registered.
+RemoteBytes token_of(const nixlMetaDesc& desc, std::uintptr_t& start) {
+    if (const auto* remote = dynamic_cast<const RemoteMemory*>(desc.metadataP)) {
+        start = remote->address();
+        return remote->token();
+    }
+    if (const LocalMemory* own = local_of(desc)) {
+        start = own->address();
+        return own->token();
+    }
+    return {};
+}
+
+// The blocks of descriptors that all have the same size and the same memory, and lie at multiples of that size from
+// the first one's remainder. False: they do not.
+bool blocks_of(const nixl_meta_dlist_t& descs, std::uintptr_t start, std::vector<std::uint32_t>& numbers) {
+    const std::size_t bytes = descs[0].len;
+    const std::uint64_t skipped = (descs[0].addr - start) % bytes;
+    for (const nixlMetaDesc& desc : descs) {
+        const std::uint64_t offset = desc.addr - start;
+        if (desc.len != bytes || desc.metadataP != descs[0].metadataP || offset % bytes != skipped) return false;
+        const std::uint64_t number = (offset - skipped) / bytes;
+        if (number > std::numeric_limits<std::uint32_t>::max()) return false;
+        numbers.push_back(static_cast<std::uint32_t>(number));
+    }
+    return true;
+}
+
+}  // namespace
+
+Errc Transfer::add(const nixlMetaDesc& local, const nixlMetaDesc& remote) {
+    const LocalMemory* const here = local_of(local);
+    std::uintptr_t start = 0;
+    const RemoteBytes token = token_of(remote, start);
+    if (!here || token.empty() || local.len != remote.len || local.len == 0) return Errc::invalid_argument;
+    if (!lies_in(local.addr, local.len, here->address(), here->region().bytes())) return Errc::invalid_argument;
+    if (!lies_in(remote.addr, remote.len, start, token.bytes())) return Errc::invalid_argument;
+    const RemoteBytes part = token.part(remote.addr - start, remote.len);
+    auto* const memory = reinterpret_cast<std::byte*>(local.addr);
+    auto& used = state_->local;
+    if (std::ranges::find(used, here->registered()) == used.end()) used.push_back(here->registered());
+    if (op_ == NIXL_READ) {
+        reads_.push_back({part, {memory, local.len}});
+    } else {
+        writes_.push_back({part, {memory, local.len}});
+    }
+    return Errc::ok;
+}
+
+void Transfer::make_plan(const nixl_meta_dlist_t& local, const nixl_meta_dlist_t& remote) {
+    const LocalMemory& here = *local_of(local[0]);
+    std::uintptr_t start = 0;
+    const RemoteBytes token = token_of(remote[0], start);
+    const std::size_t bytes = local[0].len;
+    if (static_cast<std::uint64_t>(local.descCount()) > bulk::blocks_max) return;
+    if (!blocks_of(remote, start, blocks_there_) || !blocks_of(local, here.address(), blocks_here_)) return;
+    // A plan does not write to a block twice; a list may.
+    const auto written = bulk::Blocks::indexed(bytes, op_ == NIXL_READ ? blocks_here_ : blocks_there_);
+    if (!written || written->overlap()) return;
+    const std::uint64_t there = (remote[0].addr - start) % bytes;
+    const std::uint64_t skipped = (local[0].addr - here.address()) % bytes;
+    auto made = hl::TransferPlan::make(state_->node, token.part(there, token.bytes() - there),
+                                       here.region().slice(skipped, here.region().bytes() - skipped), bytes);
+    if (!made) return;
+    plan_.emplace(*std::move(made));
+    reads_.clear();
+    writes_.clear();
+}
+
+Result<std::unique_ptr<Transfer>> Transfer::make(const hl::NodeRef& node, const std::string& agent, nixl_xfer_op_t op,
+                                                 const nixl_meta_dlist_t& local, const nixl_meta_dlist_t& remote) {
+    if (local.descCount() != remote.descCount() || local.isEmpty()) return Errc::invalid_argument;
+    std::unique_ptr<Transfer> made(new Transfer(node, agent, op));
+    for (int i = 0; i < local.descCount(); ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        if (const Errc bad = made->add(local[at], remote[at]); bad != Errc::ok) return bad;
+    }
+    made->make_plan(local, remote);
+    return made;
+}
+
+Transfer::~Transfer() { cancel(); }
+
+hl::RemoteMany Transfer::operation(const hl::RemoteOptions& options) const {
+    const bool reads = op_ == NIXL_READ;
+    if (plan_) {
+        return reads ? plan_->read(blocks_there_, blocks_here_, options)
+                     : plan_->write(blocks_there_, blocks_here_, options);
+    }
+    return reads ? hl::read_many(state_->node, reads_, options) : hl::write_many(state_->node, writes_, options);
+}
+
+nixl_status_t Transfer::post(Microseconds deadline, std::optional<Notification> notification) {
+    if (status() == NIXL_IN_PROG) return NIXL_ERR_REPOST_ACTIVE;
+    state_->stop = std::stop_source();
+    state_->token = state_->stop.get_token();
+    state_->ends_at = std::chrono::steady_clock::now() + deadline;
+    state_->notification = std::move(notification);
+    for (const auto& registered : state_->local) registered->moving.fetch_add(1, std::memory_order_relaxed);
+    state_->status.store(NIXL_IN_PROG, std::memory_order_release);
+    try {
+        operation({.deadline = deadline, .stop = &state_->token}).then([state = state_](Result<std::uint64_t> outcome) {
+            moved(state, outcome);
+        });
+    } catch (const std::bad_alloc&) {
+        const Error out_of_memory(Errc::out_of_memory, advice(Errc::out_of_memory));
+        end(*state_, &out_of_memory);
+    }
+    return NIXL_IN_PROG;
+}
+
+void Transfer::end(State& state, const Error* error) noexcept {
+    nixl_status_t status = NIXL_SUCCESS;
+    if (error) {
+        log(LogLevel::info, "nixl", "a transfer of agent '%s' failed: %s", state.agent.c_str(),
+            error->message().c_str());
+        status = status_of(error->code);
+        // Not by this agent, so by the other one, which is ending.
+        if (status == NIXL_ERR_CANCELED && !state.stop.stop_requested()) status = NIXL_ERR_REMOTE_DISCONNECT;
+    }
+    for (const auto& registered : state.local) registered->moving.fetch_sub(1, std::memory_order_release);
+    state.status.store(status, std::memory_order_release);
+    state.status.notify_all();
+}
+
+void Transfer::moved(const std::shared_ptr<State>& state, const Result<std::uint64_t>& outcome) noexcept {
+    if (!outcome) return end(*state, &outcome.error());
+    if (!state->notification) return end(*state, nullptr);
+    try {
+        tell(state);
+    } catch (const std::bad_alloc&) {
+        const Error out_of_memory(Errc::out_of_memory, advice(Errc::out_of_memory));
+        end(*state, &out_of_memory);
+    }
+}
+
+// With what is left of the deadline.
+void Transfer::tell(const std::shared_ptr<State>& state) {
+    const Notification& told = *state->notification;
+    const auto left = std::chrono::ceil<Microseconds>(state->ends_at - std::chrono::steady_clock::now());
+    const hl::CallOptions options{.deadline = std::max(left, Microseconds{1}), .stop = &state->token};
+    state->node.call(notify, told.to, state->agent, told.message, options).then([state](const Result<void>& answered) {
+        end(*state, answered ? nullptr : &answered.error());
+    });
+}
+
+}  // namespace cinnabar::nixl

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A transfer that NIXL prepares once and posts any number of times, one after the other.
+#pragma once
+
+#include "memory.hpp"
+
+#include <cinnabar/hl/node.hpp>
+
+#include <backend_engine.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace cinnabar::nixl {
+
+// Tells another agent something. The names of both travel in the call, since NIXL knows agents by names.
+inline constexpr hl::Rpc<void(std::string agent, std::string message)> notify{"cinnabar.nixl.notify"};
+
+class Transfer final : public nixlBackendReqH {
+  public:
+    // Descriptors i of both lists have the same size. If all are blocks of one size, of one piece of local and one of
+    // remote memory, which NIXL's users have most, each post names them by their numbers (TransferPlan).
+    // invalid_argument: they do not match, or lie outside of the memory.
+    [[nodiscard]] static Result<std::unique_ptr<Transfer>> make(const hl::NodeRef& node, const std::string& agent,
+                                                                nixl_xfer_op_t op, const nixl_meta_dlist_t& local,
+                                                                const nixl_meta_dlist_t& remote);
+    ~Transfer() override;
+
+    struct Notification {
+        na::Addr to;
+        std::string message;
+    };
+    // NIXL_IN_PROG. NIXL_ERR_REPOST_ACTIVE: the last post has not ended. With a notification the transfer has ended
+    // when the other agent has it.
+    [[nodiscard]] nixl_status_t post(Microseconds deadline, std::optional<Notification> notification);
+    [[nodiscard]] nixl_status_t status() const noexcept { return state_->status.load(std::memory_order_acquire); }
+    // Asks the present post to end early. False: it was asked before.
+    bool cancel() noexcept { return state_->stop.request_stop(); }
+    // Blocks until the present post has ended.
+    void wait() const noexcept { state_->status.wait(NIXL_IN_PROG, std::memory_order_acquire); }
+
+  private:
+    // Outlives the transfer, if that is destroyed while it is in progress.
+    struct State {
+        State(const hl::NodeRef& of, const std::string& name) : node(of), agent(name) {}
+        hl::NodeRef node;
+        const std::string agent;  // this one
+        std::atomic<nixl_status_t> status{NIXL_ERR_NOT_POSTED};
+        std::stop_source stop;
+        std::stop_token token;
+        std::chrono::steady_clock::time_point ends_at;
+        std::optional<Notification> notification;
+        std::vector<std::shared_ptr<Registered>> local;  // each once
+    };
+    Transfer(const hl::NodeRef& node, const std::string& agent, nixl_xfer_op_t op)
+        : op_(op), state_(std::make_shared<State>(node, agent)) {}
+
+    [[nodiscard]] Errc add(const nixlMetaDesc& local, const nixlMetaDesc& remote);
+    void make_plan(const nixl_meta_dlist_t& local, const nixl_meta_dlist_t& remote);
+    [[nodiscard]] hl::RemoteMany operation(const hl::RemoteOptions& options) const;
+    // `error`: null if there is none.
+    static void end(State& state, const Error* error) noexcept;
+    static void moved(const std::shared_ptr<State>& state, const Result<std::uint64_t>& outcome) noexcept;
+    static void tell(const std::shared_ptr<State>& state);
+
+    const nixl_xfer_op_t op_;
+    const std::shared_ptr<State> state_;
+    // Either a plan and the numbers of the blocks, or the parts.
+    std::optional<hl::TransferPlan> plan_;
+    std::vector<std::uint32_t> blocks_there_;
+    std::vector<std::uint32_t> blocks_here_;
+    std::vector<hl::RemoteRead> reads_;
+    std::vector<hl::RemoteWrite> writes_;
+};
+
+}  // namespace cinnabar::nixl
