@@ -35,13 +35,13 @@ inline std::vector<std::byte> pattern(std::size_t bytes) {
 
 // Pulls the memory that is lent to it, and keeps the bytes.
 struct Store {
-    Node node;
     bool follow = true;
     std::vector<std::byte> kept;
     std::string said;  // the error of the last pull that failed
+    Node node;         // last, since its handlers use the others until it ends
 
     Store(const std::vector<std::string>& uris, bool follow_owner = true)
-        : node(Node::listen(uris).value()), follow(follow_owner) {
+        : follow(follow_owner), node(Node::listen(uris).value()) {
         (void)node.serve(store, [this](Request<Piece> request) -> Task<Result<std::uint64_t>> {
             kept.assign(request->data.size(), std::byte{0});
             auto pulled = co_await request->data.pull(Bytes(kept), {.follow_owner = follow});
@@ -59,13 +59,14 @@ struct Store {
 
 // Forwards the memory that it is asked to store.
 struct Gateway {
-    Node node;
     Addr next;
     std::atomic<bool> store_ended = false;  // set when the call that `put` makes has ended
     std::string said;                       // its error
+    Node node;                              // last, as in Store
 
     Gateway(const std::vector<std::string>& uris, const std::string& to, const NodeOptions& options = {})
-        : node(Node::listen(uris, options).value()), next(node.lookup(to).value()) {
+        : node(Node::listen(uris, options).value()) {
+        next = node.lookup(to).value();
         (void)node.serve(put, [this](Request<Piece> request) -> Task<Result<std::uint64_t>> {
             auto stored = co_await request.node().call(store, next, *request);
             if (!stored) said = stored.error().message();
