@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The instructions of a small call in steady state, built as a release: 64 bytes in each direction, both sides
-// together, contexts for many threads. The bounds are a few percent above the counts at the time of writing; a change
-// that exceeds them is either a mistake or needs a new bound, with the reason in the commit message.
+// together, contexts for many threads. The bounds are one percent above the counts at the time of writing, since a busy
+// machine adds some (timers); a change that exceeds them is either a mistake or needs a new bound, with the reason in
+// the commit message.
 #include "callgrind.hpp"
 
 #include <gtest/gtest.h>
@@ -64,14 +65,14 @@ constexpr std::size_t locked_from = 3;  // the earlier bounds would count the sa
 // the kernel; it takes less than half the time (decision 0095).
 constexpr Bound bounds[] = {
     {"rpc_self_1", CINNABAR_CALL_LOOP, "self", 1, 3230},
-    {"rpc_self_64", CINNABAR_CALL_LOOP, "self", 64, 1620},
-    {"rpc_tcp_64", CINNABAR_CALL_LOOP, "tcp", 64, 1560},
-    {"rpc_shm_64", CINNABAR_CALL_LOOP, "shm", 64, 1500, 7},
-    {"rpc_shm_64_on_arrival", CINNABAR_CALL_LOOP, "shm", 64, 1252, 4, " on_arrival"},
-    {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 2220, 19},
-    {"hl_shm_64_on_arrival", CINNABAR_TYPED_LOOP, "shm", 64, 1955, 16, " on_arrival"},
+    {"rpc_self_64", CINNABAR_CALL_LOOP, "self", 64, 1630},
+    {"rpc_tcp_64", CINNABAR_CALL_LOOP, "tcp", 64, 1570},
+    {"rpc_shm_64", CINNABAR_CALL_LOOP, "shm", 64, 1512, 7},
+    {"rpc_shm_64_on_arrival", CINNABAR_CALL_LOOP, "shm", 64, 1257, 4, " on_arrival"},
+    {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 2232, 19},
+    {"hl_shm_64_on_arrival", CINNABAR_TYPED_LOOP, "shm", 64, 1972, 16, " on_arrival"},
 #ifdef CINNABAR_MERCURY_LOOP
-    {"mercury_shm_64", CINNABAR_MERCURY_LOOP, "shm", 64, 2400, 16},
+    {"mercury_shm_64", CINNABAR_MERCURY_LOOP, "shm", 64, 2420, 16},
 #endif
 };
 
