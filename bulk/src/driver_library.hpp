@@ -9,7 +9,6 @@
 #include <mutex>
 #include <span>
 #include <string>
-#include <type_traits>
 
 namespace cinnabar::bulk {
 

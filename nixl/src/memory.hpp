@@ -17,10 +17,11 @@ namespace cinnabar::nixl {
 // Memory that is shared, so that others read and write it by tokens, and is local memory of transfers.
 struct Registered {
     Registered(std::uintptr_t at, bulk::Region whole, SharedBytes bytes)
-        : address(at), region(std::move(whole)), shared(std::move(bytes)) {}
+        : address(at), region(std::move(whole)), shared(std::move(bytes)), token(shared.token(Names::any_version)) {}
     const std::uintptr_t address;
     const bulk::Region region;
     SharedBytes shared;
+    const RemoteBytes token;     // for all of it
     int registrations = 0;       // by whoever has the engine's lock
     std::atomic<int> moving{0};  // transfers of this agent in progress that use it as local memory
 };
@@ -33,7 +34,7 @@ class LocalMemory final : public nixlBackendMD {
 
     [[nodiscard]] std::uintptr_t address() const noexcept { return registered_->address; }
     [[nodiscard]] const bulk::Region& region() const noexcept { return registered_->region; }
-    [[nodiscard]] RemoteBytes token() const { return registered_->shared.token(Names::any_version); }
+    [[nodiscard]] const RemoteBytes& token() const noexcept { return registered_->token; }
     [[nodiscard]] const std::shared_ptr<Registered>& registered() const noexcept { return registered_; }
 
   private:

@@ -17,16 +17,16 @@ bool lies_in(std::uintptr_t address, std::size_t bytes, std::uintptr_t start, st
 
 const LocalMemory* local_of(const nixlMetaDesc& desc) { return dynamic_cast<const LocalMemory*>(desc.metadataP); }
 
-// An agent that is its own target may name the memory by what it has registered.
-RemoteBytes token_of(const nixlMetaDesc& desc, std::uintptr_t& start) {
-    if (const auto* remote = dynamic_cast<const RemoteMemory*>(desc.metadataP)) {
-        start = remote->address();
-        return remote->token();
-    }
-    if (const LocalMemory* own = local_of(desc)) {
-        start = own->address();
-        return own->token();
-    }
+// The memory that a descriptor of the other side lies in, and its address there. Null: it has no such metadata.
+struct There {
+    const RemoteBytes* token = nullptr;
+    std::uintptr_t address = 0;
+};
+There there_of(const nixlMetaDesc& desc) {
+    if (const auto* remote = dynamic_cast<const RemoteMemory*>(desc.metadataP))
+        return {&remote->token(), remote->address()};
+    // An agent that is its own target may name the memory by what it has registered.
+    if (const LocalMemory* own = local_of(desc)) return {&own->token(), own->address()};
     return {};
 }
 
@@ -47,43 +47,49 @@ bool blocks_of(const nixl_meta_dlist_t& descs, std::uintptr_t start, std::vector
 
 }  // namespace
 
-Errc Transfer::add(const nixlMetaDesc& local, const nixlMetaDesc& remote) {
+Errc Transfer::check(const nixlMetaDesc& local, const nixlMetaDesc& remote) {
     const LocalMemory* const here = local_of(local);
-    std::uintptr_t start = 0;
-    const RemoteBytes token = token_of(remote, start);
-    if (!here || token.empty() || local.len != remote.len || local.len == 0) return Errc::invalid_argument;
+    const There there = there_of(remote);
+    if (!here || !there.token || local.len != remote.len || local.len == 0) return Errc::invalid_argument;
     if (!lies_in(local.addr, local.len, here->address(), here->region().bytes())) return Errc::invalid_argument;
-    if (!lies_in(remote.addr, remote.len, start, token.bytes())) return Errc::invalid_argument;
-    const RemoteBytes part = token.part(remote.addr - start, remote.len);
-    auto* const memory = reinterpret_cast<std::byte*>(local.addr);
+    if (!lies_in(remote.addr, remote.len, there.address, there.token->bytes())) return Errc::invalid_argument;
     auto& used = state_->local;
     if (std::ranges::find(used, here->registered()) == used.end()) used.push_back(here->registered());
-    if (op_ == NIXL_READ) {
-        reads_.push_back({part, {memory, local.len}});
-    } else {
-        writes_.push_back({part, {memory, local.len}});
-    }
     return Errc::ok;
 }
 
-void Transfer::make_plan(const nixl_meta_dlist_t& local, const nixl_meta_dlist_t& remote) {
+bool Transfer::make_plan(const nixl_meta_dlist_t& local, const nixl_meta_dlist_t& remote) {
     const LocalMemory& here = *local_of(local[0]);
-    std::uintptr_t start = 0;
-    const RemoteBytes token = token_of(remote[0], start);
+    const There there = there_of(remote[0]);
     const std::size_t bytes = local[0].len;
-    if (static_cast<std::uint64_t>(local.descCount()) > bulk::blocks_max) return;
-    if (!blocks_of(remote, start, blocks_there_) || !blocks_of(local, here.address(), blocks_here_)) return;
+    if (static_cast<std::uint64_t>(local.descCount()) > bulk::blocks_max) return false;
+    const bool are_blocks =
+        blocks_of(remote, there.address, blocks_there_) && blocks_of(local, here.address(), blocks_here_);
+    if (!are_blocks) return false;
     // A plan does not write to a block twice; a list may.
     const auto written = bulk::Blocks::indexed(bytes, op_ == NIXL_READ ? blocks_here_ : blocks_there_);
-    if (!written || written->overlap()) return;
-    const std::uint64_t there = (remote[0].addr - start) % bytes;
-    const std::uint64_t skipped = (local[0].addr - here.address()) % bytes;
-    auto made = hl::TransferPlan::make(state_->node, token.part(there, token.bytes() - there),
-                                       here.region().slice(skipped, here.region().bytes() - skipped), bytes);
-    if (!made) return;
+    if (!written || written->overlap()) return false;
+    const std::uint64_t first_there = (remote[0].addr - there.address) % bytes;
+    const std::uint64_t first_here = (local[0].addr - here.address()) % bytes;
+    auto made = hl::TransferPlan::make(state_->node, there.token->part(first_there, there.token->bytes() - first_there),
+                                       here.region().slice(first_here, here.region().bytes() - first_here), bytes);
+    if (!made) return false;
     plan_.emplace(*std::move(made));
-    reads_.clear();
-    writes_.clear();
+    return true;
+}
+
+void Transfer::make_list(const nixl_meta_dlist_t& local, const nixl_meta_dlist_t& remote) {
+    for (int i = 0; i < local.descCount(); ++i) {
+        const nixlMetaDesc& from = remote[static_cast<std::size_t>(i)];
+        const There there = there_of(from);
+        const RemoteBytes part = there.token->part(from.addr - there.address, from.len);
+        const Bytes memory(reinterpret_cast<std::byte*>(local[static_cast<std::size_t>(i)].addr), from.len);
+        if (op_ == NIXL_READ) {
+            reads_.push_back({part, memory});
+        } else {
+            writes_.push_back({part, memory});
+        }
+    }
 }
 
 Result<std::unique_ptr<Transfer>> Transfer::make(const hl::NodeRef& node, const std::string& agent, nixl_xfer_op_t op,
@@ -92,9 +98,9 @@ Result<std::unique_ptr<Transfer>> Transfer::make(const hl::NodeRef& node, const 
     std::unique_ptr<Transfer> made(new Transfer(node, agent, op));
     for (int i = 0; i < local.descCount(); ++i) {
         const auto at = static_cast<std::size_t>(i);
-        if (const Errc bad = made->add(local[at], remote[at]); bad != Errc::ok) return bad;
+        if (const Errc bad = made->check(local[at], remote[at]); bad != Errc::ok) return bad;
     }
-    made->make_plan(local, remote);
+    if (!made->make_plan(local, remote)) made->make_list(local, remote);
     return made;
 }
 

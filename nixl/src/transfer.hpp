@@ -60,8 +60,11 @@ class Transfer final : public nixlBackendReqH {
     Transfer(const hl::NodeRef& node, const std::string& agent, nixl_xfer_op_t op)
         : op_(op), state_(std::make_shared<State>(node, agent)) {}
 
-    [[nodiscard]] Errc add(const nixlMetaDesc& local, const nixlMetaDesc& remote);
-    void make_plan(const nixl_meta_dlist_t& local, const nixl_meta_dlist_t& remote);
+    // invalid_argument: as make().
+    [[nodiscard]] Errc check(const nixlMetaDesc& local, const nixlMetaDesc& remote);
+    // False: the descriptors are no blocks of one piece of memory on each side.
+    [[nodiscard]] bool make_plan(const nixl_meta_dlist_t& local, const nixl_meta_dlist_t& remote);
+    void make_list(const nixl_meta_dlist_t& local, const nixl_meta_dlist_t& remote);
     [[nodiscard]] hl::RemoteMany operation(const hl::RemoteOptions& options) const;
     // `error`: null if there is none.
     static void end(State& state, const Error* error) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A simulated HIP runtime: a libamdhip64.so.6 that is the simulated CUDA driver under HIP's names. Tests that make
-// calls fail name them as in CUDA.
+// calls fail name them as in CUDA. FAKE_HIP_VERSION=5 in the environment: as the runtime of ROCm 5.
 #define cuInit hipInit
 #define cuDeviceGet hipDeviceGet
 #define cuDeviceGetName hipDeviceGetName
