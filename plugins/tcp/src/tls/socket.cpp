@@ -2,6 +2,7 @@
 #include "tls/socket.hpp"
 
 #include "greeting.hpp"
+#include "splice.hpp"
 
 #include <sys/socket.h>
 
@@ -95,7 +96,7 @@ int TlsSocket::write(BIO* bio, const char* from, int bytes) {
     if (bytes <= 0 || self.cut_ || self.last_read_ == Errc::protocol) return bytes;
     auto left = static_cast<std::size_t>(bytes);
     if (!self.unsent()) {
-        const na::Moved moved = na::send_some(self.fd_, from, left);
+        const na::Moved moved = self.more_ ? send_ahead(self.fd_, from, left) : na::send_some(self.fd_, from, left);
         if (moved.why == Errc::peer_lost) {
             self.cut();
             return bytes;

@@ -30,6 +30,8 @@ class TlsSocket {
     void expect_input() noexcept { short_ = false; }
     // How the last read ended: ok, again, peer_lost, or protocol (not TLS, or too much for a handshake).
     [[nodiscard]] Errc last_read() const noexcept { return last_read_; }
+    // Whether more output follows at once. The kernel then fills its packets with several records.
+    void expect_output(bool more) noexcept { more_ = more; }
     // From here on, the peer may send any number of bytes.
     void set_established() noexcept { established_ = true; }
     // Whether the peer has sent anything during the handshake.
@@ -59,6 +61,7 @@ class TlsSocket {
     bool established_ = false;
     bool cut_ = false;
     bool short_ = false;  // the last read took everything from the socket
+    bool more_ = false;
     Errc last_read_ = Errc::ok;
     std::size_t handshake_bytes_ = 0;
     RecordCuts cuts_;         // of the bytes read

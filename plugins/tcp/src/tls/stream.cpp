@@ -39,6 +39,11 @@ class Records {
         }
         return {copies_.data(), have};
     }
+    // Whether next() has more.
+    [[nodiscard]] bool more() noexcept {
+        skip_empty();
+        return !pieces_.empty();
+    }
 
   private:
     [[nodiscard]] std::size_t left() const noexcept { return pieces_.front().iov_len - at_; }
@@ -172,6 +177,7 @@ na::Moved TlsStream::send(const iovec* pieces, std::size_t count) noexcept {
         const ConstBytes record = records.next();
         std::size_t taken = 0;
         if (record.empty()) break;
+        socket_.expect_output(records.more());
         if (ssl_.SSL_write_ex(connection_, record.data(), record.size(), &taken) != 1) {
             // Out of memory, or TLS has failed while reading. Half a record is useless.
             ssl_.ERR_clear_error();
@@ -181,6 +187,7 @@ na::Moved TlsStream::send(const iovec* pieces, std::size_t count) noexcept {
         total += taken;
         renew_key(taken);
     }
+    socket_.expect_output(false);
     return total > 0 ? na::Moved{total, Errc::ok} : na::Moved{0, Errc::again};
 }
 
