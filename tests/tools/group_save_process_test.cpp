@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -448,6 +449,26 @@ TEST_F(GroupSaveProcess, OptionsOfTreesAndContentsOfFolders) {
     EXPECT_TRUE(fs::exists(folder_.at("back/file 2")));
     EXPECT_TRUE(fs::exists(folder_.at("back/deep")));
     EXPECT_FALSE(fs::exists(folder_.at("back/file 11")));
+}
+
+TEST_F(GroupSaveProcess, AFileHereThatCannotBeReadIsTakenForAnother) {
+    if (::geteuid() != 0) GTEST_SKIP() << "becoming another user needs root";
+    constexpr uid_t nobody = 65534;
+    fs::permissions(folder_.path(), fs::perms::owner_all | fs::perms::others_read | fs::perms::others_exec);
+    start("a");
+    for (const char* folder : {"tree", "back", "back/tree"}) fs::create_directory(folder_.path() / folder);
+    for (const char* file : {"tree/x", "back/tree/x"}) {
+        folder_.put(file, file[0] == 't' ? "new" : "old");
+        fs::permissions(folder_.at(file), fs::perms::owner_read | fs::perms::owner_write);
+    }
+    for (const char* folder : {"back", "back/tree"}) ASSERT_EQ(::chown(folder_.at(folder).c_str(), nobody, nobody), 0);
+    ASSERT_EQ(group_run("save", uri("a"), {folder_.at("tree")}).exit, 0);
+    const Words fetch{"fetch", "--insecure", "--group", uri("a"), "tree", "-c", "-o", folder_.at("back")};
+    EXPECT_EQ(run(fetch, {.user = nobody}).exit, exit_exists);
+    EXPECT_EQ(folder_.get("back/tree/x"), "old");
+    const auto replaced = run(joined(fetch, {"--replace"}), {.user = nobody});
+    EXPECT_EQ(replaced.exit, 0) << replaced.err;
+    EXPECT_EQ(folder_.get("back/tree/x"), "new");
 }
 
 TEST_F(GroupSaveProcess, TreesMayHaveFoldersInCommonAndNothingElse) {

@@ -116,6 +116,15 @@ TEST_F(ReportTest, TheSummarySaysWhatWasNotDoneAndWhy) {
         << told;
 }
 
+TEST_F(ReportTest, ALostServerIsReportedOnce) {
+    Report report(Report::Style::people, "fetched", bar);
+    testing::internal::CaptureStderr();
+    for (const char* server : {"tcp://a", "tcp://b", "tcp://a"}) report.lost(server, Errc::peer_lost);
+    const auto told = testing::internal::GetCapturedStderr();
+    EXPECT_NE(told.find("tcp://b"), std::string::npos) << told;
+    EXPECT_EQ(told.find("tcp://a"), told.rfind("tcp://a")) << told;
+}
+
 TEST_F(ReportTest, InJsonTheSummaryHasTheReasons) {
     Report report(Report::Style::json, "saved", bar);
     testing::internal::CaptureStdout();

@@ -130,9 +130,10 @@ class GroupFetch {
         co_return co_await std::move(receiving);
     }
 
-    // Whether the file here has the same content.
+    // Whether the file here has the same content. One that cannot be read has not.
     hl::Task<Result<bool>> is_here(const Wanted& wanted, files::Client& client) {
         if (!wanted.entry || !options_.by_content || !here_.looks_same(wanted)) co_return false;
+        if (!into_->open_source(wanted.as)) co_return false;
         const files::OpenSource open = [this, &wanted] { return into_->open_source(wanted.as); };
         auto comparing = client.has_content(open, wanted.file.name);
         Result<bool> same = co_await std::move(comparing);
@@ -168,10 +169,14 @@ class GroupFetch {
     }
 
     void ended(const Wanted& wanted, const Placed& placed) {
-        bar_.end_file();
-        if (wanted.unchanged) return report_.unchanged(wanted.file);
-        if (!placed.done.empty()) return report_.done(wanted.file);
-        if (wanted.entry || !wanted.may_be_folder) return report_.failed(wanted.file, *placed.failed);
+        const bool may_be_folder = placed.done.empty() && !wanted.entry && wanted.may_be_folder;
+        if (!may_be_folder) {
+            bar_.end_file();
+            if (wanted.unchanged) return report_.unchanged(wanted.file);
+            if (!placed.done.empty()) return report_.done(wanted.file);
+            return report_.failed(wanted.file, *placed.failed);
+        }
+        bar_.drop_file();
         not_a_file_.emplace(wanted.file.name, *placed.failed);
         trees_.push_back({{wanted.file.name, wanted.as, wanted.as + "/", wanted.file.path}});
     }

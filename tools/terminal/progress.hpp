@@ -67,6 +67,8 @@ class ProgressBar {
     void add_total(std::uint64_t bytes) noexcept { bytes_total_.fetch_add(bytes, std::memory_order_relaxed); }
     // A file that was added has succeeded or failed.
     void end_file() noexcept { files_done_.fetch_add(1, std::memory_order_relaxed); }
+    // A file that was added turned out to be something else.
+    void drop_file() noexcept { files_total_.fetch_sub(1, std::memory_order_relaxed); }
     // The counts so far; without names and rate.
     [[nodiscard]] ProgressFacts facts() const noexcept;
     // Clears the line and lets `print` write; the line is drawn again later.

@@ -158,7 +158,9 @@ void Report::failed_at_once(std::string_view server, const Error& error) {
     tell_server(server, error);
 }
 
-void Report::lost(std::string_view server, const Error& error) { tell_server(server, error); }
+void Report::lost(std::string_view server, const Error& error) {
+    if (lost_.emplace(server).second) tell_server(server, error);
+}
 
 void Report::tell_server(std::string_view server, const Error& error) {
     if (style_ == Style::json) {

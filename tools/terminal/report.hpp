@@ -10,8 +10,10 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,7 +66,8 @@ class Report {
     // Reports that no file could be tried.
     void failed_at_once(std::string_view server, const Error& error);
 
-    // Reports a server of a group that is not used any more. It is no failure: other servers may do.
+    // Reports, once for each server, that a server of a group is not used any more. It is no failure: other servers may
+    // do.
     void lost(std::string_view server, const Error& error);
 
     // Reports that the server is lost and will be redialled; once, until something is done again.
@@ -99,6 +102,7 @@ class Report {
     std::uint64_t had_bytes_ = 0;
     std::uint64_t sent_bytes_ = 0;
     bool waiting_ = false;
+    std::set<std::string, std::less<>> lost_;
 };
 
 }  // namespace cinnabar::tools
