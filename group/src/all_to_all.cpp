@@ -90,7 +90,7 @@ hl::Task<Errc> agree(Exchange& exchange) {
                                           [rank = rank](const Failure& each) { return each.rank == rank; });
         exchange.fail(rank, failure == agreed->failures.end() ? Errc::not_found : failure->code);
     }
-    // Each process starts with the rank after its own, so that not all request from the same member first.
+    // Each process starts with the rank after its own, so that not all of them request from the same member first.
     const auto after_self = std::upper_bound(exchange.order.begin(), exchange.order.end(), self);
     std::rotate(exchange.order.begin(), after_self, exchange.order.end());
     co_return Errc::ok;

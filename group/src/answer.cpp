@@ -33,7 +33,7 @@ Errc begin(const std::shared_ptr<Core>& core, const std::shared_ptr<Execution>& 
     return core->node.spawn(std::move(timed));
 }
 
-// Checks whether the call may run here. `done`: it may; otherwise the reason why not.
+// Checks whether the call may run here. Returns `done` if it may, otherwise the reason why not.
 Answered examine(Core& core, const TreeRequest& request, const std::vector<Rank>& below, TreeAnswer& answer) {
     if (request.to != core.rank() || request.incarnation != core.incarnation()) {
         if (answer.claims.empty()) answer.claims = core.claims_of({request.to});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// ChunkSources: the processes from which a member can fetch its portion. Each delivery of the call names one; the
+// ChunkSources: the processes from which a member can fetch its portion. Each delivery of the call names one. The
 // newest is used, since it is the process that took over from a dead member. Any thread.
 #pragma once
 

@@ -36,7 +36,7 @@ bool adds_up(const Branch& branch, const TreeAnswer& answer, detail::Mode mode) 
     for (const Failure& failure : answer.failures) {
         if (failure.code == Errc::ok || asked.erase(failure.rank) == 0) return false;
     }
-    for (const Rank rank : answer.orphans) {  // not the child itself, which would then be called for ever
+    for (const Rank rank : answer.orphans) {  // not the child itself, which would then be called forever
         if (rank == branch.child || asked.erase(rank) == 0) return false;
     }
     if (mode != detail::Mode::gather) return true;
@@ -151,7 +151,7 @@ TreeRun::Next TreeRun::weigh(Branch& branch, const Result<TreeAnswer>& answer, c
     return Next::adopt;
 }
 
-// `canceled`, if this side did not stop the call, comes from a member that leaves the group.
+// `canceled`, if this side did not stop the call, comes from a member that is leaving the group.
 TreeRun::Next TreeRun::weigh_failure(const Branch& branch, Errc code, const Core::Route& route, bool stopped) {
     if (code == Errc::timed_out || (code == Errc::canceled && stopped)) {
         tell_canceled(route.address);

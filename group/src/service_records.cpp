@@ -64,8 +64,8 @@ std::optional<ServiceRecord> read_service(DnsReader& reader, std::size_t bytes) 
     return record;
 }
 
-// Moves to the front of [first, last) the record that is tried first: each with a chance by its weight, and those of
-// weight 0 with a very small one.
+// Moves to the front of [first, last) the record to try first. Each has a chance by its weight; those of weight 0 have
+// a very small one.
 void choose_first(std::vector<ServiceRecord>::iterator first, std::vector<ServiceRecord>::iterator last,
                   Random& random) {
     std::uint64_t sum = 0;

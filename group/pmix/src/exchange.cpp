@@ -30,7 +30,7 @@ Error failed(std::string_view function, pmix_status_t status) {
     return Error(Errc::io, "PMIx failed", std::move(what));
 }
 
-// The seconds from now until `end`, for PMIx, to which 0 means no limit.
+// The seconds from now until `end`. PMIx takes 0 as no limit.
 int seconds_until(Clock::time_point end) {
     const auto left = std::chrono::ceil<std::chrono::seconds>(end - Clock::now()).count();
     return static_cast<int>(std::clamp<decltype(left)>(left, 1, std::numeric_limits<int>::max()));
@@ -205,7 +205,7 @@ Result<PmixJob> exchange_addresses(const std::string& group, const std::string& 
         return Error(Errc::busy,
                      "another exchange by PMIx has not ended: make them one after the other, in the same "
                      "order in all processes");
-    // A key of its own for each exchange: PMIx keeps what was put before, and may return it again.
+    // A separate key for each exchange: PMIx keeps earlier values, and may return them again.
     const std::string key = "cinnabar.group." + std::to_string(exchanges++) + '.' + group;
     Session session;
     return exchange_in(session, key, address, Clock::now() + limit);

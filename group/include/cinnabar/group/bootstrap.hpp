@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How processes that are started together find each other: by a folder that all of them can write, by a host name with
 // many addresses, by the SRV records of a service, by a roster, or by seeds. Also reads the settings that `cinnabar
-// launch` passes to them. Those that a PMIx launcher started, or that have an MPI communicator: pmix.hpp, mpi.hpp.
+// launch` passes to them. For processes that a PMIx launcher started, or that have an MPI communicator, see pmix.hpp
+// and mpi.hpp.
 //
 //     Group group = (co_await bootstrap(node, Source::from_environment().value())).value();
 //
@@ -53,10 +54,10 @@ struct Source {
                                                                                         std::string uri);
 
 // Reads the SRV records of the service that is the host in `uri` (RFC 2782). Returns at most 256 addresses, each with
-// the scheme and options of `uri`, and host and port of a record, by priority and in a random order by weight. The
-// hosts are not resolved. bad_address: `uri` cannot be parsed or has a port, or the service has no record. unreachable:
-// no name server answers. protocol: the answer is malformed. io: the name server fails. timed_out, canceled: the task
-// was.
+// the scheme and options of `uri` and the host and port of a record, ordered by priority, and at random by weight
+// within one. The hosts are not resolved. bad_address: `uri` cannot be parsed or has a port, or the service has no
+// record. unreachable: no name server answers. protocol: the answer is malformed. io: the name server fails. timed_out,
+// canceled: the task was.
 [[nodiscard]] CINNABAR_API hl::Task<Result<std::vector<std::string>>> addresses_of_service(hl::NodeRef node,
                                                                                            std::string uri);
 

@@ -18,7 +18,7 @@
 
 namespace cinnabar::group {
 
-// How a call spreads. A member calls those below it, which call those below them; answers come back the same way.
+// How a call spreads. A member calls those below it, which call those below them; answers return the same way.
 enum class Tree : std::uint8_t {
     automatic,  // flat up to 8 members, else k-nomial: 4, or 2 if the arguments are larger than 64 KiB
     flat,       // the caller calls all members itself
@@ -65,7 +65,7 @@ struct Gathered {
 template <typename Out>
 struct Reduced {
     std::optional<Out> value;  // empty if no member gave one
-    std::size_t count = 0;     // how many answers are combined in it
+    std::size_t count = 0;     // number of answers combined in it
     std::vector<Failure> failures;
     [[nodiscard]] bool all() const noexcept { return failures.empty(); }
 };

@@ -193,7 +193,7 @@ class CINNABAR_API Group {
                                                  std::move(regions), options, false));
     }
 
-    // --- calls that every member makes for itself, under the same name. Only one task of a process at a time may use a
+    // --- calls that every member makes itself, under the same name. Only one task of a process at a time may use a
     // name; a process may use 1,024 names, each as often as it likes. The member with the lowest rank leads; if it
     // dies, the next one does.
 

@@ -31,7 +31,7 @@ class CINNABAR_API View {
     View(Stamp stamp, std::vector<Member> members);
 
     [[nodiscard]] const Stamp& stamp() const noexcept { return stamp_; }
-    // All members there ever were, by rank, including those that left or were excluded.
+    // All members that ever joined, by rank, including those that left or were excluded.
     [[nodiscard]] std::span<const Member> members() const noexcept { return *members_; }
     // Null if there is no member of that rank.
     [[nodiscard]] const Member* find(Rank rank) const noexcept;

@@ -6,7 +6,7 @@
 //     Node node = Node::listen("tcp://0.0.0.0:0").value();
 //     Group group = bootstrap_by_mpi(node, MPI_COMM_WORLD).value();
 //
-// A header alone, since each MPI has an ABI of its own: the program is compiled and linked with its MPI. The target
+// Header-only, since each MPI has its own ABI: the program is compiled and linked with its MPI. The target
 // cinnabar::mpi (find_package(cinnabar COMPONENTS mpi)) links the MPI that CMake finds. Uses the C functions of
 // MPI 2.2.
 //
@@ -83,7 +83,7 @@ class MpiErrorsReturn {
     bool changed_ = false;
 };
 
-// What each process tells of itself before the addresses are exchanged, so that all agree on whether they can be.
+// What each process announces before the addresses are exchanged, so that all agree on whether they can be.
 struct MpiGreeting {
     static constexpr int words = 2;
     std::uint64_t group = 0;          // name and provider
@@ -91,7 +91,7 @@ struct MpiGreeting {
 };
 static_assert(sizeof(MpiGreeting) == MpiGreeting::words * sizeof(std::uint64_t));
 
-// Where the address of each rank begins among all of them, in bytes, and their sum at the end.
+// The offset of each rank's address among all of them, in bytes, and the total size at the end.
 inline Result<std::vector<int>> place_addresses(const std::vector<MpiGreeting>& greetings) {
     constexpr std::uint64_t address_bytes_max = 4096;
     std::vector<int> begins{0};
