@@ -21,7 +21,7 @@ bool is_kept(std::string_view name, const ExtendedKinds& kinds) {
     return (kinds.user && name.starts_with("user.")) || (kinds.acls && is_acl(name));
 }
 
-// A list and a value may grow between the question for their size and the reading: a buffer of the most settles it.
+// Reads into a buffer of the largest allowed size, since the list may grow between asking for its size and reading it.
 Result<std::string> list_names(int fd, std::string_view name) {
     std::string names(extended_bytes_max, '\0');
     const ssize_t bytes = ::flistxattr(fd, names.data(), names.size());

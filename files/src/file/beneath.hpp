@@ -12,19 +12,19 @@
 
 namespace cinnabar::files {
 
-// Opens what `path` names below `directory`. Empty, with errno: EXDEV when it leads out, EAGAIN when another program
-// has a lease on it.
+// Opens `path` below `directory`. Empty, with errno: EXDEV if it leads out, EAGAIN if another program has a lease on
+// it.
 [[nodiscard]] UniqueFd open_beneath(int directory, const std::string& path, std::uint64_t flags);
 
-// The same, over no link at all: EXDEV or ELOOP. `path` may lead over any number of folders.
+// The same, but follows no symbolic link: EXDEV or ELOOP. `path` may have any number of folders.
 [[nodiscard]] UniqueFd open_below_without_links(int directory, const std::string& path, std::uint64_t flags);
 
-// The directory that `name` is to be in. Empty, with errno.
+// Opens the directory that contains, or will contain, `name`. Empty, with errno.
 [[nodiscard]] UniqueFd open_parent_beneath(int directory, std::string_view name);
 
-// ok: a new file may take the name: it is free, or a file or link has it that may be replaced. exists: something has
-// the name, and `existing` is keep. invalid_argument: a directory has it, or something else that is neither a file nor
-// a link. Otherwise an error of file_error.
+// Checks that a new file may take the name. ok: the name is free, or belongs to a file or link that may be replaced.
+// exists: the name is taken, and `existing` is keep. invalid_argument: it belongs to a directory, or to something else
+// that is neither a file nor a link. Otherwise an error of file_error.
 [[nodiscard]] Result<void> check_target(int parent, const std::string& leaf, std::string_view name, Existing existing);
 
 }  // namespace cinnabar::files

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a tree has besides files: folders, links and further names of files, each made below the root or not at all.
+// Folders, links and hard links: what a tree has besides files. Each is made below the root or not at all.
 #include "file/beneath.hpp"
 #include "file/naming.hpp"
 #include "file/read_entries.hpp"
@@ -89,7 +89,8 @@ Result<void> Root::stage(std::string_view name, Existing existing, Make make) co
     const Target target{directory_->get(), parent.get(), leaf, name, existing};
     Result<void> named = check_place(target);
     if (named) named = give_name(staging_->get(), staged, target);
-    // Also when it has its name: two names of one file are not renamed over each other, and the staged one stays.
+    // Also after success: rename() of one hard link over another of the same file does nothing, so the staged one
+    // remains.
     (void)::unlinkat(staging_->get(), staged.c_str(), 0);
     if (!named) return named;
     return sync_folder(parent.get(), name);
@@ -106,7 +107,7 @@ Result<void> Root::make_link(std::string_view name, const std::string& target, c
     const timespec times[2] = {{0, UTIME_OMIT}, {attributes.modified_s, static_cast<long>(attributes.modified_ns)}};
     return stage(name, existing, [&](int staging, const char* staged) {
         if (::symlinkat(target.c_str(), staging, staged) != 0) return -1;
-        (void)::utimensat(staging, staged, times, AT_SYMLINK_NOFOLLOW);  // not all file systems have times of links
+        (void)::utimensat(staging, staged, times, AT_SYMLINK_NOFOLLOW);  // not all file systems store times of links
         return 0;
     });
 }
@@ -123,7 +124,7 @@ Result<void> Root::make_hard_link(std::string_view name, std::string_view of, Ex
     const ino_t inode = status.st_ino;
     return stage(name, existing, [&](int staging, const char* staged) {
         if (::linkat(from.get(), leaf.c_str(), staging, staged, 0) != 0) return -1;
-        // What had the name may have been exchanged meanwhile.
+        // The name may have been replaced meanwhile by another file.
         if (::fstatat(staging, staged, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_ino == inode) return 0;
         (void)::unlinkat(staging, staged, 0);
         errno = ENOENT;
@@ -137,7 +138,7 @@ Result<Listing> Root::list(std::string_view name, std::uint64_t cursor, const Ex
     CINNABAR_TRY(listing.attributes, attributes_of_folder(folder.get(), kinds, name));
     std::optional<Error> failure;
     std::size_t bytes = 0;
-    std::uint64_t last = 0;  // behind the last name that was taken
+    std::uint64_t last = 0;  // cursor after the last name taken
     bool more = false;
     CINNABAR_TRY_VOID(read_names(folder, cursor, name, [&](std::string_view leaf, std::uint64_t next) {
         if (listing.entries.size() >= listing_entries_max || (bytes >= listing_bytes_max && !listing.entries.empty())) {
@@ -149,12 +150,13 @@ Result<Listing> Root::list(std::string_view name, std::uint64_t cursor, const Ex
         if (name.empty() && staging) return true;
         const std::string full = name.empty() ? std::string(leaf) : std::string(name).append("/").append(leaf);
         auto entry = read_entry(folder.get(), std::string(leaf), kinds, full);
-        // What may not be read is told when it is asked for.
+        // Lists an entry without attributes that cannot be read; fetching it reports the error.
         if (!entry && entry.code() != Errc::not_found) entry = read_entry(folder.get(), std::string(leaf), {}, full);
-        if (!entry && entry.code() == Errc::not_found) return true;  // it has vanished
+        if (!entry && entry.code() == Errc::not_found) return true;  // it was removed meanwhile
         if (!entry) failure = std::move(entry).error();
         if (!entry) return false;
-        if (staging && entry->kind == EntryKind::folder) return true;  // of a server whose root lies below this one
+        if (staging && entry->kind == EntryKind::folder) return true;  // the staging folder of a server whose root lies
+                                                                       // below this one
         bytes += leaf.size() + entry->target.size() + extended_bytes(entry->attributes.extended);
         listing.entries.push_back(*std::move(entry));
         return true;

@@ -31,7 +31,8 @@ struct ClientSession::Packing {
     std::vector<Result<Moved>> results;  // one per file of the caller's list
     std::size_t text_bytes = 0;
 
-    // Reads a file into the beginning of `to` and adds it to the call. Returns its size; an error is the file's result.
+    // Reads a file into the beginning of `to` and adds it to the call. Returns its size; an error becomes the file's
+    // result.
     [[nodiscard]] Result<std::size_t> read(const SmallFile& file, const SaveMode& mode, Bytes to) {
         CINNABAR_TRY(const auto source, file.open());
         CINNABAR_TRY(auto attributes, source.attributes(mode.extended));

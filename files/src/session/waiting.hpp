@@ -34,8 +34,8 @@ struct Waiting {
 };
 
 // Orders tasks by offset: a task that waits for offset x is resumed when everything before x is done. It then holds
-// that offset exclusively until advance(), even if the other side names the offset again. After close(), all waiting
-// and later tasks fail.
+// that offset exclusively until advance(), even if the other side names the same offset again. After close(), all
+// waiting and later tasks fail.
 class Sequence {
   public:
     Sequence() = default;

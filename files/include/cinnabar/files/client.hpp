@@ -84,8 +84,8 @@ inline constexpr std::uint64_t small_file_bytes_max = 128u << 10;  // per file; 
 // disk) has taken. Runs on the session's executor.
 using BytesMoved = std::function<void(std::uint64_t bytes)>;
 
-// What to do if a server requires no key. Such a server may be anybody who listens at the address, on the loopback any
-// user of the host, and would receive and supply the files. proven: the transport has verified the server's identity
+// What to do if a server requires no key. Such a server may be anyone who listens at the address (on the loopback, any
+// user of the host), and would receive and supply the files. proven: the transport has verified the server's identity
 // (na::Caps::proves_peers), so no key is needed.
 enum class Keyless : std::uint8_t { accepted, refused, proven };
 

@@ -52,7 +52,7 @@ class CINNABAR_API NewFile {
     // Makes commit() store the checksum with the file, if the file system supports extended attributes.
     void keep_checksum(std::uint64_t checksum) noexcept { checksum_ = checksum; }
 
-    // Writes at an offset; any size. Writing in order is fastest, since write-back is started for what lies before
+    // Writes at an offset; any size. Writing in order is fastest, since write-back is started for the bytes before
     // `offset`. A resumable file must be written block by block, in order. Errors: those of file_error(), such as
     // no_space and io.
     [[nodiscard]] Result<void> write(std::uint64_t offset, ConstBytes from);
