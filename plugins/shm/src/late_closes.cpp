@@ -17,7 +17,7 @@ LateCloses& LateCloses::of_process() noexcept {
     alignas(LateCloses) static std::byte place[sizeof(LateCloses)];
     static LateCloses& made = []() -> LateCloses& {
         auto* const first = new (place) LateCloses;
-        // The child has none of the threads, so none of them may be inside while this one forks.
+        // The child has none of the threads, so none of them may hold the mutex while this one forks.
         (void)::pthread_atfork([] { of_process().mutex_.lock(); }, [] { of_process().mutex_.unlock(); },
                                [] {
                                    of_process().mutex_.unlock();

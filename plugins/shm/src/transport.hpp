@@ -59,7 +59,7 @@ class ShmTransport final : public na::SessionTransport {
     [[nodiscard]] void* allocate_memory(std::size_t bytes) noexcept override { return shared_.allocate(bytes); }
     void free_memory(void* memory, std::size_t) noexcept override { shared_.free(memory); }
     [[nodiscard]] Errc grant(na::Lease& lease) noexcept override;
-    // Peers that copy across address spaces are not kept from it; the others depend on this side for each access.
+    // Has no effect on peers that copy across address spaces; for other peers this side checks each access.
     void confine(const na::Lease& lease, const na::Peer& peer) noexcept override { leases_.confine(lease, peer); }
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
     [[nodiscard]] bool is_accessed(const na::Lease& lease) noexcept override;

@@ -15,8 +15,9 @@ bool same_identity(const na::ProvenIdentity* one, const na::ProvenIdentity* othe
     return one->by == other->by && one->name == other->name;
 }
 
-// Whether somebody on the way led a dial of this process back to it. With a shared key, only the incarnation shows
-// that, since both ends prove the same (RFC 9257, section 4.1); with certificates, the name that was dialled does.
+// Whether an attacker on the path reflected a dial of this process back to it. With a shared key, only the incarnation
+// shows that, since both ends prove the same (RFC 9257, section 4.1); with certificates, the name that was dialled
+// does.
 bool is_reflected(const na::Hello& theirs, const na::ProvenIdentity* proven, na::Incarnation own) noexcept {
     return proven && proven->by == na::ProvenIdentity::By::key && theirs.incarnation == own;
 }

@@ -11,7 +11,8 @@
 namespace cinnabar::tcp {
 namespace {
 
-// splice() has no MSG_NOSIGNAL: what it raises in this thread is taken back. A SIGPIPE that was there before stays.
+// splice() has no MSG_NOSIGNAL, so a SIGPIPE that it raises in this thread is removed. One that was pending before
+// stays.
 class NoSigpipe {
   public:
     NoSigpipe() noexcept {
@@ -23,7 +24,7 @@ class NoSigpipe {
     NoSigpipe(const NoSigpipe&) = delete;
     NoSigpipe& operator=(const NoSigpipe&) = delete;
     void take_back() const noexcept {
-        if (sigismember(&before_, SIGPIPE) == 1) return;  // nobody is told of it anyway
+        if (sigismember(&before_, SIGPIPE) == 1) return;  // the caller has blocked it, so it is not delivered anyway
         constexpr timespec at_once{};
         while (::sigtimedwait(&pipe_, nullptr, &at_once) < 0 && errno == EINTR) {
         }
@@ -37,7 +38,7 @@ class NoSigpipe {
 na::Moved moved_of(ssize_t count) noexcept {
     if (count > 0) return {static_cast<std::size_t>(count), Errc::ok};
     if (count < 0 && (errno == EAGAIN || errno == ENOMEM)) return {0, Errc::again};
-    // A network file system, for example, may take pages back that are in a pipe.
+    // For example, a network file system may take back pages that are in a pipe.
     if (count == 0 || errno == EIO || errno == ENODATA) return {0, Errc::io};
     return {0, Errc::peer_lost};
 }

@@ -8,10 +8,10 @@
 
 namespace cinnabar::tcp {
 
-// As na::send_some; what follows at once goes into the same packet.
+// As na::send_some, but the next bytes sent go into the same packet (MSG_MORE).
 [[nodiscard]] na::Moved send_ahead(int socket, const void* from, std::size_t bytes) noexcept;
-// As na::send_some; io: the bytes were pages of a file that its disk has lost meanwhile. A closed connection raises no
-// signal. Requires: the pipe has so many bytes.
+// As na::send_some; io: the bytes were pages of a file that its file system has taken back meanwhile. A closed
+// connection raises no signal. Requires: the pipe holds so many bytes.
 [[nodiscard]] na::Moved splice_some(int socket, int pipe, std::size_t bytes) noexcept;
 
 }  // namespace cinnabar::tcp

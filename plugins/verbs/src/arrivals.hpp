@@ -26,7 +26,7 @@ class Arrivals {
     void remove(Connection& connection) noexcept;
     // Handles the completions in the queue, at most a bounded number; returns how many.
     unsigned poll() noexcept;
-    // Until the queue is empty. What keeps coming is left to poll().
+    // As poll(), until the queue is empty. If completions keep coming, leaves the rest to poll().
     void poll_all() noexcept;
     // How often poll() has emptied the queue.
     [[nodiscard]] std::uint64_t times_emptied() const noexcept { return times_emptied_; }

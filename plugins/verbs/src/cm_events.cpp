@@ -10,7 +10,7 @@
 namespace cinnabar::verbs {
 namespace {
 
-// From the InfiniBand specification: nobody listens at that service id.
+// From the InfiniBand specification: no process listens at that service id.
 constexpr int reject_no_service = 8;
 
 bool is_dial(Stage stage) noexcept {

@@ -172,7 +172,7 @@ void Connection::on_cm_event(const CmEvent& event) noexcept {
         case CmAction::failed:
             return dial_next(step.why);
         case CmAction::lost:
-            // The connection manager may tell of the end before the completions of what came earlier were read.
+            // The connection manager may report the end before the completions of earlier work have been read.
             port_->arrivals().poll_all();
             return port_->lost(*this, step.why);
     }

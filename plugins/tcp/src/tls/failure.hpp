@@ -8,7 +8,7 @@ namespace cinnabar::tcp {
 
 struct TlsFailure {
     Errc code = Errc::protocol;  // permission, protocol
-    const char* what = "";       // the predicate of a sentence about the other side, with what to do
+    const char* what = "";       // the predicate of a sentence about the other side, with advice
 };
 
 // `reason` is ERR_GET_REASON of a libssl error.

@@ -19,7 +19,7 @@ constexpr unsigned char alpn[] =
 constexpr unsigned alpn_bytes = sizeof alpn - 1;
 // Both use SHA-256, which shared keys require.
 constexpr const char* suites = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256";
-// No finite-field groups: with them a stranger could make this side compute for long at little cost to itself.
+// No finite-field groups: with them a stranger could make this side compute for a long time at little cost to itself.
 constexpr const char* groups = "X25519:P-256";
 constexpr long certificates_bytes_max = 32 * 1024;  // the chain that a peer sends
 
@@ -63,7 +63,7 @@ Result<void> TlsGuards::set_protocol() {
     const OpenSsl& ssl = openssl();
     SSL_CTX* const context = context_.get();
     ssl.SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
-    // No auto-retry: data behind a TLS control message is read in the next round. Idle connections free their buffers.
+    // No auto-retry: data after a TLS control message is read in the next round. Idle connections free their buffers.
     ssl.SSL_CTX_ctrl(context, SSL_CTRL_CLEAR_MODE, SSL_MODE_AUTO_RETRY, nullptr);
     ssl.SSL_CTX_ctrl(context, SSL_CTRL_MODE, SSL_MODE_RELEASE_BUFFERS, nullptr);
     ssl.SSL_CTX_ctrl(context, SSL_CTRL_SET_READ_AHEAD, 1, nullptr);

@@ -18,7 +18,7 @@
 
 namespace cinnabar::tcp {
 
-// Settings that are in no file.
+// Settings that are not in a file.
 struct TlsTuning {
     // Each side updates its sending key after this many bytes. The default is far below the limit of one AES-GCM key,
     // 2^24 full records.
@@ -27,15 +27,15 @@ struct TlsTuning {
     std::uint32_t resume_seconds = 300;
 };
 
-// 0: it is none.
+// 0: the time is invalid.
 [[nodiscard]] std::time_t time_of(const ASN1_TIME* time) noexcept;
 
 class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
   public:
     static constexpr const char* scheme = "tcps";
 
-    // unsupported: OpenSSL is not here. invalid_argument: neither a key nor certificates, a part of those is missing,
-    // or a file is none of what it should be; also the errors of SharedKeys::load.
+    // unsupported: OpenSSL cannot be loaded. invalid_argument: neither a key nor certificates, only a part of the
+    // certificate files is given, or a file is malformed; also the errors of SharedKeys::load.
     [[nodiscard]] static Result<std::shared_ptr<const TlsGuards>> make(const na::TlsOptions& options,
                                                                        const TlsTuning& tuning);
 
@@ -51,7 +51,7 @@ class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
     // Whether one of the CAs has signed this peer certificate for its purpose, and neither it nor an intermediate one
     // is revoked. `chain` has the intermediate certificates and may be null. Does not check dates. Takes about 0.1 ms.
     [[nodiscard]] bool believes(X509* certificate, STACK_OF(X509) * chain, bool of_server) const noexcept;
-    // When the first revocation list expires; the maximum if there is none, or none expires.
+    // When the first revocation list expires; the maximum if there is no list, or none expires.
     [[nodiscard]] std::time_t lists_until() const noexcept { return lists_until_; }
     // A new SSL object whose application data is this object. Null: out of memory.
     [[nodiscard]] SSL* new_connection() const noexcept { return openssl().SSL_new(context_.get()); }

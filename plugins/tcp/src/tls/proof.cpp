@@ -95,7 +95,7 @@ bool TlsStream::name_of_certificate(X509* certificate) noexcept {
     return true;
 }
 
-// After the handshake: a peer without a name goes no further.
+// After the handshake: rejects a peer without a name.
 Errc TlsStream::proven() noexcept {
     const unsigned char* protocol = nullptr;
     unsigned bytes = 0;
@@ -114,7 +114,7 @@ Errc TlsStream::proven() noexcept {
     return Errc::ok;
 }
 
-// To OpenSSL a session by shared key has no certificate. The accepting side has looked up the name.
+// OpenSSL reports no certificate for a session by shared key. The accepting side has looked up the name already.
 Errc TlsStream::proven_by_key() noexcept {
     if (side_ == Side::dials) {
         try {

@@ -191,7 +191,7 @@ na::Moved TlsStream::send(const iovec* pieces, std::size_t count) noexcept {
     return total > 0 ? na::Moved{total, Errc::ok} : na::Moved{0, Errc::again};
 }
 
-// The other side learns of it with the next record.
+// The other side learns of the update with the next record.
 void TlsStream::renew_key(std::size_t sent) noexcept {
     sent_by_key_ += sent;
     if (sent_by_key_ < guards_->key_update_bytes()) return;

@@ -79,7 +79,7 @@ class CINNABAR_API World {
     // Kills the process on `name`: its peers see a reset, and its ops complete with `canceled` when its contexts are
     // closed. Its memory is no longer accessed.
     void kill(std::string_view name);
-    // Stops the process (SIGSTOP): do not poll it until resume(). What a network card does without the process
+    // Stops the process (SIGSTOP): do not poll it until resume(). Work that a network card does without the process
     // continues (messages into slots; with rdma_strict also RMA).
     void stop(std::string_view name);
     void resume(std::string_view name);
@@ -103,7 +103,7 @@ class CINNABAR_API World {
     // neither.
     bool advance();
 
-    // What the living process on a host holds; all zero if there is none.
+    // Resources held by the living process on a host; all zero if there is none.
     struct HostCounts {
         std::uint32_t leases = 0;
         std::uint32_t registrations = 0;
