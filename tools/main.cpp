@@ -143,7 +143,7 @@ CLI::Option* add_group_place(CLI::App& command, GroupPlace& group) {
     return members;
 }
 
-// What is of one server only.
+// Excludes options that are for one server only.
 void exclude(CLI::App& command, CLI::Option* group, std::initializer_list<const char*> names) {
     for (const char* const name : names) group->excludes(command.get_option(name));
 }

@@ -37,7 +37,7 @@ hl::Task<Result<void>> Manager::below(files::Client& session, const std::string&
     if (!listing) co_return std::move(listing).error();
     for (const auto& entry : listing->entries) {
         const auto full = name + "/" + entry.name;
-        Result<void> done = files::check_name(full);  // the server might tell of folders without end
+        Result<void> done = files::check_name(full);  // the server might report endlessly nested folders
         if (!done) {
             fail(full, done.error());
             continue;
@@ -73,7 +73,7 @@ void Manager::fail(const std::string& name, const Error& error) {
 }
 
 void Manager::note_checksum(const std::string& name, std::uint64_t checksum) {
-    constexpr std::size_t compared_max = 1'000'000;  // bounds the memory that a server takes by names that it makes up
+    constexpr std::size_t compared_max = 1'000'000;  // bounds the memory used, since a server can invent names
     if (!server_.empty() && checksums_.size() < compared_max) checksums_[name] = checksum;
 }
 

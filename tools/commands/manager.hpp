@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Does one thing, such as to remove or to verify, with names on a server, and prints what came of it. One thread.
+// Applies one operation, such as remove or verify, to names on a server, and prints the results. One thread.
 #pragma once
 
 #include "commands/commands.hpp"
@@ -27,28 +27,28 @@ using Step = hl::Task<Result<void>> (*)(Manager& manager, files::Client& session
 
 class Manager {
   public:
-    // `server`: of a group, for what is printed; empty: none. `options` must outlive this object.
+    // `server`: name of a group's server, for the output; empty: no group. `options` must outlive this object.
     explicit Manager(const ManageOptions& options, std::string server = {});
 
     // Applies `step` to each name. The error of one name is reported and the others continue, unless it ends the
-    // session. Of a server of a group, it is no error that a name is missing.
+    // session. At a server of a group, a missing name is no error.
     [[nodiscard]] hl::Task<Result<void>> each(files::Client& session, const std::vector<std::string>& names, Step step);
     // Applies `step` to everything below a folder and finally to the folder itself; errors as in each().
     [[nodiscard]] hl::Task<Result<void>> below(files::Client& session, const std::string& name, Step step);
 
     void print(const std::string& text, JsonObject object) const;
     void fail(const std::string& name, const Error& error);
-    // Records the checksum of a file, to be compared with that of other servers of the group: of a million files at
-    // most.
+    // Records the checksum of a file, for at most a million files, to be compared with those of other servers of the
+    // group.
     void note_checksum(const std::string& name, std::uint64_t checksum);
 
     [[nodiscard]] const ManageOptions& options() const noexcept { return options_; }
     [[nodiscard]] const std::string& server() const noexcept { return server_; }
-    // That of the first failure.
+    // The exit code of the first failure.
     [[nodiscard]] ExitCode exit() const noexcept { return exit_; }
-    // Of a server of a group: the names that it does not have.
+    // At a server of a group: the names that it does not have.
     [[nodiscard]] const std::set<std::string>& missing() const noexcept { return missing_; }
-    // The session ended before all names were tried.
+    // Whether the session ended before all names were tried.
     [[nodiscard]] bool was_lost() const noexcept { return lost_; }
     [[nodiscard]] const std::map<std::string, std::uint64_t>& checksums() const noexcept { return checksums_; }
 

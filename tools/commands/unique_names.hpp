@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The names that the sources of a command get on the receiving side: one source each. One thread.
+// The names that a command's sources get on the receiving side; no two may be equal. One thread.
 #pragma once
 
 #include <functional>

@@ -36,7 +36,7 @@ std::vector<std::string> schemes_of(const na::Addr& addr) {
     return schemes;
 }
 
-// Any answer will do: also that there is no such RPC.
+// Any answer counts, even no_such_rpc.
 Result<double> round_trip(const Target& target) {
     CINNABAR_TRY(const auto connected, perf::connect_to(target, 1));
     double best = 0;
@@ -100,7 +100,7 @@ class Visit {
         found_.good("server-reach", fmt::format("{} answers over {}", files::printable(question_.uri), target_.way));
         return trip;
     }
-    // The best way does not answer: perhaps another one does.
+    // The best transport does not answer: tries the others.
     Result<double> reach_otherwise(const na::Addr& addr, const Error& error) {
         const std::string best = target_.way;
         if (!question_.transport.empty()) return error;
@@ -223,7 +223,7 @@ class Visit {
     const std::stop_token& stop_;
     Findings& found_;
     Target target_;
-    std::string unanswered_;  // the way that would have been taken
+    std::string unanswered_;  // the transport that would have been used, but does not answer
 };
 
 }  // namespace

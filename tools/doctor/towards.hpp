@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server, seen from here: which way is taken to it and why not another, versions, and two seconds of calls and
-// transfers in which every byte is checked, since there are ways that serve garbage without an error.
+// Checks a server from this host: which transport reaches it and why not another, versions, and two seconds of calls
+// and transfers in which every byte is checked, since some paths deliver wrong bytes without an error.
 #pragma once
 
 #include "doctor/finding.hpp"

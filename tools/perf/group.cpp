@@ -24,18 +24,18 @@ using cinnabar::group::Group;
 using cinnabar::group::Source;
 
 constexpr Microseconds patience{120'000'000};
-// Members wait for the one that measures a row. The group finds out who dies meanwhile.
+// How long members wait for the one that measures a row. The group detects members that die meanwhile.
 constexpr Microseconds longest_row{3'600'000'000};
 constexpr std::uint64_t bulk_bytes_max = std::uint64_t{1} << 30;
 constexpr std::uint64_t bulk_rounds_min = 3;
 
-// As many as move 1 GiB to a member.
+// Enough rounds to move 1 GiB to a member, within limits.
 std::uint32_t bulk_rounds(const GroupOptions& options, std::uint64_t bytes) {
     const std::uint64_t rounds = std::max<std::uint64_t>(bulk_bytes_max / bytes, bulk_rounds_min);
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(rounds, options.rounds));
 }
 
-// Bytes per second that reached members, or came from them.
+// Bytes per second to all members, or from them.
 double rate_of(const GroupRow& row, const GroupFigures& figures) {
     const auto ns = static_cast<double>(figures.times.quantile(0.5));
     return ns == 0 ? 0 : static_cast<double>(row.bytes * (row.members - 1)) * 1e9 / ns;

@@ -15,7 +15,7 @@ using cinnabar::group::Portion;
 using cinnabar::group::Rank;
 using cinnabar::group::Reached;
 
-// What the memory of a rank holds in a round.
+// The contents of a rank's memory in a round.
 struct Filling {
     std::uint64_t seed = 0;
     std::uint64_t bytes = 0;
@@ -30,9 +30,9 @@ constexpr hl::Rpc<void(Filling)> fill{"cinnabar.perf.group.fill"};
 constexpr hl::Rpc<std::uint64_t(Filling)> compare{"cinnabar.perf.group.compare"};
 constexpr Microseconds longest_bulk_round{60'000'000};
 constexpr std::uint32_t bulk_warm_up = 2;
-constexpr std::uint64_t seeds_per_round = 1 << 20;  // more than there are ranks
+constexpr std::uint64_t seeds_per_round = 1 << 20;  // more than the number of ranks
 
-// One row at rank 0.
+// Runs one row at rank 0.
 class Rounds {
   public:
     Rounds(Group group, const GroupRow& row, bulk::Region memory)
@@ -95,8 +95,8 @@ class Rounds {
     Group group_;
     GroupRow row_;
     Among among_;
-    bulk::Region memory_;                // of a broadcast: what is sent
-    std::map<Rank, bulk::Region> each_;  // otherwise: that of each rank
+    bulk::Region memory_;                // for a broadcast: the bytes to send
+    std::map<Rank, bulk::Region> each_;  // otherwise: the memory for each rank
     cinnabar::group::BulkOptions options_;
 };
 

@@ -35,7 +35,7 @@ struct GroupRow {
     std::uint32_t rounds = 0;
 };
 
-// Of one round.
+// The outcome of one round.
 struct Outcome {
     Errc failed = Errc::ok;  // the first error of a member
     bool right = true;

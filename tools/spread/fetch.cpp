@@ -23,7 +23,7 @@
 namespace cinnabar::tools::spread {
 namespace {
 
-// Another server may have the file, or an undamaged copy; but what blocks the file here remains.
+// Another server may have the file, or an undamaged copy. A local file of that name blocks all of them.
 bool another_may_give(Errc code) { return code != Errc::exists; }
 
 Error incomplete(const Error& lost) {
@@ -56,7 +56,7 @@ class GroupFetch {
         }
     }
 
-    // Files first. What no server has as a file may be a folder, whose files are fetched then.
+    // Files first. A name that no server has as a file may be a folder, whose files are fetched next.
     void run() {
         fetch_wanted();
         if (interrupt_.happened()) {
@@ -108,7 +108,7 @@ class GroupFetch {
         here_.finish();
     }
 
-    // Nobody asked whether a dry run's names are files.
+    // In a dry run, no server was asked whether a name is a file.
     void no_folder(const GroupTree& tree, const Asked& asked) {
         const Report::File file{tree.where.name, tree.where.path};
         if (asked.lost) return report_.failed(file, *asked.lost);
@@ -189,12 +189,12 @@ class GroupFetch {
     Sessions sessions_;
     TreeHere here_;
     std::vector<Wanted> wanted_;
-    std::vector<Placed> placed_;  // of each
+    std::vector<Placed> placed_;  // for each of wanted_
     std::vector<GroupTree> trees_;
-    std::map<std::string, Error> not_a_file_;  // why a name that may be a folder's could not be fetched
+    std::map<std::string, Error> not_a_file_;  // why a name that may be a folder could not be fetched as a file
 };
 
-// Whether the names can be fetched into one folder; reports why not.
+// Whether the names can be fetched into one folder; if not, reports why.
 bool check_names(const FetchOptions& options) {
     UniqueNames names("fetch them into different directories");
     for (const auto& name : options.from) {

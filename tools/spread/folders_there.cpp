@@ -32,7 +32,7 @@ void FoldersThere::are_there(std::size_t server, const std::string& name) {
     }
 }
 
-// The names of what is in a folder sort after its own.
+// In reverse order, because the entries of a folder sort after the folder itself.
 hl::Task<void> FoldersThere::finish_at(std::size_t server, files::Client& client, Report& report) {
     const auto& folders = at_[server];
     for (auto at = folders.rbegin(); at != folders.rend(); ++at) {

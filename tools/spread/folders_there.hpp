@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The folders of saved trees on the servers of a group. A server has those in which it has an entry. They are made when
-// the first entry needs them, and get their modes and times when everything is in them. One thread.
+// the first entry needs them, and get their modes and times when they are complete. One thread.
 #pragma once
 
 #include "spread/sessions.hpp"
@@ -19,16 +19,17 @@ namespace cinnabar::tools::spread {
 
 class FoldersThere {
   public:
-    // `folders`: those of the trees, by name. Others, in which trees lie, have to be there.
+    // `folders`: the folders of the trees, by name. Folders above the trees must exist already.
     explicit FoldersThere(std::map<std::string, files::Attributes> folders) : folders_(std::move(folders)) {}
 
-    // Makes the folders of the trees in which `name` lies, and `name` itself if it is one. Errors: those of
+    // Makes those folders of the trees that contain `name`, and `name` itself if it is one of them. Errors: those of
     // files::Client::make_folder.
     [[nodiscard]] hl::Task<Result<void>> make(std::size_t server, files::Client& client, std::string name);
-    // The server has `name`, and so its folders: those that an interrupted save has left unfinished are finished, too.
+    // Records that the server has `name`, and so its folders. finish() also finishes those that an interrupted save
+    // left unfinished.
     void are_there(std::size_t server, const std::string& name);
-    // Gives the folders of the trees that a server has by now their modes and times, unless it has these already.
-    // Reports those that fail.
+    // Sets the modes and times of the folders of the trees that each server has by now, unless it has these already.
+    // Reports failures.
     [[nodiscard]] hl::Task<void> finish(Sessions& sessions, Report& report);
 
   private:

@@ -18,7 +18,7 @@
 namespace cinnabar::tools::spread {
 namespace {
 
-constexpr std::string_view identity_file = "server";  // in the folder for unfinished files, which clients do not see
+constexpr std::string_view identity_file = "server";  // in the staging folder, which clients do not see
 constexpr std::size_t digits = 32;
 
 Result<std::string> read_identity(const files::SourceFile& file, const std::string& path) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar list --group`: what the servers of a group have together, and in how many copies.
+// `cinnabar list --group`: lists the merged entries of all servers of a group, with their numbers of copies.
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
 #include "commands/entries.hpp"
@@ -21,9 +21,9 @@ namespace {
 
 struct Answers {
     Union entries;
-    std::size_t answered = 0;      // servers that have the folder
-    std::optional<Error> failed;   // the first server that could not be asked
-    std::optional<Error> missing;  // the first server that has no such folder
+    std::size_t answered = 0;      // number of servers that have the folder
+    std::optional<Error> failed;   // the error of the first server that could not be asked
+    std::optional<Error> missing;  // the error of the first server that has no such folder
 };
 
 void tell_failure(const ListOptions& options, std::string_view about, const Error& error) {

@@ -22,7 +22,7 @@ Result<std::vector<std::string>> names_of(const ManageOptions& options) {
     CINNABAR_TRY(const auto folder, folder_of(options.group));
     std::vector<std::string> names;
     for (const auto& name : options.names) {
-        const auto own = join_name(name, {});  // without '/' at its end
+        const auto own = join_name(name, {});  // without a trailing '/'
         if (own.empty()) return Error{Errc::bad_address, "with --group, NAME is a name on each server"};
         names.push_back(join_name(folder, own));
     }
@@ -73,7 +73,7 @@ ExitCode manage_group(const ManageOptions& options, Step step) {
         group.fail(member, servers.error());
         return group.exit();
     }
-    std::deque<Manager> managers;  // of each server that could be reached
+    std::deque<Manager> managers;  // one for each server that could be reached
     const ServerWork work = [&](const Server& server, files::Client& session) {
         return managers.emplace_back(options, server.address).each(session, *names, step);
     };

@@ -50,9 +50,10 @@ Result<void> check_group(const ServeOptions& options) {
     return {};
 }
 
-// Clients have to see the view, to find the servers. Members call back over connections that this server dialled, whose
-// other sides have proven to be servers. They need not be members: `cinnabar copy` has this server dial an address of
-// the client's choice, so a peer with a server's certificate may become a member through a client that may save.
+// Clients must see the view, to find the servers. Members call back over connections that this server dialled, whose
+// other sides have proven to be servers. Such a side need not be a member: `cinnabar copy` makes this server dial an
+// address that the client chooses, so a peer with a server's certificate may become a member with the help of a client
+// that may save.
 Result<std::shared_ptr<const rpc::Policy>> group_policy(const ServeOptions& options) {
     if (options.members.empty()) return std::shared_ptr<const rpc::Policy>();
     const std::vector<std::string> anyone{"anyone"};

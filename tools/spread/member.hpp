@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server's side of `serve --group`: the server is a member of a group, and a label says that it saves files.
+// The server's side of `serve --group`: the server joins a group, and a label says that it saves files.
 #pragma once
 
 #include "commands/commands.hpp"
@@ -19,11 +19,11 @@ namespace cinnabar::tools::spread {
 // The label of members that save files; its value is the identity of their root.
 inline constexpr std::string_view save_label = "save";
 
-// Checks that only peers whose transport has proven them can call the group's RPCs: they do not know the key that
-// clients of the save service prove. invalid_argument, bad_address: the subject is the address.
+// Checks that only peers whose identity the transport has proven can call the group's RPCs, because these do not check
+// the key that clients of the save service prove. invalid_argument, bad_address: the subject is the address.
 [[nodiscard]] Result<void> check_group(const ServeOptions& options);
 
-// What the group's RPCs need of their callers, by --members; null: all that can connect may call them. Other RPCs are
+// The policy for callers of the group's RPCs, from --members; null: all that can connect may call them. Other RPCs are
 // not affected. invalid_argument: a caller cannot be parsed.
 [[nodiscard]] Result<std::shared_ptr<const rpc::Policy>> group_policy(const ServeOptions& options);
 

@@ -45,7 +45,7 @@ void settle(Placed& file, std::size_t server, const Result<void>& result, bool a
     if (!another_may) file.over = true;
 }
 
-// What all tasks of a command use.
+// Shared by all tasks of a command.
 struct Running {
     const Rounds& rounds;
     Sessions& sessions;
@@ -58,7 +58,7 @@ struct Running {
     }
 };
 
-// `lost`: the server did not answer, so that another one may, whatever the error is.
+// `lost`: the server did not answer, so another one may succeed, whatever the error is.
 bool another_server_may(const Running& running, const Result<void>& result, bool lost) {
     return !running.interrupt.happened() && (lost || running.rounds.another_may(result.code()));
 }
@@ -67,7 +67,7 @@ hl::Task<void> work(const Running& running, const std::vector<Step>& round, std:
     while (next < round.size()) {
         const Step step = round[next++];
         Result<void> result;
-        bool lost = false;  // for this attempt: one with another file may lose the server meanwhile
+        bool lost = false;  // in this attempt; an attempt with another file may lose the server meanwhile
         if (auto* const client = running.sessions.client(step.server)) {
             auto attempt = running.rounds.attempt(step.file, step.server, *client);
             result = co_await std::move(attempt);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Does something with each of many files at some of the servers of a group, in rounds. A round has one server for each
-// file that is not done yet: the next one in the file's order. So a file is at one server at a time, and the copies of
-// a file that differs from what the first server has are not made behind its back. One thread.
+// Processes many files, each at some of the servers of a group, in rounds. A round has one server for each file that is
+// not done yet: the next one in the file's order. So a file is at one server at a time, and a file that the first
+// server refuses, because it has a different one, is not copied to others meanwhile. One thread.
 #pragma once
 
 #include "spread/sessions.hpp"
@@ -19,29 +19,29 @@
 
 namespace cinnabar::tools::spread {
 
-// A file, and what became of it.
+// A file, and its progress.
 struct Placed {
-    std::vector<std::size_t> order;  // of servers, as placement_of() returns it
-    unsigned wanted = 1;             // at how many servers it is to be done
-    std::vector<std::size_t> done;   // servers that did it
-    std::optional<Error> failed;     // what ended it, or the first failure: one other than not_found, if there is one
+    std::vector<std::size_t> order;  // servers in the order of placement_of()
+    unsigned wanted = 1;             // number of servers at which it is to be done
+    std::vector<std::size_t> done;   // servers at which it is done
+    std::optional<Error> failed;     // the error that ended it; otherwise the first error, preferably one other than
+                                     // not_found
     bool over = false;               // no other server is to be tried
     bool ended = false;              // Rounds::ended was called
-    std::size_t next = 0;            // in `order`
+    std::size_t next = 0;            // index in `order`
 };
 
 struct Rounds {
-    // Does it once. `file` and `server` are indices into the files and the servers of the sessions.
+    // One attempt. `file` and `server` are indices into the files and the servers of the sessions.
     std::function<hl::Task<Result<void>>(std::size_t file, std::size_t server, files::Client& client)> attempt;
     // Whether another server may succeed after this error of a server that is not lost.
     bool (*another_may)(Errc code);
     // A file has ended: it is done at as many servers as wanted, or no further one can be tried.
     std::function<void(std::size_t file)> ended;
-    unsigned jobs = 8;  // attempts under way at once
+    unsigned jobs = 8;  // attempts in progress at once
 };
 
-// Runs all rounds. An interrupt ends all files that are not done, and so does an attempt that throws; then it returns
-// false.
+// Runs all rounds. An interrupt, or an attempt that throws, ends all files that are not done; then it returns false.
 bool run_rounds(const Rounds& rounds, Sessions& sessions, std::vector<Placed>& files, const Interrupt& interrupt);
 
 }  // namespace cinnabar::tools::spread

@@ -84,7 +84,7 @@ class GroupSave {
         return addresses;
     }
 
-    // Looks at the file again, which may have changed since the last copy.
+    // Reads the file's size and attributes again, since it may have changed after the last copy.
     Result<void> refresh(Source& source) {
         if (source.entry.kind != EntryKind::file) return {};
         const auto before = source.entry;
@@ -112,7 +112,7 @@ class GroupSave {
         co_return same;
     }
 
-    // Makes a copy. The folder itself was made.
+    // Makes a copy. Folders have been made before.
     hl::Task<Result<files::Moved>> send(const Source& source, files::Client& client) {
         const auto existing = options_.replace ? files::Existing::replace : files::Existing::keep;
         if (source.entry.kind == EntryKind::folder) co_return files::Moved{};
@@ -122,7 +122,7 @@ class GroupSave {
             if (!made) co_return std::move(made).error();
             co_return files::Moved{};
         }
-        // With the source's mode and time, the copies of a file are known to be equal.
+        // Copies get the source's mode and time, so that equal copies are recognized.
         const files::SaveMode mode{existing,          options_.push, options_.checksum, true,
                                    options_.extended, false,         options_.sync,     options_.whole};
         auto saving =

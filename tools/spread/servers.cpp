@@ -22,8 +22,8 @@ using cinnabar::group::Group;
 using cinnabar::group::GroupOptions;
 using cinnabar::group::View;
 
-// follow() tries again until its time is over, also where nobody listens. So it gets little time at first, and more
-// only where a member may be slow.
+// follow() retries until its time is over, even if nobody listens. So it gets little time at first, and more only if a
+// member may be slow.
 constexpr Microseconds first_time{300'000};
 constexpr Microseconds answer_max{5'000'000};
 

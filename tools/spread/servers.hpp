@@ -17,15 +17,15 @@ namespace cinnabar::tools::spread {
 struct Server {
     std::string identity;  // of its root
     std::string address;
-    // The member that named it was proven by its transport, so this server has to be as well, or to prove a key: else
-    // any member could send clients to a stranger.
+    // The transport has proven the member that named this server, so this server must be proven by its transport as
+    // well, or prove a key. Otherwise any member could send clients to a stranger.
     bool must_prove = false;
 };
 
 inline constexpr std::size_t servers_max = 1024;
 
-// The present members that save files. Of several with one identity or one address only the last to join, since a root
-// has one server at a time, and a server one root. too_large: more than servers_max. A pure function.
+// The present members that save files. Of several with the same identity or address, only the last to join: a root has
+// one server at a time, and a server one root. too_large: more than servers_max. A pure function.
 [[nodiscard]] Result<std::vector<Server>> servers_in(const cinnabar::group::View& view);
 
 // Asks the members in turn until one answers. unsupported: no member of the group saves files. Also the errors of
@@ -33,7 +33,7 @@ inline constexpr std::size_t servers_max = 1024;
 [[nodiscard]] Result<std::vector<Server>> find_servers(const GroupPlace& group, const SessionOptions& options,
                                                        const Interrupt& interrupt);
 
-// What files are placed by.
+// The identities by which files are placed.
 [[nodiscard]] std::vector<std::string> identities_of(const std::vector<Server>& servers);
 
 // The folder in the URIs of --group. bad_address: one cannot be parsed, or two name different folders.

@@ -30,21 +30,21 @@ class Sessions {
     Sessions& operator=(const Sessions&) = delete;
 
     [[nodiscard]] const std::vector<Server>& servers() const noexcept { return servers_; }
-    // Makes nodes for those of these sessions that have none. Those that cannot be made are lost. Requires: not inside
-    // a task, where a node that fails could not be closed.
+    // Makes a node for each wanted session that has none. Sessions whose node cannot be made are lost. Requires: not
+    // called inside a task, where a node that fails could not be closed.
     void connect(const std::set<std::size_t>& wanted);
-    // Opens those of these sessions that are not open yet, some at once. Those that cannot be opened are lost.
-    // Requires: they are connected or lost.
+    // Opens the wanted sessions that are not open yet, several at once. Those that cannot be opened are lost. Requires:
+    // all are connected or lost.
     [[nodiscard]] hl::Task<void> open(const std::set<std::size_t>& wanted);
     [[nodiscard]] hl::Task<void> close();
 
     // Null: the server is lost. Requires: it was opened.
     [[nodiscard]] files::Client* client(std::size_t server) noexcept;
-    // Why the server is lost. Requires: it is.
+    // Why the server is lost. Requires: it is lost.
     [[nodiscard]] const Error& why_lost(std::size_t server) const { return *sessions_[server].lost; }
     [[nodiscard]] std::vector<Server> those_not_lost() const;
     [[nodiscard]] std::optional<Error> first_lost() const;
-    // The server is not used any more.
+    // Stops using the server.
     void lose(std::size_t server, const Error& why);
 
   private:

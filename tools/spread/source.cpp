@@ -89,8 +89,8 @@ void complain_of(const std::string& one, const std::string& other, const std::st
              files::printable(name) + ": save them one by one, with --as or into different folders");
 }
 
-// Trees may have folders in common, and nothing else: it is not known which of two entries would be saved last. False:
-// two have the same name, which was reported.
+// Trees may share folders but no other entries, since it is undefined which of two would be saved last. False: two have
+// the same name, which was reported.
 bool merge(std::vector<Source>& all) {
     std::map<std::string, const Source*> by_name;
     std::vector<Source> merged;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `cinnabar save --group` saves: the files of the command line, and what is in its folders.
+// The sources of `cinnabar save --group`: the files on the command line, and the contents of its folders.
 #pragma once
 
 #include "commands/commands.hpp"
@@ -32,8 +32,8 @@ struct Sources {
     std::map<std::string, files::Attributes> folders;  // of the trees, by name on the servers
 };
 
-// Finds what is to be saved below `folder` of the servers. Reports what cannot be read, and goes on. Empty: two would
-// get one name, which was reported.
+// Finds the sources, to be saved below `folder` on the servers. Reports those that cannot be read, and continues.
+// Empty: two would get the same name, which was reported.
 [[nodiscard]] std::optional<Sources> find_sources(const SaveOptions& options, const std::string& folder,
                                                   Report& report);
 

@@ -30,7 +30,7 @@ std::vector<Wanted> TreeHere::make(const GroupTree& tree) {
     std::vector<Wanted> files;
     if (!tree.where.base.empty()) make_folder(file_of(tree, {}, EntryKind::folder), tree.where.base, tree.attributes);
     std::vector<std::string> left_out;                           // each ends in '/'
-    for (const auto& [below, found] : tree.entries.by_name()) {  // a folder comes before what is in it
+    for (const auto& [below, found] : tree.entries.by_name()) {  // a folder comes before its contents
         const auto is_in = [&](const std::string& folder) { return below.starts_with(folder); };
         if (std::ranges::any_of(left_out, is_in)) continue;
         if (!found.of_many_kinds) {
@@ -59,7 +59,8 @@ void TreeHere::make_one(const GroupTree& tree, const std::string& below, const F
     }
     file.bytes = entry.bytes;
     Wanted wanted{std::move(file), std::move(as), entry};
-    // Of copies that differ, the first in the file's order is fetched; the entry may be that of another.
+    // If copies differ, the one of the first server in the file's order is fetched; the entry may be from another
+    // server.
     const bool compares = !options_.ignore_times && !options_.by_content && !found.differ;
     if (compares && looks_same(wanted)) return report_.unchanged(wanted.file);
     files.push_back(std::move(wanted));

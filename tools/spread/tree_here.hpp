@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the folders and links of a tree that is fetched from a group, and says which files are to be fetched.
-// Everything is made below the target folder, whatever names the servers send. One thread.
+// Makes the folders and links of a tree that is fetched from a group, and lists the files to be fetched. Everything is
+// made below the target folder, whatever names the servers send. One thread.
 #pragma once
 
 #include "commands/commands.hpp"
@@ -21,8 +21,8 @@ struct Wanted {
     Report::File file;
     std::string as;                          // its name below the target folder
     std::optional<files::Entry> entry = {};  // as the servers list it, in a tree
-    bool unchanged = false;                  // what is here has the same content
-    bool may_be_folder = false;              // a server has no file by this name, but something else
+    bool unchanged = false;                  // the local file has the same content
+    bool may_be_folder = false;              // a server has something other than a file by this name
 };
 
 class TreeHere {
@@ -31,13 +31,12 @@ class TreeHere {
     TreeHere(const FetchOptions& options, const files::Root* into, Report& report)
         : options_(options), into_(into), report_(report) {}
 
-    // Makes folders and links, and returns the files. Reports what is unchanged, and what cannot be made. In a dry run
-    // it makes nothing, and reports what would be done.
+    // Makes folders and links, and returns the files. Reports unchanged entries, and those that cannot be made. In a
+    // dry run, only reports what would be done.
     [[nodiscard]] std::vector<Wanted> make(const GroupTree& tree);
-    // Whether the file here looks like the entry: by size, mode and time, or, to be compared by content, by size and
-    // mode.
+    // Whether the local file looks like the entry: by size, mode and time; with by_content, by size and mode.
     [[nodiscard]] bool looks_same(const Wanted& wanted) const;
-    // Gives their modes and times to the folders of all trees.
+    // Sets the modes and times of the folders of all trees.
     void finish();
 
   private:
@@ -55,7 +54,7 @@ class TreeHere {
         std::string as;
         files::Attributes attributes;
     };
-    std::vector<Folder> folders_;  // outer ones before those in them
+    std::vector<Folder> folders_;  // outer folders before inner ones
 };
 
 }  // namespace cinnabar::tools::spread

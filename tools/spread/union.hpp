@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The entries that the servers of a group have in one folder or tree, by name. One thread.
+// Merges the entries that the servers of a group have in one folder or tree, by name. One thread.
 #pragma once
 
 #include <cinnabar/files/entry.hpp>
@@ -10,21 +10,22 @@
 
 namespace cinnabar::tools::spread {
 
-// The entries of one name.
+// The entries with one name.
 struct Found {
-    files::Entry entry;  // the first one; of a folder the newest
+    files::Entry entry;  // the first one; for a folder with the newest attributes
     unsigned copies = 0;
-    bool differ = false;         // in what copies of one file have in common; the content is not read
+    bool differ = false;         // the copies differ in kind, size, target, mode or time; contents are not read
     bool of_many_kinds = false;  // for example a file and a folder
     std::size_t last = 0;        // the last server that has it
 };
 
-// Whether it was modified later.
+// Whether `a` was modified later than `b`.
 [[nodiscard]] bool is_newer(const files::Attributes& a, const files::Attributes& b) noexcept;
 
 class Union {
   public:
-    // A server counts once for each name, whatever it says. Requires: all entries of one server follow each other.
+    // Counts a server once for each name, even if it lists the name again. Requires: all entries of one server follow
+    // each other.
     void add(files::Entry entry, std::size_t server);
     [[nodiscard]] const std::map<std::string, Found>& by_name() const noexcept { return by_name_; }
 

@@ -66,8 +66,8 @@ class Report {
     // Reports that no file could be tried.
     void failed_at_once(std::string_view server, const Error& error);
 
-    // Reports, once for each server, that a server of a group is not used any more. It is no failure: other servers may
-    // do.
+    // Reports, once for each server, that a server of a group is no longer used. This is no failure, because other
+    // servers may suffice.
     void lost(std::string_view server, const Error& error);
 
     // Reports that the server is lost and will be redialled; once, until something is done again.
