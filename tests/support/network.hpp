@@ -49,7 +49,7 @@ class Network {
     [[nodiscard]] NetworkKind kind() const noexcept { return kind_; }
     // Uses libfabric, with any provider.
     [[nodiscard]] bool is_ofi() const noexcept { return kind_ >= NetworkKind::ofi_tcp_rxm; }
-    // Memory of a peer is read and written without action of its process, by hardware or by an emulation.
+    // Memory of a peer is read and written without any action of its process, by hardware or by an emulation.
     [[nodiscard]] bool is_one_sided() const noexcept;
     // The loss of a peer is reported separately from its messages, and may be seen before or after them.
     [[nodiscard]] bool tells_ends_apart() const noexcept { return is_ofi() || (cable_ && !cable_->is_of("tcp")); }

@@ -43,7 +43,7 @@ class Replay {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
         __sanitizer_set_death_callback([] { say(); });
 #endif
-        ::signal(SIGABRT, [](int) { say(); });  // abort() goes on when this returns
+        ::signal(SIGABRT, [](int) { say(); });  // abort() continues when this returns
     }
     ~Replay() { command().clear(); }
     Replay(const Replay&) = delete;
