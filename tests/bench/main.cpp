@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cinnabar-bench: measures the figures, prints the table and writes the file. The exit code is 0 whatever the verdicts
-// are, since figures decide nothing by themselves; 1 if a figure could not be measured, 2 for wrong arguments.
+// cinnabar-bench: measures the figures, prints the table and writes the file. The exit code is 0 whatever the verdicts,
+// since figures decide nothing by themselves; 1 if a figure could not be measured, 2 for wrong arguments.
 #include "figures/figures.hpp"
 
 #include <algorithm>

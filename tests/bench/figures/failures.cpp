@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How soon calls end that cannot be answered: a server that is killed, a port at which nothing listens, a server that
+// How soon calls end that cannot be answered, because the server is killed, nothing listens at the port, or the server
 // is suspended.
 #include "../limits/tcp_pair.hpp"
 #include "../ours/rpc_endpoint.hpp"
@@ -128,7 +128,7 @@ std::int64_t now_ns() noexcept {
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// As many timers, set on one timerfd by hand: how late each one is noticed.
+// Sets as many timers directly on one timerfd, and records how late each one is noticed.
 void wait_bare(const UniqueFd& timer, std::size_t count, std::int64_t after_ns, std::vector<double>& late_ms) {
     std::vector<std::int64_t> due(count);
     for (auto& each : due) each = now_ns() + after_ns;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
 constexpr std::size_t room_bytes = 256 << 20;
 
-// Few, but whole files.
+// Few rounds, because each slice is a whole file.
 Effort file_effort(const Settings& settings) {
     Effort effort = settings.effort;
     effort.rounds_min = settings.quick ? 3 : 8;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server under four times the load that it can bear, from one generator that does not wait for answers.
+// A server under four times its capacity, from one generator that does not wait for answers.
 #include "../harness/process_status.hpp"
 #include "../ours/slow_server.hpp"
 #include "figures.hpp"
@@ -44,7 +44,7 @@ class Generator {
         return rate;
     }
 
-    // Offers `rate` calls per second for so many seconds. Returns the replies in time per second.
+    // Offers `rate` calls per second for `seconds` seconds. Returns the timely replies per second.
     double flood(double rate, double seconds) {
         reset();
         const auto begin = seconds_now();

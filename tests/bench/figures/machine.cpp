@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The limits by themselves: what this machine can do, and how steady it is (the ratio is of a limit to itself). The
-// table shows them for orientation; they have no bar.
+// The limits by themselves: the capabilities of this machine, and how steady it is (the ratio is of a limit to itself).
+// The table shows them for orientation; they have no bar.
 #include "../limits/limits.hpp"
 #include "figures.hpp"
 

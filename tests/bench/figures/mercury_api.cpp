@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a call costs through mercury.h, compared with the same call in C++.
+// The cost of a call through mercury.h, compared with the same call in C++.
 #include "../ours/mercury_api.hpp"
 
 #include "../ours/ours.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What connected but idle peers cost a server.
+// The cost of connected but idle peers for a server.
 #include "../harness/process_status.hpp"
 #include "../ours/many_peers.hpp"
 #include "figures.hpp"

@@ -41,7 +41,7 @@ Row row_with(const Contest& contest, const Comparison& result, const std::string
 
 double per_work(std::uint64_t count, const Slice& slice) { return static_cast<double>(count) / slice.work; }
 
-// Whatever happens only once per slice or per second must not count as part of a call.
+// Rounds, because costs that arise once per slice or per second must not count as part of a call.
 double rounded(double count) { return std::round(count * 100) / 100; }
 
 std::vector<Row> run_spin(const Settings& settings) {

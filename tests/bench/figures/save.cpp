@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
 
-// Few, but whole saves.
+// Few rounds, because each slice is a whole save.
 Effort save_effort(const Settings& settings) {
     auto effort = settings.effort;
     effort.rounds_min = settings.quick ? 3 : 8;

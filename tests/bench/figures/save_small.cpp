@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t file_bytes = 4096;
 
-// Few, but whole saves.
+// Few rounds, because each slice is a whole save.
 Effort save_effort(const Settings& settings) {
     auto effort = settings.effort;
     effort.rounds_min = settings.quick ? 3 : 8;

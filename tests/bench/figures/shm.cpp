@@ -128,7 +128,7 @@ std::vector<Row> run_save(const Settings& settings) {
     std::filesystem::create_directory(root);
     make_file(source, bytes);
     auto effort = settings.effort;
-    effort.rounds_min = settings.quick ? 3 : 8;  // few, but whole saves
+    effort.rounds_min = settings.quick ? 3 : 8;  // few rounds, because each slice is a whole save
     const auto bare = make_bare_save(settings.cores, Duties::copied, source, root);
     const auto again = make_bare_save(settings.cores, Duties::copied, source, root);
     Contest contest{"shm.save.tmpfs",           "MB/s",        1e-6, Metric::work_per_second,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each kind of handler costs, compared with a plain function on the loop; all are typed calls.
+// The cost of each kind of handler, compared with a plain function on the loop; all are typed calls.
 #include "../ours/typed.hpp"
 
 #include "figures.hpp"

@@ -73,8 +73,7 @@ void hold_at_both_sides(ManyPeers& peers, const na::Addr& server) {
     }
 }
 
-// The processor time of the server during that time, per second, with or without a look each second. Its peers do
-// nothing.
+// The server's processor time per second, while `look` is called each second and its peers do nothing.
 double load_of(const Partner& partner, double seconds, const std::function<void()>& look) {
     const double before = status_of(partner.pid()).cpu_seconds;
     const double begin = seconds_now();
@@ -86,7 +85,7 @@ double load_of(const Partner& partner, double seconds, const std::function<void(
 }
 
 struct Watched {
-    double load = 0;  // the load that the looks cause, as a part of one core
+    double load = 0;  // the load caused by the queries, as a fraction of one core
     std::size_t peers = 0;
     std::size_t calls = 0;
 };

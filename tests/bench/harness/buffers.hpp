@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory of a bulk figure: buffers of one size, which both sides of a comparison use in turn, so that neither works
-// from a warmer cache than the other. Page-aligned, on ordinary or on huge pages, each of which the constructor
-// touches, so that a process has pages of its own for the buffers that it makes.
+// from a warmer cache than the other. Page-aligned, on ordinary or huge pages. The constructor touches each page, so
+// that a process has its own pages for the buffers that it makes.
 #pragma once
 
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The paired comparison. Machines of this kind change their speed by a factor of two within seconds, so absolute
-// numbers do not count. Ours, the limit and a second instance of the limit alternate in short slices, forth and back (A
-// B C C B A). Each round gives one ratio of ours to the limit and one of the limit to itself, and rounds go on until
-// the 95 % interval of the median ratio is narrow or the time is used up.
+// The paired comparison. The speed of such machines changes by a factor of two within seconds, so absolute numbers are
+// meaningless. Our side, the limit and a second instance of the limit alternate in short slices, back and forth (A B C
+// C B A). Each round gives one ratio of our side to the limit and one of the limit to itself. Rounds continue until the
+// 95 % interval of the median ratio is narrow or the time is used up.
 #pragma once
 
 #include "statistics.hpp"
@@ -12,7 +12,7 @@
 
 namespace cinnabar::bench {
 
-// What is computed from a slice.
+// The quantity computed from a slice.
 enum class Metric : std::uint8_t { seconds_per_work, cpu_per_work, work_per_second };
 [[nodiscard]] double metric_of(Metric metric, const Slice& slice) noexcept;
 

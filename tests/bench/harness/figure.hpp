@@ -23,7 +23,7 @@ struct Figure {
     std::function<std::vector<Row>(const Settings&)> run;
 };
 
-// The parameters of a figure of the kind "ours against the machine's limit".
+// The parameters of a figure that compares our side with the machine's limit.
 struct Contest {
     std::string name;
     std::string unit;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The second process of a pair: the server of a figure. It exists for the whole figure, is pinned to a core of its own,
-// works only during a slice and is blocked otherwise, so that it does not disturb the slices of others.
+// The second process of a pair: the server of a figure. It exists for the whole figure and is pinned to its own core.
+// It works only during a slice and is blocked otherwise, so that it does not disturb the slices of others.
 //
 // The child inherits the descriptors that are open when it is made, and nothing else: it runs `body` and exits without
 // returning. The destructor lets a `body` that waits for a slice return, and kills it after a second. The child is also
@@ -64,7 +64,7 @@ class Partner {
 
     // Wakes the server, which serves when this returns.
     void begin_slice();
-    // The server leaves its loop when it checks next; if it blocks, it needs some event after this call to check.
+    // The server leaves its loop at its next check; if it blocks, it needs an event after this call to check.
     void ask_to_stop() noexcept { page_->running.store(false, std::memory_order_relaxed); }
     // Blocks until the server has left its loop. Returns what it used in the slice.
     Usage finish_slice();

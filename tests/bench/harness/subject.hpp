@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One side of a comparison, ours or the limit of the machine: something that can do the work of a figure for a while.
+// One side of a comparison, ours or the limit of the machine: it can do the work of a figure for a while.
 #pragma once
 
 #include "partner.hpp"
@@ -11,7 +11,7 @@
 
 namespace cinnabar::bench {
 
-// What was done in a period of time. `work` is in the units of the figure: calls or bytes.
+// The work done in a period of time. `work` is in the units of the figure: calls or bytes.
 struct Slice {
     double work = 0;
     double work_of_server = 0;  // `work`, plus the work that it took to stop a server that blocks

@@ -21,7 +21,7 @@ struct FreeTls {
 using TlsContext = std::unique_ptr<SSL_CTX, FreeTls>;
 using TlsConnection = std::unique_ptr<SSL, FreeTls>;
 
-// For both sides, which require a certificate of each other. A server gives out one ticket.
+// A context for either side; both require a certificate of the other. A server gives out one ticket.
 [[nodiscard]] TlsContext make_tls_context(const na::TlsOptions& files);
 enum class TlsSide : bool { server, client };
 // A client requires a certificate for 127.0.0.1.

@@ -64,7 +64,7 @@ class CrossMemoryCopy : public Subject {
     }
 
   private:
-    // Only the memory of this process is used. It waits for the end of a slice where it waits for the next one.
+    // Only the memory of this process is used. The server has nothing to do in a slice and reports its end at once.
     static void serve(PartnerSide& side, std::size_t block_bytes, Pages pages) {
         Buffers from{blocks, block_bytes, pages};
         prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);

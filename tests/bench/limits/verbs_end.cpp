@@ -199,7 +199,7 @@ VerbsEnd::Event VerbsEnd::next(Wait wait) {
         bool any = poll(done);
         if (!any && wait == Wait::block) {
             check("ibv_req_notify_cq", ibv_req_notify_cq(queue_, 0));
-            // What arrived before the notification was requested wakes nobody.
+            // Completions that arrived before the notification was requested raise no event.
             any = poll(done);
             if (!any) wait_for_event();
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The echo of make_our_rpc, written against mercury.h, in shared memory, with both ends polling: shows what Mercury's
-// API costs.
+// The echo of make_our_rpc, written against mercury.h, in shared memory, with both ends polling. Shows the cost of
+// Mercury's API.
 #pragma once
 
 #include "../harness/subject.hpp"

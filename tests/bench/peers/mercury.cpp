@@ -98,7 +98,7 @@ class Mercury : public Subject {
         return "-u FI_OFI_RXM_EAGER_LIMIT -u FI_OFI_RXM_CM_PROGRESS_INTERVAL LD_LIBRARY_PATH=" +
                (programs.parent_path() / "lib").string() + ' ';
     }
-    // As the shell takes them. By default the program makes each handle move 64 buffers: some 15 GB before it reports.
+    // As shell words. By default the program makes each handle move 64 buffers: some 15 GB before it reports.
     [[nodiscard]] static const char* arguments_of(MercuryWire wire) noexcept {
         return wire == MercuryWire::sm ? " -c na -p sm" : " -c ofi -p tcp\\;ofi_rxm -H 127.0.0.1 -w 1";
     }
