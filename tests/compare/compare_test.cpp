@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `./dev compare` makes of the output of programs, of rounds that fail, and of figures.
+// Tests of `./dev compare`: the output of programs, rounds that fail, and figures.
 #include "made_up_report.hpp"
 #include "measure.hpp"
 #include "output.hpp"

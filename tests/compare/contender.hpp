@@ -9,7 +9,7 @@
 
 namespace cinnabar::compare {
 
-// How to find out that a server can be reached.
+// How to find out that a server is ready.
 enum class Ready : std::uint8_t {
     at_once,  // there is no server
     port,     // something listens on the port
@@ -27,7 +27,7 @@ struct Contender {
     std::string client;
     // The work per second, from the output of the client and the seconds that it took; 0: the output has no figure.
     double (*read)(const std::string& output, double seconds) = nullptr;
-    std::string remark;  // how its work differs from that of the others
+    std::string remark;  // how its work differs from that of the other contenders
     bool is_ours = false;
 };
 
@@ -35,7 +35,7 @@ struct Work {
     std::string name;                   // "call.host"
     std::string title;                  // "A call of 64 bytes and its reply within a host, one in flight"
     std::string unit;                   // of the work: "calls", "bytes"
-    std::vector<Contender> contenders;  // ours first
+    std::vector<Contender> contenders;  // our own first
     std::string missing;                // contenders that are not installed
 
     void add(bool is_installed, const char* who, Contender contender) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An invented comparison: two of ours, a slower contender and a faster one, in three rounds.
+// A sample comparison in three rounds: two of ours, one slower contender and one faster one.
 #pragma once
 
 #include "measure.hpp"

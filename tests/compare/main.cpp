@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `./dev compare`: ours compared with other installed programs.
+// `./dev compare`: compares Cinnabar with other installed programs.
 #include "harness/scratch.hpp"
 #include "harness/usage.hpp"
 #include "installed.hpp"

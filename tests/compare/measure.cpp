@@ -109,7 +109,7 @@ double count_for(const Work& work, double figure, const Pace& pace) {
     return std::max(count_at_first / 10, figure / each * pace.seconds);
 }
 
-// The best of ours in that round.
+// The best of our contenders in that round.
 double ours_in(const Compared& compared, std::size_t round) {
     double best = not_measured;
     for (const Measured& each : compared.measured) {

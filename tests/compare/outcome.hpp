@@ -15,8 +15,8 @@ struct Measured {
     Contender contender;
     std::vector<double> figures;  // the work per second of each round; 0: it failed
     std::optional<bench::Interval> figure;
-    // The best of ours that takes part, divided by this one in the same round; absent for ours and if it was not
-    // measured.
+    // The best of our contenders that take part, divided by this one in the same round; absent for ours, and if it was
+    // not measured.
     std::optional<bench::Interval> ours_over_it;
     std::string failure;  // the last one
 

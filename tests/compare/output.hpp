@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A report in the forms for people and for programs. All forms except JSON begin with what others do better. Pure.
+// Formats a report for people and for programs. All forms except JSON begin with the works at which others are faster.
+// Pure.
 #pragma once
 
 #include "outcome.hpp"

@@ -114,7 +114,7 @@ Contender echo(const std::string& name, const char* program, const std::string& 
     return one;
 }
 
-// Both sides prove who they are by the certificates of `make_certificates`.
+// Both sides authenticate by the certificates of `make_certificates`.
 Contender with_tls(Contender echo) {
     echo.name = "gRPC, TLS";
     const auto with_folder = [](std::string line) { return line.replace(0, 5, "exec env ECHO_TLS=@DIR@/lab "); };

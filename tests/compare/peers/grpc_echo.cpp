@@ -2,7 +2,7 @@
 // Echo over gRPC, with the callbacks that generated code would register, and a client that drives one completion queue:
 // `serve ADDRESS`, `call ADDRESS BYTES DEPTH SECONDS`. A reply consists of the first 64 bytes of the message. If
 // ECHO_TLS is set, it names a folder with ca.pem, server.pem, server.key, client.pem and client.key, and both sides
-// prove who they are by TLS.
+// authenticate by TLS.
 #include "echo.hpp"
 
 #include <grpcpp/generic/generic_stub.h>
