@@ -128,7 +128,7 @@ bool Copies::end_spreading(const std::string& key, const Version& told) {
     return !at->second.spreading;
 }
 
-// --- told by others
+// --- received from others
 
 void Copies::hear(const std::string& key, const Copy& copy, const na::Addr& source, const Here& here) {
     const std::lock_guard lock(mutex_);

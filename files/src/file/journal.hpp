@@ -39,7 +39,7 @@ struct JournalHead {
     [[nodiscard]] std::uint64_t blocks() const { return bytes / block_bytes + (bytes % block_bytes != 0 ? 1 : 0); }
 };
 
-// A head has at most this many bytes; reading so many is enough for decode_head().
+// A head has at most this many bytes; reading this many is enough for decode_head().
 inline constexpr std::size_t journal_head_bytes_max = 4200;
 [[nodiscard]] std::string encode_head(const JournalHead& head);
 // Decodes the head at the beginning of `bytes`. Empty: no head, or a damaged one.

@@ -50,7 +50,7 @@ class BufferPool {
           controls_(controls) {}
     ~BufferPool() { unregister(); }
 
-    // Null: all slots are taken, or memory is out.
+    // Null: all slots are taken, or out of memory.
     [[nodiscard]] Buffer* take(na::Port& port) noexcept {
         return pool_.acquire([&](Buffer* first) noexcept { return fill(first, port); });
     }

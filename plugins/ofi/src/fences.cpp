@@ -6,7 +6,7 @@
 namespace cinnabar::ofi {
 namespace {
 
-// A copy or system call of another thread is over after so many yields, unless that thread is preempted.
+// A copy or system call of another thread is over after this many yields, unless that thread is preempted.
 constexpr unsigned yields_max = 64;
 // Sends that are still pending after this time wait for the peer to read.
 constexpr TimeUs fence_us = 200'000;

@@ -123,7 +123,7 @@ std::uint64_t Origin::begin_chunk(const Transfer& transfer, Chunk& chunk) const 
 }
 
 // The pieces of the operation's memory for a chunk at offset `at`. Staging memory is used instead if there are more
-// pieces than the provider takes, or if it needs registered memory. 0: memory is out.
+// pieces than the provider takes, or if it needs registered memory. 0: out of memory.
 std::size_t Origin::local_pieces(const na::Op& op, std::uint64_t at, Chunk& chunk,
                                  std::array<iovec, pieces_limit>& out) noexcept {
     const Endpoint& endpoint = session_.port().endpoint();

@@ -20,7 +20,7 @@ class Pools {
 
     explicit Pools(OfiPort& port);
 
-    // Null: no other session holds more, or memory is out. take_transfer() also returns null until the ended session
+    // Null: no other session holds more, or out of memory. take_transfer() also returns null until the ended session
     // has given its transfers back.
     [[nodiscard]] Buffer* take_control(Session& asks) noexcept;
     [[nodiscard]] PeerRequest* take_request(Session& asks) noexcept;

@@ -63,7 +63,7 @@ class Mailbox {
     [[nodiscard]] std::size_t message_bytes_max() const noexcept { return message_bytes_max_; }
     [[nodiscard]] std::uint32_t initial_credits() const noexcept { return initial_credits_; }
 
-    // Null: all receive slots are taken, or memory is out. Any thread.
+    // Null: all receive slots are taken, or out of memory. Any thread.
     [[nodiscard]] Letter* take(LetterKind kind) noexcept {
         Letter* letter = letters_.acquire();
         if (!letter) return nullptr;

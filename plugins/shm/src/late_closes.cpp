@@ -12,7 +12,7 @@
 
 namespace cinnabar::shm {
 
-// Allocates nothing, because descriptors must be closed when memory is out as well.
+// Allocates nothing, because descriptors must be closed when out of memory as well.
 LateCloses& LateCloses::of_process() noexcept {
     alignas(LateCloses) static std::byte place[sizeof(LateCloses)];
     static LateCloses& made = []() -> LateCloses& {

@@ -25,7 +25,7 @@ class LateCloses {
     // Never destroyed: its threads may be blocked when the process exits. A forked child gets a new one.
     static LateCloses& of_process() noexcept;
 
-    // Closes `fd` soon, or at once if memory is out.
+    // Closes `fd` soon, or at once if out of memory.
     void add(UniqueFd fd, uid_t user) noexcept;
     // Whether of_user_max descriptors of that user, or waiting_max of all users together, wait to be closed.
     [[nodiscard]] bool crowded_by(uid_t user) const noexcept;

@@ -30,7 +30,7 @@ class PeerFiles {
         std::shared_ptr<const Segment> segment;  // null: it cannot be mapped
     };
     std::vector<Known> known_;             // the most recently used one is last
-    std::shared_ptr<const Segment> none_;  // returned if memory is out
+    std::shared_ptr<const Segment> none_;  // returned if out of memory
 };
 
 }  // namespace cinnabar::shm

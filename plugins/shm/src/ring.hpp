@@ -2,7 +2,7 @@
 // A ring of records in shared memory, with one writer and one reader; no lock, no system call. docs/wire-format-shm.md.
 //
 // The first word of a record publishes it. The reader polls the word where the next record will begin; it is 0 until
-// the writer, after writing the rest of the record, stores the first word. Before that the writer stores a 0 behind the
+// the writer, after writing the rest of the record, stores the first word. Before that the writer stores a 0 after the
 // record, for the next one. So a small message costs the reader one or two cache lines, and the reader never sees half
 // a record, even if the writer dies.
 //
@@ -138,7 +138,7 @@ class RingReader {
     // Frees the record that was read.
     void consume() noexcept { at_ += size_; }
 
-    // Whether so much is consumed that a writer which waits for room may need it.
+    // Whether enough is consumed that a writer which waits for room may need it.
     [[nodiscard]] bool room_due() const noexcept { return at_ - given_back_ > (mask_ + 1) / 4; }
     void give_back() noexcept;
     [[nodiscard]] RingHeader& header() const noexcept { return *header_; }
@@ -199,7 +199,7 @@ inline std::byte* RingWriter::reserve(std::uint32_t bytes) noexcept {
     const std::size_t size = record_size(bytes);
     const std::size_t to_end = mask_ + 1 - (at_ & mask_);
     skip_ = to_end < size ? to_end : 0;
-    // Includes the 0 word behind the record.
+    // Includes the 0 word after the record.
     const std::size_t need = skip_ + size + record_header_bytes;
     if (need > mask_ + 1 - (at_ - read_)) {
         look();
@@ -251,7 +251,7 @@ inline RingReader::Look RingReader::next(Record& out) noexcept {
         out.flags = static_cast<std::uint8_t>(word >> 40);
         out.status = static_cast<std::uint8_t>(word >> 48);
         if (out.kind == RecordKind::skip) {
-            // A skip at the beginning of the ring would loop for ever.
+            // A skip at the beginning of the ring would loop forever.
             if (offset == 0) return Look::broken;
             at_ += to_end;
             continue;

@@ -183,7 +183,7 @@ void Session::malformed(const char* what) noexcept {
     fail(Errc::protocol);
 }
 
-// 0: the record stays in the ring, because memory is out or the session ends.
+// 0: the record stays in the ring, because this process is out of memory or the session ends.
 unsigned Session::deliver(const Record& record) noexcept {
     if (na::is_access(static_cast<std::uint8_t>(record.kind))) {
         if (deliver_access(record) == Errc::ok) return 1;

@@ -21,7 +21,7 @@ struct FilePlace {
 
 class SharedMemory {
   public:
-    // Allocates whole pages, all zeros, not inherited by forked children. Null: descriptors or memory are out.
+    // Allocates whole pages, all zeros, not inherited by forked children. Null: out of descriptors or memory.
     [[nodiscard]] void* allocate(std::size_t bytes) noexcept;
     // Frees the pages. Peers that still map the file then see zeros. Requires: no lease.
     void free(void* memory) noexcept;

@@ -85,7 +85,7 @@ class ShmTransport final : public na::SessionTransport {
     [[nodiscard]] na::PortTable<ShmPort>& ports() noexcept { return ports_; }
 
     // Watches the ring of a peer that has the lease board: its header tells which lease the peer accesses (fence.cpp).
-    // False: memory is out.
+    // False: out of memory.
     [[nodiscard]] bool watch(const RingHeader& ring) noexcept;
     void unwatch(const RingHeader& ring) noexcept;
     // Call it instead of unwatch() if a session ends while the peer holds a lease. Allocates nothing.

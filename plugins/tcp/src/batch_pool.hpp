@@ -19,7 +19,7 @@ class BatchPool {
 
     BatchPool() { free_.reserve(free_max); }
 
-    // Null: memory is out.
+    // Null: out of memory.
     [[nodiscard]] BatchBuffer take() noexcept {
         BatchBuffer batch;
         if (free_.empty()) {

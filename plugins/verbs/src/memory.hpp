@@ -46,7 +46,7 @@ struct LentMemory {
     std::unique_ptr<LentMemory> next;  // in the list of leases that could not be deregistered
 };
 
-// Registers the memory of the lease for its access. Null, with errno: the system refused, or memory is out.
+// Registers the memory of the lease for its access. Null, with errno: the system refused, or is out of memory.
 [[nodiscard]] std::unique_ptr<LentMemory> lend(const Device& device, const na::Lease& lease) noexcept;
 
 // Deregisters it; afterwards no peer has access. False: that failed for a second, because a peer is in the middle of a

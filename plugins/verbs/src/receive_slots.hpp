@@ -47,8 +47,8 @@ class ReceiveSlots {
     // Posts missing slots, and some more so that not every arrival must. False: the device refused.
     [[nodiscard]] bool refill() noexcept { return posted_ >= promised_ || post_free(); }
 
-    // Keeps the present arrival, and posts another slot in place of its own. overloaded: too many are kept, or memory
-    // is out.
+    // Keeps the present arrival, and posts another slot in place of its own. overloaded: too many are kept, or out of
+    // memory.
     [[nodiscard]] Errc keep() noexcept;
     void release(std::uint32_t slot) noexcept;
 
