@@ -71,7 +71,7 @@ class Copies {
     };
 
     // Returns a usable copy, a request to wait for, or an error: not_found; stale (the asking process has seen a newer
-    // value that no member has any more); again (retry later: processes have different views).
+    // value that no member still has); again (retry later: processes have different views).
     [[nodiscard]] Found find(const Asked& asked, const Here& here);
     // Ends a request and keeps the value that it returned.
     void end(const std::string& key, Flight& flight, Errc code, Copy copy, const Here& here);

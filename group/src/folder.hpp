@@ -2,7 +2,7 @@
 // The files by which members find each other in a folder. All functions block.
 //
 //     member-RANK   written by that member: "cinnabar member", run, incarnation, address, one per line
-//     roster        written by rank 0 when all members have come: "cinnabar roster", run, addresses by rank
+//     roster        written by rank 0 when all have written theirs: "cinnabar roster", run, addresses by rank
 //
 // A file is written under a temporary name and then renamed, so readers never see half of it. Files of another run are
 // ignored. The incarnation counts the starts of a member within a run.
@@ -36,7 +36,7 @@ struct Announced {
                                                            Rank size);
 
 // Reads the files of the members whose entry in `addresses` is empty. Once none is empty, reads all files again, since
-// a member may have been restarted in between. Returns true if all members have come.
+// a member may have been restarted in between. Returns true if all members have written theirs.
 [[nodiscard]] Result<bool> collect(const std::string& folder, const std::string& run,
                                    std::vector<std::string>& addresses);
 

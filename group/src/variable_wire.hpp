@@ -43,7 +43,7 @@ inline constexpr hl::Rpc<Version(Update)> update_rpc{"cinnabar.group.variable.up
 
 struct Tell {
     std::string key;
-    bool drops = false;  // copies of this version and older ones must not be used any more
+    bool drops = false;  // copies of this version and older ones must no longer be used
     Sent value;
 };
 inline constexpr hl::Rpc<void(Tell)> tell_rpc{"cinnabar.group.variable.tell"};

@@ -31,7 +31,7 @@ class Pump {
 
     // One progress and trigger of each context; returns the amount of work done. Never waits.
     unsigned round();
-    // A round. If it did nothing and the clock is virtual, advances time. False if nothing can happen any more.
+    // A round. If it did nothing and the clock is virtual, advances time. False if nothing more can happen.
     bool step();
     // Runs rounds until `done()`: true. False if `limit` has passed on the real clock, or if nothing can happen any
     // more.

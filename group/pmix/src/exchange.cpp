@@ -59,7 +59,7 @@ struct ReleaseValue {
 };
 using Value = std::unique_ptr<pmix_value_t, ReleaseValue>;
 
-// The outcome of a fence. Shared, because PMIx may still report it after nobody waits any more.
+// The outcome of a fence. Shared, because PMIx may still report it when no call waits any longer.
 struct Fence {
     std::mutex mutex;
     std::condition_variable ended;

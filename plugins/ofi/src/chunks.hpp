@@ -23,13 +23,13 @@ class Chunks {
     void posted(Chunk& chunk, ChunkList& list) noexcept;
     void posted(Chunk& chunk) noexcept { posted(chunk, stray_); }
     void posted_send(Chunk& chunk) noexcept;
-    // The fabric has the chunk, and no transfer or request waits for it any more.
+    // The fabric has the chunk, but no transfer or request still waits for it.
     void add_stray(Chunk& chunk) noexcept { stray_.push_back(chunk); }
     // Asks the fabric to return a chunk, or all chunks from number `from` on.
     void revoke(Chunk& chunk) noexcept;
     void revoke(ChunkList& chunks, std::uint64_t from) noexcept;
 
-    // The endpoint was closed, so the fabric has none any more.
+    // The endpoint was closed, so the fabric no longer has any.
     void abandon_strays() noexcept;
 
   private:

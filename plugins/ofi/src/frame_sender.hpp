@@ -47,7 +47,7 @@ class FrameSender {
     // The session ends: ops whose frames the fabric has complete with `why`.
     void end(Errc why) noexcept;
     void drop_controls() noexcept;
-    // The endpoint was closed, so the fabric has no buffer any more.
+    // The endpoint was closed, so the fabric no longer has any buffer.
     void abandon() noexcept;
     // The fabric has given a buffer back.
     void sent(Buffer& buffer, const Done& done) noexcept;

@@ -292,7 +292,7 @@ void Origin::discard(Chunk& chunk) noexcept {
     session_.chunks().posted(chunk, transfer.with_fabric);
 }
 
-// Ends the operation as soon as the fabric does not use its memory any more.
+// Ends the operation as soon as the fabric no longer uses its memory.
 void Origin::stop(Transfer& transfer, Errc why) noexcept {
     leave_posting(transfer);
     const bool first = transfer.failed == Errc::ok && transfer.posted;

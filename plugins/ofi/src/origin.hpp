@@ -38,12 +38,11 @@ class Origin {
     void chunk_ended(Chunk& chunk, const Done& done) noexcept;
     void put_chunk_given() noexcept { --put_chunks_; }
 
-    // The session ends: admitted operations end with `why`, each as soon as the fabric does not use its memory any
-    // more.
+    // The session ends: admitted operations end with `why`, each as soon as the fabric no longer uses its memory.
     void end(Errc why) noexcept;
     // Ends the operations although the provider has not returned their chunks.
     void force_end() noexcept;
-    // The endpoint was closed, so the fabric has no chunk any more.
+    // The endpoint was closed, so the fabric no longer has any chunk.
     void abandon() noexcept;
     [[nodiscard]] bool empty() const noexcept { return transfers_.empty(); }
     [[nodiscard]] std::uint32_t unanswered() const noexcept { return unanswered_; }
@@ -74,7 +73,7 @@ class Origin {
     PostQueue to_post_;
     std::uint32_t admitted_ = 0;
     std::uint32_t put_chunks_ = 0;  // chunks of puts that the fabric has
-    std::uint32_t unanswered_ = 0;  // stopped gets whose answer has not come
+    std::uint32_t unanswered_ = 0;  // stopped gets whose answer has not arrived
 };
 
 }  // namespace cinnabar::ofi

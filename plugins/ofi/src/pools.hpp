@@ -33,7 +33,7 @@ class Pools {
     // each other from one pool could deadlock.
     [[nodiscard]] Staging* take_staging(bool served) noexcept;
     static void give_staging(Staging& staging) noexcept { staging.pool->release(staging); }
-    // Memory that receives the data of chunks that nothing waits for any more.
+    // Memory that receives the data of chunks that nothing waits for.
     [[nodiscard]] Staging* sink() noexcept;
 
     // Whether a large get may post its chunks: only one get may at a time.

@@ -148,7 +148,7 @@ void OfiPort::frame_came(ConstBytes bytes, na::ReceiveBlock& block, fi_addr_t so
         }
         return;
     }
-    // The greeting may contain any address, so nothing is sent there until a message has come from it.
+    // The greeting may contain any address, so nothing is sent there until a message has arrived from it.
     if (frame.kind == FrameKind::probe && endpoint_->tells_source() && source != session->fabric_address()) {
         static constinit LogLimit lines;
         return log_limited(lines, LogLevel::info, "ofi",

@@ -65,7 +65,7 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     [[nodiscard]] SendRoom& send_room() noexcept { return send_room_; }
     void connecting(int change) noexcept { connecting_ += change; }
     void frame_came(ConstBytes bytes, na::ReceiveBlock& block, fi_addr_t source) noexcept;
-    // Polls the provider; returns how much it did.
+    // Polls the provider; returns the amount of work done.
     unsigned poll_endpoint() noexcept;
 
     // Sessions (sessions.cpp).
@@ -114,7 +114,7 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
 
     na::OutputLists<Session> output_;
     SendRoom send_room_;
-    int connecting_ = 0;  // sessions over which nothing has come on the fabric yet
+    int connecting_ = 0;  // sessions that have received nothing on the fabric yet
     unsigned idle_rounds_ = hot_rounds;
     TimeUs active_at_ = 0;  // when the endpoint last had a completion
 };

@@ -89,7 +89,7 @@ class Session final : public PoolSlot, public na::FdEvents {
     fi_addr_t address_ = FI_ADDR_UNSPEC;
     std::uint64_t check_ = 0;
     na::Hello hello_;
-    bool open_ = false;  // a frame has come from the peer over the fabric
+    bool open_ = false;  // a frame has arrived from the peer over the fabric
     bool dialled_ = false;
     bool draining_ = false;
     std::uint32_t with_fabric_ = 0;  // buffers and chunks that the fabric has

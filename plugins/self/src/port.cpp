@@ -155,7 +155,7 @@ void SelfPort::add_unsent(SelfPeer& peer, Letter& letter) noexcept {
     peer.unsent_last_ = &letter;
 }
 
-// Posts the unsent letters of a peer. Requires: the peer is not in unsent_ any more. If the mailbox has closed, the
+// Posts the unsent letters of a peer. Requires: the peer is no longer in unsent_. If the mailbox has closed, the
 // letters are lost with the connection.
 void SelfPort::hand_over(SelfPeer& peer) noexcept {
     Mailbox::Visit visit(*peer.mailbox_);

@@ -30,7 +30,7 @@ class Copier {
     [[nodiscard]] bool copies() const noexcept { return !copying_.empty(); }
     // Puts whose bytes are copied, and whose notification the session has to send.
     [[nodiscard]] na::PostedOps& notifies() noexcept { return notifies_; }
-    // Copies the next window of the first operation, at most `bytes_max`; returns how many bytes.
+    // Copies the next window of the first operation, at most `bytes_max`; returns the number of bytes.
     [[nodiscard]] std::uint64_t copy_next(std::uint64_t bytes_max) noexcept;
 
   private:

@@ -17,7 +17,7 @@ class CopyQueue {
     void remove(Session& session) noexcept {
         if (Sessions::linked(session)) sessions_.remove(session);
     }
-    // Copies about `bytes`. Returns how many windows.
+    // Copies about `bytes`. Returns the number of windows.
     unsigned copy(std::uint64_t bytes) noexcept {
         unsigned did = 0;
         for (; bytes > 0; ++did) {

@@ -44,7 +44,7 @@ class Dial final : public PoolSlot, public na::FdEvents {
     TimerOf<Dial> timer_;
 };
 
-// An incoming connection whose greeting has not come.
+// An incoming connection whose greeting has not arrived.
 class Handshake final : public PoolSlot, public na::FdEvents {
   public:
     void start(ShmPort& port, UniqueFd fd) noexcept;

@@ -61,7 +61,7 @@ bool peer_in_group(int fd, const Credentials& who, gid_t group) noexcept {
     return std::find(groups.begin(), end, group) != end;
 }
 
-// Returns how many descriptors came. Those beyond count_max are closed.
+// Returns the number of descriptors received. Those beyond count_max are closed.
 std::size_t take_fds(msghdr& message, uid_t sender, GreetingFds& out) noexcept {
     const std::array<PeerFd*, GreetingFds::count_max> places{&out.ring, &out.bell, &out.board};
     std::size_t taken = 0;

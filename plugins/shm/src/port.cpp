@@ -20,8 +20,8 @@ constexpr std::size_t always_hot = 8;
 constexpr std::size_t hot_max = 64;
 // Polls in a row without a record after which a session beyond always_hot is no longer hot.
 constexpr std::uint32_t misses_max = 4096;
-// After a record came, epoll is asked only now and then for this long (it reports incoming connections, cold sessions
-// and closed sockets).
+// For this long after a record has arrived, epoll is asked only now and then (it reports incoming connections, cold
+// sessions and closed sockets).
 constexpr TimeUs hot_us = 200;
 // Bytes copied per round, while there are small messages and otherwise.
 constexpr std::uint64_t copy_bytes_small = 128 * 1024;

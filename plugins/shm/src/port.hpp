@@ -64,7 +64,7 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     [[nodiscard]] CopyQueue& copies() noexcept { return copies_; }
     void wrote(Session& session) noexcept;    // it wrote a record: wake its peer if it sleeps
     void closing(Session& session) noexcept;  // it is about to close: remove it from all lists
-    void touched(Session& session) noexcept;  // a record came: poll it in every round
+    void touched(Session& session) noexcept;  // a record arrived: poll it in every round
     void small_traffic() noexcept { small_.note(); }
     unsigned look_at_hot() noexcept;
 

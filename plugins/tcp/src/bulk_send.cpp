@@ -20,7 +20,7 @@ constexpr std::size_t slice_large = 1024 * 1024;
 
 constexpr std::size_t written_pieces_max = 512;
 
-// Sent in place of data whose memory must not be read any more.
+// Sent in place of data whose memory must no longer be read.
 constexpr std::array<std::byte, 16 * 1024> zeros{};
 
 std::size_t gather_zeros(std::uint64_t bytes, iovec* out, std::size_t count_max, std::uint64_t& covered) noexcept {

@@ -60,7 +60,7 @@ void Connection::on_ready(std::uint32_t epoll_events) noexcept {
         transmit();
         if (is_open() && !blocked) watch_room(false);
     }
-    // An error or a hang-up is reported by the read, after the bytes that came before it.
+    // An error or a hang-up is reported by the read, after the bytes that arrived before it.
     if ((epoll_events & ~std::uint32_t{EPOLLOUT}) != 0 && is_open()) (void)receive();
     (void)port.settle();
 }

@@ -32,7 +32,7 @@ class Connection : public PoolSlot, public na::FdEvents {
 
     void on_ready(std::uint32_t epoll_events) noexcept final;
 
-    // Reads and delivers a bounded amount. Returns how much it did.
+    // Reads and delivers a bounded amount. Returns the amount of work done.
     unsigned receive() noexcept {
         const unsigned did = read_lane();
         if (stream_.guard()) [[unlikely]]
@@ -56,9 +56,9 @@ class Connection : public PoolSlot, public na::FdEvents {
     // Sets whether epoll reports room to write.
     void watch_room(bool wanted) noexcept;
 
-    // When the rest of a message or record that was received in part must have come; time_never: nothing is incomplete.
+    // When the rest of a partly received message or record must have arrived; time_never: nothing is incomplete.
     [[nodiscard]] TimeUs rest_due() const noexcept { return std::min(message_due_, record_due_); }
-    // The rest is overdue: reads what has come, and ends the session if something is still overdue.
+    // The rest is overdue: reads what has arrived, and ends the session if something is still overdue.
     void end_if_late() noexcept;
 
     // Used by the port.
@@ -77,7 +77,7 @@ class Connection : public PoolSlot, public na::FdEvents {
     void close() noexcept;
     [[nodiscard]] TcpPort& port() const noexcept { return *port_; }
     [[nodiscard]] na::Stream& stream() noexcept { return stream_; }
-    // A message of `bytes` was received in part; 0: none is any more.
+    // A message of `bytes` was received in part; 0: no message is incomplete.
     void set_partial_message(std::size_t bytes) noexcept;
     // Ends the session, deferred: a read or write failed, or the bytes are malformed.
     void fail(Errc why) noexcept;

@@ -72,7 +72,7 @@ using FrameBody = na::AccessBody;
 // `message_bytes_max`: this side's limit, as announced in its Hello. Requires: `in` has at least frame_header_bytes.
 [[nodiscard]] Errc decode_header(ConstBytes in, Lane lane, std::size_t message_bytes_max, Frame& out) noexcept;
 
-// Encodes the header and body of a lane 1 frame; returns how many bytes. Requires: room for both.
+// Encodes the header and body of a lane 1 frame; returns the number of bytes. Requires: room for both.
 std::size_t encode_frame(const Frame& frame, const FrameBody& body, Bytes out) noexcept;
 
 }  // namespace cinnabar::tcp

@@ -16,11 +16,11 @@ class HotConnections {
     explicit HotConnections(const na::PortHost& host) noexcept : host_(host) {}
 
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-    // Data came on the connection: it is hot for a while. If more connections are active than fit, none is hot for some
-    // rounds.
+    // Data arrived on the connection: it is hot for a while. If more connections are active than fit, none is hot for
+    // some rounds.
     void add(Connection& connection) noexcept;
     void remove(Connection& connection) noexcept;
-    // Reads each hot connection once. Returns how much they did.
+    // Reads each hot connection once. Returns the amount of work done.
     unsigned receive() noexcept;
 
   private:

@@ -131,7 +131,7 @@ void MessageLane::write_lane() noexcept {
         const std::size_t asked = gather(batch);
         const na::Moved moved = batch.count == 1 ? stream().send(batch.pieces[0].iov_base, asked)
                                                  : stream().send(batch.pieces.data(), batch.count);
-        // A lost connection is reported by the read, after the bytes that came before.
+        // A lost connection is reported by the read, after the bytes that arrived before.
         sent(moved.bytes);
         if (moved.bytes < asked) {
             peer().delayed = true;

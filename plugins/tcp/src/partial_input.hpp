@@ -23,7 +23,7 @@ class PartialInput {
     // Stops the timer.
     void stop() noexcept;
 
-    // When the rest of something of `bytes`, whose first byte has come now, must have come.
+    // The time by which the rest of something of `bytes` must have arrived, if its first byte has arrived now.
     [[nodiscard]] TimeUs due(std::size_t bytes) const noexcept;
 
   private:

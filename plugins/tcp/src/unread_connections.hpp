@@ -15,7 +15,7 @@ class UnreadConnections {
     void remove(Connection& connection) noexcept {
         if (List::linked(connection)) list_.remove(connection);
     }
-    // Reads each once; those that are added meanwhile are read by the next call. Returns how much they did.
+    // Reads each once; those that are added meanwhile are read by the next call. Returns the work done.
     unsigned receive() noexcept {
         List now;
         now.splice_back(list_);

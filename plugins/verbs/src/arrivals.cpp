@@ -72,7 +72,7 @@ void Arrivals::received(const ibv_wc& done) noexcept {
         return port_.lost(*connection, session_error(done.status));
     }
     if (connection->stage() == Stage::open) return deliver(*connection, done);
-    // It came before the session began. If this side has accepted, it shows that the peer has the answer.
+    // It arrived before the session began. If this side has accepted, it shows that the peer has the answer.
     if (connection->held.size() >= connection->promised()) {  // more than its window
         port_.slots().free(slot);
         return port_.lost(*connection, Errc::protocol);

@@ -76,7 +76,7 @@ void CompletionQueue::fetch_all() noexcept {
 bool CompletionQueue::arm() noexcept {
     if (fetched_begin_ < fetched_.size()) return false;
     if (!armed_) armed_ = ::ibv_req_notify_cq(queue_, 0) == 0;
-    // The device does not report completions that came between the last poll and the request.
+    // The device does not report completions that arrived between the last poll and the request.
     fetch_all();
     return armed_ && fetched_.empty();
 }

@@ -17,7 +17,7 @@ class CompletionQueue final : public na::FdEvents {
     ~CompletionQueue() { close(); }
     // io, out_of_memory.
     [[nodiscard]] Result<void> open(const Device& device, std::uint32_t entries, void* owner);
-    // Requires: no queue pair uses it any more.
+    // Requires: no queue pair still uses it.
     void close() noexcept;
     [[nodiscard]] ibv_cq* get() const noexcept { return queue_; }
 

@@ -50,7 +50,7 @@ class Connection final : public PoolSlot {
     void open(VerbsPeer& peer) noexcept;
     // Ends the connection. The port closes it when the device has returned its work requests.
     void drain(Errc why) noexcept;
-    // Closes the connection now. On return the device has no work request any more; operations that it had end with
+    // Closes the connection now. On return the device has none of its work requests; operations that it had end with
     // `why`.
     void close(Errc why) noexcept;
 
@@ -63,7 +63,7 @@ class Connection final : public PoolSlot {
     void transmit() noexcept;
     // The work requests up to `place` have completed, the last one with `status`.
     void completed(std::uint32_t place, ibv_wc_status status) noexcept;
-    // Sends a probe to the other side's device, unless one is pending or something has come since `since`. False: an
+    // Sends a probe to the other side's device, unless one is pending or something has arrived since `since`. False: an
     // answer is overdue by more than `patience`.
     [[nodiscard]] bool probe(TimeUs since, TimeUs patience) noexcept;
 
@@ -82,7 +82,7 @@ class Connection final : public PoolSlot {
 
     SendCredits sends;
     ReceiveCredits receives;
-    TimeUs alive_at = 0;                 // when something last came, or a send completed
+    TimeUs alive_at = 0;                 // when something last arrived, or a send completed
     std::vector<ibv_wc> held;            // arrivals before the session began, at most promised()
     std::atomic<Errc> broken{Errc::ok};  // set by an asynchronous event, on any thread
 

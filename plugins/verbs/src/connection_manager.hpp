@@ -16,9 +16,9 @@ class ConnectionManager {
 
     // unsupported, permission: as make_event_channel(); or why the kernel refused to watch it.
     [[nodiscard]] Result<void> open();
-    // Stops watching: no event comes any more.
+    // Stops watching: no further event is delivered.
     void stop() noexcept { watch_.stop(); }
-    // Requires: no id uses the channel any more.
+    // Requires: no id still uses the channel.
     void close() noexcept { channel_.reset(); }
     [[nodiscard]] rdma_event_channel* channel() const noexcept { return channel_.get(); }
 

@@ -40,7 +40,7 @@ class ReceiveCredits {
         used_ = owed_ = 0;
     }
     [[nodiscard]] std::uint32_t window() const noexcept { return window_; }
-    // A message came. False: the other side had no credit for it.
+    // A message arrived. False: the other side had no credit for it.
     [[nodiscard]] bool came() noexcept;
     // The message's slot, or another in its place, was posted again.
     void posted_again() noexcept { ++owed_; }
@@ -51,7 +51,7 @@ class ReceiveCredits {
 
   private:
     std::uint32_t window_ = 0;
-    std::uint32_t used_ = 0;  // messages that came and whose credit was not returned
+    std::uint32_t used_ = 0;  // messages that arrived and whose credit was not returned
     std::uint32_t owed_ = 0;  // of those, the ones whose credit can be returned
 };
 

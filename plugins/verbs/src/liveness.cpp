@@ -57,7 +57,7 @@ void Liveness::forget_all() noexcept {
 void Liveness::beat() noexcept {
     (void)close_drained();
     const TimeUs keepalive = static_cast<TimeUs>(port_.options().keepalive.count());
-    // Reads all completions first: a process that was stopped has not read what came meanwhile.
+    // Reads all completions first: a process that was stopped has not read what arrived meanwhile.
     const std::uint64_t emptied = port_.arrivals().times_emptied();
     (void)port_.arrivals().poll();
     if (keepalive > 0 && port_.arrivals().times_emptied() != emptied) probe_sessions(keepalive);

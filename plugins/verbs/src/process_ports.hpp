@@ -24,7 +24,7 @@ class ProcessPorts {
         const std::lock_guard lock(mutex_);
         all_.push_back(&port);
     }
-    // On return nobody visits the port any more.
+    // On return no thread visits the port.
     void remove(VerbsPort& port) noexcept {
         const std::lock_guard lock(mutex_);
         std::erase(all_, &port);

@@ -17,7 +17,7 @@ class SignOfLife {
     void owed(TimeUs now) noexcept {
         if (owed_since_ == 0) owed_since_ = now;
     }
-    // A completion came. `all`: no other one is expected.
+    // A completion arrived. `all`: no other one is expected.
     void told(TimeUs now, bool all) noexcept {
         told_at_ = now;
         if (all) owed_since_ = 0;
