@@ -155,8 +155,7 @@ Result<Listing> Root::list(std::string_view name, std::uint64_t cursor, const Ex
         if (!entry && entry.code() == Errc::not_found) return true;  // it was removed meanwhile
         if (!entry) failure = std::move(entry).error();
         if (!entry) return false;
-        if (staging && entry->kind == EntryKind::folder) return true;  // the staging folder of a server whose root lies
-                                                                       // below this one
+        if (staging && entry->kind == EntryKind::folder) return true;  // staging folder of a server with a nested root
         bytes += leaf.size() + entry->target.size() + extended_bytes(entry->attributes.extended);
         listing.entries.push_back(*std::move(entry));
         return true;
