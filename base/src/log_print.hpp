@@ -10,12 +10,12 @@
 
 namespace cinnabar::detail {
 
-// Requires: room for 256 bytes at least.
+// Requires: room for at least 256 bytes.
 [[nodiscard]] std::string_view print_text(const LogLine& line, std::span<char> room) noexcept;
 // `unix_us`: the time of day, in microseconds since 1970.
 [[nodiscard]] std::string_view print_json(const LogLine& line, std::uint64_t unix_us, int process, int thread,
                                           std::span<char> room) noexcept;
-// In the format that is set, with the present time, thread and process.
+// In the configured format, with the present time, thread and process.
 [[nodiscard]] std::string_view print_line(const LogLine& line, std::span<char> room) noexcept;
 
 }  // namespace cinnabar::detail

@@ -26,7 +26,7 @@ struct Kept {
 
 struct Recent {
     std::mutex mutex;
-    std::uint64_t count = 0;  // of all lines that were ever kept
+    std::uint64_t count = 0;  // lines kept so far, including overwritten ones
     std::array<Kept, lines_kept> lines{};
 };
 constinit Recent recent;

@@ -12,7 +12,7 @@
 
 namespace cinnabar {
 
-// Any thread; a thread waits for another for at most some microseconds. Source has static functions: ticks(),
+// Any thread; one thread delays another by at most some microseconds. Source has static functions: ticks(),
 // monotonic_ns(), usable(), which returns whether the counter is suitable, and pause().
 template <typename Source>
 class TickClock {

@@ -7,7 +7,7 @@
 namespace cinnabar {
 namespace {
 
-// While it exists, new threads start with all signals blocked, except for those that a thread raises by a fault.
+// While it exists, new threads start with all signals blocked, except those that a fault of the thread itself raises.
 class SignalsBlocked {
   public:
     SignalsBlocked() noexcept {

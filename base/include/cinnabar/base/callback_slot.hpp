@@ -9,7 +9,7 @@
 
 namespace cinnabar {
 
-// A function pointer and its argument, which one thread may replace while others read them: a reader never sees the
+// A function pointer and its argument, which one thread may replace while others read them. A reader never sees the
 // function of one set() with the argument of another. Any thread. set() may block for another set(); get() never waits.
 template <typename Function>
 class CallbackSlot {
@@ -42,7 +42,7 @@ class CallbackSlot {
         }
     }
 
-    // How often set() was called.
+    // The number of set() calls so far.
     [[nodiscard]] std::uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
 
   private:
@@ -50,9 +50,9 @@ class CallbackSlot {
         std::atomic<Function> function{nullptr};
         std::atomic<void*> user{nullptr};
     };
-    std::mutex mutex_;  // of those that set
+    std::mutex mutex_;  // held by set()
     std::atomic<std::uint32_t> version_{0};
-    Pair pairs_[2];  // the one in use is that of the version's lowest bit
+    Pair pairs_[2];  // the lowest bit of the version selects the one in use
 };
 
 }  // namespace cinnabar

@@ -16,7 +16,7 @@
 
 namespace cinnabar {
 
-// `off` is only for modules that log nothing; no line has it.
+// `off` is only a setting, for modules that log nothing; no line has it.
 enum class LogLevel : std::uint8_t { debug, info, warning, error, off };
 
 // The part of a program that logs: a module of the library (base, na, bulk, rpc, hl, files, mercury), the scheme of a
@@ -96,7 +96,7 @@ class CINNABAR_API LogLimit {
     static constexpr Microseconds period_default{10'000'000};
 
     constexpr explicit LogLimit(std::uint32_t burst = burst_default, Microseconds period = period_default) noexcept
-        : burst_us_(static_cast<TimeUs>(period.count()) * (burst == 0 ? 0 : burst - 1)),  // 0 is taken for 1
+        : burst_us_(static_cast<TimeUs>(period.count()) * (burst == 0 ? 0 : burst - 1)),  // 0 counts as 1
           period_us_(static_cast<TimeUs>(period.count())) {}
     LogLimit(const LogLimit&) = delete;
     LogLimit& operator=(const LogLimit&) = delete;
@@ -110,7 +110,7 @@ class CINNABAR_API LogLimit {
     const TimeUs period_us_;
     std::atomic<TimeUs> paid_until_{0};
     std::atomic<std::uint64_t> refused_{0};
-    std::atomic<std::uint32_t> sink_{0};  // the sink that the members above are for
+    std::atomic<std::uint32_t> sink_{0};  // the sink that the members above refer to
 };
 
 // Like log(), for lines that peers can cause. Lines over the limit are dropped and counted; the next line that is
