@@ -157,7 +157,7 @@ Errc Context::post(Op& op) noexcept {
         impl_->give_up();
         return taken;
     }
-    // The owner checks it, because the peer's limits may be read only by the owner.
+    // The owner checks the op, because only the owner may read the peer's limits.
     op.state = OpState::handed_over;
     op.cancel_asked = false;
     op.work.run = nullptr;  // marks it as an op for run_submitted()

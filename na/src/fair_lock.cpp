@@ -6,7 +6,7 @@ namespace cinnabar::na {
 void FairLock::lock() noexcept {
     constexpr unsigned looks_first = 32;
     constexpr unsigned looks_before_sleep = 256;
-    // The thread that has it may be about to unlock; that is not worth a place in the queue.
+    // The holder may be about to unlock: try a few times before queueing.
     for (unsigned look = 0; look < looks_first; ++look) {
         if (try_lock()) return;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lock that waiting threads get in the order in which they came. Not recursive.
+// A lock that threads acquire in the order in which they began to wait. Not recursive.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@ namespace cinnabar::na {
 
 class FairLock {
   public:
-    // False: a thread has it or waits for it. Sequentially consistent, also if it fails, for threads that have pushed
-    // work before and rely on another look at the queue by the thread that has it.
+    // False: a thread holds it or waits for it. Sequentially consistent, also if it fails, for threads that have pushed
+    // work before and rely on another look at the queue by the thread that holds it.
     [[nodiscard]] bool try_lock() noexcept {
         if (state_.load(std::memory_order_seq_cst) != 0) return false;
         std::uint32_t free = 0;
@@ -27,12 +27,13 @@ class FairLock {
   private:
     void hand_over() noexcept;
 
-    // Bit 0: a thread has the lock. The bits above: the number of waiting threads. While it is not 0, try_lock() fails.
+    // Bit 0: a thread holds the lock. The bits above: the number of waiting threads. While it is not 0, try_lock()
+    // fails.
     static constexpr std::uint32_t locked = 1;
     static constexpr std::uint32_t one_waiter = 2;
     std::atomic<std::uint32_t> state_{0};
     std::atomic<std::uint64_t> tickets_{0};              // the number of tickets given out
-    std::uint64_t turn_ = 0;                             // the next ticket to get the lock; of the thread that has it
+    std::uint64_t turn_ = 0;                             // the next ticket to get the lock; guarded by the lock
     std::array<std::atomic<std::uint32_t>, 8> turns_{};  // for each residue of ticket numbers: how many had their turn
 };
 

@@ -31,14 +31,14 @@ namespace cinnabar::na {
 class Peer;
 
 // The process at the other side of a connection within this host, as the kernel reported it when the connection was
-// accepted. Once that process has ended, another may get its pid; user and group are those that it had then.
+// accepted. Once that process has ended, another may get its pid; the user and group are those at that time.
 struct HostProcess {
     std::int32_t pid = 0;  // 0: it cannot be seen from here (another pid namespace)
     std::uint32_t uid = 0;
     std::uint32_t gid = 0;
 };
 
-// Who the other side of a connection has proven to be, on a transport with Caps::proves_peers.
+// The proven identity of the other side of a connection, on a transport with Caps::proves_peers.
 struct ProvenIdentity {
     enum class By : std::uint8_t { key, certificate };
     By by = By::key;
@@ -61,7 +61,7 @@ struct AddrBody {
     Incarnation incarnation = 0;
     std::uint64_t connection = 0;  // serial number of the connection in this process; 0: this is a name. Never sent
     std::optional<HostProcess> process;  // of a connection: the process at its other side, if the kernel reports it
-    // Of a connection: who its other side has proven to be, if the transport proves that.
+    // Of a connection: the proven identity of its other side, if the transport proves identities.
     std::optional<ProvenIdentity> proven;
     bool own = false;  // a connection that this process dialled to itself; verified, not claimed by the peer
     std::uint64_t hash = 0;
@@ -113,8 +113,8 @@ class Addr {
     [[nodiscard]] std::optional<HostProcess> process() const noexcept {
         return body_ ? body_->process : std::optional<HostProcess>();
     }
-    // Who the other side of a connection over `tcps` has proven to be; null for other transports and for names (a dial
-    // proves that the peer is the one that the name asks for). Lives as long as this address.
+    // The proven identity of the other side of a connection over `tcps`; null for other transports and for names (a
+    // dial proves that the peer is the one that the name asks for). Lives as long as this address.
     [[nodiscard]] const ProvenIdentity* identity() const noexcept {
         return body_ && body_->proven ? &*body_->proven : nullptr;
     }
@@ -123,7 +123,7 @@ class Addr {
     // tcp://10.0.0.5:41234", with " context N". A process that does not listen: "session:INCARNATION/CONTEXT". The last
     // two cannot be parsed back: they mean nothing in another process.
     [[nodiscard]] CINNABAR_API std::string to_string() const;
-    // As to_string(), for log lines: never fails, and returns "a peer" if memory is out.
+    // As to_string(), for log lines: never fails, and returns "a peer" if out of memory.
     [[nodiscard]] CINNABAR_API std::string log_name() const noexcept;
 
     // The wire form (docs/wire-format.md, "Addresses"); what is decoded is always a name. decode: `protocol` if

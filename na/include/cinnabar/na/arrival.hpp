@@ -46,9 +46,9 @@ class Receiver {
     virtual void on_notify(Peer& peer, std::uint32_t value) noexcept = 0;
     // `why`: ok for connected and restarted; otherwise what ended the connection (peer_lost, refused, ...).
     virtual void on_peer(Peer& peer, PeerEvent event, Errc why) noexcept = 0;
-    // Called just before a delayed message is sent, that is one which had to wait for the connection or for room; the
-    // receiver may correct the times that it contains in place. Not called for messages that the kernel or the device
-    // has already. Runs inside poll() or flush(); must not post, cancel or disconnect.
+    // Called just before a delayed message is sent (one that had to wait for the connection or for room); the receiver
+    // may correct the times in it in place. Not called for messages that the kernel or the device already has. Runs
+    // inside poll() or flush(); must not post, cancel or disconnect.
     virtual void on_delayed(Peer&, OpKind, Tag, Bytes) noexcept {}
 
   protected:

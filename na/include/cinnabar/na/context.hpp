@@ -73,7 +73,7 @@ class CINNABAR_API Context {
         return message.size() <= peer.message_bytes_max() && peer.port().send_now(peer, kind, tag, message);
     }
     // As post_owned(), from any thread of a `many` context. If another thread owns the context, the op is handed over
-    // to that thread, and an error of the post comes as the completion (except `again`, which is retried).
+    // to that thread, and an error of the post is reported by the completion (except `again`, which is retried).
     [[nodiscard]] Errc post(Op& op) noexcept;
     // Owner. As Port::view. unsupported: the transport lacks Caps::views; too_large: the range is not within the
     // memory.
@@ -86,8 +86,8 @@ class CINNABAR_API Context {
     // that owns it. Inside a callback of a `many` context, it runs when trigger() ends. Any thread of a `many` context;
     // the thread of a `one` context.
     void run_owned(Work& work) noexcept;
-    // For the calling thread and all contexts: while `*more` is not 0, run_owned() only submits, so that what many
-    // threads post is sent together. Null turns this off; `more` must live until then. Requires: a thread drives each
+    // For the calling thread and all contexts: while `*more` is not 0, run_owned() only submits, so that the posts of
+    // many threads are sent together. Null turns this off; `more` must live until then. Requires: a thread drives each
     // context.
     static void gather_while(const std::atomic<std::uint32_t>* more) noexcept;
     // Queues `work` for the owner, who runs it inside progress(); wakes a sleeping owner. Never fails. Any thread, also
@@ -97,20 +97,20 @@ class CINNABAR_API Context {
     // Owner. Puts `work` on the completion queue; trigger() runs it.
     void enqueue(Work& work) noexcept;
 
-    // Polls all ports, fires timers, and runs submitted work. Returns how many things it did; 0 if nothing happened
-    // within `timeout`, and inside a Receiver function. Returns at once while the completion queue is not empty. Spins
-    // for a bounded, adaptive time, then sleeps in the kernel; never sleeps if the timeout is zero. With a virtual
-    // clock it never sleeps: the owner of that clock advances it when all contexts are idle.
+    // Polls all ports, fires timers, and runs submitted work. Returns how much it did; 0 if nothing happened within
+    // `timeout`, and inside a Receiver function. Returns at once while the completion queue is not empty. Spins for a
+    // bounded, adaptive time, then sleeps in the kernel; never sleeps if the timeout is zero. With a virtual clock it
+    // never sleeps: the owner of that clock advances it when all contexts are idle.
     unsigned progress(Microseconds timeout) noexcept;
     // Runs at most `count_max` entries of the completion queue and returns how many it ran; none inside a Receiver
     // function.
     unsigned trigger(unsigned count_max) noexcept;
-    // Inside a callback of trigger(): the coarse time of its beginning and of its end, to be asked for in this order. A
-    // callback begins when the one before it ends, so that each of several in a row reads the clock once.
+    // Inside a callback of trigger(): the coarse time of its beginning and of its end; call them in this order. A
+    // callback begins when the previous one ends, so each of several in a row reads the clock only once.
     [[nodiscard]] TimeUs callback_begins() noexcept;
     TimeUs callback_ends() noexcept;
     [[nodiscard]] bool has_completions() const noexcept;
-    // Entries of the completion queue. Any thread; a snapshot.
+    // The number of entries in the completion queue. Any thread; a snapshot.
     [[nodiscard]] std::uint32_t completions() const noexcept;
 
     // A descriptor that is readable when progress() should be called, for foreign event loops. Call prepare_wait()
@@ -128,16 +128,16 @@ class CINNABAR_API Context {
     TimeUs fresh_now_us() noexcept;
     // Owner. As fresh_now_us(), but reads the clock at most once within one ownership.
     [[nodiscard]] TimeUs present_us() noexcept;
-    // Owner. A time not after the next timer's; time_never if none is armed. For the owner of a virtual clock.
+    // Owner. A time no later than the next timer's; time_never if none is armed. For the owner of a virtual clock.
     [[nodiscard]] TimeUs next_timer_us() const noexcept;
     [[nodiscard]] TimeSource& clock() const noexcept;
 
     [[nodiscard]] const ContextOptions& options() const noexcept;
     // A small number that no other living context of this process has.
     [[nodiscard]] std::uint32_t ordinal() const noexcept { return ordinal_; }
-    // Ops that are posted and have not completed.
+    // The number of ops that are posted and have not completed.
     [[nodiscard]] std::uint32_t ops_posted() const noexcept;
-    // Threads that wait for the ownership. Any thread; a snapshot.
+    // The number of threads that wait for the ownership. Any thread; a snapshot.
     [[nodiscard]] std::uint32_t waiting() const noexcept;
 
     // For tests and counters: how often this context slept in the kernel, and how often it was woken.

@@ -34,7 +34,7 @@ struct Hello {
     Incarnation incarnation = 0;          // of the sender
     Incarnation peer_incarnation = 0;     // the receiver that the sender expects; 0: any
     ContextId context = 0;                // of the sender
-    ContextId peer_context = 0;           // the receiver's, that the sender asks for; a dial may say any_context
+    ContextId peer_context = 0;           // the receiver's context, as the sender asks for; a dial may say any_context
     std::uint32_t message_bytes_max = 0;  // the largest payload that the sender accepts
     std::uint16_t credits = 0;            // unexpected messages that the sender accepts at once
     std::uint8_t lane = 0;
@@ -43,8 +43,8 @@ struct Hello {
     CINNABAR_API void encode(std::span<std::byte, hello_bytes> out) const noexcept;
     // protocol: wrong magic, unknown kind, zero incarnation, message limit below message_bytes_min, a reason outside of
     // a reject, any_context where a context must be named. unsupported: another version, or an unknown value that must
-    // not be ignored: a feature, an authentication method, a nonzero reserved byte; `out` is filled in nevertheless, so
-    // that the answer can be made.
+    // not be ignored: a feature, an authentication method, a nonzero reserved byte; `out` is filled in all the same,
+    // because the answer needs it.
     [[nodiscard]] CINNABAR_API static Errc decode(ConstBytes in, Hello& out) noexcept;
 };
 

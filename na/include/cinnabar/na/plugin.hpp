@@ -14,7 +14,7 @@
 
 namespace cinnabar::na {
 
-// Raised by each change of layout or meaning in those headers of na that plugins use.
+// Incremented by each change of layout or meaning in the headers of na that plugins use.
 inline constexpr std::uint32_t plugin_abi = 12;
 
 struct PluginInfo {

@@ -21,8 +21,8 @@ class CINNABAR_API Registry {
     // not_found; unsupported: no such symbol, or another ABI. The subject holds the loader's text.
     [[nodiscard]] Result<void> load(const std::string& path);
 
-    // Opens a transport by its address string. unsupported: no plugin has that scheme; the subject lists those that are
-    // known.
+    // Opens a transport by its address string. unsupported: no plugin has that scheme; the subject lists the known
+    // ones.
     [[nodiscard]] Result<std::unique_ptr<Transport>> open(std::string_view uri, const TransportOptions& options) const;
     [[nodiscard]] std::span<const PluginInfo> plugins() const noexcept { return plugins_; }
 

@@ -44,8 +44,8 @@ class PortHost {
     [[nodiscard]] CINNABAR_API bool watch(int fd, std::uint32_t epoll_events, FdEvents& ready) noexcept;
     [[nodiscard]] CINNABAR_API bool watch_again(int fd, std::uint32_t epoll_events, FdEvents& ready) noexcept;
     CINNABAR_API void unwatch(int fd) noexcept;
-    // Wakes sleeping threads, if there are any. Before this call, publish what there is to poll by a sequentially
-    // consistent store, so that a thread that is about to sleep sees it in prepare_wait(). Any thread.
+    // Wakes sleeping threads, if there are any. Before this call, publish the work with a sequentially consistent
+    // store, so that a thread that is about to sleep sees it in prepare_wait(). Any thread.
     virtual void wake() noexcept = 0;
     // Queues work for the owner of the context. Any thread.
     virtual void submit(Work& work) noexcept = 0;
@@ -154,9 +154,9 @@ class Transport {
     [[nodiscard]] virtual const Caps& caps() const noexcept = 0;
     [[nodiscard]] virtual const Limits& limits() const noexcept = 0;
     [[nodiscard]] virtual Incarnation incarnation() const noexcept = 0;
-    // The addresses at which others can dial it; empty if it does not listen.
+    // The addresses at which peers can dial it; empty if it does not listen.
     [[nodiscard]] virtual std::vector<std::string> endpoints() const = 0;
-    // Whether it could dial such an endpoint, judged by the text alone.
+    // Whether it could dial this endpoint, judged by the text alone.
     [[nodiscard]] virtual bool reaches(std::string_view endpoint) const noexcept = 0;
     // The clock of this network; null: the machine's. The simulator has its own.
     [[nodiscard]] virtual TimeSource* clock() noexcept { return nullptr; }
@@ -178,7 +178,7 @@ class Transport {
     // fields. permission: more access than was registered. too_large: all lease slots are in use. No system call on
     // tcp.
     [[nodiscard]] virtual Errc grant(Lease& lease) noexcept = 0;
-    // Makes a lease useless to all others than this peer, also if they have its key. Call it before the key is sent, as
+    // Makes a lease useless to all peers but this one, even if they have its key. Call it before the key is sent, as
     // the owner of the peer's context. Does nothing without Caps::confines.
     virtual void confine(const Lease&, const Peer&) noexcept {}
     // Revokes a lease. ok: no byte is read or written through it any more. again: that is not so yet; lease.fenced runs
@@ -191,7 +191,7 @@ class Transport {
     virtual void describe(const Lease& lease, Writer& writer) const noexcept = 0;
     [[nodiscard]] virtual std::size_t described_bytes(const Lease& lease) const noexcept = 0;
 
-    // For `cinnabar info`: one line about what it found on this machine.
+    // For `cinnabar info`: one line about what the transport found on this machine.
     [[nodiscard]] virtual std::string diagnosis() const { return {}; }
 };
 

@@ -48,7 +48,7 @@ struct Limits {
     std::size_t segments_max = 0;         // segments of one registration
     std::size_t op_segments_max = 0;      // local segments that one put or get may touch
     std::size_t lease_key_bytes_max = 0;  // the most that describe() writes for a registration of one segment
-    std::uint32_t rma_inflight_max = 0;   // puts and gets to one peer beyond which more in flight bring no speed
+    std::uint32_t rma_inflight_max = 0;   // more puts and gets in flight to one peer bring no gain
     std::uint32_t receive_slots = 0;      // received messages that can wait; all credits together must stay below it
     std::uint32_t send_slots = 0;         // messages that may be in flight per context; 0: no limit
     std::uint32_t connections_max = 0;    // per context; 0: no limit
@@ -65,9 +65,9 @@ struct Segment {
     std::size_t bytes = 0;
 };
 
-// How the two sides of a `tcps` connection prove who they are: with a key that both have, or with certificates. All but
-// peer_name are paths of files, which are read when the transport is opened. Files with secrets must belong to this
-// user or root and be closed to others. The address that is opened may have the same options, by the name at the
+// How the two sides of a `tcps` connection prove their identity: with a key that both have, or with certificates. All
+// but peer_name are paths of files, which are read when the transport is opened. Files with secrets must belong to this
+// user or root and be closed to others. The address that is opened may have the same options, under the name at the
 // beginning of each comment.
 struct TlsOptions {
     // key: the keys of this side and its peers, one NAME:HEX per line, as `cinnabar key new` makes them. A dial uses

@@ -24,7 +24,7 @@ class CINNABAR_API Acceptor : public FdEvents {
     // `scheme` names the transport in log lines; it must outlive this.
     Acceptor(PortHost& host, const char* scheme) noexcept;
     ~Acceptor() = default;
-    // Logs that a connection was closed because memory is out.
+    // Logs that a connection was closed for lack of memory.
     void no_memory() const noexcept;
     // Stops watching. Must be called before the host is destroyed.
     void stop() noexcept;

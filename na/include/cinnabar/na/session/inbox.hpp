@@ -25,7 +25,7 @@ class Inbox {
     }
     // Whether waiting_max connections wait.
     [[nodiscard]] bool full() const noexcept { return waiting() >= waiting_max; }
-    // False: memory is out, and `handover` is unchanged. Requires: not full().
+    // False: out of memory, and `handover` is unchanged. Requires: not full().
     [[nodiscard]] bool put(Handover& handover) noexcept {
         static_assert(std::is_nothrow_move_constructible_v<Handover>);
         const std::lock_guard lock(mutex_);

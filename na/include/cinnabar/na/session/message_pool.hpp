@@ -21,7 +21,7 @@ class MessagePool {
           header_room_(header_room),
           tail_room_(tail_room) {}
 
-    // Null: all slots are taken, or memory is out.
+    // Null: all slots are taken, or out of memory.
     [[nodiscard]] Message* take(Port& port) noexcept {
         Stored* message = pool_.acquire();
         if (!message || message->storage) return message;

@@ -50,7 +50,7 @@ class SessionPeer : public Peer {
     [[nodiscard]] bool can_be_dialled() const noexcept { return !dial_key.empty(); }
     [[nodiscard]] bool has_waiting_ops() const noexcept { return !messages.empty() || !rma.empty(); }
 
-    // Whom a dial asks for: incarnation 0 or any_context where the address does not say.
+    // The identity that a dial asks for: incarnation 0 or any_context where the address does not say.
     [[nodiscard]] Identity wanted() const noexcept {
         const AddrBody& address = addr_.body();
         return {address.incarnation, address.names_context ? address.context : any_context};

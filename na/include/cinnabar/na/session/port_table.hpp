@@ -59,7 +59,7 @@ class PortTable {
     }
     // Moves an incoming connection to the inbox of the context that it asks for; that context may be driven by another
     // thread. unreachable: there is no such context, or prepare(port) returned false; overloaded: the inbox is full, or
-    // memory is out. On an error the connection is unchanged, except for what prepare() did.
+    // out of memory. On an error the connection is unchanged, except for what prepare() did.
     template <typename Incoming, typename Prepare>
     [[nodiscard]] Errc hand_over(Incoming& incoming, Prepare&& prepare) noexcept {
         const std::lock_guard lock(mutex_);

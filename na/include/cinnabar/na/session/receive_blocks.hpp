@@ -32,7 +32,7 @@ class CINNABAR_API ReceiveBlocks {
     ReceiveBlocks(const ReceiveBlocks&) = delete;
     ReceiveBlocks& operator=(const ReceiveBlocks&) = delete;
 
-    // Room for the next read: at least one whole frame, 8-byte aligned. Empty: memory is out.
+    // Room for the next read: at least one whole frame, 8-byte aligned. Empty: out of memory.
     [[nodiscard]] Bytes room() noexcept {
         if (!reading_ || reading_->references != 0) return next_room();
         offset_ = 0;  // no arrival uses the bytes that were read before
@@ -42,7 +42,7 @@ class CINNABAR_API ReceiveBlocks {
     // The read filled `bytes` of the room, and all arrivals in them have been delivered.
     void consumed(std::size_t bytes) noexcept { offset_ += (bytes + 7) & ~std::size_t{7}; }
 
-    // A block of at least `bytes` for one message, with one reference; null: memory is out.
+    // A block of at least `bytes` for one message, with one reference; null: out of memory.
     [[nodiscard]] ReceiveBlock* take(std::size_t bytes) noexcept;
     void unreference(ReceiveBlock& block) noexcept;
 
@@ -55,7 +55,7 @@ class CINNABAR_API ReceiveBlocks {
     // Counts a kept arrival. False: `kept_max` are kept already.
     [[nodiscard]] bool count_kept() noexcept;
     void count_released() noexcept { --kept_; }
-    // So many shared blocks are held that a further arrival must be copied out of its block.
+    // Whether so many shared blocks are held that a further arrival must be copied out of its block.
     [[nodiscard]] bool crowded() const noexcept { return shared_out_ >= shared_max; }
     [[nodiscard]] bool shared(const ReceiveBlock& block) const noexcept { return block.size_class == shared_class; }
     [[nodiscard]] std::uint32_t kept() const noexcept { return kept_; }

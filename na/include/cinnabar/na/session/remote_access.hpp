@@ -43,15 +43,15 @@ struct PendingAnswer : PoolSlot {
 using PendingAnswers = IntrusiveList<PendingAnswer, &PendingAnswer::link>;
 
 // The slots that the sessions of one port share. Each session has a reserved share of both pools. Beyond its share,
-// answers come from a common rest. When that is used up, a peer that asks for more loses its session: its whole share
-// is pending, which cannot happen to a peer that reads its answers.
+// answers come from a common reserve. When that is used up, a peer that needs another answer loses its session: its
+// whole share is pending, which cannot happen to a peer that reads its answers.
 class CINNABAR_API AccessPools {
   public:
     // Operations of this side that one peer carries out at a time; further ones wait.
     static constexpr std::uint32_t admitted_max = 64;
-    // Answers reserved for each peer: as many as a peer that keeps to admitted_max can wait for.
+    // Answers reserved for each peer: as many as a peer that keeps to admitted_max can have pending.
     static constexpr std::uint32_t answers_reserved = admitted_max;
-    // Answers that one peer may have pending at most, and the size of the common rest.
+    // Answers that one peer may have pending at most, and the size of the common reserve.
     static constexpr std::uint32_t answers_max = 16 * admitted_max;
     static constexpr std::uint32_t answers_common = 64 * 1024;
 
@@ -59,7 +59,7 @@ class CINNABAR_API AccessPools {
         : slots(Threads::one, std::min(connections_max, sessions_max) * admitted_max),
           answers_(Threads::one, std::min(connections_max, sessions_max) * answers_reserved + answers_common) {}
 
-    // A slot for a peer that has `pending` answers already; null: it may not have another, or memory is out.
+    // A slot for a peer that has `pending` answers already; null: it may not have another, or out of memory.
     [[nodiscard]] PendingAnswer* take(std::uint32_t pending) noexcept;
     // Requires: the peer has `pending` answers, including this one.
     void give(PendingAnswer& answer, std::uint32_t pending) noexcept;

@@ -20,7 +20,7 @@
 
 namespace cinnabar::na {
 
-// Logs that a connection of this transport is dropped because memory is out. Any thread; limited in its rate.
+// Logs that a connection of this transport is dropped for lack of memory. Any thread; limited in its rate.
 CINNABAR_API void log_connection_dropped(const Transport& transport) noexcept;
 
 class CINNABAR_API SessionPort : public Port {
@@ -66,7 +66,7 @@ class CINNABAR_API SessionPort : public Port {
     void end_session(SessionPeer& peer, Errc why) noexcept;
     // Runs the deferred work, unless a caller further up the stack is doing so. Returns how much it did.
     unsigned settle() noexcept { return settling_ || !anything_deferred() ? 0 : settle_all(); }
-    // Runs `take`, which allocates what a connection needs. False: memory is out; this is logged, and the caller must
+    // Runs `take`, which allocates what a connection needs. False: out of memory; this is logged, and the caller must
     // drop the connection. Remote peers decide when connections come, so bad_alloc must not escape.
     template <typename F>
     [[nodiscard]] bool with_memory(F&& take) noexcept {

@@ -44,7 +44,7 @@ class CINNABAR_API SocketAddress {
     [[nodiscard]] std::string host() const;
     // "tcp://127.0.0.1:5000", "tcp://[::1]:5000"
     [[nodiscard]] std::string endpoint(std::string_view scheme) const;
-    // As endpoint(), but "a peer" if memory is out.
+    // As endpoint(), but "a peer" if out of memory.
     [[nodiscard]] std::string log_name(std::string_view scheme) const noexcept;
 
   private:
