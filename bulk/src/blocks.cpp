@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keep docs/wire-format-bulk.md, "Lists of blocks", in step.
+// Keep docs/wire-format-bulk.md, "Lists of blocks", in sync.
 #include "varint.hpp"
 
 #include <cinnabar/base/assert.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CUDA's driver API: the devices of NVIDIA.
+// CUDA's driver API, for NVIDIA devices.
 #include "driver_library.hpp"
 #include "gpu_driver.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Encoding of descriptors. Keep docs/wire-format-bulk.md in step.
+// Encoding of descriptors. Keep docs/wire-format-bulk.md in sync.
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/bulk/remote_region.hpp>
 #include <cinnabar/na/transport.hpp>
@@ -283,7 +283,7 @@ Errc forward(const RemoteRegion& remote, Writer& writer) noexcept {
     }
     const bool bound = !remote.home_.empty();
     if (bound) {
-        // The address becomes the owner, which the next decoder checks. An address that cannot be dialled is of no use
+        // The address becomes the owner, which the next decoder checks. An address that cannot be dialled is useless
         // there.
         Reader reader(remote.home_);
         const auto owner = na::Addr::decode(reader);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The library of a driver, opened at its first use, and functions found in it by name.
+// The library of a driver, opened at first use, and functions found in it by name.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -14,8 +14,8 @@ namespace cinnabar::bulk {
 
 class DriverLibrary {
   public:
-    // Opens the one of these libraries that the program has loaded already, else the first that is there. The linker's
-    // message for the first one is kept in why().
+    // Opens whichever of these libraries the program has already loaded, else the first that can be opened. The
+    // linker's message for the first one is kept in why().
     explicit DriverLibrary(std::span<const char* const> names) {
         for (const char* name : names) {
             loaded_ = ::dlopen(name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
@@ -49,7 +49,7 @@ class DriverLibrary {
     const char* missing_ = nullptr;
 };
 
-// Calls `open` until it has succeeded once, and then returns what it returned.
+// Calls `open` until it succeeds, and from then on returns that result.
 template <typename Driver>
 class OpenedOnce {
   public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Chunks of far memory. A chunk holds a staging buffer from begin to end. A push loads the buffer from the far memory,
-// then posts it; a pull gets into the buffer, then stores it. The completion waits for each copy that has started, even
-// if the transfer failed, so nothing is read or written after it.
+// Chunks of far memory. A chunk holds a staging buffer from beginning to end. A push loads the buffer from the far
+// memory, then posts it; a pull gets into the buffer, then stores it. The completion waits for each copy that has
+// started, even if the transfer failed, so nothing is read or written after it.
 #include "far_chunks.hpp"
 
 #include "mover.hpp"
@@ -69,7 +69,8 @@ void FarChunks::begin_copy(ChunkOp& op) noexcept {
     op.copy.shown = nullptr;
     op.copy.to_show = nullptr;
     op.copy.into_region = op.kind == na::OpKind::get;
-    op.copy.may_pipe = !op.copy.into_region && !op.transfer->by_owner;  // the owner would read the buffer's memory
+    op.copy.may_pipe = !op.copy.into_region && !op.transfer->by_owner;  // not then: the owner would read the buffer's
+                                                                        // memory
     op.copy.done.user = &op;
     op.copy.done.run = &on_copied;
     op.copy.begin(copies_);

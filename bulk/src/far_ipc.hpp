@@ -12,7 +12,7 @@ namespace cinnabar::bulk {
 // Size of the pieces between which the copy checks whether it was dropped.
 inline constexpr std::uint64_t ipc_piece_bytes = std::uint64_t{1} << 30;
 
-// The device memory that contains the whole range, with its offset there; null memory: there is none.
+// The device memory that contains the whole range, with its offset there; null memory: none contains it.
 [[nodiscard]] FarSegment device_segment(const Region& region, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
 // Opens the memory, copies, and closes it again in any case. May block, so it runs on the threads of the memory.

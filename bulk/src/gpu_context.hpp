@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contexts of a driver of GPUs, held by scopes.
+// Scoped contexts of a GPU driver.
 #pragma once
 
 #include "gpu_driver.hpp"

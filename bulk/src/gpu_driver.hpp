@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of a GPU driver's interface that copies need. Two vendors have it, under names of their own: CUDA's driver
-// API (libcuda) and HIP (libamdhip64), which has nearly the same functions. Each is loaded at its first use. The
-// prototypes are our own, written from the CUDA driver API reference and the HIP API reference, so no toolkit is needed
-// to build.
+// The part of a GPU driver's interface that copies need. Two vendors provide it under their own names: CUDA's driver
+// API (libcuda) and HIP (libamdhip64), which has nearly the same functions. Each is loaded at first use. The prototypes
+// are our own, written from the CUDA driver API reference and the HIP API reference, so no toolkit is needed to build.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -52,11 +51,12 @@ struct Driver {
     // One of these two.
     Code (*error_name)(Code code, const char** name) = nullptr;
     const char* (*error_text)(Code code) = nullptr;
-    // The device of this thread, which HIP does not restore when a context is popped. Null: the driver restores it.
+    // The current device of this thread, which HIP does not restore when a context is popped. Null: the driver restores
+    // it.
     Code (*device_get)(DeviceNumber* device) = nullptr;
     Code (*device_set)(DeviceNumber device) = nullptr;
-    // For copies between processes; null where the driver lacks one. For HIP the first one tells the size of an
-    // allocation as well, since its attribute has 32 bits.
+    // For copies between processes; null where the driver lacks one. With HIP, the first one also supplies the size of
+    // an allocation, because the attribute for it has only 32 bits.
     Code (*address_range)(DeviceAddress* start, std::size_t* bytes, DeviceAddress address) = nullptr;
     Code (*copy_on_device)(DeviceAddress to, DeviceAddress from, std::size_t bytes, Stream stream) = nullptr;
     Code (*ipc_get_handle)(IpcBytes* handle, DeviceAddress start) = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of a device of NVIDIA or AMD. A copy takes one of the region's streams, copies, and waits for the stream.
+// Memory of an NVIDIA or AMD device. A copy takes one of the region's streams, copies, and waits for the stream.
 #include "device_kinds.hpp"
 #include "gpu_context.hpp"
 #include "gpu_ipc.hpp"
@@ -19,7 +19,7 @@ using gpu::Current;
 using gpu::Driver;
 using gpu::Primary;
 
-// Host memory that is pinned for the devices.
+// Host memory pinned for the devices.
 class Pinned {
   public:
     Pinned(std::shared_ptr<const Primary> primary, Bytes memory) noexcept

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HIP: the devices of AMD. Handles between processes (hipIpcOpenMemHandle) are left out: to close one waits for all
-// work of the device, that of the program included.
+// HIP, for AMD devices. Handles between processes (hipIpcOpenMemHandle) are not used, because closing one waits for all
+// work of the device, including the program's.
 #include "driver_library.hpp"
 #include "gpu_driver.hpp"
 
 namespace cinnabar::bulk::gpu {
 namespace {
 
-// By the major version of ROCm.
+// One for each major version of ROCm.
 constexpr const char* hip_libraries[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
 constexpr int version_of_rocm_6 = 60'000'000;  // hipRuntimeGetVersion: major * 10^7 + minor * 10^5 + patch
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Streams, or whatever else copies take in turn, that are idle. Thread-safe.
+// Idle objects that copies take in turn, such as streams. Thread-safe.
 #pragma once
 
 #include <mutex>

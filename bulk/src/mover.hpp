@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The implementation of Mover: starts transfers and ends them. Pump posts their chunks, FarChunks those that the port
-// cannot move by itself. Used only by the owner of the context, except members marked "Shared".
+// The implementation of Mover: starts transfers and ends them. Pump posts their chunks, FarChunks posts those that the
+// port cannot move by itself. Used only by the owner of the context, except members marked "Shared".
 #pragma once
 
 #include "far_chunks.hpp"
@@ -24,7 +24,7 @@ class Mover::Impl {
     void close() noexcept;
 
     // Handles the first failure of a running transfer: posts no more chunks and cancels those in flight. Recall::no:
-    // they end anyway, because the context closes.
+    // they end anyway, because the context is closing.
     enum class Recall : std::uint8_t { yes, no };
     void fail(TransferSlot& slot, Errc why, Recall recall = Recall::yes) noexcept;
     void fail_peer(PeerBook& book, Errc why) noexcept;

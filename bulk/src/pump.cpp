@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scheduling of chunks: budgets, turns, and ports without room.
+// Scheduling of chunks: budgets, turns, and full ports.
 #include "pump.hpp"
 
 #include "far_chunks.hpp"
@@ -12,8 +12,8 @@
 namespace cinnabar::bulk {
 namespace {
 
-// Whether a result ends every transfer with the peer. Not all codes of Blast::peer do: `protocol` may be caused by one
-// descriptor, forged by a third party.
+// Whether a chunk's result ends every transfer with its peer. Not all codes of Blast::peer do: `protocol` may be caused
+// by one descriptor, forged by a third party.
 bool connection_gone(Errc result) noexcept {
     return result == Errc::peer_lost || result == Errc::refused || result == Errc::unreachable;
 }

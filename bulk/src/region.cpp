@@ -158,7 +158,7 @@ void for_each_piece(const RegionBody& body, std::uint64_t offset, std::uint64_t 
     }
 }
 
-// Null on failure. Large memory is aligned to huge pages and asks for them: registering it and copying it, also between
+// Null on failure. Large memory is aligned to huge pages and requests them: registering it and copying it, even between
 // processes, then takes at most half the time.
 void* map_memory(std::size_t bytes) noexcept {
     constexpr std::size_t huge = 2 * 1024 * 1024;
@@ -264,8 +264,7 @@ Result<Region> Region::select(const Blocks& blocks, na::Access access) const {
     return Region(std::make_shared<RegionBody>(std::move(segments), access, *this), 0, blocks.bytes());
 }
 
-// A region of blocks is in quarantine whenever its base region is, because everything lent of the base is accounted
-// there.
+// A region of blocks is in quarantine whenever its base region is, because all lends are accounted in the base.
 bool Region::quarantined() const noexcept {
     if (body_ && body_->base()) return body_->base().quarantined();
     return body_ && body_->quarantined(offset_, bytes_);

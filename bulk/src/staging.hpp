@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Staging buffers of one transport: runs of very small segments are copied through them and so moved in one operation.
-// Allocated at the first use. Used only by the owner of the context.
+// Staging buffers of one transport: runs of very small segments are copied through them, to be moved in one operation.
+// Allocated at first use. Used only by the owner of the context.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -17,7 +17,7 @@ class Staging {
     static constexpr std::uint32_t buffers = 16;
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-    // Allocates and registers the buffers, if that is not done yet; returns the error of doing so.
+    // Allocates and registers the buffers, if not done yet; returns the error of that.
     [[nodiscard]] Errc prepare(const std::shared_ptr<na::Transport>& transport);
     // The index of a free buffer, or `none`. Requires: prepared.
     [[nodiscard]] std::uint32_t take() noexcept;

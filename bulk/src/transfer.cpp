@@ -228,7 +228,7 @@ void Mover::Impl::plan(TransferSlot& slot, std::size_t port_index) {
     cut.local_segments_max = std::max<std::size_t>(limits.op_segments_max, 1);
     cut.remote_unbroken = transports_[port_index]->caps().offset_addressing || slot.by_owner;
     if (slot.is_far()) cut.chunk_bytes = std::min(cut.chunk_bytes, FarStaging::buffer_bytes);
-    if (slot.by_handle) {  // what is opened is copied as a whole
+    if (slot.by_handle) {  // opened memory is copied as a whole
         cut.chunk_bytes = args.bytes;
         cut.remote_unbroken = true;
     }
@@ -276,7 +276,7 @@ void Mover::Impl::fail_peer(PeerBook& book, Errc why) noexcept {
 void Mover::Impl::finish_later(TransferSlot& slot) noexcept {
     slot.phase = Phase::finishing;
     if (slot.book) pump_.books().leave(slot);
-    // The timer is due now rather than queueing work: work may run as soon as the context is given up, inside start().
+    // Arms the timer instead of queueing work: work may run as soon as the context is given up, inside start().
     context_.disarm(slot.timer);
     slot.timer.fire = &on_finish;
     context_.arm(slot.timer, context_.now_us());
@@ -346,7 +346,7 @@ void Mover::Impl::close() noexcept {
 void Mover::Impl::on_close(Work& work) noexcept {
     Impl& mover = *static_cast<Impl*>(work.user);
     mover.pump_.books().for_each([&mover](PeerBook& book) { mover.fail_peer(book, Errc::canceled); });
-    // Their ends are submitted to the context, which is destroyed next.
+    // Copies submit their ends to the context, which is destroyed next.
     mover.far_.await_copies();
 }
 

@@ -40,7 +40,7 @@ struct ChunkOp : PoolSlot, na::Op {
 enum class Phase : std::uint8_t {
     waiting,    // submitted, not yet seen by the owner
     running,    // chunks to post or in flight
-    finishing,  // ended; the completion callback is on its way
+    finishing,  // ended; the completion callback has yet to run
     delivered,
 };
 
@@ -94,7 +94,7 @@ struct TransferSlot final : Transfer {
     void set_result(Errc result) noexcept { result_ = result; }
     void set_stalled(bool stalled) noexcept { stalled_ = stalled; }
     void set_os_errno(int os_errno) noexcept { os_errno_ = os_errno; }
-    // The bytes that a chunk takes of the budgets; 0 if copied by handle, which uses no buffer and no network.
+    // The bytes that a chunk takes from the budgets; 0 if copied by handle, which uses no buffer and no network.
     [[nodiscard]] std::uint64_t weight(const Chunk& chunk) const noexcept { return by_handle ? 0 : chunk.bytes; }
     // Whether each chunk passes through a FarBuffer, unless it is copied by handle.
     [[nodiscard]] bool is_far() const noexcept { return args.local.is_far(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of Level Zero that copies need, from libze_loader.so.1, which is loaded at the first use. The prototypes are
-// our own, written from the oneAPI Level Zero specification, so nothing of it is needed to build.
+// The part of Level Zero that copies need, from libze_loader.so.1, which is loaded at first use. The prototypes are our
+// own, written from the oneAPI Level Zero specification, so none of its headers are needed to build.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -14,7 +14,7 @@ namespace cinnabar::bulk::ze {
 
 using Code = int;  // ze_result_t
 inline constexpr Code success = 0;
-inline constexpr Code code_uninitialized = 0x78000001;  // no driver of a device
+inline constexpr Code code_uninitialized = 0x78000001;  // no device has a driver
 inline constexpr Code code_out_of_host_memory = 0x70000002;
 inline constexpr Code code_out_of_device_memory = 0x70000003;
 using DriverHandle = struct ZeDriverObject*;      // ze_driver_handle_t
@@ -38,7 +38,7 @@ struct QueueDescription {
     std::uint32_t ordinal = 0;  // of a QueueGroup
     std::uint32_t index = 0;
     std::uint32_t flags = 0;
-    int mode = 1;  // ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS: what is appended has been executed on return
+    int mode = 1;  // ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS: appended commands have been executed on return
     int priority = 0;
 };
 static_assert(sizeof(QueueDescription) == 40);
@@ -78,8 +78,8 @@ struct Driver {
     Code (*append_copy)(CommandList list, void* to, const void* from, std::size_t bytes, Event signal,
                         std::uint32_t count, Event* waited) = nullptr;
 
-    // One for each Level Zero driver here, kept until the process ends. Memory of the program belongs to a context of
-    // the program, which is not known here. The specification lets a driver refuse that; Intel's does not.
+    // One for each installed Level Zero driver, kept until the process ends. The program's memory belongs to a context
+    // of the program, which is not known here. The specification lets a driver refuse such memory; Intel's does not.
     std::vector<Context> contexts;
 };
 

@@ -57,7 +57,7 @@ class CINNABAR_API Blocks {
     [[nodiscard]] Result<Blocks> shifted(std::uint64_t bytes) const;
 
     [[nodiscard]] std::size_t encoded_bytes() const noexcept;
-    // Fails the writer if it does not fit.
+    // Fails the writer if the list does not fit.
     void encode(Writer& writer) const noexcept;
     // Reads to the end of the reader. Allocates at most sizeof(Run) for each byte. protocol: malformed, empty, or over
     // blocks_max. out_of_memory.

@@ -4,9 +4,9 @@
 // device. The copies use streams of the library, never those of the program, so synchronize the stream that wrote the
 // memory before you lend, push or pull it, and read it only after the transfer or call has ended.
 //
-// MemoryKind::cuda was tested on devices of NVIDIA; `rocm` (HIP) and `level_zero` on simulated drivers only. Both copy
-// through the host always, Level Zero in buffers that are not pinned. Level Zero: the driver has to find memory of
-// other contexts than its caller's, as Intel's does.
+// MemoryKind::cuda was tested on NVIDIA devices; `rocm` (HIP) and `level_zero` only with simulated drivers. These two
+// always copy through the host, Level Zero through buffers that are not pinned. The Level Zero driver must accept
+// memory of contexts other than its caller's, as Intel's does.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -16,10 +16,10 @@
 
 namespace cinnabar::bulk {
 
-// The `bytes` at `address` within an allocation of the caller. The allocation and its context must live as long as any
-// region of it. The first call for a kind loads its driver. unsupported: unknown kind of device, or no driver for it.
-// invalid_argument: not device memory, or the allocation is smaller. io: the driver failed; the subject is the driver's
-// name of the error. overloaded: the system cannot start threads.
+// `bytes` of memory at `address`, within an allocation of the caller. The allocation and its context must live as long
+// as any region of it. The first call for a kind loads its driver. unsupported: unknown kind of device, or no driver
+// for it. invalid_argument: not device memory, or the allocation is smaller. io: the driver failed; the subject is the
+// driver's name of the error. overloaded: the system cannot start threads.
 [[nodiscard]] CINNABAR_API Result<std::shared_ptr<FarMemory>> device_memory(MemoryKind kind, void* address,
                                                                             std::uint64_t bytes);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// FarLender: lends far memory, which no transport can lend. For a Lend it is one more transport, without ports. It
+// FarLender: lends far memory, which no transport can lend. To a Lend it is one more transport, without ports. It
 // writes a key into the descriptor; a peer that has the key asks the owner, by calls, to move the bytes
 // (owner_moves.hpp). The owner looks the key up here for each chunk. Revoking a lease stops the transfers that use it;
 // the lease is fenced when the last of them has ended. Any thread.
@@ -15,7 +15,7 @@
 
 namespace cinnabar::bulk {
 
-// Takes the place of a transport's scheme in descriptors.
+// Used in descriptors in place of a transport's scheme.
 inline constexpr std::string_view far_scheme = "far";
 inline constexpr std::size_t far_key_bytes = 8;
 inline constexpr std::size_t far_leases_max = 65'536;
@@ -29,8 +29,8 @@ class CINNABAR_API FarLender final : public na::Transport {
     // One chunk's use of the memory, from begin() to end().
     struct Use {
         Region memory;
-        // Asks the use to end early, because the lease is revoked; called at most once, with a lock held: it must
-        // neither block nor call this object.
+        // Asks the use to end early, because the lease is revoked; called at most once, with a lock held: it must not
+        // block or call this object.
         void (*stop)(Use& use) noexcept = nullptr;
         const na::Peer* by = nullptr;  // the peer that sent the key; it is only compared
         std::uint64_t key = 0;

@@ -22,9 +22,9 @@ namespace cinnabar::bulk {
 enum class MemoryKind : std::uint8_t {
     host,
     file,
-    cuda,        // of NVIDIA's devices
-    rocm,        // of AMD's
-    level_zero,  // of Intel's
+    cuda,        // of NVIDIA devices
+    rocm,        // of AMD devices
+    level_zero,  // of Intel devices
 };
 inline constexpr std::size_t memory_kind_count = 5;
 
@@ -39,7 +39,7 @@ struct FarEnd {
 struct IpcHandle {
     static constexpr std::size_t driver_bytes = 64;
     MemoryKind kind = MemoryKind::cuda;
-    std::array<std::byte, driver_bytes> driver{};  // handle of the allocation, as its driver makes it
+    std::array<std::byte, driver_bytes> driver{};  // the driver's handle of the allocation
     std::uint64_t offset = 0;                      // offset of the memory within the allocation
 };
 
@@ -71,15 +71,15 @@ class CINNABAR_API FarMemory {
     // The threads that run the copies; they live until the process ends.
     [[nodiscard]] virtual WorkThreads& threads() const noexcept = 0;
     // Prepares a staging buffer for faster copies for as long as the returned object lives; that object may outlive
-    // this one. Null: nothing to do, or it failed, which only costs time. Called once per buffer and kind, on
-    // threads().
+    // this one. Null: there is nothing to do, or pinning failed and copies are slower. Called once per buffer and kind,
+    // on threads().
     [[nodiscard]] virtual std::shared_ptr<void> pin(Bytes) noexcept { return nullptr; }
 
     // The following functions let the device copy between memory of two processes of this host. They run on threads(),
     // like load(). unsupported: this memory, or the other process, cannot do this; its bytes are then copied through
     // staging buffers.
     //
-    // Makes a handle of the memory from `offset` on.
+    // Makes a handle of the memory that begins at `offset`.
     [[nodiscard]] virtual FarEnd ipc_handle(std::uint64_t offset, IpcHandle& out) noexcept;
     // Opens memory of another process, for copies to and from this memory. Null, with the error in `end`: unsupported;
     // too_large: the allocation is smaller than the handle's offset plus `bytes`.

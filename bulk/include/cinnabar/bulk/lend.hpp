@@ -34,7 +34,7 @@ class CINNABAR_API Lend : public PoolSlot {
     [[nodiscard]] Errc revoke() noexcept;
 
     [[nodiscard]] bool granted() const noexcept { return lease_.granted(); }
-    // For a Description.
+    // For Description::leases.
     [[nodiscard]] na::Lease& lease() noexcept { return lease_; }
     [[nodiscard]] const Region& region() const noexcept { return region_; }
 
@@ -42,7 +42,7 @@ class CINNABAR_API Lend : public PoolSlot {
     [[nodiscard]] bool quarantined() const noexcept { return lease_.fence_failed; }
     // As na::Transport::is_accessed. Requires: quarantined.
     [[nodiscard]] bool is_accessed() const noexcept;
-    // Ends the quarantine. Call it once the peer can no longer write, because it has let go or died.
+    // Ends the quarantine. Call it once the peer can no longer write, because it has ended its access or died.
     void forget() noexcept;
 
     Work fenced;

@@ -51,26 +51,26 @@ class CINNABAR_API Region {
     // such a region cannot be shared by tokens or viewed.
     //
     // The bytes [offset, offset + bytes) of a file. The region duplicates the descriptor, so `fd` may be closed. Peers
-    // read the current contents of the file; reading beyond its end ends the transfer with `stale`, a failing disk with
-    // `io` or `no_space`. When a transfer has ended, written bytes are in the file, but not necessarily on the disk.
-    // The file is not locked. invalid_argument: 0 bytes, not a regular file or block device, opened with O_APPEND or
-    // O_DIRECT, or read-only access beyond its end. permission: `fd` is not open for that access. overloaded: no
-    // descriptor or thread is left.
+    // read the current contents of the file. A read beyond its end makes the transfer fail with `stale`, a failing disk
+    // with `io` or `no_space`. When a transfer has ended, the bytes it wrote are in the file, but not necessarily on
+    // the disk. The file is not locked. invalid_argument: 0 bytes, not a regular file or block device, opened with
+    // O_APPEND or O_DIRECT, or read-only access beyond its end. permission: `fd` is not open for that access.
+    // overloaded: no descriptor or thread is left.
     [[nodiscard]] static Result<Region> of_file(int fd, std::uint64_t offset, std::uint64_t bytes, na::Access access);
     // All of the memory. invalid_argument: null, or 0 bytes.
     [[nodiscard]] static Result<Region> of_far(std::shared_ptr<FarMemory> memory, na::Access access);
-    // Several regions, one after the other, as one; at least one of them is far. Host memory among them is staged too.
-    // Keeps the parts alive. invalid_argument: no part, an empty one, or none is far (then expose the segments).
-    // permission: a part has less access.
+    // Concatenates regions, at least one of which is far. Host memory among them is staged too. Keeps the parts alive.
+    // invalid_argument: no part, an empty one, or none is far (then expose the segments). permission: a part has less
+    // access.
     [[nodiscard]] static Result<Region> join(std::span<const Region> parts, na::Access access);
 
     // A handle to the bytes [offset, offset + bytes) of this one. Requires: they lie inside.
     [[nodiscard]] Region slice(std::uint64_t offset, std::uint64_t bytes) const;
     // The whole region, if this is a slice of it.
     [[nodiscard]] Region whole() const noexcept;
-    // A region of these blocks of this one, in the order of the list, which can be lent and moved like any other. Keeps
-    // this one alive, and is registered separately. invalid_argument: they do not lie inside, or overlap although
-    // `access` includes writing. permission: `access` exceeds that of this one. too_large: more than
+    // A region that consists of these blocks of this one, in the order of the list. It can be lent and moved like any
+    // other. It keeps this one alive, and is registered separately. invalid_argument: they do not lie inside, or
+    // overlap although `access` includes writing. permission: `access` exceeds that of this one. too_large: more than
     // descriptor_segments_max pieces that are not adjacent. unsupported: this is a file or device memory.
     [[nodiscard]] Result<Region> select(const Blocks& blocks, na::Access access) const;
 
@@ -82,12 +82,12 @@ class CINNABAR_API Region {
     // Whether the whole region contains far memory.
     [[nodiscard]] bool is_far() const noexcept;
     // True while a peer may still access some of these bytes although the call that lent them has ended: the peer did
-    // not let go, and the transport could not revoke its access. The quarantine ends when the connection to that peer
-    // ends, and with it the access of a third party to which the peer forwarded the memory. Until then, do not read,
-    // write, lend or free the memory. Device memory that was shown to a peer by a handle (decision 94) stays in
+    // not end its access, and the transport could not revoke it. The quarantine ends when the connection to that peer
+    // ends, which also ends the access of a third party to which the peer forwarded the memory. Until then, do not
+    // read, write, lend or free the memory. Device memory that was shown to a peer by a handle (decision 94) stays in
     // quarantine until this process ends.
     [[nodiscard]] bool quarantined() const noexcept;
-    // Begins a quarantine that does not end, and keeps the memory registered.
+    // Begins a quarantine that never ends, and keeps the memory registered.
     void quarantine_for_good() const noexcept;
     // The segments of the whole region. The address of a far segment is null; if there is one, far_segments() has an
     // entry for each segment, otherwise it is empty.

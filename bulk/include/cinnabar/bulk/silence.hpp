@@ -7,8 +7,8 @@
 
 namespace cinnabar::bulk {
 
-// The owner checks `looks` times within the allowed time. The silence lasts when that many checks in a row found no new
-// bytes. A process that was held up itself checks late, but only once, so it does not blame its peers.
+// The owner checks `looks` times within the allowed time. lasts() is true when that many checks in a row found no new
+// bytes. A process that was itself held up checks late, but only once, so it does not blame its peers.
 class Silence {
   public:
     static constexpr int looks = 4;

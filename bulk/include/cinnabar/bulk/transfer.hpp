@@ -26,18 +26,18 @@ namespace cinnabar::bulk {
 struct MoverOptions {
     std::uint64_t chunk_bytes = 1024 * 1024;
     std::uint32_t window = 8;                           // chunks in flight per transfer, at most transfer_window_max
-    std::uint64_t inflight_bytes_max = 64u << 20;       // per context; beyond it each peer may have one chunk
+    std::uint64_t inflight_bytes_max = 64u << 20;       // per context; beyond that, each peer may have one chunk
     std::uint64_t peer_inflight_bytes_max = 32u << 20;  // per peer
-    std::uint32_t chunks_max = 4096;                    // in flight per context; beyond it each peer may have one
+    std::uint32_t chunks_max = 4096;                    // in flight per context; beyond that, each peer may have one
     std::uint32_t transfers_max = 65'536;               // not yet released, per context; rounded up to a multiple of 64
     // Device memory is copied directly between processes of one user on one host if it has at least this size, because
     // opening the memory of another process takes time. Smaller ranges go through staging buffers.
     std::uint64_t ipc_bytes_min = 256 * 1024;
     // If the transport allows few local segments per operation, smaller segments are copied through a staging buffer.
     std::uint64_t staging_segment_bytes = 1024;
-    // A transfer ends with `timed_out` if it has chunks in flight and none completes for this long, or up to a quarter
-    // longer. A direct copy by a device shows no progress before its end, so it has one more second per 256 MB. This is
-    // checked periodically (silence.hpp), so a process that was held up itself does not end transfers. 0: never.
+    // A transfer ends with `timed_out` if it has chunks in flight and none completes for this long (at most a quarter
+    // longer). A direct copy by a device shows no progress before its end, so it has one more second per 256 MB. This
+    // is checked periodically (silence.hpp), so a process that was itself held up does not end transfers. 0: never.
     Microseconds stall_max{30'000'000};
 };
 inline constexpr std::uint32_t transfer_window_max = 16;
@@ -48,9 +48,9 @@ struct TransferArgs {
     Direction direction = Direction::pull;
     // Must live until the completion, with the bytes that it points into.
     const RemoteRegion* remote = nullptr;
-    // If not null, used instead of `remote`: a handle of memory that the peer `connected`, of the same user, has shown.
-    // The device copies it, in one piece as far as budgets allow. unsupported: this side cannot open it, or `local` is
-    // not entirely memory of such a device. Must live until the completion.
+    // If not null, used instead of `remote`: a handle of memory that was shown by the peer `connected`, which runs as
+    // the same user. The device copies it, in one piece as far as budgets allow. unsupported: this side cannot open it,
+    // or `local` is not entirely memory of such a device. Must live until the completion.
     const IpcHandle* shown = nullptr;
     std::uint64_t remote_offset = 0;
     // If not null: the blocks of the remote memory to move, in order, instead of a range at remote_offset. Each
@@ -88,7 +88,8 @@ class CINNABAR_API Transfer : public PoolSlot {
 
     // Valid after the completion.
     [[nodiscard]] Errc result() const noexcept { return result_; }
-    // Valid after the completion: whether it timed out because nothing moved for stall_max, and not by its deadline.
+    // Valid after the completion: whether it timed out because nothing moved for stall_max, rather than by its
+    // deadline.
     [[nodiscard]] bool stalled() const noexcept { return stalled_; }
     // The errno of a failed copy from or to far memory; otherwise 0.
     [[nodiscard]] int os_errno() const noexcept { return os_errno_; }
@@ -116,7 +117,7 @@ using TransferProgress = void (*)(Transfer& transfer, std::uint64_t bytes_done, 
 // All transfers of one context.
 class CINNABAR_API Mover {
   public:
-    // `transports` are those of the context, in its order of ports.
+    // `transports` are those of the context, in the order of its ports.
     Mover(na::Context& context, std::vector<std::shared_ptr<na::Transport>> transports, const MoverOptions& options);
     // Requires: the context is alive, every transfer was released, and progress() ran since the last cancel.
     ~Mover();
