@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The backend: a node per agent. Registered memory is shared and named by tokens, transfers are operations on remote
-// memory (cinnabar/hl/remote_memory.hpp), notifications are calls. Thread-safe, since NIXL may call it from several.
-// See docs/nixl.md.
+// The backend: one node per agent. Registered memory is shared and named by tokens, transfers are operations on remote
+// memory (cinnabar/hl/remote_memory.hpp), notifications are calls. Thread-safe, because NIXL may call it from several
+// threads. See docs/nixl.md.
 #pragma once
 
 #include "memory.hpp"
@@ -36,8 +36,8 @@ class Engine final : public nixlBackendEngine {
     nixl_mem_list_t getSupportedMems() const override { return memories(); }
 
     nixl_status_t registerMem(const nixlBlobDesc& memory, const nixl_mem_t& kind, nixlBackendMD*& out) override;
-    // NIXL_ERR_NOT_ALLOWED: transfers of this agent still use it: release them first. NIXL_ERR_BACKEND: another process
-    // was stopped in the middle of an access, and may go on.
+    // NIXL_ERR_NOT_ALLOWED: transfers of this agent still use the memory; release them first. NIXL_ERR_BACKEND: another
+    // process was stopped in the middle of an access, and may continue it.
     nixl_status_t deregisterMem(nixlBackendMD* memory) override;
     nixl_status_t unloadMD(nixlBackendMD* memory) override;
     nixl_status_t loadLocalMD(nixlBackendMD* memory, nixlBackendMD*& out) override;
@@ -47,7 +47,7 @@ class Engine final : public nixlBackendEngine {
 
     nixl_status_t getConnInfo(std::string& out) const override;
     nixl_status_t loadRemoteConnInfo(const std::string& agent, const std::string& address) override;
-    // The first transfer dials.
+    // Does not dial; the first transfer does.
     nixl_status_t connect(const std::string& agent) override;
     nixl_status_t disconnect(const std::string& agent) override;
 
@@ -58,12 +58,12 @@ class Engine final : public nixlBackendEngine {
                            const std::string& agent, nixlBackendReqH*& handle,
                            const nixl_opt_b_args_t* options) const override;
     nixl_status_t checkXfer(nixlBackendReqH* handle) const override;
-    // NIXL_ERR_REPOST_ACTIVE: it was asked to end, and has not yet. The next call waits until it has, which takes as
-    // long as the fence of lent memory (bulk options).
+    // NIXL_ERR_REPOST_ACTIVE: the transfer was asked to end, but has not ended yet. The next call waits until it has,
+    // which takes as long as the fence of lent memory (bulk options).
     nixl_status_t releaseReqH(nixlBackendReqH* handle) const override;
 
     nixl_status_t getNotifs(notif_list_t& out) override;
-    // Does not wait until the other agent has it; what fails is logged.
+    // Does not wait for the other agent to receive it; a failure is logged.
     nixl_status_t genNotif(const std::string& agent, const std::string& message) const override;
 
   private:
@@ -72,7 +72,7 @@ class Engine final : public nixlBackendEngine {
     [[nodiscard]] std::optional<na::Addr> address_of(const std::string& agent) const;
 
     Microseconds deadline_{0};
-    std::shared_ptr<Notices> notices_ = std::make_shared<Notices>();  // the node's handler has it, too
+    std::shared_ptr<Notices> notices_ = std::make_shared<Notices>();  // shared with the node's handler
     mutable std::mutex mutex_;                                        // guards the two below
     std::map<std::string, na::Addr> agents_;
     std::map<std::pair<std::uintptr_t, std::size_t>, std::shared_ptr<Registered>> registered_;

@@ -20,7 +20,7 @@ std::string encode_token(const RemoteBytes& token) {
 Result<RemoteBytes> decode_token(const std::string& bytes) {
     if (bytes.empty()) return Errc::protocol;
     RemoteBytes token;
-    // The decoder wants arguments at a multiple of 8.
+    // The decoder needs 8-byte aligned input.
     std::vector<std::uint64_t> aligned((bytes.size() + 7) / 8);
     const Bytes room = std::as_writable_bytes(std::span(aligned));
     std::memcpy(room.data(), bytes.data(), bytes.size());
@@ -45,7 +45,7 @@ nixl_status_t status_of(Errc code) noexcept {
         case Errc::refused:
         case Errc::shutting_down:
         case Errc::no_such_rpc:  // the other agent's backend has ended
-        case Errc::stale:        // and before that, its memory is no longer registered
+        case Errc::stale:        // and before it ends, its memory is no longer registered
             return NIXL_ERR_REMOTE_DISCONNECT;
         case Errc::protocol:
         case Errc::bad_signature:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What NIXL keeps for memory in place of its metadata: memory of this agent, and memory of others.
+// The metadata objects that NIXL keeps for memory of this agent and of others.
 #pragma once
 
 #include <cinnabar/hl/remote_memory.hpp>
@@ -14,7 +14,7 @@
 
 namespace cinnabar::nixl {
 
-// Memory that is shared, so that others read and write it by tokens, and is local memory of transfers.
+// Memory that is shared, so that others can read and write it by tokens, and that transfers use as local memory.
 struct Registered {
     Registered(std::uintptr_t at, bulk::Region whole, SharedBytes bytes)
         : address(at), region(std::move(whole)), shared(std::move(bytes)), token(shared.token(Names::any_version)) {}
@@ -22,11 +22,11 @@ struct Registered {
     const bulk::Region region;
     SharedBytes shared;
     const RemoteBytes token;     // for all of it
-    int registrations = 0;       // by whoever has the engine's lock
+    int registrations = 0;       // guarded by the engine's lock
     std::atomic<int> moving{0};  // transfers of this agent in progress that use it as local memory
 };
 
-// NIXL may register the same memory several times, and wants the same public data each time.
+// NIXL may register the same memory several times, and expects the same public data each time.
 class LocalMemory final : public nixlBackendMD {
   public:
     explicit LocalMemory(std::shared_ptr<Registered> registered)
@@ -41,7 +41,7 @@ class LocalMemory final : public nixlBackendMD {
     std::shared_ptr<Registered> registered_;
 };
 
-// Memory that this agent reads and writes at another one, or at itself.
+// Memory of another agent, or of this one, that this agent reads and writes.
 class RemoteMemory final : public nixlBackendMD {
   public:
     RemoteMemory(std::uintptr_t address, RemoteBytes token)
@@ -55,7 +55,7 @@ class RemoteMemory final : public nixlBackendMD {
     RemoteBytes token_;
 };
 
-// A token as bytes. Empty: the token is.
+// A token as bytes; empty if the token is empty.
 [[nodiscard]] std::string encode_token(const RemoteBytes& token);
 // protocol: `bytes` is not a token.
 [[nodiscard]] Result<RemoteBytes> decode_token(const std::string& bytes);

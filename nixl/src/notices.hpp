@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notifications that came from other agents and that this one has not read yet. Thread-safe.
+// Notifications from other agents that this agent has not read yet. Thread-safe.
 #pragma once
 
 #include <cinnabar/base/error.hpp>
@@ -14,7 +14,7 @@ namespace cinnabar::nixl {
 
 class Notices {
   public:
-    // The agents' names and messages together. An agent that does not read its notifications refuses more.
+    // The size of all agents' names and messages together. An agent that does not read its notifications refuses more.
     static constexpr std::size_t bytes_max = std::size_t{64} << 20;
 
     // overloaded: there are too many.

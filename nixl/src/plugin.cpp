@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions by which NIXL's plugin manager finds the backend.
+// The functions through which NIXL's plugin manager finds the backend.
 #include "engine.hpp"
 
 #include <backend_plugin.h>

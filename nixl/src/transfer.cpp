@@ -17,7 +17,8 @@ bool lies_in(std::uintptr_t address, std::size_t bytes, std::uintptr_t start, st
 
 const LocalMemory* local_of(const nixlMetaDesc& desc) { return dynamic_cast<const LocalMemory*>(desc.metadataP); }
 
-// The memory that a descriptor of the other side lies in, and its address there. Null: it has no such metadata.
+// The memory that contains a remote descriptor, and the address of that memory in its process. Null: the descriptor has
+// no such metadata.
 struct There {
     const RemoteBytes* token = nullptr;
     std::uintptr_t address = 0;
@@ -25,13 +26,13 @@ struct There {
 There there_of(const nixlMetaDesc& desc) {
     if (const auto* remote = dynamic_cast<const RemoteMemory*>(desc.metadataP))
         return {&remote->token(), remote->address()};
-    // An agent that is its own target may name the memory by what it has registered.
+    // An agent that is its own target may pass its local metadata.
     if (const LocalMemory* own = local_of(desc)) return {&own->token(), own->address()};
     return {};
 }
 
-// The blocks of descriptors that all have the same size and the same memory, and lie at multiples of that size from
-// the first one's remainder. False: they do not.
+// The descriptors as numbers of blocks. False: they do not all have the same size, the same memory, and offsets with
+// the same remainder modulo that size, or a number is too large.
 bool blocks_of(const nixl_meta_dlist_t& descs, std::uintptr_t start, std::vector<std::uint32_t>& numbers) {
     const std::size_t bytes = descs[0].len;
     const std::uint64_t skipped = (descs[0].addr - start) % bytes;
@@ -66,7 +67,7 @@ bool Transfer::make_plan(const nixl_meta_dlist_t& local, const nixl_meta_dlist_t
     const bool are_blocks =
         blocks_of(remote, there.address, blocks_there_) && blocks_of(local, here.address(), blocks_here_);
     if (!are_blocks) return false;
-    // A plan does not write to a block twice; a list may.
+    // A plan must not write to a block twice; a list may.
     const auto written = bulk::Blocks::indexed(bytes, op_ == NIXL_READ ? blocks_here_ : blocks_there_);
     if (!written || written->overlap()) return false;
     const std::uint64_t first_there = (remote[0].addr - there.address) % bytes;
@@ -140,7 +141,7 @@ void Transfer::end(State& state, const Error* error) noexcept {
         log(LogLevel::info, "nixl", "a transfer of agent '%s' failed: %s", state.agent.c_str(),
             error->message().c_str());
         status = status_of(error->code);
-        // Not by this agent, so by the other one, which is ending.
+        // Not canceled by this agent, so by the other one, which is ending.
         if (status == NIXL_ERR_CANCELED && !state.stop.stop_requested()) status = NIXL_ERR_REMOTE_DISCONNECT;
     }
     for (const auto& registered : state.local) registered->moving.fetch_sub(1, std::memory_order_release);
@@ -159,7 +160,7 @@ void Transfer::moved(const std::shared_ptr<State>& state, const Result<std::uint
     }
 }
 
-// With what is left of the deadline.
+// Sends the notification with the rest of the deadline.
 void Transfer::tell(const std::shared_ptr<State>& state) {
     const Notification& told = *state->notification;
     const auto left = std::chrono::ceil<Microseconds>(state->ends_at - std::chrono::steady_clock::now());

@@ -18,14 +18,14 @@
 
 namespace cinnabar::nixl {
 
-// Tells another agent something. The names of both travel in the call, since NIXL knows agents by names.
+// Sends a notification to another agent. The names of both are arguments, since NIXL identifies agents by name.
 inline constexpr hl::Rpc<void(std::string agent, std::string message)> notify{"cinnabar.nixl.notify"};
 
 class Transfer final : public nixlBackendReqH {
   public:
-    // Descriptors i of both lists have the same size. If all are blocks of one size, of one piece of local and one of
-    // remote memory, which NIXL's users have most, each post names them by their numbers (TransferPlan).
-    // invalid_argument: they do not match, or lie outside of the memory.
+    // Descriptors i of both lists have the same size. If all are blocks of one size, in one piece of local and one of
+    // remote memory (the most common case), each post names them by their numbers (TransferPlan). invalid_argument:
+    // they do not match, or lie outside of the memory.
     [[nodiscard]] static Result<std::unique_ptr<Transfer>> make(const hl::NodeRef& node, const std::string& agent,
                                                                 nixl_xfer_op_t op, const nixl_meta_dlist_t& local,
                                                                 const nixl_meta_dlist_t& remote);
@@ -35,17 +35,17 @@ class Transfer final : public nixlBackendReqH {
         na::Addr to;
         std::string message;
     };
-    // NIXL_IN_PROG. NIXL_ERR_REPOST_ACTIVE: the last post has not ended. With a notification the transfer has ended
-    // when the other agent has it.
+    // NIXL_IN_PROG. NIXL_ERR_REPOST_ACTIVE: the last post has not ended. A transfer with a notification ends when the
+    // other agent has received it.
     [[nodiscard]] nixl_status_t post(Microseconds deadline, std::optional<Notification> notification);
     [[nodiscard]] nixl_status_t status() const noexcept { return state_->status.load(std::memory_order_acquire); }
-    // Asks the present post to end early. False: it was asked before.
+    // Asks the present post to end early. False: it was already asked.
     bool cancel() noexcept { return state_->stop.request_stop(); }
     // Blocks until the present post has ended.
     void wait() const noexcept { state_->status.wait(NIXL_IN_PROG, std::memory_order_acquire); }
 
   private:
-    // Outlives the transfer, if that is destroyed while it is in progress.
+    // Outlives the Transfer if that is destroyed while in progress.
     struct State {
         State(const hl::NodeRef& of, const std::string& name) : node(of), agent(name) {}
         hl::NodeRef node;
@@ -62,7 +62,7 @@ class Transfer final : public nixlBackendReqH {
 
     // invalid_argument: as make().
     [[nodiscard]] Errc check(const nixlMetaDesc& local, const nixlMetaDesc& remote);
-    // False: the descriptors are no blocks of one piece of memory on each side.
+    // False: the descriptors are not blocks of one piece of memory on each side.
     [[nodiscard]] bool make_plan(const nixl_meta_dlist_t& local, const nixl_meta_dlist_t& remote);
     void make_list(const nixl_meta_dlist_t& local, const nixl_meta_dlist_t& remote);
     [[nodiscard]] hl::RemoteMany operation(const hl::RemoteOptions& options) const;
