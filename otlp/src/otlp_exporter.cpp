@@ -22,7 +22,7 @@ struct Headers {
 
 std::size_t ignore(char*, std::size_t size, std::size_t count, void*) noexcept { return size * count; }
 
-// Returns the HTTP status of the collector's answer; 0: no answer, and `why` tells the reason.
+// Returns the HTTP status of the collector's answer; 0: no answer, and `why` gives the reason.
 long post(const OtlpOptions& options, const std::string& body, std::string& why) {
     const std::unique_ptr<CURL, Easy> handle(curl_easy_init());
     const std::unique_ptr<curl_slist, Headers> headers(curl_slist_append(nullptr, "Content-Type: application/json"));
