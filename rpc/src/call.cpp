@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls as used by their callers: made, filled, forwarded, canceled, released.
+// The life of a call as its caller sees it: made, filled, forwarded, canceled, released.
 #include "context_core.hpp"
 
 #include <cinnabar/base/assert.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fences of calls. When a call that lent memory ends without an answer, a cancel asks the target to let go of the
-// memory, and `released` is awaited for fence_grace. Then the leases are revoked by force (fences.hpp), and only then
-// the call completes. Memory that is shown by a handle has no leases: `released` is awaited for shown_grace, and then
-// the fence has failed.
+// Fences of calls. When a call that lent memory ends without an answer, a cancel asks the target to release the memory,
+// and `released` is awaited for fence_grace. Then the leases are revoked by force (fences.hpp), and only then the call
+// completes. Memory that is shown by a handle has no leases: `released` is awaited for shown_grace, and then the fence
+// has failed.
 #include "context_core.hpp"
 
 #include <cinnabar/base/log.hpp>

@@ -67,7 +67,7 @@ std::shared_ptr<CallerAccount> CallerAccounts::of(const na::Addr& source, const 
         std::string name = caller_name(source);
         std::shared_ptr<CallerAccount>& account = accounts_[name];
         if (!account) account = std::make_shared<CallerAccount>(source, std::move(name));
-        // The quotas of a policy lie in its order.
+        // The addresses of a policy's quotas are in the order of the policy.
         if (!account->quota() || std::less<>()(&quota, account->quota())) account->set_quota(&quota);
         return account;
     } catch (const std::bad_alloc&) {

@@ -15,7 +15,7 @@
 namespace cinnabar::rpc {
 namespace {
 
-// Retained messages are not available to others, so they are a small part of all.
+// Retained messages are not available to other calls and requests, so only a small part of all messages is retained.
 std::uint32_t messages_retained_of(const Engine& engine) noexcept {
     std::uint32_t most = 256;
     for (const auto& transport : engine.transports()) {
@@ -25,8 +25,8 @@ std::uint32_t messages_retained_of(const Engine& engine) noexcept {
     return most;
 }
 
-// Calls that wait for a peer must not prevent answers to it from being sent: the peer may be waiting for these. Rounded
-// to blocks, because pools grow by blocks.
+// Calls that wait for a peer must not keep answers to it from being sent: the peer may be waiting for them. Rounded to
+// blocks, because pools grow by blocks.
 std::uint32_t calls_of(const Engine& engine, const Options& wanted) noexcept {
     std::uint32_t most = std::min(wanted.calls_max, 1u << call_slot_bits);
     for (const auto& transport : engine.transports()) {

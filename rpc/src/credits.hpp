@@ -77,12 +77,12 @@ class Credits {
     [[nodiscard]] bool hungry() const noexcept { return hungry_; }
     void set_hungry(bool hungry) noexcept { hungry_ = hungry; }
 
-    // Replies to the peer that were begun and not sent; including those of earlier connections.
+    // Replies to the peer that were begun and not sent, including those of earlier connections.
     void reply_begins() noexcept { ++begun_; }
     void reply_left() noexcept { ++left_; }
     void reply_begins_later() noexcept { --begun_; }
     [[nodiscard]] std::uint32_t unsent() const noexcept { return begun_ - left_; }
-    // Requests of the peer that are here; including those of earlier connections.
+    // Requests of the peer that are here, including those of earlier connections.
     [[nodiscard]] std::uint32_t requests() const noexcept { return came_ - over_; }
     // Those of them that do not merely wait for their reply to be sent.
     [[nodiscard]] std::uint32_t handling() const noexcept { return requests() - unsent(); }

@@ -68,7 +68,7 @@ void Origin::finish_answered(Call& call, PeerBook& book, TimeUs now) noexcept {
     hand_to_caller(call);
 }
 
-// Ends the use of resources of the slow path.
+// Releases the resources of the slow path.
 void Origin::let_go(Call& call, bool unanswered, bool target_may_know) noexcept {
     if (call.op_.state != na::OpState::idle && unanswered) core_.na->cancel_owned(call.op_);
     if (call.pull_) core_.mover->cancel(*call.pull_);

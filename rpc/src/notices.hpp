@@ -13,7 +13,7 @@ namespace cinnabar::rpc {
 
 class Notices {
   public:
-    // False: all places are taken, or memory is out.
+    // False: all places are taken, or out of memory.
     [[nodiscard]] bool enter(Notice& notice) noexcept;
     void leave(const Notice& notice) noexcept;
     void end_all(Errc why) noexcept;

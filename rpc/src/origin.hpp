@@ -42,7 +42,7 @@ class Origin {
     void reuse(Call& call) noexcept;  // any thread
     void renew(Call& call) noexcept;  // any thread
 
-    // The target no longer uses the memory that the call lent, or its time to let go is over.
+    // The target no longer uses the memory that the call lent, or its time to release it is over.
     void release_came(Call& call) noexcept;
     // When the context closes: revokes all lent memory by force.
     void end_lends() noexcept;

@@ -14,8 +14,8 @@
 
 namespace cinnabar::rpc {
 
-// Who pays for memory: the peer whose request needs it, and the account of the caller if it has a quota. Both are null
-// for a call of this side.
+// The accounts that memory is charged to: the peer whose request needs it, and the caller's account if it has a quota.
+// Both are null for a call of this side.
 struct Payer {
     PeerBook* peer = nullptr;
     CallerAccount* caller = nullptr;
@@ -39,8 +39,9 @@ class Overflow {
     void give_back(std::uint64_t bytes, Payer payer) noexcept;
     [[nodiscard]] Errc allocate(std::uint64_t bytes, bulk::Region& region, Payer payer) noexcept;
     void drop(bulk::Region& region, Payer payer) noexcept;
-    // Whether a result of this size may be pulled from the peer. A target may announce results that it never sends: it
-    // may claim one result, and more as long as that leaves as much free for others. Owner of the context only.
+    // Whether a result of this size may be pulled from the peer. A target may announce results that it never sends, so
+    // it may claim one result, and further ones only while they leave as much free for others. Owner of the context
+    // only.
     [[nodiscard]] bool may_claim(const PeerBook& book, std::uint64_t bytes) const noexcept;
     void close() noexcept { pool_.close(); }
 

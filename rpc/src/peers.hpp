@@ -18,7 +18,7 @@ class Peers {
     void limit(std::uint32_t connections) noexcept { connections_max_ = std::min(connections_max_, connections); }
     [[nodiscard]] std::uint32_t connections() const noexcept { return connections_; }
 
-    // Null: memory is out.
+    // Null: out of memory.
     [[nodiscard]] PeerBook* book_of(na::Peer& peer) noexcept {
         return peer.upper ? static_cast<PeerBook*>(peer.upper) : make(peer);
     }

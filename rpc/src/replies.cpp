@@ -74,7 +74,7 @@ void Replies::on_expected(na::Arrival& arrival) noexcept {
         take_other(arrival);
 }
 
-// Plain replies with times are one of 64; a function of their own spares them the stack of take_any().
+// One in 64 plain replies has times. A function of their own saves them the stack frame of take_any().
 void Replies::take_other(na::Arrival& arrival) noexcept {
     auto* const book = static_cast<PeerBook*>(arrival.source->upper);
     if (book && PlainReply::is_plain(arrival.bytes, true) && take_plain(*book, arrival, true)) return;

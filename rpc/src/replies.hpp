@@ -33,7 +33,7 @@ class Replies {
     }
     // The connection was lost: no replies will come from that peer.
     void settle_all(PeerBook& book) noexcept;
-    // Queues a book that could send a call but for a free slot.
+    // Queues a book that needs only a free slot to send a call.
     void wait(PeerBook& book) noexcept {
         if (!book.reply_waiter.linked) waiters_.push_back(book);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests as used by their handlers: run, answered once, released, freed. The slot of a request is freed when its
+// The life of a request: run by its handler, answered once, released, freed. The slot of a request is freed when its
 // reply was sent (post_reply.cpp), it has no references and no transfers, and a large result was fetched.
 #include "context_core.hpp"
 #include "plain_frame.hpp"

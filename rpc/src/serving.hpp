@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests from their handlers to their replies: run, answered once, released, freed. Owner of the context only, unless
-// it says "trigger".
+// Requests from handler to reply: run, answered once, released, freed. Owner of the context only, unless it says
+// "trigger".
 #pragma once
 
 #include "frame.hpp"

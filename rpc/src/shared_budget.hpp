@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A byte budget that all peers of a context share. Each peer may have as much as it leaves free: at most half, if no
-// other peer has any, so that there is always room for the next peer. Any thread.
+// A byte budget that all peers of a context share. Each peer may use as much as is left free: at most half, if no other
+// peer uses any, so that there is always room for the next peer. Any thread.
 #pragma once
 
 #include <atomic>

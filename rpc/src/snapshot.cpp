@@ -12,8 +12,8 @@ namespace {
 constexpr std::uint32_t steps_per_page = 4'096;  // books, or slots of calls
 constexpr std::size_t items_max = 4'096;         // per peer, not counting calls that were sent
 
-// The value of LookPlace::peer after the last book: next are the sent calls to all peers, by slot (LookPlace::item).
-// There are fewer books than that.
+// The value of LookPlace::peer after the last book: the sent calls to all peers follow, by slot (LookPlace::item).
+// There are never that many books.
 constexpr std::uint32_t sent_calls = 1u << 23;
 
 template <typename List>

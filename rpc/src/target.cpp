@@ -109,7 +109,7 @@ void Target::on_unexpected(na::Arrival& arrival) noexcept {
 
 void Target::on_first_message(na::Arrival& arrival) noexcept {
     PeerBook* const book = core_.peers.book_of(*arrival.source);
-    if (!book) return arrival.source->port().disconnect(*arrival.source);  // memory is out: the peer is disconnected
+    if (!book) return arrival.source->port().disconnect(*arrival.source);  // out of memory: the peer is disconnected
     if (!book->open) core_.peers.open(*book);
     on_unexpected(arrival);
 }
@@ -227,8 +227,8 @@ Errc Target::take_input(Request& request, na::Arrival& arrival, ConstBytes paylo
     return failed;
 }
 
-// Whether there are too many requests, including this one. Each peer may have as many as all leave free, but always
-// one, so that there is room for the next peer.
+// Whether there are too many requests, including this one. Each peer may have as many as are left free, but always one,
+// so that there is room for the next peer.
 bool Target::crowded(const PeerBook& book) const noexcept {
     const std::uint32_t all = in_handlers();
     return all > core_.options.requests_held_max ||

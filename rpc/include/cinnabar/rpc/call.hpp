@@ -49,8 +49,8 @@ using CallDone = void (*)(Call& call, void* user) noexcept;
 using CallId = std::uint64_t;
 inline constexpr unsigned call_slot_bits = 24;
 
-// Who may use memory that a call lends: its target only, where the transport can tell (na::Caps::confines), or also
-// those to whom the target forwards it.
+// Which peers may use memory that a call lends: only its target, if the transport can enforce that
+// (na::Caps::confines), or also the peers that the target forwards it to.
 enum class Audience : std::uint8_t { target, anyone };
 
 struct CallArgs {
@@ -58,7 +58,7 @@ struct CallArgs {
     ProviderId provider = 0;
     std::uint16_t shape = 0;  // of the argument type; 0: not checked
     // No reply is sent. The call completes when its request was sent, or, if its arguments are large, when the target
-    // has fetched them. A completed one-way call reaches the handler even if this side closes its context
+    // has fetched them. A completed one-way call reaches the handler even if this side then closes its context
     // (Options::leave_max).
     bool one_way = false;
     // Asks the target to report how long it had the request, and records when the request was sent: Call::times. Not
@@ -81,7 +81,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
 
     // The room in the message for the encoded arguments; forward() is told how much of it was used.
     [[nodiscard]] Bytes input_room() const noexcept;
-    // Provides a separate buffer for arguments of `bytes` that do not fit in input_room(); the target pulls them. Once
+    // Provides a separate buffer of `bytes` for arguments that do not fit in input_room(); the target pulls them. Once
     // per call. too_large: more than argument_bytes_max. overloaded, out_of_memory.
     [[nodiscard]] Errc grow_input(std::size_t bytes, Bytes& room) noexcept;
     // Lends memory to the target until the call has completed, and writes its descriptor into the arguments. Read-only
@@ -175,7 +175,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     friend class SendQueue;
     friend struct PeerBook;
     enum class State : std::uint8_t { idle, made, queued, sent, pulling, ended };
-    // Who may free the slot: the caller before forward() and after delivery (outside), the context in between.
+    // Which side may free the slot: the caller before forward() and after delivery (outside), the context in between.
     enum class Phase : std::uint8_t { outside, in_flight, abandoned };
 
     [[nodiscard]] static CallId id_of(std::uint64_t generation, std::uint32_t slot) noexcept {
@@ -215,12 +215,12 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     bool whole_way_ = false;       // uses, or has used, the slow path (the "whole way")
     bool was_sent_ = false;        // the target may know of it
     bool completed_ = false;       // the completion is queued or delivered
-    bool nothing_left_ = false;    // when completed, it had nothing but its message: any thread may free the slot
+    bool nothing_left_ = false;    // when completed, it held nothing but its message: any thread may free the slot
     bool canceled_early_ = false;  // canceled before it was submitted
     bool free_after_cancel_ = false;
     bool free_when_over_ = false;  // released, but the transport still holds the message
 
-    TimeUs stale_at_ = time_never;  // when half of the time until the deadline is over; while queued
+    TimeUs stale_at_ = time_never;  // while queued: when half of the time until the deadline is over
     Work cancel_work_;              // queued while cancel_generation_ is not 0
 
     // Fields of the slow path: idle and empty while whole_way_ is false.
@@ -231,7 +231,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     std::uint32_t fences_ = 0;  // revocations in progress
     std::uint64_t place_ = 0;   // 0: none
     na::Op op_;                 // the request
-    Timer timer_;               // for the deadline, then for the grace of the fence
+    Timer timer_;               // for the deadline, then for the grace period of the fence
     RpcLend* lends_ = nullptr;  // a list, linked by RpcLend::next
     na::Kept reply_;
     std::unique_ptr<std::byte[]> reply_copy_;  // a copy of the reply in place of reply_, when too many replies are kept

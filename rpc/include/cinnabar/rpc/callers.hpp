@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Names of callers, as rules use them.
+// Names of callers, as used in rules.
 //
 //     key:NAME, cert:NAME  a caller that has proven this key or certificate (tcps); a '*' at the end matches any ending
 //     uid:N, gid:N         a process of this user or group on this host, as reported by the kernel (shm)

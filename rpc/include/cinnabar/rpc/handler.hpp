@@ -19,7 +19,7 @@ struct Handler {
     std::shared_ptr<void> target;
     std::string name;         // for messages, and to detect two names with the same id
     std::uint16_t shape = 0;  // of the argument type; 0: not checked
-    // Runs the handler inside progress(), where the request was read, while the context is owned: without a queue in
+    // Runs the handler inside progress(), where the request was read, while the context is owned: there is no queue in
     // between, and the reply is sent at once. Only for small requests that are not one-way; all others run from
     // trigger(). For handlers that only compute and answer. The handler must not block, must not drive a context, and
     // may use other contexts only to forward calls. If it keeps the request, or hands it to another thread, it must

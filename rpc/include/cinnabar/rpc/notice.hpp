@@ -20,7 +20,7 @@ class ContextCore;
 
 class CINNABAR_API Notice {
   public:
-    // `result`: ok if the bytes are in place; closed: the context was; otherwise the error given to close().
+    // `result`: ok: the bytes are in place; closed: the context was closed; otherwise the error given to close().
     using Function = void (*)(Errc result, void* user) noexcept;
 
     Notice() = default;
@@ -30,7 +30,7 @@ class CINNABAR_API Notice {
     Notice& operator=(const Notice&) = delete;
 
     // `from`: the source of a request. `done` runs once, from trigger(); then the notice is over and may be expected
-    // again. overloaded: 65,536 notices are expected in this context, or memory is out. closed: the context closes.
+    // again. overloaded: 65,536 notices are expected in this context, or out of memory. closed: the context closes.
     // Requires: not expected. Do not call inside progress().
     [[nodiscard]] Errc expect(Context& context, const na::Addr& from, Function done, void* user) noexcept;
     // Ends the wait with `why`, unless the notification has arrived. Do not call inside progress().

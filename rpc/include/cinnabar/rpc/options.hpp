@@ -26,14 +26,14 @@ struct Options {
     // The arguments of all calls that wait to be sent. The default holds one of the largest. Beyond that,
     // `overloaded`.
     std::size_t queued_bytes_max = (64u << 20) + 4096;
-    // Requests whose handlers have not ended. Each peer may have as many as all peers together leave free, so at most
-    // half of them, but always one; beyond that, `overloaded`.
+    // Requests whose handlers have not ended. Each peer may hold as many as are left free, so at most half of them, but
+    // always one; beyond that, `overloaded`.
     std::uint32_t requests_held_max = 16'384;
     // The encoded size of one large argument or result: the default holds a value of 64 MiB and its encoding. Beyond
     // that, and beyond 4 GiB in any case, `too_large`.
     std::uint64_t argument_bytes_max = (64u << 20) + 4096;
     // The large arguments and results of a context together; the default holds four. The requests of one peer may use
-    // as much as all leave free, so at most half; beyond that, `overloaded`. The same limit applies to the results that
+    // as much as is left free, so at most half; beyond that, `overloaded`. The same limit applies to the results that
     // are being pulled from one peer, except for the first of them.
     std::uint64_t overflow_bytes_max = 4 * ((64u << 20) + 4096);
     // Memory of completed large arguments and results that is kept for reuse. A single buffer larger than this is not
@@ -43,8 +43,7 @@ struct Options {
     // them. A single result may be larger.
     std::uint64_t unfetched_bytes_max = 1u << 20;
     // Memory of all decoded arguments, not counting the first 16 KiB of each. The requests of one peer may use as much
-    // as all leave free, so at most half; beyond that, `overloaded`. A request that needs more than half is
-    // `too_large`.
+    // as is left free, so at most half; beyond that, `overloaded`. A request that needs more than half is `too_large`.
     std::uint64_t decoded_bytes_max = std::uint64_t{1} << 30;
     std::uint32_t lends_max = 65'536;       // leases of calls and of large results
     std::uint32_t eager_bytes_max = 2'048;  // lent read-only memory of at most this size travels in the descriptor;
@@ -54,7 +53,7 @@ struct Options {
     // own. A received checksum is always verified; a wrong one gives `bad_checksum`.
     bool checksums = false;
 
-    // Requests that one peer may have on their way, or with arguments in receive slots here. A peer gets no more
+    // Requests of one peer that may be on their way, or have their arguments in receive slots here. A peer gets no more
     // credits while this many replies to it have not been sent because it does not read them.
     std::uint32_t credits_per_peer_max = 256;
     // If a peer was asked to return unused credits, because others need them, and has not done so for this long, it is
@@ -72,16 +71,16 @@ struct Options {
     Microseconds stall_max{10'000'000};
     std::uint64_t pull_rate_min = 1u << 20;
     Microseconds result_kept_max{60'000'000};
-    Microseconds fence_grace{200'000};  // how long the target of an ended call may take to let go of lent memory
+    Microseconds fence_grace{200'000};  // how long the target of an ended call may take to release lent memory
     // The same for device memory that was shown to a peer by a handle (decision 94). A handle cannot be revoked: after
     // this time the memory is in quarantine until the process ends.
     Microseconds shown_grace{30'000'000};
-    // How long a closing context waits for one-way calls until their targets have them, and for answers until they were
-    // sent and large results were fetched. 0: does not wait.
+    // How long a closing context waits until one-way calls have reached their targets, answers were sent, and large
+    // results were fetched. 0: does not wait.
     Microseconds leave_max{1'000'000};
     // A handler that holds trigger() for longer than this is named in the log; 0: never. Accurate to some milliseconds.
     Microseconds handler_time_max{100'000};
-    // Who may call what (policy.hpp); null: any peer that can connect may call every RPC.
+    // The callers that may call each RPC (policy.hpp); null: any peer that can connect may call every RPC.
     std::shared_ptr<const Policy> policy = {};
 };
 

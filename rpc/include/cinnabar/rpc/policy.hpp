@@ -19,8 +19,8 @@
 // otherwise by its connection.
 //
 // A second number limits the bytes that these requests hold: large arguments and results, which do not fit in a
-// message, and decoded arguments (Request::charge_memory()). Large arguments that go beyond are not fetched: their
-// request is answered `overloaded`. A result that goes beyond ends its call with `overloaded`.
+// message, and decoded arguments (Request::charge_memory()). Large arguments over this limit are not fetched: their
+// request is answered `overloaded`. A result over this limit ends its call with `overloaded`.
 //
 //     robots     quota  cert:build-*           64
 //     guests     quota  anyone                 8                  67108864

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bulk memory as a member of an argument. The origin stores a region in it, which is lent to the target for the
-// duration of the call. The target gets a descriptor from it, to pull from or push to. The descriptor is of no use to
-// others, where the transport can tell them apart (na::Caps::confines), unless the origin made the memory forwardable:
-// then, if the target puts it into another call, the third party transfers the bytes directly with the owner, if it
-// sets TransferArgs::follow_owner. Forwarding fails with `unreachable` if the memory is not forwardable, or if the
-// owner does not listen on the transport on which it is lent.
+// duration of the call. The target gets a descriptor from it, to pull from or push to. If the transport can enforce
+// that (na::Caps::confines), the descriptor is useless to other peers, unless the origin made the memory forwardable.
+// Then the target may put it into another call, and the third party transfers the bytes directly from or to the owner,
+// if it sets TransferArgs::follow_owner. Forwarding fails with `unreachable` if the memory is not forwardable, or if
+// the owner does not listen on the transport on which it is lent.
 //
 // Encoding: a u32, the size of the descriptor, then the descriptor (docs/wire-format.md, "Bulk descriptors"); size 0:
 // no memory. The coder's user() is the rpc::Call when encoding, and the rpc::Request when decoding.
@@ -33,7 +33,7 @@ class Bulk {
         if (region_) access_ = region_.access();
     }
     Bulk(bulk::Region region, na::Access access) : region_(std::move(region)), access_(access) {}
-    // Origin. Lets whoever has the descriptor use the memory, for as long as it is lent.
+    // Origin. Lets any holder of the descriptor use the memory, for as long as it is lent.
     void set_forwardable() noexcept { audience_ = Audience::anyone; }
 
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }

@@ -63,7 +63,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
 
     [[nodiscard]] RpcId rpc() const noexcept { return rpc_; }
     [[nodiscard]] ProviderId provider() const noexcept { return provider_; }
-    // The caller; valid until the request is freed. Also the address for calls back to it.
+    // The caller, also for calls back to it; valid until the request is freed.
     [[nodiscard]] const na::Addr& source() const noexcept { return source_; }
     // The peer that sent the request, for bulk::TransferArgs::connected: memory lent with this call was made known only
     // to that connection. Owner of the context only.
@@ -92,7 +92,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
 
     // Charges the caller for the memory of decoded arguments, until the request is freed, within
     // Options::decoded_bytes_max. too_large: more than one peer may ever use. overloaded: the memory is in use by other
-    // peers, or by other requests of this one, or the quota of the caller does not allow so much.
+    // peers or by other requests of this one, or the caller's quota does not allow so much.
     [[nodiscard]] Errc charge_memory(std::uint64_t bytes) noexcept;
     // For decode(input()): charges the caller for the memory that decoding allocates, by charge_memory().
     [[nodiscard]] DecodeLimits decode_limits() noexcept {
@@ -104,7 +104,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
         return limits;
     }
 
-    // The room in the reply message for the encoded result. Empty: memory is out; then answer with an error.
+    // The room in the reply message for the encoded result. Empty: out of memory; then answer with an error.
     [[nodiscard]] Bytes output_room() noexcept;
     // Provides a separate buffer for a result of `bytes` that does not fit in output_room(); the origin pulls it.
     // Errors: as Call::grow_input.
@@ -128,15 +128,15 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     void on_cancel(CancelFunction function, void* user) noexcept;
 
     // Starts a bulk transfer that belongs to this request: it has the request's deadline, is canceled with the request,
-    // and is with its source unless the descriptor is bound to an owner. As Mover::start; release it through
-    // Context::mover().
+    // and its peer is the request's source unless the descriptor is bound to an owner. As Mover::start; release it
+    // through Context::mover().
     [[nodiscard]] bulk::Transfer* transfer(bulk::TransferArgs args, bulk::TransferDone done, void* user,
                                            bulk::TransferProgress progress, Errc& why) noexcept;
 
     // Maps a part of memory that the origin lent with this request, for reading, without copying; the memory must be on
     // this host and allocated by the origin's library. Memory that travelled inside the descriptor is shown in place,
     // for as long as input() is valid. Errors: as na::Context::view; permission: the memory belongs to another process,
-    // or was not lent for reading; unreachable: it was not lent on the transport that the request came by; canceled.
+    // or was not lent for reading; unreachable: it was not lent on the transport that the request arrived on; canceled.
     // After any error but permission and canceled, pull the memory instead.
     [[nodiscard]] Result<std::unique_ptr<na::View>> view(const bulk::RemoteRegion& remote, std::uint64_t offset,
                                                          std::uint64_t bytes);
@@ -238,7 +238,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     Errc sent_result_ = Errc::ok;
     na::Kept kept_;
     na::Op op_;    // the reply
-    Timer timer_;  // for the stall of large arguments, or for how long a large result is kept
+    Timer timer_;  // detects a stall of large arguments, or limits how long a large result is kept
     bulk::Region large_input_;
     bulk::Region large_output_;
     std::uint64_t decoded_bytes_ = 0;            // charged by charge_memory()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Snapshots of a running context for people: its peers, the calls that this side has in progress, and the requests of
-// its peers. Taken by Context::look_at_*; any thread. Each call owns the context while it fills one page, and does not
-// allocate.
+// Snapshots of a running context, for people to read: its peers, the calls that this side has in progress, and the
+// requests of its peers. Taken by Context::look_at_*; any thread. Each call owns the context while it fills one page,
+// and does not allocate.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -31,7 +31,7 @@ enum class CallPhase : std::uint8_t {
     answered,  // the reply was not sent yet
 };
 inline constexpr std::uint8_t call_phases = static_cast<std::uint8_t>(CallPhase::answered) + 1;
-// For people, for example "waiting for a credit".
+// A text for people, for example "waiting for a credit".
 [[nodiscard]] CINNABAR_API std::string_view to_string(CallPhase phase) noexcept;
 
 // Where the next page begins; by default at the start. Entries that are added or removed between two pages may be
