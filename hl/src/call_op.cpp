@@ -199,7 +199,7 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     op.finished_(op);
 }
 
-// Apart from on_done(), because few calls are timed.
+// Not part of on_done(), because few calls are timed.
 [[gnu::noinline]] void CallOp::count_parts(const rpc::Call& call) const noexcept {
     CallParts parts;
     if (stats_ && parts_of_call(call, parts)) stats_->count_parts(parts);

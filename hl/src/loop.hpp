@@ -69,7 +69,7 @@ class Loop final : public Executor {
     // Cancels everything in flight and closes the context, on the calling thread. Requires: stop_driving().
     void close() noexcept;
 
-    // Results that were delivered and still lie in the context's memory.
+    // The number of delivered results that are still in the context's memory.
     std::atomic<std::uint32_t> results_held{0};
 
     // Sleeping tasks. Used only by the owner of the context.

@@ -43,7 +43,7 @@ std::string NodeRef::address() const {
     const std::vector<std::string> all = endpoints();
     std::string text;
     for (const std::string& endpoint : all) {
-        // A node's endpoint for calls to itself is of no use to others.
+        // A node's endpoint for calls to itself is useless to others.
         if (endpoint.starts_with("self://")) continue;
         if (!text.empty()) text += ',';
         text += endpoint;

@@ -18,7 +18,7 @@ std::string_view category_of(SpanKind kind) noexcept {
     return names[static_cast<std::size_t>(kind)];
 }
 
-// The most that a span may take: its name twice, its peer, and some 700 characters beside.
+// The maximum text of a span: its name twice, its peer, and some 700 other characters.
 constexpr std::size_t span_bytes_max = 3 * TraceText::plain_max + 1'024;
 
 // The names are those of to_string(CallPart); as literals they are copied without a call.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text of a trace file, built in memory of fixed size: a string that grows piece by piece took four times as long.
+// The text of a trace file, built in a buffer of fixed size: a string that grows piece by piece took four times as
+// long.
 #pragma once
 
 #include <cinnabar/base/hex.hpp>
@@ -22,7 +23,7 @@ class TraceText {
     [[nodiscard]] std::string_view written() const noexcept { return {text_.data(), used_}; }
     [[nodiscard]] std::size_t room() const noexcept { return text_.size() - used_; }
 
-    // Requires, as all that follow: there is room.
+    // Requires, like the functions below: there is room.
     [[gnu::always_inline]] void add(std::string_view text) noexcept {
         std::memcpy(end(), text.data(), text.size());
         used_ += text.size();
@@ -35,21 +36,21 @@ class TraceText {
     void add_number(std::uint64_t number) noexcept {
         used_ = static_cast<std::size_t>(std::to_chars(end(), text_.data() + text_.size(), number).ptr - text_.data());
     }
-    // Peers choose names and addresses, so all characters that would need escaping are dropped, and all beyond
-    // plain_max.
+    // Peers choose names and addresses, so all characters that would need escaping are dropped, and so is everything
+    // beyond plain_max.
     void add_plain(std::string_view text) noexcept {
         for (const char c : text.substr(0, plain_max)) {
             text_[used_] = c;
             used_ += is_plain(c) ? 1u : 0u;
         }
     }
-    // As add_plain(), but drops before it cuts.
+    // As add_plain(), but drops characters before it truncates.
     [[nodiscard]] static std::string plain(std::string text) noexcept {
         std::erase_if(text, [](char c) { return !is_plain(c); });
         text.resize(std::min(text.size(), plain_max));
         return text;
     }
-    // Adds what was written from `begin` to `end` once more, with the character at `change` replaced.
+    // Appends a copy of the text from `begin` to `end`, with the character at `change` replaced.
     void repeat(std::size_t begin, std::size_t end, std::size_t change, char replacement) noexcept {
         const std::size_t to = used_;
         add(written().substr(begin, end - begin));

@@ -77,7 +77,7 @@ class Buffer {
     std::size_t size_ = 0;
 };
 
-// A Buffer read as an array of T. May outlive the node.
+// A Buffer viewed as an array of T. May outlive the node.
 template <typename T>
 class Fetched {
   public:
@@ -106,8 +106,8 @@ class CINNABAR_API Buffers {
 
     // Takes a buffer of `bytes`; its memory is rounded up to a power of two. overloaded: the node's buffer_bytes_max is
     // used up; out_of_memory; invalid_argument: 0 bytes. `peer`: the peer that chose the size (Request::source), as in
-    // Bulk::fetch. A peer may hold no more than it leaves free, so half of buffer_bytes_max if it is the only one;
-    // otherwise `overloaded` as well.
+    // Bulk::fetch. A peer may hold no more than it leaves free (half of buffer_bytes_max if it is the only one); beyond
+    // that, also `overloaded`.
     [[nodiscard]] Result<Buffer> take(std::size_t bytes, const na::Addr& peer = {});
 
     // Total memory of the buffers, in use or kept for reuse.

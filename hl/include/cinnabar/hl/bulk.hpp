@@ -8,10 +8,10 @@
 //     Result<std::uint64_t> moved = co_await request->data.pull(buffer);
 //     Result<Fetched<double>> values = co_await request->data.fetch<double>();  // all of it, in a buffer
 //
-// The memory is lent to the called peer alone: others that get to know its descriptor are refused, over transports that
-// check each access (na::Caps::confines).
+// The memory is lent only to the called peer: transports that check each access (na::Caps::confines) refuse others that
+// learn its descriptor.
 //
-// A handler may pass a Bulk that it received on to another server in a call of its own, if the first caller has made it
+// A handler may pass a received Bulk on to another server in a call of its own, if the first caller has made it
 // forwardable(). That server then pulls directly from the first caller, and must set TransferOptions::follow_owner. The
 // first caller must listen on the transport on which it lends the memory, unless the bytes are few enough to be sent
 // inside the call. Otherwise the call that forwards it ends with `unreachable`.
@@ -59,8 +59,8 @@ struct TransferOptions {
     // it such a transfer ends with `permission`.
     bool follow_owner = false;
     std::optional<std::uint32_t> notify = {};  // push only: the peer gets this value in rpc::Notice::value
-    // Receives the number of bytes moved, also when the transfer ended early: at least that many are in place. Must
-    // live until the transfer has ended. The error of a transfer that ended early contains it too.
+    // Receives the number of bytes moved, even if the transfer ends early: at least that many are in place. Must live
+    // until the transfer has ended. The error of a transfer that ended early contains it too.
     std::uint64_t* moved = nullptr;
 };
 static_assert(std::is_trivially_destructible_v<TransferOptions>);
@@ -137,8 +137,8 @@ class Bulk : public rpc::Bulk {
   public:
     using rpc::Bulk::Bulk;
 
-    // In a caller that owns the memory: the same, which the called peer may pass on. While it is lent, whoever has the
-    // descriptor can use it. Without effect on a Bulk that came in a request.
+    // In a caller that owns the memory: the same Bulk, which the called peer may then pass on. While it is lent, any
+    // holder of the descriptor can use it. Has no effect on a Bulk received in a request.
     [[nodiscard]] Bulk forwardable() const {
         Bulk copy(*this);
         copy.set_forwardable();

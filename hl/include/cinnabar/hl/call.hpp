@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pending: what Node::call returns: a call that has not been sent yet. Its arguments are already encoded, so they need
+// Pending: the result of Node::call, a call that has not been sent yet. Its arguments are already encoded, so they need
 // not outlive Node::call, except memory lent by a Bulk. Send it once, in one of four ways:
 //
 //     Result<int> a = node.call(sum, peer, {2, 3}).wait();                 // blocks; plain code

@@ -23,8 +23,8 @@ struct CallOptions {
     std::optional<Microseconds> deadline = {};
     const std::stop_token* stop = nullptr;  // in addition to the enclosing task's; copied by Node::call
     rpc::ProviderId provider = 0;           // which of several services with the same RPCs
-    // Index; unset: the context of the current loop thread, or the first. A connection that was accepted is called over
-    // the context that has it.
+    // Index; unset: the context of the current loop thread, or the first. A call to an accepted connection uses the
+    // context that has it.
     std::optional<unsigned> context = {};
     // The trace and span that this call belongs to; copied by Node::call. Unset: those of the handler or task.
     const rpc::TraceContext* trace = nullptr;

@@ -36,7 +36,7 @@ class CINNABAR_API Executor {
     virtual void post(Job& job) noexcept = 0;
     // True when the calling code already runs on this executor and needs no post.
     [[nodiscard]] virtual bool here() const noexcept { return current() == this; }
-    // Says that a task of this executor waits for something that only happens while `loop` is driven.
+    // Declares that a task of this executor waits for something that only happens while `loop` is driven.
     virtual void relies_on(Loop&) noexcept {}
 
     // The time on the clock that this executor's deadlines refer to.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Retried: what Caller::call returns: a call that has not been sent yet. Send it in one of the four ways of a call
+// Retried: the result of Caller::call, a call that has not been sent yet. Send it in one of the four ways of a call
 // (call.hpp): wait(), co_await, then(f), future(). If it is destroyed before that, no call is made.
 #pragma once
 

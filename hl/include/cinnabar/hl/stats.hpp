@@ -35,9 +35,10 @@ struct Histogram {
     [[nodiscard]] CINNABAR_API std::uint64_t quantile_us(double fraction) const noexcept;
 };
 
-// The parts of a call's time, in order. Together they are all of it.
+// The parts of a call's time, in order. They add up to the whole.
 enum class CallPart : std::uint8_t {
-    leaving,      // from make until it left this node: waiting for the connection, a credit, a reply slot, room to send
+    leaving,      // from its making until it left this node: waiting for the connection, a credit, a reply slot, room
+                  // to send
     on_the_wire,  // there and back: the clocks of two hosts cannot tell these apart
     for_handler,  // at the target, until its handler started
     in_handler,   // at the target, until the answer was written, including transfers
