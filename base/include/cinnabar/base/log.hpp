@@ -66,9 +66,9 @@ using LogSink = void (*)(const LogLine& line, void* user);
 // every LogLimit, because the new sink has received nothing yet.
 CINNABAR_API void set_log_sink(LogSink sink, void* user) noexcept;
 
-// Lines below the level are dropped before they are formatted. Default: warning, or as the environment variable
-// CINNABAR_LOG says, in the format of configure_log(). The first function sets the level of all modules, and removes
-// the levels of single modules.
+// Lines below the level are dropped before they are formatted. Default: warning, or what the environment variable
+// CINNABAR_LOG sets, in the format of configure_log(). The first function sets the level of all modules, and removes
+// the levels of individual modules.
 CINNABAR_API void set_log_level(LogLevel level) noexcept;
 // invalid_argument: not a module name. overloaded: 32 modules have a level already.
 [[nodiscard]] CINNABAR_API Errc set_log_level(std::string_view module, LogLevel level) noexcept;
