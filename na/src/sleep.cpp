@@ -95,7 +95,7 @@ unsigned Context::Impl::round(bool about_to_sleep) noexcept {
         did += port->poll();
         hot |= port->hot();
     }
-    // Timers fire last: an event that has come counts before a deadline that passed meanwhile.
+    // Timers fire last: an event that has arrived takes precedence over a deadline that passed meanwhile.
     const TimeUs patience = hot || about_to_sleep ? kernel_look_us : 0;
     if (!virtual_clock_ && now_ - kernel_looked_at_ >= patience) did += dispatch(Look::now, 0);
     did += wheel_.advance(now_);

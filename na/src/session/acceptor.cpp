@@ -11,7 +11,7 @@
 namespace cinnabar::na {
 namespace {
 
-constexpr unsigned accepts_max = 4;   // per event: the others' messages wait meanwhile
+constexpr unsigned accepts_max = 4;   // per event; messages of other connections wait meanwhile
 constexpr TimeUs pause_us = 100'000;  // how long accepting pauses when descriptors are out
 
 }  // namespace

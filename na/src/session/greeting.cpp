@@ -75,7 +75,7 @@ void SocketDial::unwatch() noexcept {
     stream_.reset();
 }
 
-// Cleans up when the answer has come, or never will.
+// Cleans up when the answer has arrived, or never will.
 void SocketDial::answer_is_there() noexcept {
     host_->unwatch(stream_.fd());
     if (connected_) own_->remove(local_, remote_);
@@ -138,7 +138,7 @@ void SocketDial::on_ready(std::uint32_t) noexcept {
 void SocketDial::connected() noexcept {
     local_ = SocketAddress::local_of(stream_.fd());
     remote_ = SocketAddress::peer_of(stream_.fd());
-    // A dial to a port of the ephemeral range where nobody listens can connect to its own socket.
+    // A dial to a port of the ephemeral range on which nobody listens can connect to its own socket.
     if (local_ == remote_) return try_next(Errc::refused);
     if (!own_->add(local_, remote_)) return try_next(Errc::out_of_memory);
     connected_ = true;
@@ -184,7 +184,8 @@ void SocketHandshake::begin(PortHost& host, UniqueFd fd, std::size_t greeting_by
     watched_ = EPOLLIN;
     established_ = false;
     reader_.expect(greeting_bytes);
-    // The round may have begun before this process was stopped (SIGSTOP), and the connection have come since then.
+    // The round may have begun before this process was stopped (SIGSTOP), and the connection may have arrived since
+    // then.
     host.arm(timer_, after(steady_clock().now_us(), timeout));
     if (protect(stream_) != Errc::ok || !host.watch(stream_.fd(), watched_, *this)) drop();
 }

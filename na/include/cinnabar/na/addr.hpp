@@ -5,12 +5,12 @@
 // There are two kinds.
 // - A name: endpoints, a context, and the wanted incarnation, if any. Anybody may write any name. It says where to
 //   dial; it does not prove who answers there.
-// - A connection that a transport accepted (is_connection()). Each connection in a process's lifetime has an address of
-//   its own, whatever identity its other side claims, and that address never equals a name. So if two requests have the
-//   same source address and it is a connection, both came over that connection. When the connection is lost, its
-//   address reaches no context any more; a peer that connects again has another address.
+// - A connection that a transport accepted (is_connection()). Each connection in a process's lifetime has its own
+//   address, whatever identity the other side claims, and that address never equals a name. So if two requests have the
+//   same source address, and it is a connection, both came over that connection. Once the connection is lost, its
+//   address reaches no context; a peer that reconnects gets a new address.
 //
-// The source of a request that comes over a connection that this process dialled is the name that was dialled.
+// For a request over a connection that this process dialled, the source is the name that was dialled.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -93,7 +93,7 @@ class Addr {
                                                 Incarnation incarnation);
 
     // The address of a connection that the context `held_by` accepted on the transport `scheme` (static storage). Each
-    // call returns a new address, also for the same arguments. `own`: the transport has verified that this process
+    // call returns a new address, even for the same arguments. `own`: the transport has verified that this process
     // dialled it. `from`: where it came from, as the kernel or the device reports it, for log lines.
     [[nodiscard]] CINNABAR_API static Addr of_connection(std::string_view scheme, ContextId held_by, ContextId context,
                                                          Incarnation claimed, bool own, std::string from = {},

@@ -45,9 +45,9 @@ class CINNABAR_API Context {
     Context& operator=(const Context&) = delete;
 
     // Holds the ownership of the context during a scope; free for Threads::one. For Threads::many it waits for the
-    // present owner, who holds it briefly and never while sleeping, and is served in the order of asking; progress()
-    // queues as well. Never take it twice in one thread. Inside a Receiver function the thread owns the context
-    // already, and this does nothing.
+    // present owner, who holds it briefly and never while sleeping. Waiting threads are served in order of arrival,
+    // including those in progress(). Never take it twice in one thread. Inside a Receiver function the thread owns the
+    // context already, and this does nothing.
     class Ownership;
 
     // Ends all connections: all posted ops complete with `canceled` inside this call, and later posts return `closed`.

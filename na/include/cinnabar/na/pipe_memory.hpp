@@ -38,7 +38,7 @@ class CINNABAR_API PipeMemory final : public Memory {
     // Bytes in the pipe.
     [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
 
-    // For the transport: the descriptor to read from, and a note that so many bytes were read.
+    // For the transport: the descriptor to read from, and a call that reports how many bytes it has read.
     [[nodiscard]] int read_end() const noexcept { return read_end_.get(); }
     void taken(std::uint64_t bytes) noexcept { left_ -= bytes; }
 

@@ -61,7 +61,7 @@ class PortHost {
     ~PortHost() = default;
 };
 
-// The receiver of events of a watched descriptor.
+// Receives the events of a watched descriptor.
 class FdEvents {
   public:
     virtual void on_ready(std::uint32_t epoll_events) noexcept = 0;
@@ -181,7 +181,7 @@ class Transport {
     // Makes a lease useless to all peers but this one, even if they have its key. Call it before the key is sent, as
     // the owner of the peer's context. Does nothing without Caps::confines.
     virtual void confine(const Lease&, const Peer&) noexcept {}
-    // Revokes a lease. ok: no byte is read or written through it any more. again: that is not so yet; lease.fenced runs
+    // Revokes a lease. ok: no more bytes are read or written through it. again: that is not true yet; lease.fenced runs
     // when it is. Requires: granted.
     [[nodiscard]] virtual Errc revoke(Lease& lease) noexcept = 0;
     // For a lease whose fence failed: whether an access that began before the revocation is known to be still under

@@ -89,7 +89,7 @@ struct TransportOptions {
     // Incoming connections that name no context go to the context with the fewest connections, so all contexts must be
     // driven. If false, they go to context 0. Not all plugins support it (docs/guide.md, "Several contexts").
     bool spread = false;
-    std::size_t message_bytes_max = 16 * 1024;  // the limit of a pair is the smaller one of both sides
+    std::size_t message_bytes_max = 16 * 1024;  // between two peers, the smaller of their limits applies
     std::uint32_t receive_slots = 1024;  // per context; half are reserved for replies, which bounds the calls in flight
     std::uint32_t contexts_max = 64;
     std::uint32_t connections_max = 16'384;  // per context; further ones are refused

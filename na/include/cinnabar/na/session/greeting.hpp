@@ -45,8 +45,8 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
   public:
     // Tries `targets`, then the addresses that `names` resolve to. `source` may be null; the socket is bound to it if
     // the families agree. All arguments must live until the outcome; `own` must live as long as this object, because
-    // abandon() uses it. The outcome may come inside this call if the peer is known to be unreachable. The timeout
-    // includes the look-up of names.
+    // abandon() uses it. The outcome may be reported inside this call if the peer is known to be unreachable. The
+    // timeout includes the look-up of names.
     void begin(PortHost& host, OwnDials& own, std::span<const SocketAddress> targets, std::span<const Uri> names,
                const SocketAddress* source, std::size_t answer_bytes, Microseconds timeout) noexcept;
     // Stops the dial without reporting an outcome.
@@ -94,7 +94,7 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     TimerOf<SocketDial> timer_;
 };
 
-// An incoming connection whose greeting has not come yet.
+// An incoming connection whose greeting has not arrived yet.
 class CINNABAR_API SocketHandshake : public PoolSlot, public FdEvents {
   public:
     void begin(PortHost& host, UniqueFd fd, std::size_t greeting_bytes, Microseconds timeout) noexcept;

@@ -16,7 +16,7 @@ namespace cinnabar::na {
 
 class OwnDials {
   public:
-    // Call before the dialler greets; remove() when the answer has come. False: out of memory.
+    // Call before the dialler greets; remove() when the answer has arrived. False: out of memory.
     [[nodiscard]] bool add(const SocketAddress& local, const SocketAddress& remote) noexcept {
         const std::lock_guard lock(mutex_);
         try {

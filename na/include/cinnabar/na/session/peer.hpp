@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer of a transport that has sessions. A peer that is dialled outlives its sessions, and only its own dials give it
-// one. A peer that was accepted has one session, and is of no use after it. An incoming connection never becomes the
+// A peer of a transport that has sessions. A peer that is dialled outlives its sessions, which only its own dials
+// create. A peer that was accepted has one session, and is useless after it. An incoming connection never becomes the
 // session of an existing peer, whatever identity it claims (decision 0027). Owner of the context only.
 #pragma once
 

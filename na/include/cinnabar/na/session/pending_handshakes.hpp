@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pending handshakes of a port: incoming connections whose greeting has not come. Owner of the context only.
+// The pending handshakes of a port: incoming connections whose greeting has not arrived. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>
@@ -24,7 +24,7 @@ class PendingHandshakes final : public Acceptor {
         stop();
         while (make_room()) continue;
     }
-    // The handshake was dropped, or its greeting has come.
+    // The handshake was dropped, or its greeting has arrived.
     void left(Handshake& handshake) noexcept {
         pending_.remove(handshake);
         pool_.release(handshake);

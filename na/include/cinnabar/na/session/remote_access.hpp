@@ -67,7 +67,7 @@ class CINNABAR_API AccessPools {
     SlotPool<AccessSlot> slots;
 
   private:
-    // Sessions whose share is reserved in full; a pool ends at 2 Mi slots.
+    // Sessions whose share is reserved in full; a pool is limited to 2 Mi slots.
     static constexpr std::uint32_t sessions_max = 30 * 1024;
     SlotPool<PendingAnswer> answers_;
     std::uint32_t common_taken_ = 0;
@@ -114,8 +114,8 @@ class CINNABAR_API RemoteAccess {
     [[nodiscard]] PostedOp* find(std::uint64_t id) noexcept;
     // Removes an admitted operation from the lists and completes it.
     void retire(PostedOp& posted, Errc result) noexcept;
-    // Finds the get that received data belong to; null: none waits for them any more. protocol: the id is not that of a
-    // get, or the data are more than it lacks.
+    // Finds the get that received data belong to; null: none waits for them. protocol: the id is not that of a get, or
+    // there are more data than it lacks.
     [[nodiscard]] Errc find_get(const AccessHead& data, PostedOp*& out) noexcept;
     // `bytes` more of a get have been received.
     void got(PostedOp& posted, std::uint64_t bytes) noexcept;

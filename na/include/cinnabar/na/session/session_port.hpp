@@ -67,7 +67,7 @@ class CINNABAR_API SessionPort : public Port {
     // Runs the deferred work, unless a caller further up the stack is doing so. Returns how much it did.
     unsigned settle() noexcept { return settling_ || !anything_deferred() ? 0 : settle_all(); }
     // Runs `take`, which allocates what a connection needs. False: out of memory; this is logged, and the caller must
-    // drop the connection. Remote peers decide when connections come, so bad_alloc must not escape.
+    // drop the connection. Remote peers decide when connections arrive, so bad_alloc must not escape.
     template <typename F>
     [[nodiscard]] bool with_memory(F&& take) noexcept {
         try {
@@ -130,7 +130,7 @@ class CINNABAR_API SessionPort : public Port {
     virtual void end_connection(SessionPeer& peer, Errc why) noexcept = 0;
     // Ends an operation that the transport has started, if possible.
     virtual void cancel_begun(SessionPeer& peer, PostedOp& posted) noexcept = 0;
-    // Called by close(), in this order: stop_events(): no event may come any more; end_connections(): end all
+    // Called by close(), in this order: stop_events(): no more events may arrive; end_connections(): end all
     // connections and what they have posted with `canceled`; release_all(): everything has completed.
     virtual void stop_events() noexcept = 0;
     virtual void end_connections() noexcept;

@@ -23,7 +23,7 @@ class CINNABAR_API TargetWalk {
     // `why`: why the previous address failed. ok: try `target` next. again: names are being resolved, and go_on is
     // called later. Otherwise no address is left, and this is the result of the dial.
     [[nodiscard]] Errc next(PortHost& host, Errc why, SocketAddress& target) noexcept;
-    // go_on is not called any more.
+    // From now on go_on is not called.
     void abandon() noexcept { question_.abandon(); }
 
     // Among the addresses known by now: how many were not tried, and whether any was.
