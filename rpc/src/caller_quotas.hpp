@@ -44,8 +44,8 @@ class CallerAccount {
     [[nodiscard]] bool take_request() noexcept;
     void give_back_request() noexcept { --requests_; }
 
-    // The bytes of large arguments and results, and of decoded arguments. False: the quota does not allow so many more,
-    // and the log says so. Any thread.
+    // The bytes of large arguments and results, and of decoded arguments. False: the quota does not allow that many
+    // more; this is logged. Any thread.
     [[nodiscard]] bool take_bytes(std::uint64_t bytes) noexcept;
     void give_back_bytes(std::uint64_t bytes) noexcept { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }

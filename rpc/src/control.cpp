@@ -38,7 +38,7 @@ void Control::send(PeerBook& book, const ControlRecord& record) noexcept {
 void Control::end_session(PeerBook& book, const char* why) noexcept {
     if (!book.open || std::exchange(book.ending, true)) return;
     ++sessions_ended_;
-    static constinit LogLimit lines;  // a peer that was cut off may come again
+    static constinit LogLimit lines;  // a peer that was cut off may reconnect
     log_limited(lines, LogLevel::warning, "rpc", "%s %s and is cut off", book.peer->addr().log_name().c_str(), why);
     book.peer->port().disconnect(*book.peer);
 }

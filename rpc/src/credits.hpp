@@ -84,7 +84,7 @@ class Credits {
     [[nodiscard]] std::uint32_t unsent() const noexcept { return begun_ - left_; }
     // Requests of the peer that are here, including those of earlier connections.
     [[nodiscard]] std::uint32_t requests() const noexcept { return came_ - over_; }
-    // Those of them that do not merely wait for their reply to be sent.
+    // Those of them that are not merely waiting for their reply to be sent.
     [[nodiscard]] std::uint32_t handling() const noexcept { return requests() - unsent(); }
 
     // Marks the replies begun so far. old_debt() is the number of them that were not sent yet.

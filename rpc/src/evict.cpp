@@ -47,8 +47,8 @@ void Peers::stays(PeerBook& book) noexcept {
     if (book.leaving != Leaving::asked) return;
     book.leaving = Leaving::no;
     --leaving_;
-    // Peers are asked again when the next connection is made. If they were asked at once, those that must stay would be
-    // asked for ever.
+    // Peers are asked again only when the next connection is made. If they were asked again at once, those that must
+    // stay would be asked for ever.
     core_.queue.pump(book);
 }
 

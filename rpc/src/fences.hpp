@@ -28,7 +28,7 @@ struct RpcLend : bulk::Lend {
     Fences* fences = nullptr;
     void* holder = nullptr;        // passed to `ended`
     Ended ended = nullptr;         // null: the end of the fence is not reported
-    PeerBook* peer = nullptr;      // knows the lease; null once it cannot access the memory any more
+    PeerBook* peer = nullptr;      // knows the lease; null once it can no longer access the memory
     std::uint32_t connection = 0;  // the peer's connection on which it was told of the lease
     bool fencing = false;
     Work over;  // runs when the fence has ended

@@ -62,12 +62,12 @@ inline constexpr std::size_t times_bytes = 8;
 enum class ControlType : std::uint8_t {
     grant = 1,     // value: credits
     cancel = 2,    // call: the call to cancel
-    released = 3,  // to the origin: the memory lent by the call is not used any more
+    released = 3,  // to the origin: the memory lent by the call is no longer used
     ping = 4,
     pong = 5,
     recall = 6,    // value: credits to keep; the others should be returned, unless calls wait for them
     returned = 7,  // value: credits given back, 0 if none
-    fetched = 8,   // to the target: the large result of the call is not used any more
+    fetched = 8,   // to the target: the large result of the call is no longer used
     leave = 9,     // the connection is needed for another peer: close it if it is not used
     stay = 10,     // the connection is used, and stays
     refused = 11,  // to the origin: there was no slot for the request; it ends with `overloaded`

@@ -48,7 +48,7 @@ class Overflow {
     [[nodiscard]] std::uint64_t taken() const noexcept { return budget_.taken(); }
     [[nodiscard]] std::uint64_t pooled() noexcept { return pool_.bytes(); }
     // For decoded arguments, beyond decode_free_bytes each. `held`: what the request has reserved before. too_large:
-    // one peer can never have so much.
+    // one peer can never have that much.
     [[nodiscard]] Errc reserve_decoded(std::uint64_t bytes, std::uint64_t held, Payer payer) noexcept;
     void give_back_decoded(std::uint64_t bytes, Payer payer) noexcept;
     [[nodiscard]] std::uint64_t decoded() const noexcept { return decoded_.taken(); }

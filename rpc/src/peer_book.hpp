@@ -70,8 +70,8 @@ struct PeerBook : PoolSlot {
     WorkQueue unsent_replies;              // replies that the transport had no room for
     Credits account;
     std::uint64_t unfetched_bytes = 0;       // of large results that the peer has not fetched
-    std::unique_ptr<Verdicts> verdicts;      // of this connection; null: the policy was not asked yet, or
-    std::unique_ptr<CountedCaller> counted;  // `counted` is used: the caller has a quota, and its requests are counted
+    std::unique_ptr<Verdicts> verdicts;      // of this connection; null: not asked yet, or `counted` is set
+    std::unique_ptr<CountedCaller> counted;  // has them instead, if the caller has a quota and its requests are counted
 
     // Control messages: at most one message that needs an acknowledgement and one acknowledgement are in flight, in two
     // receive slots of the peer.

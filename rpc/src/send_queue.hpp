@@ -12,7 +12,7 @@ class SendQueue {
     explicit SendQueue(ContextCore& core) noexcept : core_(core) {}
 
     [[nodiscard]] std::uint32_t calls() const noexcept { return calls_; }
-    // Whether a call with so many bytes of arguments may be queued.
+    // Whether a call with that many bytes of arguments may be queued.
     [[nodiscard]] bool has_room(std::size_t bytes) const noexcept;
     void enter(Call& call, bool first) noexcept;
     // Does nothing if the call is not queued.

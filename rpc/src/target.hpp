@@ -22,7 +22,7 @@ class Target {
     void on_unexpected(na::Arrival& arrival) noexcept;
     // Passes the request to its handler through the completion queue.
     void start(Request& request) noexcept;
-    // The request of that peer with that id; null: it is not here, or came by an earlier connection.
+    // The request of that peer with that id; null: it is not here, or arrived on an earlier connection.
     [[nodiscard]] Request* find(PeerBook& book, std::uint64_t tag) noexcept;
     // For a handler that runs on arrival and keeps its request (on_arrival.cpp).
     void keep_beyond_arrival(Request& request) noexcept;
@@ -30,8 +30,8 @@ class Target {
     [[nodiscard, gnu::always_inline]] std::uint32_t taken() const noexcept {
         return requests.taken() - (at_hand_ ? 1 : 0);
     }
-    // The peer does not need the answer any more. If the request is not here, it was answered, and the answer, which is
-    // on its way, has the same effect as `released`; or, on an unordered transport, it has not arrived yet.
+    // The peer no longer needs the answer. If the request is not here, it was answered, and that answer, which is on
+    // its way, has the same effect as `released`; or the transport is unordered, and the request has not arrived yet.
     void cancel(PeerBook& book, std::uint64_t tag) noexcept;
     // The connection was lost.
     void forget_canceled(const na::Peer& peer) noexcept { tombstones_.forget(peer); }

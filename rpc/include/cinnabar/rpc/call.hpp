@@ -79,7 +79,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // --- between make_call and forward
     CallArgs args;
 
-    // The room in the message for the encoded arguments; forward() is told how much of it was used.
+    // The room in the message for the encoded arguments; pass the number of bytes used to forward().
     [[nodiscard]] Bytes input_room() const noexcept;
     // Provides a separate buffer of `bytes` for arguments that do not fit in input_room(); the target pulls them. Once
     // per call. too_large: more than argument_bytes_max. overloaded, out_of_memory.
@@ -224,7 +224,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     Work cancel_work_;              // queued while cancel_generation_ is not 0
 
     // Fields of the slow path: idle and empty while whole_way_ is false.
-    bool awaiting_release_ = false;  // the target was asked to let go of lent memory and may still use it
+    bool awaiting_release_ = false;  // the target was asked to release lent memory and may still use it
     bool fence_failed_ = false;
     bool forwards_ = false;  // has forwarded memory of another owner
     bool overflow_ = false;

@@ -23,7 +23,7 @@ struct Options {
     // Calls that were made and not released; beyond that, `overloaded`. At most three quarters of a transport's send
     // slots, in steps of 64, because answers and grants need send slots as well.
     std::uint32_t calls_max = 65'536;
-    // The arguments of all calls that wait to be sent. The default holds one of the largest. Beyond that,
+    // The arguments of all calls that wait to be sent. The default has room for one of the largest size. Beyond that,
     // `overloaded`.
     std::size_t queued_bytes_max = (64u << 20) + 4096;
     // Requests whose handlers have not ended. Each peer may hold as many as are left free, so at most half of them, but

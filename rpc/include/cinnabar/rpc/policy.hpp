@@ -13,8 +13,8 @@
 //     admins     allow  uid:0,gid:27           store.*            1,2
 //     others     deny   anyone                 *
 //
-// A quota is a line as well. It limits how many requests each matching caller may have with handlers at a time, over
-// all its connections with a context. The first quota that matches a caller applies; one more request is answered
+// A quota is also a line. It limits how many requests each matching caller may have with handlers at a time, over all
+// its connections with a context. The first quota that matches a caller applies; one more request is answered
 // `overloaded`. A caller is identified by its proven key or certificate, otherwise by the user that the kernel reports,
 // otherwise by its connection.
 //

@@ -20,7 +20,7 @@ inline constexpr unsigned shape_hash_mask = (1U << shape_hash_bits) - 1;
 inline constexpr unsigned shape_record_fields_max = 14;  // or more
 inline constexpr unsigned shape_not_record = 15;
 
-// The number of hash bits for each field of a record with so many fields.
+// The number of hash bits for each field of a record with that many fields.
 constexpr unsigned shape_bits_each(unsigned fields) noexcept {
     return fields == 0 ? 0 : (fields >= shape_hash_bits ? 1 : shape_hash_bits / fields);
 }

@@ -92,7 +92,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
 
     // Charges the caller for the memory of decoded arguments, until the request is freed, within
     // Options::decoded_bytes_max. too_large: more than one peer may ever use. overloaded: the memory is in use by other
-    // peers or by other requests of this one, or the caller's quota does not allow so much.
+    // peers or by other requests of this one, or the caller's quota does not allow that much.
     [[nodiscard]] Errc charge_memory(std::uint64_t bytes) noexcept;
     // For decode(input()): charges the caller for the memory that decoding allocates, by charge_memory().
     [[nodiscard]] DecodeLimits decode_limits() noexcept {
