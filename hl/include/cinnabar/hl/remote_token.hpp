@@ -3,8 +3,8 @@
 // are RemoteSpan and Remote (remote.hpp).
 //
 // The owner seals what it grants: the window, the access, the lease and, if one is named, the version of the contents.
-// Everybody who has the token may use it, and pass it on; a part of it carries the same seal. The owner trusts only
-// what is sealed.
+// Anyone who has the token may use it and pass it on; a part of it carries the same seal. The owner trusts only what is
+// sealed.
 #pragma once
 
 #include <cinnabar/base/assert.hpp>

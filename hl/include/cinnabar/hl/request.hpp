@@ -91,7 +91,7 @@ class Request {
     [[nodiscard]] TimeUs deadline() const noexcept { return state_->request().deadline(); }
     // The time until the deadline: 0 if it has passed, Microseconds::max() if the caller set none.
     [[nodiscard]] Microseconds time_left() const noexcept { return state_->time_left(); }
-    // True once nobody waits for the answer any more.
+    // True once nobody waits for the answer.
     [[nodiscard]] bool canceled() const noexcept { return state_->request().canceled(); }
     // Calls that this handler makes inherit it. Pass it to other libraries with to_traceparent().
     [[nodiscard]] TraceContext trace() const noexcept { return state_->trace(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Traces: which calls belong together, over many nodes, and how long each took. A trace context travels with a call
-// (docs/wire-format.md). The node's Tracer receives calls, handlers and transfers of a trace as spans.
+// Traces show which calls belong together, across many nodes, and how long each took. A trace context travels with a
+// call (docs/wire-format.md). The node's Tracer receives calls, handlers and transfers of a trace as spans.
 //
 // A call belongs to the trace of its CallOptions::trace or, if that is unset, to that of the handler or task that makes
 // it: a coroutine inherits it, a plain function finds it in its thread. A call that belongs to no trace begins one if
