@@ -39,7 +39,7 @@ hg_return_t expose(hg_bulk& bulk, void** buffers, const hg_size_t* sizes) {
     return HG_SUCCESS;
 }
 
-// `host`: not the memory of a device that is supported.
+// `host`: not memory of a supported kind of device.
 bulk::MemoryKind kind_of(hg_mem_type_t type) {
     switch (type) {
         case HG_MEM_TYPE_CUDA:

@@ -86,7 +86,7 @@ std::string address_of(std::string_view address, const Protocol& protocol) {
 struct Span {
     std::string_view option;  // "deadline_ms="
     const char* variable;
-    std::uint64_t least;  // in milliseconds; 0 means for ever
+    std::uint64_t least;  // in milliseconds; a value of 0 means no limit
 };
 constexpr Span deadline_span{"deadline_ms=", "CINNABAR_HG_DEADLINE_MS", 0};
 constexpr Span patience_span{"patience_ms=", "CINNABAR_HG_PATIENCE_MS", 1};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* An in-memory debug log: a ring of entries for places in the code that were passed, and named counters. */
+/* An in-memory debug log: a ring of entries that record places passed in the code, and named counters. */
 #ifndef MERCURY_DLOG_H
 #define MERCURY_DLOG_H
 

@@ -20,7 +20,7 @@ HG_UTIL_PUBLIC int hg_event_destroy(int fd);
 
 static HG_UTIL_INLINE int hg_event_set(int fd) { return eventfd_write(fd, 1) == 0 ? HG_UTIL_SUCCESS : HG_UTIL_FAIL; }
 
-/* Says whether the event was set since the last call, and clears it. */
+/* Reports whether the event was set since the last call, and clears it. */
 static HG_UTIL_INLINE int hg_event_get(int fd, bool* notified) {
     eventfd_t count;
     *notified = eventfd_read(fd, &count) == 0;

@@ -51,8 +51,8 @@ HG_UTIL_PUBLIC int hg_hash_table_remove(hg_hash_table_t* hash_table, hg_hash_tab
 
 HG_UTIL_PUBLIC unsigned int hg_hash_table_num_entries(hg_hash_table_t* hash_table);
 
-/* Iterates over all values in no particular order. Meanwhile only the value that was returned last may be removed, and
- * none inserted. */
+/* Iterates over all values in no particular order. During the iteration only the value returned last may be removed,
+ * and none may be inserted. */
 HG_UTIL_PUBLIC void hg_hash_table_iterate(hg_hash_table_t* hash_table, hg_hash_table_iter_t* iter);
 HG_UTIL_PUBLIC int hg_hash_table_iter_has_more(hg_hash_table_iter_t* iterator);
 
