@@ -96,7 +96,7 @@ class Context::Impl final : public PortHost {
     void ring_sleeper_if_needed() noexcept;
     [[nodiscard]] bool prepare_foreign_wait() noexcept;
 
-    TimeUs refresh_now() noexcept { return now_ = std::max(now_, clock_.now_us()); }  // another thread may have set now_
+    TimeUs refresh_now() noexcept { return now_ = std::max(now_, clock_.now_us()); }  // another thread may have set it
 
     const ContextOptions options_;
     Receiver& receiver_;

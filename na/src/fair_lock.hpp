@@ -27,8 +27,7 @@ class FairLock {
   private:
     void hand_over() noexcept;
 
-    // Bit 0: a thread holds the lock. The bits above: the number of waiting threads. While it is not 0, try_lock()
-    // fails.
+    // Bit 0: a thread holds the lock. Higher bits: the number of waiting threads. While it is not 0, try_lock() fails.
     static constexpr std::uint32_t locked = 1;
     static constexpr std::uint32_t one_waiter = 2;
     std::atomic<std::uint32_t> state_{0};

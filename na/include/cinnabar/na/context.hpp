@@ -105,7 +105,7 @@ class CINNABAR_API Context {
     // Runs at most `count_max` entries of the completion queue and returns how many it ran; none inside a Receiver
     // function.
     unsigned trigger(unsigned count_max) noexcept;
-    // Inside a callback of trigger(): the coarse time of its beginning and of its end; call them in this order. A
+    // Inside a callback of trigger(): the coarse time of its beginning and of its end; call these in this order. A
     // callback begins when the previous one ends, so each of several in a row reads the clock only once.
     [[nodiscard]] TimeUs callback_begins() noexcept;
     TimeUs callback_ends() noexcept;

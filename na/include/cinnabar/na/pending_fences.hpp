@@ -29,8 +29,8 @@ class PendingFences {
         fences_.push_back(fence);
         ++waiting_;
     }
-    // Calls is_over(slot) for each fence, which returns whether all accesses to the slot have ended. If so, or if the
-    // time limit has passed, calls ended(lease) once. If so, also calls give_back(slot).
+    // Calls is_over(slot) for each fence, which returns whether all accesses to the slot have ended. Calls ended(lease)
+    // once, when is_over() is true or the time limit has passed, and give_back(slot) when is_over() is true.
     template <typename IsOver, typename Ended, typename GiveBack>
     void check(TimeUs now, IsOver&& is_over, Ended&& ended, GiveBack&& give_back) noexcept {
         for (PendingFence* fence = fences_.front(); fence;) {

@@ -48,7 +48,7 @@ struct Limits {
     std::size_t segments_max = 0;         // segments of one registration
     std::size_t op_segments_max = 0;      // local segments that one put or get may touch
     std::size_t lease_key_bytes_max = 0;  // the most that describe() writes for a registration of one segment
-    std::uint32_t rma_inflight_max = 0;   // more puts and gets in flight to one peer bring no gain
+    std::uint32_t rma_inflight_max = 0;   // more puts and gets than this in flight to one peer bring no gain
     std::uint32_t receive_slots = 0;      // received messages that can wait; all credits together must stay below it
     std::uint32_t send_slots = 0;         // messages that may be in flight per context; 0: no limit
     std::uint32_t connections_max = 0;    // per context; 0: no limit
