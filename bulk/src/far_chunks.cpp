@@ -69,8 +69,7 @@ void FarChunks::begin_copy(ChunkOp& op) noexcept {
     op.copy.shown = nullptr;
     op.copy.to_show = nullptr;
     op.copy.into_region = op.kind == na::OpKind::get;
-    op.copy.may_pipe = !op.copy.into_region && !op.transfer->by_owner;  // not then: the owner would read the buffer's
-                                                                        // memory
+    op.copy.may_pipe = !op.copy.into_region && !op.transfer->by_owner;  // the owner reads the buffer, not a pipe
     op.copy.done.user = &op;
     op.copy.done.run = &on_copied;
     op.copy.begin(copies_);

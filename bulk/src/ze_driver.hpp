@@ -14,7 +14,7 @@ namespace cinnabar::bulk::ze {
 
 using Code = int;  // ze_result_t
 inline constexpr Code success = 0;
-inline constexpr Code code_uninitialized = 0x78000001;  // no device has a driver
+inline constexpr Code code_uninitialized = 0x78000001;  // there is no device driver
 inline constexpr Code code_out_of_host_memory = 0x70000002;
 inline constexpr Code code_out_of_device_memory = 0x70000003;
 using DriverHandle = struct ZeDriverObject*;      // ze_driver_handle_t
