@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bulk memory as a member of an argument. The origin stores a region in it, which is lent to the target for the
-// duration of the call. The target gets a descriptor from it, to pull from or push to. If the transport can enforce
-// that (na::Caps::confines), the descriptor is useless to other peers, unless the origin made the memory forwardable.
+// duration of the call. The target gets a descriptor from it, to pull from or push to. Where the transport can tell
+// peers apart (na::Caps::confines), the descriptor is useless to others, unless the origin made the memory forwardable.
 // Then the target may put it into another call, and the third party transfers the bytes directly from or to the owner,
 // if it sets TransferArgs::follow_owner. Forwarding fails with `unreachable` if the memory is not forwardable, or if
 // the owner does not listen on the transport on which it is lent.
