@@ -37,8 +37,7 @@ struct Histogram {
 
 // The parts of a call's time, in order. They add up to the whole.
 enum class CallPart : std::uint8_t {
-    leaving,      // from its making until it left this node: waiting for the connection, a credit, a reply slot, room
-                  // to send
+    leaving,      // from creation until it left this node: waits for connection, credit, reply slot, room to send
     on_the_wire,  // there and back: the clocks of two hosts cannot tell these apart
     for_handler,  // at the target, until its handler started
     in_handler,   // at the target, until the answer was written, including transfers
