@@ -13,7 +13,7 @@ struct Column {
 };
 inline constexpr cinnabar::Rpc<std::uint64_t(Column)> total{"total"};
 
-// Coroutines: the transfer goes on in the background, and its deadline is that of the call.
+// A coroutine: the transfer runs in the background, and its deadline is that of the call.
 cinnabar::Task<cinnabar::Result<std::uint64_t>> add_up(cinnabar::Request<Column> request) {
     CINNABAR_CO_TRY(const auto values, co_await request->values.fetch<std::uint64_t>());
     co_return std::accumulate(values.begin(), values.end(), std::uint64_t{0});

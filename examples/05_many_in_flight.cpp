@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thousand calls at once from one task, and each outcome in its place.
+// A thousand calls at once from one task, with the results in the order of the calls.
 #include <cinnabar/cinnabar.hpp>
 
 #include <iostream>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A type that cereal serializes is an argument as it is: include the bridge.
+// A type that cereal can serialize is a valid argument as it is: just include the bridge.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/cereal.hpp>
 

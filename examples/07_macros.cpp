@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mercury's macros, in our form: one line makes a struct and how it travels.
+// Mercury's macros, in Cinnabar's form: one line defines a struct and its encoding.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/macros.hpp>
 

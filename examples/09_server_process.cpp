@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server as a process of its own, that ends well on SIGTERM: new calls are refused, those that run are finished. Run
-// with "serve" it is the server; without arguments it starts one, calls it, and stops it while a call is under way.
+// A server in a process of its own, which ends cleanly on SIGTERM: it refuses new calls and finishes running ones. With
+// the argument "serve" this program is the server; without arguments it starts one, calls it, and stops it while a call
+// is in progress.
 #include <cinnabar/cinnabar.hpp>
 
 #include <signal.h>
@@ -17,7 +18,7 @@ inline constexpr cinnabar::Rpc<std::string(std::string)> slow_echo{"slow_echo"};
 inline constexpr cinnabar::Rpc<void()> hello{"hello"};
 
 int serve() {
-    // Blocked before the node starts its thread, which inherits it: so the signal waits for sigwait.
+    // Blocked before the node starts its thread, which inherits the mask, so the signal stays pending until sigwait.
     sigset_t stop;
     sigemptyset(&stop);
     sigaddset(&stop, SIGTERM);
@@ -60,7 +61,7 @@ int main(int count, char** words) {
 
     auto [client, peer] = cinnabar::Node::connect(address).value();
     auto under_way = client.call(slow_echo, peer, "finished all the same").future();
-    client.call(hello, peer).wait().value();  // tcp keeps the order, so the call before has come as well
+    client.call(hello, peer).wait().value();  // tcp keeps the order, so the call before has arrived as well
     kill(server, SIGTERM);
     cinnabar::Result<void> late;
     while (late.ok()) late = client.call(hello, peer).wait();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A gateway hands the caller's memory on: the store pulls 8 MiB straight from the client, the gateway sees none of
-// them.
+// A gateway passes the caller's memory on: the store pulls 8 MiB straight from the client; none of it goes through the
+// gateway.
 #include <cinnabar/cinnabar.hpp>
 
 #include <iostream>
@@ -19,7 +19,7 @@ inline constexpr Rpc<std::uint64_t(Column)> store{"store"};  // what the gateway
 int main() {
     auto storage = Node::listen("tcp://127.0.0.1:0").value();
     const auto keep = [](Request<Column> request) -> Task<Result<std::uint64_t>> {
-        // Only where strangers cannot call: the owner's address came with the call.
+        // Set this only where strangers cannot call: the owner's address came with the call.
         CINNABAR_CO_TRY(const auto values, co_await request->values.fetch<std::uint64_t>({.follow_owner = true}));
         co_return values.size();
     };
@@ -32,7 +32,7 @@ int main() {
     };
     gateway.serve(put, hand_on).value();
 
-    // The client listens, so that the store reaches it, and allows the gateway to pass its memory on.
+    // The client listens, so that the store can reach it, and allows the gateway to pass its memory on.
     auto client = Node::listen("tcp://127.0.0.1:0").value();
     std::vector<std::uint64_t> values(1 << 20, 7);
     auto region = client.expose(std::span<const std::uint64_t>(values)).value();

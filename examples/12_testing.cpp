@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A service tested without a network: on a simulated one, with lost connections and a restart. All that goes wrong
-// comes from one seed, in one thread, and its hours take no time.
+// A service tested without a network: on a simulated one, with lost connections and a restart. All faults come from one
+// seed, in one thread, and simulated hours take no time.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/plugins/sim.hpp>
 
@@ -19,7 +19,7 @@ struct Entry {
 };
 inline constexpr cinnabar::Rpc<void(Entry)> put{"put"};
 
-// The service under test: what it has answered is kept.
+// The service under test: an entry that it has acknowledged is kept.
 Node start(std::map<std::string, int>& disk) {
     Node node = Node::listen("sim://server?world=1").value();
     const auto keep = [&disk](cinnabar::Request<Entry> request) -> cinnabar::Task<void> {
@@ -43,7 +43,7 @@ int main() {
         if (i == 50) {
             world->kill("server");  // its process dies ...
             server.reset();
-            server = std::make_unique<Node>(start(disk));  // ... and is started anew
+            server = std::make_unique<Node>(start(disk));  // ... and is restarted
         }
         while (!client.call(put, peer, entry, 10min).wait().ok()) ++again;  // put may be done twice
     }

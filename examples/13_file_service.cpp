@@ -1,5 +1,5 @@
-// A program with the file save service inside: beside its own call it keeps files, says who may save what, looks at
-// each file before it appears, and hears of it afterwards. docs/save-service.md tells what is promised.
+// A program with the file save service inside: besides serving its own call it stores files, decides who may save what,
+// inspects each file before it appears, and is notified afterwards. docs/save-service.md describes the guarantees.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/files/client.hpp>
 #include <cinnabar/files/server.hpp>
@@ -29,7 +29,7 @@ int main() {
     files::ServerHooks hooks;
     hooks.may_access = [](const files::AccessRequest& wish) -> Result<void> {
         using Kind = files::AccessRequest::Kind;
-        // A link in reports/ could lead to what is not there.
+        // A link in reports/ could lead out of it.
         if (wish.kind == Kind::link) return Error{Errc::permission, "no links are kept here"};
         if (wish.name.starts_with("reports/")) return {};
         return Error{Errc::permission, "only reports are kept here"};

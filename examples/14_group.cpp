@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A group of five members and a client, on the simulated network: a sum over all members, the death of one of them, and
-// what the others notice of it.
+// how the others notice it.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/group/group.hpp>
 #include <cinnabar/plugins/sim.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A counter that many processes count in: its owner shares one word, and hands out a token of it.
+// A counter that many processes increment: its owner shares one word, and hands out a token for it.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/remote_memory.hpp>
 
@@ -36,7 +36,7 @@ int main() {
         if (!each) std::cout << each.error().message() << '\n';
     std::cout << "four nodes counted to " << memory[0] << '\n';
 
-    // Of four that want it, one gets it: who finds a 0 there and swaps it for its own number.
+    // Of four that compete, one wins: the one that finds a 0 and swaps it for its own number.
     memory[0] = 0;
     int winners = 0;
     for (std::uint64_t number = 1; number <= 4; ++number) {

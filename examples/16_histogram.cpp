@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A histogram in remote memory: workers add what they have counted, all of a worker's buckets at once, and a reader
-// reads it. The next round uses the same memory again, and tokens of the round before are stale.
+// A histogram in remote memory: each worker adds all the buckets that it has counted at once, and a reader reads the
+// sums. The next round reuses the memory, and tokens of the previous round are stale.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/remote_memory.hpp>
 

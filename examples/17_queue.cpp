@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue in remote memory that many processes put into and take from at once, without a lock: its owner shares the
-// words and does nothing else. Each place has a number that says whose turn it is (Vyukov's bounded queue).
+// A lock-free queue in remote memory, used by many processes at once: its owner shares the words and does nothing else.
+// Each slot has a number that says whose turn it is (Vyukov's bounded queue).
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/remote_memory.hpp>
 
@@ -16,7 +16,7 @@ using Words = RemoteSpan<std::uint64_t>;
 inline constexpr Rpc<Words()> queue{"queue"};
 constexpr std::uint64_t places = 8;
 
-// Word 0: the next to take; word 1: the next to put; then a turn and a value for each place.
+// Word 0: the next to take; word 1: the next to put; then a turn and a value for each slot.
 std::vector<std::uint64_t> empty_queue() {
     std::vector<std::uint64_t> words(2 + 2 * places);
     for (std::uint64_t i = 0; i < places; ++i) words[2 + 2 * i] = i;
@@ -29,8 +29,8 @@ struct Queue {
     NodeRef node;
     Words words;
 
-    // Takes the next number of a counter, once its place says that it is the turn of that number and `after`. None: it
-    // is not yet, so the queue is full, or empty.
+    // Takes the next number of a counter, if the turn of its slot is that number plus `after`. Nothing: it is not yet,
+    // so the queue is full, or empty.
     Task<Result<Maybe>> ticket(std::uint64_t counter, std::uint64_t after) {
         for (;;) {
             CINNABAR_CO_TRY(const std::uint64_t at, co_await words[counter].read(node));
@@ -41,7 +41,7 @@ struct Queue {
             if (found == at) co_return Maybe(at);
         }
     }
-    // False: it is full.
+    // False: the queue is full.
     Task<Result<bool>> put(std::uint64_t value) {
         CINNABAR_CO_TRY(const auto mine, co_await ticket(1, 0));
         if (!mine) co_return false;
@@ -50,7 +50,7 @@ struct Queue {
                         co_await words[2 + *mine % places * 2].write(node, *mine + 1));
         co_return true;
     }
-    // Nothing: it is empty.
+    // Nothing: the queue is empty.
     Task<Result<Maybe>> take() {
         CINNABAR_CO_TRY(const auto mine, co_await ticket(0, 1));
         if (!mine) co_return Maybe();

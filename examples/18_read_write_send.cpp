@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Infinity's own example, read-write-send, written anew: a server offers memory, a client reads it, writes it, and
-// sends a message. The token of the memory comes as the result of a call, where Infinity has the user data of a
-// connection; that an operation has ended is awaited, where Infinity has a request token. Any transport will do.
+// Infinity's own example, read-write-send, rewritten: a server offers memory, a client reads it, writes it, and sends a
+// message. The token of the memory is the result of a call, where Infinity uses the user data of a connection; the end
+// of an operation is awaited, where Infinity uses a request token. It works on any transport.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/remote_memory.hpp>
 

@@ -1,2 +1,2 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Empty: the target for which the precompiled header of the examples is built.
+// Empty: the precompiled header of the examples is built for the target of this file.

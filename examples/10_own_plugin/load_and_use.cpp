@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Loads the plugin whose path is given, sends itself a message, puts bytes into memory that it lent, and says what
-// came.
+// Loads the plugin whose path is given, sends itself a message, puts bytes into memory that it lent, and prints what
+// arrived.
 #include <cinnabar/na/context.hpp>
 #include <cinnabar/na/registry.hpp>
 

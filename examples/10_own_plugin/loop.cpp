@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A whole transport in one file: each context reaches itself and nobody else. It shows every function of the contract
-// with the least that fulfils it; it allocates where a real one would not.
+// A whole transport in one file: each context reaches itself and nobody else. It implements every function of the
+// contract in the simplest way; it allocates where a real one would not.
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/na/lease_table.hpp>
 #include <cinnabar/na/plugin.hpp>
@@ -28,7 +28,7 @@ class LoopMemory final : public na::Memory {
 class LoopPeer final : public na::Peer {
   public:
     LoopPeer(na::Port& port, na::Addr addr, std::size_t message_bytes_max) : Peer(port, std::move(addr)) {
-        message_bytes_max_ = static_cast<std::uint32_t>(message_bytes_max);  // the own limit until there is another
+        message_bytes_max_ = static_cast<std::uint32_t>(message_bytes_max);  // its own limit until it has a peer's
     }
     void connect(na::Incarnation incarnation, std::uint32_t credits) {
         incarnation_ = incarnation;
@@ -109,7 +109,7 @@ class LoopPort final : public na::Port {
         done_.emplace_back(&op, carry_out(op));
         return Errc::ok;
     }
-    void cancel(na::Op&) noexcept override {}  // what is posted is as good as done
+    void cancel(na::Op&) noexcept override {}  // posted operations are already done
 
     unsigned poll() noexcept override {
         if (peer_.state() == na::PeerState::idle && !done_.empty()) {

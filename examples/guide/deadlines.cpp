@@ -55,7 +55,7 @@ int main() {
     auto bounded = with_deadline(sum_of_squares(client, peer), 20ms);
     std::cout << "a task with 20 ms: " << to_string(sync_wait(std::move(bounded)).code()) << '\n';
 
-    // A call that ends before the server has heard of it leaves nothing to give up: again until a handler has.
+    // If a call ends before the server has received it, no handler gives up: repeat until one has.
     while (client.call(given_up, peer).wait().value() == 0) (void)client.call(slow_square, peer, 7, 20ms).wait();
     std::cout << "handlers gave up\n";
 }

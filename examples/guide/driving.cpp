@@ -27,11 +27,11 @@ int main() {
     std::promise<std::string> address;
     std::thread thread(serve_here, std::ref(address));
 
-    // No thread of its own: the call is driven by wait().
+    // The node has no thread: wait() drives the call.
     auto [client, peer] = Node::connect(address.get_future().get(), {.progress_thread = false}).value();
     std::cout << "twice 21 is " << client.call(twice, peer, 21).wait().value() << '\n';
 
-    // Driven by the loop of the program, a look at a time.
+    // Driven by the program's own loop, one poll at a time.
     bool answered = false;
     client.call(twice, peer, 4).then([&answered](Result<int> result) {
         std::cout << "twice 4 is " << result.value() << '\n';
@@ -39,7 +39,7 @@ int main() {
     });
     while (!answered) client.poll();
 
-    // Waiting where the node must go on is refused, not a hang.
+    // Waiting on the node's own loop is refused instead of hanging.
     auto server = Node::listen("tcp://127.0.0.1:0").value();
     const Addr self = server.lookup(server.address()).value();
     const NodeRef node = server;

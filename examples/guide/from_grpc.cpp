@@ -18,7 +18,7 @@ struct HelloReply {
 };
 inline constexpr Rpc<HelloReply(HelloRequest)> say_hello{"helloworld.Greeter/SayHello"};
 
-// What a stream from the server is here: the caller asks for a page at a time.
+// In place of a stream from the server, the caller asks for one page at a time.
 struct ListRequest {
     std::uint32_t after = 0;
     std::uint32_t count = 0;

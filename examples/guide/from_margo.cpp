@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// docs/guide.md, "From Margo and Thallium": a provider that several services of a process are told apart by, and a
-// handler that waits for the network without holding a thread.
+// docs/guide.md, "From Margo and Thallium": providers, which distinguish several services of a process, and a handler
+// that waits for the network without holding a thread.
 #include <cinnabar/cinnabar.hpp>
 
 #include <iostream>

@@ -46,7 +46,7 @@ int main() {
     std::iota(values.begin(), values.end(), 1);
     std::cout << "largest: " << client.call(largest, peer, {region}).wait().value() << '\n';
 
-    // Buffers of the node: taken by size, given back by the destructor.
+    // Buffers of the node: taken by size, returned by the destructor.
     const Buffer buffer = client.buffers().take(64).value();
     std::ranges::fill(buffer.bytes(), std::byte{0});
     std::cout << "largest: " << client.call(largest, peer, {buffer.region()}).wait().value() << '\n';

@@ -40,7 +40,7 @@ int main() {
     const Tokens got = node.call(tokens, peer).wait().value();
     std::cout << "sum " << sync_wait(sum_of(node.ref(), got)).value() << ", readers " << words[0] << '\n';
 
-    // Rows here and there, in one call.
+    // Scattered rows, in one call.
     std::vector<double> few(3);
     std::vector<RemoteRead> parts;
     for (std::size_t i = 0; i < few.size(); ++i)
@@ -69,7 +69,7 @@ int main() {
     const Tokens fresh = node.call(tokens, peer).wait().value();
     std::cout << "a new one: " << sync_wait(sum_of(node.ref(), fresh)).value() << '\n';
 
-    // A write that the owner is told of.
+    // A write that notifies the owner.
     const auto writable = table.span();
     table.on_notified([](const RemoteNotice& notice) {
         std::cout << "notice " << notice.value << ": " << notice.bytes << " bytes at " << notice.offset << '\n';

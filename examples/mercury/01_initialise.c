@@ -1,4 +1,4 @@
-/* A class, a context, an address of one's own; and everything put away again. */
+/* A class, a context, one's own address; then everything is released again. */
 #include "example.h"
 
 #include <string.h>
@@ -21,10 +21,10 @@ int main(void) {
     hg_size_t bytes = sizeof address;
     REQUIRE(HG_Addr_self(hg_class, &self) == HG_SUCCESS);
     REQUIRE(HG_Addr_to_string(hg_class, address, &bytes, self) == HG_SUCCESS);
-    *strrchr(address, ':') = '\0'; /* the port is another one each time */
+    *strrchr(address, ':') = '\0'; /* the port differs each time */
     printf("at %s\n", address);
 
-    /* In the opposite order; a class with something left is HG_BUSY. */
+    /* In reverse order; for a class with anything left, HG_BUSY is returned. */
     REQUIRE(HG_Addr_free(hg_class, self) == HG_SUCCESS);
     REQUIRE(HG_Context_destroy(context) == HG_SUCCESS);
     REQUIRE(HG_Finalize(hg_class) == HG_SUCCESS);

@@ -12,7 +12,7 @@ MERCURY_GEN_PROC(save_out_t, ((int32_t)(ret)))
 
 static hg_id_t save_id;
 
-/* What the server keeps while the data comes. */
+/* What the server keeps while the data arrives. */
 struct saving {
     hg_handle_t handle;
     save_in_t in;

@@ -1,4 +1,4 @@
-/* A type that no macro knows: a proc of one's own for a linked list. */
+/* A type that no macro can describe: a hand-written proc for a linked list. */
 #include "example.h"
 
 #include <mercury_macros.h>
@@ -80,7 +80,7 @@ static list_t list_of(int32_t count) {
 static void client(struct side* side, hg_addr_t server) {
     hg_handle_t handle = HG_HANDLE_NULL;
     REQUIRE(HG_Create(side->context, server, total_id, &handle) == HG_SUCCESS);
-    /* The last does not fit a message: it is fetched by the server, which nobody sees. */
+    /* The last one does not fit a message: the server fetches it, invisibly to the program. */
     const int32_t counts[] = {0, 10, 100000};
     for (int i = 0; i < 3; ++i) {
         list_t list = list_of(counts[i]);

@@ -48,7 +48,7 @@ static void serve(const char* info_string, register_function registers, int pipe
     REQUIRE(HG_Addr_free(side.hg_class, self) == HG_SUCCESS);
     REQUIRE(write(pipe_end, address, sizeof address) == sizeof address);
     run_until(&side, &shut_down);
-    /* The answer to the shutdown is still to leave. */
+    /* The answer to the shutdown has not left yet. */
     while (HG_Progress(side.context, 100) == HG_SUCCESS) (void)HG_Trigger(side.context, 0, 16, NULL);
     close_side(&side);
     exit(0);
@@ -82,7 +82,7 @@ int run_both(const char* info_string, register_function registers, client_functi
     close(ends[1]);
     REQUIRE(read(ends[0], address, sizeof address) == sizeof address);
     close(ends[0]);
-    /* A client needs the protocol only: "ofi+tcp" of "ofi+tcp://127.0.0.1:5000". */
+    /* A client needs only the protocol: "ofi+tcp" of "ofi+tcp://127.0.0.1:5000". */
     char protocol[address_bytes_max];
     const size_t length = strcspn(address, ":");
     memcpy(protocol, address, length);
