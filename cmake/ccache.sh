@@ -1,8 +1,8 @@
 #!/bin/sh
-# Compiles by ccache: ccache.sh COMPILER [argument]...
-# A precompiled header is good only for the very sources it was made of, comments included. ccache finds one by what is
-# left of its sources after preprocessing, and takes an old one that is still there for what they include. By
-# CCACHE_DEPEND it compares the sources; and it keeps these apart from what it kept before.
+# Compiles with ccache: ccache.sh COMPILER [argument]...
+# A precompiled header is valid only for exactly the sources that it was made from, comments included. By default, ccache
+# looks it up by its preprocessed sources, and may take an old one that still exists for what they include. With
+# CCACHE_DEPEND it compares the sources, and stores these results separately from earlier ones.
 for argument in "$@"; do
     case $argument in
         *.gch)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The save service at work: a server and a client on loopback TCP, or where CINNABAR_DEMO_LISTEN says (shm://), 1,000
-# files of this machine and one of 3 GiB made on the spot, every byte checked by sha256sum. `./dev demo` runs it.
+# A demonstration of the save service: a server and a client on loopback TCP, or on CINNABAR_DEMO_LISTEN (shm://), save
+# 1,000 files of this machine and a generated one of 3 GiB; sha256sum checks every byte. `./dev demo` runs it.
 # usage: save_service_demo.sh BUILD_FOLDER [FOLDER_FOR_THE_FILES]
 set -euo pipefail
 
@@ -30,7 +30,7 @@ cleanup() {
     rm -rf "$place"
 }
 
-# Without end. A cipher makes them several times as fast as the kernel does.
+# Endless random bytes. A cipher makes them several times as fast as the kernel does.
 random_bytes() {
     if command -v openssl >/dev/null; then
         openssl enc -aes-128-ctr -nosalt -pass "pass:$RANDOM$RANDOM$RANDOM" </dev/zero 2>/dev/null || true
@@ -49,7 +49,7 @@ prepare() {
     ((free > 4 * big_bytes)) || die "$place needs 12 GiB of free space; name another folder: ./dev demo FOLDER"
 
     say "$small_count files of this machine, and one of 3 GiB of random bytes made now"
-    # Any readable files with names of their own, since one folder will hold them all; the same choice each time.
+    # Any readable files with distinct names, since one folder will hold them all; the same choice each time.
     find /usr /etc /var/lib -xdev -type f -readable -size +0 -size -16384k -print 2>/dev/null |
         LC_ALL=C grep -E '^[ -~]+$' | grep -vF '\' | LC_ALL=C sort | awk -F/ '!seen[$NF]++' |
         shuf -n $small_count --random-source=<(yes) >"$place/chosen" || true
@@ -87,7 +87,7 @@ save_all() {
     big_rate=$(rate $big_bytes "$began")
 }
 
-# Each original's sum, once, beside its name. Sets `sum_rate`, which is the large file's.
+# The checksum of each original, once, next to its name. Sets `sum_rate`, which is the large file's.
 sum_originals() {
     local began
     began=$(now)
@@ -97,7 +97,7 @@ sum_originals() {
     awk '{ sum = $1; sub(/^[^ ]+ [ *]/, ""); sub(/.*\//, ""); print sum "  " $0 }' "$place/paths" >"$place/sums"
 }
 
-# check FOLDER NAMES: the originals' sums hold for the copies in FOLDER, whose names are the lines of the file NAMES
+# check FOLDER NAMES: compares the checksums of the copies in FOLDER, whose names are the lines of the file NAMES
 check() {
     local folder=$1 sums=$2.sums
     awk 'NR == FNR { wanted[$0]; next } substr($0, 67) in wanted' "$2" "$place/sums" >"$sums"
@@ -106,7 +106,7 @@ check() {
     row "checked by sha256sum in $(basename "$folder")/" "$(wc -l <"$sums")" files
 }
 
-# Both copies at once: sha256sum takes one core.
+# Both copies at once: a sha256sum uses one core.
 check_both() {
     local other
     say "checking what was saved, and what was fetched"
@@ -123,7 +123,7 @@ fetch_some() {
     local began
     some=()
     say "fetching 20 of the files and the large one back"
-    # Those whose names mean nothing special in an address.
+    # Those whose names have no special meaning in an address.
     mapfile -t some < <(printf '%s\n' "${chosen[@]}" | grep -E '/[A-Za-z0-9._+-]+$' | head -n 20)
     "$cinnabar" fetch "${some[@]/#*\//$uri/}" -o "$place/back"
     began=$(now)
@@ -131,7 +131,7 @@ fetch_some() {
     fetch_rate=$(rate $big_bytes "$began")
 }
 
-# What this machine does with the same bytes and without us.
+# What this machine does with the same bytes without Cinnabar.
 measure_limits() {
     local began
     say "measuring this machine's own limits"

@@ -1,6 +1,6 @@
-# The stages of a long verb of ./dev: each runs to its end whatever the others did, and `summary` tells. One that passes
-# is recorded below build/stages/ with the sources that it tested; if `resuming` is set, stages that passed for exactly
-# the present sources are not run again. Sourced, with the project's folder as the working directory.
+# The stages of a long verb of ./dev: each runs to its end whatever the others did, and the results are in `summary`. A
+# stage that passes is recorded below build/stages/ with the sources that it tested; if `resuming` is set, stages that
+# passed for exactly the current sources are not run again. Sourced, with the project's folder as the working directory.
 summary=()
 resuming=
 
@@ -24,7 +24,7 @@ stage() {
         summary+=("$(printf '%-28s passed  %s' "$name" "$passed_before")")
         return
     fi
-    # `set -e` is off in a condition, so a stage is a process of its own.
+    # `set -e` is off in a condition, so each stage is a separate process.
     "$@" || verdict=FAILED
     summary+=("$(printf '%-28s %-7s %5d s' "$name" "$verdict" $((SECONDS - before)))")
     [[ $verdict == passed ]] || return

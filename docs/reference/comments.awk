@@ -1,6 +1,6 @@
-# The comments of a header as Doxygen wants them: // becomes ///, what stands behind a member becomes ///<, and the
-# comment at the top becomes that of the file. Lines stay where they are. Signs that mean something to Doxygen are
-# escaped, but not in code, which is indented by four.
+# The comments of a header as Doxygen wants them: // becomes ///, a comment after a member becomes ///<, and the comment
+# at the top becomes that of the file. Lines stay where they are. Characters that are special to Doxygen are escaped,
+# but not in code, which is indented by four.
 function escaped(text) {
     if (text ~ /^     /) return text
     gsub(/[\\@#<>%"]/, "\\\\&", text)
@@ -12,7 +12,7 @@ function escaped(text) {
 
 /^ *\/\/ ---/ { print ""; behind = 0; next }
 
-# A comment alone on its line: below one that stands behind a member, in its column, it goes on.
+# A comment alone on its line: it continues a comment after a member that is above it in the same column.
 /^ *\/\// {
     column = index($0, "//")
     text = escaped(substr($0, column + 2))
@@ -21,7 +21,7 @@ function escaped(text) {
     next
 }
 
-# A comment behind code.
+# A comment after code.
 /[^ ] +\/\/ / && !/^ *}/ && !/^ *#(endif|else)/ && !/"[^"]*\/\/[^"]*"/ {
     column = match($0, / \/\/ /) + 1
     print substr($0, 1, column - 1) "///<" escaped(substr($0, column + 2))

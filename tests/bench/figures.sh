@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the table of figures, and the short one in README, of what a run of cinnabar-bench left behind:
-# figures.sh BENCH_JSON WHEN FIGURES_MD README_MD. WHEN says in a line which run that was.
+# Makes the table of figures, and the short one in README, from the results of a run of cinnabar-bench:
+# figures.sh BENCH_JSON WHEN FIGURES_MD README_MD. WHEN says in one line which run that was.
 set -euo pipefail
 json=$1 when=$2 figures=$3 readme=$4
 here=$(dirname "${BASH_SOURCE[0]}")

@@ -1,7 +1,7 @@
-# The rows of a table of figures, made of what cinnabar-bench wrote: awk -f table.awk names.txt bench.json. names.txt has
-# what each figure is, in words. With -v only="NAME ..." the rows of these alone, in that order.
+# The rows of a table of figures, made from the output of cinnabar-bench: awk -f table.awk names.txt bench.json.
+# names.txt describes each figure in words. With -v only="NAME ..." only these rows, in that order.
 
-# What stands behind a key of a row; empty for null. Rows stand on a line each.
+# The value of a key in a row; empty for null. Each row is on one line.
 function field(key,    at, rest) {
     at = index($0, "\"" key "\": ")
     if (!at) return ""

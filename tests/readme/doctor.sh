@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the commands that docs/doctor.md shows first, as they stand there but for the loopback address, and holds its tables
-# against the ids that the sources have. doctor.sh DOCUMENT TOOL SOURCES
+# Runs the commands that docs/doctor.md shows first, unchanged except for the loopback address, and compares its tables
+# with the ids in the sources. doctor.sh DOCUMENT TOOL SOURCES
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/folder.sh"
 document=$(realpath "$1")
@@ -21,7 +21,7 @@ until_it_listens() {
     cat connect.txt
     exit 1
 }
-# A host may have problems, and the exit code is theirs; what is told must be there in any case.
+# A host may have problems, which determine the exit code; the output must exist in any case.
 set +e
 eval "$block" >out.txt
 set -e
@@ -29,7 +29,7 @@ set -e
 grep -q '"id": "transport-tcp"' findings.json
 grep -q '^good      server-bytes ' out.txt
 
-# What the checks can find, and what the tables name.
+# The ids that the checks can report, and those in the tables.
 grep -rhoE '(good|note|warning|problem|check_lookup)\((host, )?"[a-z-]+"' "$sources" | grep -oE '"[a-z-]+"' | tr -d '"' |
     sort -u >found.txt
 grep '^| `' "$document" | cut -d'|' -f2 | grep -oE '`[a-z-]+`' | tr -d '`' | sort -u >named.txt

@@ -1,7 +1,8 @@
-# Sourced by the scripts beside it.
+# Sourced by the scripts in this folder.
 
-# enter_folder TOOL: goes into a new folder, which is removed at the end together with what runs in the background, puts the
-# tool on the path as `cinnabar`, and sets $work to the folder and $address to one of this machine that no other run uses.
+# enter_folder TOOL: changes into a new folder, puts the tool on the path as `cinnabar`, and sets $work to the folder
+# and $address to an address of this machine that no other run uses. At the end, the folder is removed and background
+# jobs are ended.
 enter_folder() {
     local tool
     tool=$(realpath "$1")

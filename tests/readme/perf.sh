@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the commands that docs/perf.md shows first, as they stand there but for the loopback address, and looks at what
-# they write. perf.sh DOCUMENT TOOL
+# Runs the commands that docs/perf.md shows first, unchanged except for the loopback address, and checks their output.
+# perf.sh DOCUMENT TOOL
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/folder.sh"
 document=$(realpath "$1")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs what README.md shows under "Save files", as it stands there but for the folders and the loopback address.
+# Runs what README.md shows under "Save files", unchanged except for the folders and the loopback address.
 # save_files.sh README TOOL
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/folder.sh"

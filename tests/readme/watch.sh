@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the commands that docs/watch.md shows first, as they stand there but for the loopback address.
+# Runs the commands that docs/watch.md shows first, unchanged except for the loopback address.
 # watch.sh DOCUMENT TOOL
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/folder.sh"
@@ -22,6 +22,6 @@ until_it_listens() {
 }
 eval "$block" >out.txt
 (($(grep -c '^up ' out.txt) == 3))
-grep -q 'cinnabar.calls' out.txt  # the look itself is under way
+grep -q 'cinnabar.calls' out.txt  # the query itself is in progress
 grep -q '"calls": \[\]' stuck.json
 grep -q '^cinnabar_requests_total{rpc="cinnabar.node",side="target"}' metrics.txt

@@ -6,7 +6,7 @@ program=$(dirname "$0")/like_gtest
 export CINNABAR_TEST_SECONDS=1
 wrong=0
 
-# expect STATUS FILTER WORDS...: how it ends, and what it prints.
+# expect STATUS FILTER WORDS...: its exit status, and what it prints.
 expect() {
     local status=$1 filter=$2 output got=0 words
     shift 2

@@ -30,7 +30,7 @@ run_all three
 expect_ran "one three "
 resuming=yes
 run_all three
-expect_ran "one three " # there is no repository, so nobody knows whether something changed
+expect_ran "one three " # there is no repository, so changes cannot be detected
 
 git -c init.defaultBranch=main init -q
 printf 'build/\n' >.gitignore
@@ -41,7 +41,7 @@ resuming=
 run_all three
 expect_ran "one three "
 run_all three
-expect_ran "one three " # was not asked to resume
+expect_ran "one three " # not asked to resume
 resuming=yes
 run_all three
 expect_ran ""
@@ -57,6 +57,6 @@ printf 'new\n' >not_tracked
 run_all edits
 expect_ran "one three "
 run_all three
-expect_ran "one three " # one ran for other sources, and while three ran, they changed
+expect_ran "one three " # one ran for other sources, and the sources changed while three ran
 run_all three
 expect_ran ""

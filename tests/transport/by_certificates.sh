@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The contract over tcps by certificates of both sides, so that the second socket of each session is resumed:
+# The contract over tcps with certificates on both sides, so the second socket of each session is resumed:
 # by_certificates.sh CINNABAR RUN_GTEST CONTRACT_TEST
 set -euo pipefail
 cinnabar=$1 run_gtest=$2 contract=$3

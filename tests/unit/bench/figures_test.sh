@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tables of a stored run are what they were: figures_test.sh FOLDER_OF_CINNABAR_BENCH
+# The tables of a stored run have not changed: figures_test.sh FOLDER_OF_CINNABAR_BENCH
 set -euo pipefail
 bench=$(realpath "$1")
 work=$(mktemp -d)
@@ -9,7 +9,7 @@ bash "$bench/figures.sh" "$bench/sample/bench.json" "2026-11-22, commit 1234" "$
 diff "$bench/sample/figures.md" "$work/figures.md"
 diff "$bench/sample/readme.md" "$work/readme.md"
 
-# Where README has no place for it, it is left as it was, and that is an error.
+# If README has no place for the table, README is left unchanged, and that is an error.
 printf '# X\n' >"$work/readme.md"
 ! bash "$bench/figures.sh" "$bench/sample/bench.json" "now" "$work/figures.md" "$work/readme.md"
 [[ $(<"$work/readme.md") == '# X' ]]
