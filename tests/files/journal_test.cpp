@@ -236,10 +236,11 @@ TEST_F(JournalTest, AServerSweepsWhatNobodyCanGoOnWith) {
         fs::copy_file(journal_of("a"), staging / ".cinnabar-00000000000000aa.journal");
         fs::copy_file(part_of("c"), staging / staged_names_of("d").part);
         fs::copy_file(journal_of("c"), staging / staged_names_of("d").journal);
+        fs::create_symlink("nowhere", staging / ".cinnabar-00000000000000bb.part");  // it cannot be opened
         empty.discard();
     }
     const auto root = serve();
-    EXPECT_EQ(root.removed(), 3u);
+    EXPECT_EQ(root.removed(), 4u);
     EXPECT_EQ(Folder::list_of(staging),
               (std::vector<std::string>{staged_names_of("a").journal, staged_names_of("a").part}));
 }

@@ -2,6 +2,7 @@
 // Looking at what a server has, removing it, and verifying that it is still what was saved.
 #include "file/stored_checksum.hpp"
 #include "support/content.hpp"
+#include "support/os_limits.hpp"
 
 #include <cinnabar/files/client.hpp>
 #include <cinnabar/files/name.hpp>
@@ -90,6 +91,22 @@ TEST_F(ManageTest, TheStoredChecksumFindsDamageAfterARestart) {
     ASSERT_TRUE(damaged.ok());
     EXPECT_TRUE(damaged->damaged());
     EXPECT_NE(damaged->checksum, saved->checksum);
+}
+
+TEST_F(ManageTest, AFileThatItsOwnerMayNotWriteKeepsItsChecksum) {
+    if (!keeps_attributes()) GTEST_SKIP() << "the file system keeps no extended attributes";
+    const auto path = folder.at("a");
+    if (::geteuid() == 0) {
+        ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
+    }
+    ASSERT_EQ(::chmod(path.c_str(), 0444), 0);
+    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const support::AsNobody nobody;
+    EXPECT_TRUE(store_checksum(file.get(), 7));
+    EXPECT_EQ(read_stored_checksum(file.get()).state, State::good);
+    struct stat status {};
+    ASSERT_EQ(::fstat(file.get(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, 0444u);
 }
 
 TEST_F(ManageTest, WhoWritesToAFileOutdatesItsChecksum) {

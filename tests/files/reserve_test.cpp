@@ -14,8 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <thread>
 
 namespace cinnabar::files {
 namespace {
@@ -72,6 +74,26 @@ TEST_F(ReserveTest, ReservedRoomIsNotCountedTwice) {
     ASSERT_TRUE(file.ok()) << file.error().message();
     write(*file, 0, reserve_file_bytes / reserve_block);
     EXPECT_TRUE(file->commit().ok());
+}
+
+TEST_F(ReserveTest, TwoFilesAtOnceDoNotTakeTheRoomThatIsKept) {
+    constexpr std::uint64_t large = 1u << 30;
+    const auto available = std::filesystem::space(base).available;
+    if (available < 4 * large) GTEST_SKIP() << "too little room";
+    const auto root = Root::serve(base, {.bytes = available - large - large / 2, .files = 0}).value();
+    std::vector<std::thread> savers;
+    std::atomic<unsigned> have_room{0};
+    std::atomic<unsigned> ready{0};
+    for (int i = 0; i < 4; ++i) {
+        savers.emplace_back([&, name = std::to_string(i)] {
+            for (++ready; ready < 4;) std::this_thread::yield();
+            const auto file = root.create(name, large, 0644, Existing::keep);
+            if (file) ++have_room;
+            for (++ready; ready < 8;) std::this_thread::yield();  // the file keeps its room until all have tried
+        });
+    }
+    for (auto& saver : savers) saver.join();
+    EXPECT_LE(have_room, 1u);
 }
 
 TEST_F(ReserveTest, WhatIsLeftOfAnInterruptedFileKeepsNoRoom) {

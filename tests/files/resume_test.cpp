@@ -154,6 +154,15 @@ TEST_P(ResumeTest, OfWhatIsDamagedOnlyThatBlockIsSentAgain) {
     EXPECT_EQ(folder.get("root/a"), content);
 }
 
+TEST_P(ResumeTest, AFetchThatIsInterruptedAtItsEndGoesOn) {
+    (void)folder.put("root/a", content);
+    fetch_until(content.size());
+    const auto fetched = fetch();
+    ASSERT_TRUE(fetched.ok()) << fetched.error().message();
+    EXPECT_GE(fetched->had_bytes, 190 * window);
+    EXPECT_EQ(folder.get("back/a"), content);
+}
+
 TEST_P(ResumeTest, AFileThatChangedMeanwhileIsSavedAsItIsNow) {
     save_until(100 * window);
     (void)kept();

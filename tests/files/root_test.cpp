@@ -203,6 +203,14 @@ TEST_F(RootTest, NoLinkLeadsToUnfinishedFiles) {
     fs::create_symlink(".cinnabar-staging", base / "alias");
     EXPECT_EQ(save(root, "alias/a", "x").code(), Errc::permission);
     EXPECT_EQ(Folder::list_of(base / ".cinnabar-staging"), Names{});
+    const auto unfinished = root.create("a", 1, 0644, Existing::keep).value();
+    const auto staged = ".cinnabar-staging/" + Folder::list_of(base / ".cinnabar-staging").at(0);
+    fs::create_symlink(".", base / "here");
+    fs::create_symlink(staged, base / "file");
+    for (const auto& name : {"here/" + staged, "alias" + staged.substr(staged.find('/')), std::string("file")})
+        EXPECT_EQ(root.open_source(name).code(), Errc::permission) << name;
+    EXPECT_EQ(root.look("here/.cinnabar-staging", {}).code(), Errc::permission);
+    EXPECT_EQ(root.remove("here/.cinnabar-staging").code(), Errc::permission);
 }
 
 TEST_F(RootTest, BadNamesTouchNothing) {

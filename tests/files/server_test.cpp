@@ -225,6 +225,116 @@ TEST_F(ServerTest, WhatWasHeardIsWorthlessOnAnotherConnection) {
     }
 }
 
+// Summing a file takes no turns, so a call that names it would read beside the sum.
+TEST_F(ServerTest, NoCallNamesAFileThatIsBeingSummed) {
+    begin();
+    (void)folder.put("large", "");
+    std::filesystem::resize_file(folder.at("large"), 4ull << 30);
+    SumIn in;
+    in.name = "large";
+    seals.stamp(in);
+    auto summing = here->call(sum_rpc, to, in, hl::CallOptions{.deadline = std::chrono::seconds(60)}).future();
+    unsigned calls = 0;
+    for (; !summing.ready(); ++calls) {
+        FinishIn finish;
+        finish.file = 1;  // the first number
+        seals.stamp(finish);
+        const auto finished = here->call(finish_rpc, to, finish).wait();
+        ASSERT_FALSE(finished.ok());
+        ASSERT_EQ(from_remote(finished.error()).code, Errc::not_found);
+    }
+    EXPECT_GT(calls, 2u);
+    const auto sum = summing.get();
+    ASSERT_TRUE(sum.ok()) << sum.error().message();
+    EXPECT_EQ(sum->bytes, 4ull << 30);
+}
+
+// A window that fails while it waits for the client's rate ends its file: those behind it do not wait for ever, and the
+// name is free again.
+TEST_F(ServerTest, AWindowThatFailsWhileItWaitsForTheRateEndsItsFile) {
+    options.window_bytes = 64u << 10;
+    options.client_bytes_per_second = options.window_bytes;
+    begin();
+    const std::uint64_t file = open("a", 3 * options.window_bytes);
+    ASSERT_TRUE(send(file, 0, options.window_bytes).ok());
+    const std::vector<std::byte> content(options.window_bytes);
+    const auto window = [&](std::uint64_t number, Microseconds deadline) {
+        WindowIn in;
+        in.file = file;
+        in.offset = number * options.window_bytes;
+        in.window = hl::Bulk(bulk::Region::expose(ConstBytes(content)).value(), na::Access::read);
+        seals.stamp(in);
+        return here->call(window_rpc, to, in, hl::CallOptions{.deadline = deadline}).future();
+    };
+    auto second = window(1, std::chrono::milliseconds(200));
+    auto third = window(2, std::chrono::seconds(60));
+    EXPECT_TRUE(second.wait_for(std::chrono::seconds(30)));
+    EXPECT_FALSE(second.get().ok());
+    EXPECT_TRUE(third.wait_for(std::chrono::seconds(30)));
+    EXPECT_FALSE(third.get().ok());
+    bool opened = false;
+    EXPECT_TRUE(wait_until([&] {
+        OpenIn in;
+        in.name = "a";
+        in.attributes.mode = 0600;
+        seals.stamp(in);
+        opened = opened || here->call(open_rpc, to, in).wait().ok();
+        return opened;
+    })) << "the name is free";
+}
+
+struct ReadTest : ServerTest {
+    std::vector<std::byte> content;
+    std::uint64_t file = 0;
+    void begin_reading(std::uint64_t windows) {
+        options.window_bytes = 64u << 10;
+        options.client_bytes_per_second = options.window_bytes;
+        content.resize(options.window_bytes);
+        begin();
+        (void)folder.put("a", support::pattern(windows * options.window_bytes));
+        AskIn ask;
+        ask.name = "a";
+        seals.stamp(ask);
+        file = here->call(ask_rpc, to, ask).wait().value().file;
+    }
+};
+
+TEST_F(ReadTest, TheRateCountsOfferedBytesThatHadToBeSent) {
+    begin_reading(64);
+    Errc code = Errc::ok;
+    std::uint64_t windows = 0;
+    for (; code == Errc::ok && windows < 64; ++windows) {
+        ReadIn in;
+        in.file = file;
+        in.offset = windows * options.window_bytes;
+        in.window = hl::Bulk(bulk::Region::expose(Bytes(content), na::Access::read_write).value(), na::Access::write);
+        in.offered = true;
+        in.checksum = 1;  // of other bytes
+        seals.stamp(in);
+        const auto read = here->call(read_rpc, to, in).wait();
+        if (!read) {
+            const Error why = from_remote(read.error());
+            ASSERT_EQ(why.code, Errc::overloaded) << why.message();
+            code = why.code;
+        }
+    }
+    EXPECT_EQ(code, Errc::overloaded);
+    EXPECT_LT(windows, 50u) << "some 40 s at that rate may be ahead";
+}
+
+TEST_F(ReadTest, TheRateCountsLentWindows) {
+    begin_reading(2);
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 2; ++i) {
+        LendIn in;
+        in.file = file;
+        in.bytes = options.window_bytes;
+        seals.stamp(in);
+        EXPECT_FALSE(here->call(lend_rpc, to, in, hl::CallOptions{.deadline = std::chrono::seconds(30)}).wait().ok());
+    }
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(900)) << "nobody takes them here";
+}
+
 TEST_F(ServerTest, AHoleIsOnlyOfASparseFileAndOnlyWhereAWindowIs) {
     begin();
     const auto hole = [&](std::uint64_t file, std::uint64_t offset) {

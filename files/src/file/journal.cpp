@@ -72,7 +72,8 @@ std::optional<Journal::Summary> Journal::read(int staging, const std::string& na
     if (count < 0) return std::nullopt;
     auto decoded = decode_head(ConstBytes(begin).first(static_cast<std::size_t>(count)));
     if (!decoded) return std::nullopt;
-    const auto records = (static_cast<std::uint64_t>(status.st_size) - decoded->bytes) / 8;
+    const auto bytes = static_cast<std::uint64_t>(status.st_size);  // it may have grown since
+    const auto records = (std::max<std::uint64_t>(bytes, decoded->bytes) - decoded->bytes) / 8;
     const auto blocks = std::min(records, decoded->head.blocks());
     return Summary{std::move(decoded->head), decoded->bytes, blocks};
 }

@@ -168,7 +168,13 @@ Result<Listing> Root::list(std::string_view name, std::uint64_t cursor, const Ex
 Result<Entry> Root::look(std::string_view name, const ExtendedKinds& kinds) const {
     CINNABAR_TRY_VOID(check_name(name));
     CINNABAR_TRY(const auto parent, open_parent(name));
-    auto entry = read_entry(parent.get(), std::string(leaf_of(name)), kinds, name);
+    const std::string leaf(leaf_of(name));
+    // The staging folder, whose name check_name() rejects, by a link to the root.
+    if (own_staging_ && leaf == staging_folder) {
+        const UniqueFd folder(::openat(parent.get(), leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+        if (folder) CINNABAR_TRY_VOID(check_served(folder.get(), name));
+    }
+    auto entry = read_entry(parent.get(), leaf, kinds, name);
     if (entry.code() == Errc::not_found) return Error{Errc::not_found, "nothing has that name", printable(name)};
     return entry;
 }

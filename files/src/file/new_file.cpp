@@ -141,7 +141,10 @@ Result<void> NewFile::make_ready(const BeforeNaming& before_naming, Sync how) {
         return file_error(errno, "cannot set its permissions", name_);
     if (attributes_) CINNABAR_TRY_VOID(give_attributes(file_->get(), *attributes_, name_));
     if (checksum_) (void)store_checksum(file_->get(), *checksum_);
-    if (how != Sync::none) CINNABAR_TRY_VOID(sync());
+    if (how != Sync::none)
+        CINNABAR_TRY_VOID(sync());
+    else if (journal_)
+        CINNABAR_TRY_VOID(journal_->failure());
     if (before_naming) CINNABAR_TRY_VOID(before_naming(file_->get()));
     return {};
 }
@@ -179,9 +182,10 @@ Result<void> NewFile::commit(const BeforeNaming& before_naming, Sync how) {
     return how == Sync::none ? Result<void>() : sync_folder();
 }
 
+// The journal first: once the staged file is gone, the next file of that name may begin a journal.
 void NewFile::discard() noexcept {
-    if (!staged_name_.empty()) (void)::unlinkat(staging_->get(), staged_name_.c_str(), 0);
     if (!staged_name_.empty() && journal_) journal_->remove();
+    if (!staged_name_.empty()) (void)::unlinkat(staging_->get(), staged_name_.c_str(), 0);
     staged_name_.clear();
     journal_.reset();
     file_.reset();

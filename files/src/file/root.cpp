@@ -15,8 +15,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <memory>
+#include <string>
 
 namespace cinnabar::files {
 namespace {
@@ -136,6 +139,8 @@ Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::ui
     file.existing_ = existing;
     file.kept_ = kept_;
     if (resumable.block_bytes != 0) CINNABAR_TRY_VOID(resume(file, bytes, mode, resumable));
+    std::unique_lock reserving(*reserving_, std::defer_lock);
+    if (kept_.bytes != 0 && !resumable.sparse) reserving.lock();
     const auto wanted = resumable.sparse ? 0 : bytes - file.resumed_bytes();  // for a sparse file, each write is
                                                                               // checked instead
     if (auto room = make_room(file.parent_->get(), wanted, name); !room) {
@@ -193,9 +198,30 @@ Result<void> Root::make_room(int parent, std::uint64_t bytes, std::string_view n
     return room;
 }
 
+// Only a link leads to a file of the staging folder: check_name() rejects the folder's name. Staged files have names of
+// their own.
+Result<void> Root::check_not_staged(int fd, std::string_view name) const {
+    if (!own_staging_) return {};
+    std::array<char, PATH_MAX> path{};
+    const auto bytes = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path.data(), path.size());
+    const std::string leaf(
+        leaf_of(std::string_view(path.data(), static_cast<std::size_t>(std::max(bytes, ssize_t{0})))));
+    struct stat opened {};
+    struct stat staged {};
+    if (bytes < 0 || ::fstat(fd, &opened) != 0) return file_error(errno, "cannot look at the file", name);
+    if (::fstatat(staging_->get(), leaf.c_str(), &staged, AT_SYMLINK_NOFOLLOW) != 0) return {};
+    if (staged.st_ino != opened.st_ino || staged.st_dev != opened.st_dev) return {};
+    return Error{Errc::permission, "that file is not finished", printable(name)};
+}
+
 Result<SourceFile> Root::open_source(std::string_view name) const {
     CINNABAR_TRY_VOID(check_name(name));
-    auto fd = open_beneath(directory_->get(), std::string(name), O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    constexpr int how = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+    auto fd = open_below_without_links(directory_->get(), std::string(name), how);
+    if (!fd && errno == ELOOP) {
+        fd = open_beneath(directory_->get(), std::string(name), how);
+        if (fd) CINNABAR_TRY_VOID(check_not_staged(fd.get(), name));
+    }
     if (!fd && errno == ENOENT) return Error{Errc::not_found, "there is no such file", printable(name)};
     if (!fd) return file_error(errno, "cannot open the file", name);
     return SourceFile::from(std::move(fd), name);

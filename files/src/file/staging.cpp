@@ -65,10 +65,14 @@ bool remove_pair(int staging, const std::string& part) {
     return ::unlinkat(staging, part.c_str(), 0) == 0;
 }
 
+// As remove_pair(), where nobody works on any file: also what cannot be opened, like a link.
+bool sweep_pair(int staging, const std::string& part) {
+    (void)::unlinkat(staging, journal_of(part).c_str(), 0);
+    return ::unlinkat(staging, part.c_str(), 0) == 0;
+}
+
 Result<std::optional<Part>> begin_part(const std::shared_ptr<const UniqueFd>& staging, const StagedNames& names,
                                        JournalHead head) {
-    (void)::unlinkat(staging->get(), names.journal.c_str(), 0);  // left by a file that was renamed into place or
-                                                                 // removed
     const auto mode = static_cast<mode_t>(head.mode & 0777u);
     auto file = std::make_shared<UniqueFd>(
         ::openat(staging->get(), names.part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
@@ -76,6 +80,8 @@ Result<std::optional<Part>> begin_part(const std::shared_ptr<const UniqueFd>& st
     if (!*file && errno == EEXIST) return std::optional<Part>();
     if (!*file) return file_error(errno, "cannot make a file", head.name);
     if (!lock(file->get(), LOCK_EX | LOCK_NB) || ::fstat(file->get(), &status) != 0) return std::optional<Part>();
+    (void)::unlinkat(staging->get(), names.journal.c_str(), 0);  // left by a file that was renamed into place or
+                                                                 // removed
     head.final_mode = status.st_mode & 0777u;
     if ((head.final_mode & 0600u) != 0600u) (void)::fchmod(file->get(), head.final_mode | 0600u);
     auto journal = Journal::begin(staging, names.journal, file, head);
@@ -215,7 +221,8 @@ std::uint32_t trim_remains(const UniqueFd& staging, const RemainsLimits& limits,
     for (auto& found : find_parts(staging, sweep)) {
         const bool late = now - found.since > limits.age.count();
         const bool goes = late || (sweep && !can_be_gone_on_with(staging.get(), found.part));
-        if (goes && remove_pair(staging.get(), found.part)) {
+        const auto remove = sweep ? sweep_pair : remove_pair;
+        if (goes && remove(staging.get(), found.part)) {
             ++removed;
         } else if (lock_remains(staging.get(), found.part)) {
             bytes += found.disk_bytes;

@@ -100,6 +100,14 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
         if (basis) file.basis.emplace(*std::move(basis));
     }
     Result<void> received = co_await file.receive_windows();
+    Result<FinishOut> finished = FinishOut{};
+    if (received) {
+        FinishIn finish;
+        finish.file = file.file;
+        seals_.stamp(finish);
+        finished = co_await node_.call(finish_rpc, server_, finish, open_deadline);
+        if (!finished) received = in_the_middle(std::move(finished).error());
+    }
     if (!received) {
         if (may_resume_after(received.code())) {
             (void)co_await disk_.run([&file] {
@@ -110,11 +118,6 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
         co_await give_up(file.file);
         co_return std::move(received).error();
     }
-    FinishIn finish;
-    finish.file = file.file;
-    seals_.stamp(finish);
-    auto finished = co_await node_.call(finish_rpc, server_, finish, open_deadline);
-    if (!finished) co_return in_the_middle(std::move(finished).error());
     if (finished->checksum != file.sum.digest())
         co_return Error{Errc::bad_checksum, "the checksum of the received data is wrong", printable(name)};
     Result<void> committed = co_await disk_.run([&file] { return file.target.commit(); });

@@ -14,6 +14,7 @@ namespace {
 
 // A listing with more entries in one folder is rejected.
 constexpr std::size_t entries_max = 10'000'000;
+constexpr std::size_t listed_bytes_max = 1u << 30;  // of names, targets and extended attributes
 
 // Checks the name below another component, because some names are reserved in the root only.
 bool is_one_component(std::string_view name) {
@@ -43,6 +44,7 @@ hl::Task<Result<void>> ClientSession::make(MakeIn in) {
 
 hl::Task<Result<Listing>> ClientSession::list(std::string name, ExtendedKinds extended) {
     Listing all;
+    std::size_t bytes = 0;
     ListIn in;
     in.name = std::move(name);
     in.extended = extended;
@@ -51,7 +53,9 @@ hl::Task<Result<Listing>> ClientSession::list(std::string name, ExtendedKinds ex
         auto part = co_await node_.call(list_rpc, server_, in, open_deadline);
         if (!part) co_return from_remote(std::move(part).error());
         const bool has_end = part->cursor == 0 || (!part->entries.empty() && part->cursor != in.cursor);
-        const bool believed = all.entries.size() + part->entries.size() <= entries_max;
+        for (const Entry& entry : part->entries)
+            bytes += entry.name.size() + entry.target.size() + extended_bytes(entry.attributes.extended);
+        const bool believed = all.entries.size() + part->entries.size() <= entries_max && bytes <= listed_bytes_max;
         const bool possible = can_be(part->attributes) &&
                               std::ranges::all_of(part->entries, [](const Entry& entry) { return can_be(entry); });
         if (!has_end || !believed || !possible)

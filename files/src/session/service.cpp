@@ -32,12 +32,17 @@ Resumable resumable(const ServerOptions& options, const OpenIn& in) {
 // Ends files whose windows wait for a missing earlier one. Otherwise they would wait as long as the session lasts.
 void end_files_with_gaps(Session& session, unsigned seconds_max) {
     const Error why{Errc::timed_out, "a window of the file did not come"};
-    const auto look = [&](unsigned& gaps, auto& file) {
-        gaps = file.has_gap() ? gaps + 1 : 0;
-        if (gaps > seconds_max) file.close(why);
+    const auto look = [&](auto& under_way, auto& file) {
+        under_way.gaps = under_way.paced == 0 && file.has_gap() ? under_way.gaps + 1 : 0;
+        if (under_way.gaps > seconds_max) file.close(why);
     };
-    for (auto& [number, saving] : session.savings) look(saving->gaps, *saving->upload);
-    for (auto& [number, giving] : session.givings) look(giving->gaps, *giving->download);
+    for (auto& [number, saving] : session.savings) look(*saving, *saving->upload);
+    for (auto& [number, giving] : session.givings) look(*giving, *giving->download);
+}
+
+// Counts bytes that a window has moved although the client claimed to have them: later windows wait for them.
+void charge_rate(const Session& session, std::uint64_t bytes) {
+    if (session.account) (void)session.account->rate().reserve(bytes, Rate::Clock::now());
 }
 
 }  // namespace
@@ -153,7 +158,7 @@ Result<void> Service::give_account(const LoginOut& out, const na::Addr& client) 
 }
 
 hl::Task<Result<void>> Service::keep_rate(const std::shared_ptr<Session>& session, std::uint64_t bytes,
-                                          hl::NodeRef node) const {
+                                          hl::NodeRef node, unsigned& paced) const {
     if (!session->account || !session->account->rate().limits()) co_return Result<void>();
     Rate& rate = session->account->rate();
     const auto now = Rate::Clock::now();
@@ -161,7 +166,10 @@ hl::Task<Result<void>> Service::keep_rate(const std::shared_ptr<Session>& sessio
         co_return Error{Errc::overloaded, "more is in progress than the client's rate allows (serve --rate)"};
     const auto wait = rate.reserve(std::min<std::uint64_t>(bytes, options_.window_bytes), now);
     if (wait.count() == 0) co_return Result<void>();
-    if (const Errc slept = co_await node.sleep_for(wait); slept != Errc::ok) co_return slept;
+    ++paced;
+    const Errc slept = co_await node.sleep_for(wait);
+    --paced;
+    if (slept != Errc::ok) co_return slept;
     co_return Result<void>();
 }
 
@@ -182,9 +190,12 @@ void Service::end_session(Session& session) {
     session.ended = true;
     const Error gone{Errc::peer_lost, "the client's session has ended"};
     for (const auto& [file, saving] : session.savings) saving->upload->close(gone);
-    for (const auto& [file, giving] : session.givings) giving->download->close(gone);
+    for (const auto* const files : {&session.givings, &session.sums}) {
+        for (const auto& [file, giving] : *files) giving->download->close(gone);
+    }
     session.savings.clear();
     session.givings.clear();
+    session.sums.clear();
     gate_.end(session);
 }
 
@@ -246,7 +257,7 @@ hl::Task<Result<OpenOut>> Service::open(hl::Request<OpenIn> request) {
     if (!charge) co_return refuse(charge.error());
     // If the session ends meanwhile, this object's destruction undoes what was made so far.
     const std::shared_ptr<Saving> saving(new Saving{
-        {under_way_, (*session)->load, request->bytes}, {claims_, request->name}, {}, 0, *std::move(charge)});
+        {under_way_, (*session)->load, request->bytes}, {claims_, request->name}, {}, 0, 0, *std::move(charge)});
     auto file = co_await disk_.run([this, &request] {
         const auto existing = request->replace ? Existing::replace : Existing::keep;
         return root_.create(request->name, request->bytes, request->attributes.mode, existing,
@@ -278,9 +289,11 @@ hl::Task<std::optional<SourceFile>> Service::basis_of(const OpenIn& in, const na
 }
 
 // The name becomes free and the staged file is removed once the handlers working on it have ended, so a client that has
-// stalled keeps neither.
+// stalled keeps neither. Closing it ends windows that wait for this one.
 void Service::give_up(Session& session, std::uint64_t file, const Error& why) {
-    if (session.savings.erase(file) == 0) return;
+    const auto saving = session.savings.extract(file);
+    if (!saving) return;
+    saving.mapped()->upload->close(why);
     if (session.failed.size() >= options_.session_files_max) session.failed.erase(session.failed.begin());
     session.failed.emplace(file, why);
 }
@@ -299,10 +312,12 @@ hl::Task<Result<WindowOut>> Service::window(hl::Request<WindowIn> request) {
         Result<void> left = co_await saving->upload->receive_hole(request->offset);
         if (!left) outcome = std::move(left).error();
     } else {
+        const std::uint64_t bytes = request->window.size();
         const bool had = request->offset < saving->upload->resumed_bytes();
-        Result<void> paced = co_await keep_rate(*session, had ? 0 : request->window.size(), request.node());
+        Result<void> paced = co_await keep_rate(*session, had ? 0 : bytes, request.node(), saving->paced);
         if (!paced) outcome = std::move(paced).error();
         if (paced) outcome = co_await saving->upload->receive(*request);
+        if (paced && had) charge_rate(**session, outcome ? bytes - std::min(bytes, outcome->had_bytes) : bytes);
     }
     if (outcome) co_return outcome;
     give_up(**session, request->file, outcome.error());
@@ -324,7 +339,7 @@ hl::Task<Result<void>> Service::push(hl::Request<PushIn> request) {
         (*session)->seals.stamp(fill);
         co_return co_await request.node().call(fill_rpc, request.source(), fill, fill_options(**session));
     };
-    Result<void> outcome = co_await keep_rate(*session, options_.window_bytes, request.node());
+    Result<void> outcome = co_await keep_rate(*session, options_.window_bytes, request.node(), saving->paced);
     if (outcome) outcome = co_await saving->upload->grant(request->offset, request.node(), request.source(), ask);
     if (outcome) co_return outcome;
     give_up(**session, request->file, outcome.error());
@@ -391,9 +406,12 @@ hl::Task<Result<ReadOut>> Service::read(hl::Request<ReadIn> request) {
     const auto found = (*session)->givings.find(request->file);
     if (found == (*session)->givings.end()) co_return no_file();
     const auto giving = found->second;
-    Result<void> paced = co_await keep_rate(*session, request->offered ? 0 : request->window.size(), request.node());
+    const std::uint64_t bytes = request->window.size();
+    Result<void> paced = co_await keep_rate(*session, request->offered ? 0 : bytes, request.node(), giving->paced);
     if (!paced) co_return to_remote(paced.error());
     Result<ReadOut> outcome = co_await giving->download->send(*request);
+    if (request->offered && !(outcome && outcome->hole))
+        charge_rate(**session, outcome ? bytes - std::min(bytes, outcome->had_bytes) : bytes);
     if (!outcome) co_return to_remote(outcome.error());
     co_return outcome;
 }
@@ -426,9 +444,9 @@ hl::Task<Result<Verified>> Service::sum(hl::Request<SumIn> request) {
     giving->download.emplace(buffers_, (*session)->load->buffers, disk_, *std::move(file));
     if ((*session)->ended) co_return Errc::canceled;
     const auto number = next_file_++;
-    (*session)->givings.emplace(number, giving);  // so that the session's end closes it
+    (*session)->sums.emplace(number, giving);  // so that the session's end closes it
     auto checksum = co_await giving->download->sum();
-    (*session)->givings.erase(number);
+    (*session)->sums.erase(number);
     if (!checksum) co_return to_remote(checksum.error());
     co_return Verified{giving->download->bytes(), *checksum, giving->download->file().stored_checksum()};
 }

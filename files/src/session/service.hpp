@@ -95,6 +95,7 @@ struct Saving {
     Claims::Claim claim;
     std::optional<Upload> upload;  // set once the file was created
     unsigned gaps = 0;             // consecutive checks that found a gap
+    unsigned paced = 0;            // windows that wait for the client's rate
     Charge charge;
     na::Addr owner = {};  // the server that lends its windows (copy); empty: the client itself
 };
@@ -103,6 +104,7 @@ struct Giving {
     std::string name;
     std::optional<Download> download;
     unsigned gaps = 0;
+    unsigned paced = 0;
 };
 
 // The answer to a call that names an unknown file, as sent to the client.
@@ -155,10 +157,10 @@ class Service {
                                                    hl::NodeRef node) const;
     // Attaches the session to the account of its client. overloaded: there are too many accounts.
     [[nodiscard]] Result<void> give_account(const LoginOut& out, const na::Addr& client);
-    // Waits until the client's rate limit allows `bytes` more. overloaded: the wait would exceed the call's deadline
-    // (rate_wait_max).
+    // Waits until the client's rate limit allows `bytes` more; meanwhile counts in `paced`. overloaded: the wait would
+    // exceed the call's deadline (rate_wait_max).
     [[nodiscard]] hl::Task<Result<void>> keep_rate(const std::shared_ptr<Session>& session, std::uint64_t bytes,
-                                                   hl::NodeRef node) const;
+                                                   hl::NodeRef node, unsigned& paced) const;
     // The existing file of that name, if the client may compare with it. Mostly runs on a disk thread.
     [[nodiscard]] hl::Task<std::optional<SourceFile>> basis_of(const OpenIn& in, const na::Addr& client);
     [[nodiscard]] Result<void> has_room(const Session& session, std::uint64_t bytes) const;

@@ -33,6 +33,8 @@ hl::Task<Result<LendOut>> Service::lend(hl::Request<LendIn> request) {
         const hl::CallOptions options{.deadline = take_deadline, .provider = (*session)->provider};
         co_return co_await request.node().call(take_rpc, request.source(), take, options);
     };
+    Result<void> paced = co_await keep_rate(*session, request->bytes, request.node(), giving->paced);
+    if (!paced) co_return to_remote(paced.error());
     Result<LendOut> outcome = co_await giving->download->lend(*request, give);
     if (!outcome) co_return to_remote(outcome.error());
     co_return outcome;

@@ -101,7 +101,8 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
             places[i].reset(new Place{{under_way_, load, file.bytes}, {claims_, file.name}, *std::move(charge)});
         }
     }
-    if (auto paced = co_await keep_rate(*session, pack_bytes(*request), request.node()); !paced)
+    unsigned waiting = 0;
+    if (auto paced = co_await keep_rate(*session, pack_bytes(*request), request.node(), waiting); !paced)
         co_return to_remote(paced.error());
     Share share(buffers_, load->buffers);
     Result<Buffer> buffer = co_await pull_pack(buffers_, share, *request);

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -116,6 +117,7 @@ class CINNABAR_API Root {
     [[nodiscard]] Result<UniqueFd> open_folder(std::string_view name) const;
     [[nodiscard]] Result<UniqueFd> open_target(std::string_view name, Existing existing) const;
     [[nodiscard]] Result<void> check_served(int fd, std::string_view name) const;
+    [[nodiscard]] Result<void> check_not_staged(int fd, std::string_view name) const;
     template <typename Make>
     [[nodiscard]] Result<void> stage(std::string_view name, Existing existing, Make make) const;
 
@@ -127,6 +129,8 @@ class CINNABAR_API Root {
     std::uint64_t device_ = 0;
     std::uint64_t staging_inode_ = 0;  // of the staging folder, if own_staging_
     std::uint32_t removed_ = 0;
+    // Held from the look at the free space until the space is reserved.
+    std::shared_ptr<std::mutex> reserving_ = std::make_shared<std::mutex>();
 };
 
 }  // namespace cinnabar::files
