@@ -253,5 +253,44 @@ TEST_F(TreeProcess, NothingIsFetchedThroughALink) {
     EXPECT_EQ(folder.get("back/tree/sparse"), folder.get("tree/sparse"));
 }
 
+// Also where the link stays inside.
+TEST_F(TreeProcess, NothingIsMadeInAFolderWhoseNameALinkHas) {
+    Serving serving(root);
+    for (const std::string& side : {root, folder.at("back")}) {
+        fs::create_directories(side + "/tree");
+        fs::create_directory(side + "/inside");
+        fs::create_symlink("../inside", side + "/tree/d");
+    }
+    EXPECT_EQ(run({"save", "--replace", tree, serving.uri()}).exit, 3);
+    EXPECT_TRUE(fs::is_empty(root + "/inside"));
+    fs::remove_all(root + "/tree");
+    ASSERT_EQ(run({"save", tree, serving.uri()}).exit, 0);
+    EXPECT_EQ(run({"fetch", "--replace", serving.uri() + "/tree", "-o", folder.at("back")}).exit, 3);
+    EXPECT_TRUE(fs::is_empty(folder.at("back/inside")));
+    EXPECT_EQ(folder.get("back/tree/sparse"), folder.get("tree/sparse"));
+}
+
+TEST_F(TreeProcess, TwoTreesHaveFoldersInCommonAndNothingElse) {
+    Serving serving(root);
+    for (const char* name : {"one", "two"}) {
+        fs::create_directories(folder.path() / name / "both");
+        (void)folder.put(std::string(name) + "/both/" + name, name);
+    }
+    const std::string one = folder.at("one/");
+    const std::string two = folder.at("two/");
+    EXPECT_EQ(run({"save", one, two, serving.uri()}).exit, 0);
+    EXPECT_EQ(folder.get("root/both/one") + folder.get("root/both/two"), "onetwo");
+    (void)folder.put("two/both/one", "another");
+    const auto twice = run({"save", "--replace", one, two, serving.uri()});
+    EXPECT_EQ(twice.exit, 1) << twice.err;
+    EXPECT_NE(twice.err.find("would both become both/one"), std::string::npos) << twice.err;
+    EXPECT_EQ(folder.get("root/both/one"), "one") << "nothing was saved";
+    fs::create_directory(root + "/other");
+    (void)folder.put("root/other/one", "another");
+    const auto fetched = run({"fetch", serving.uri() + "/both/", serving.uri() + "/other/", "-o", folder.at("back")});
+    EXPECT_EQ(fetched.exit, 11) << fetched.err;
+    EXPECT_NE(fetched.err.find("would both become"), std::string::npos) << fetched.err;
+}
+
 }  // namespace
 }  // namespace cinnabar::tools

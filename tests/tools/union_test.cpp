@@ -26,6 +26,15 @@ TEST(UnionOfServers, AServerCountsOnceForEachName) {
     EXPECT_FALSE(found.differ);
 }
 
+TEST(UnionOfServers, AServerThatListsANameTwiceHasOneKindOfIt) {
+    auto folder = file_entry(0755, 0);
+    folder.kind = files::EntryKind::folder;
+    Union all;
+    all.add(file_entry(0644, 5), 1);
+    all.add(folder, 1);
+    EXPECT_TRUE(all.by_name().at("file").of_many_kinds);
+}
+
 TEST(UnionOfServers, CopiesDifferInSizeModeOrKind) {
     auto link = file_entry(0644, 5);
     link.kind = files::EntryKind::link;

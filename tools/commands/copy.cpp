@@ -106,6 +106,8 @@ class Copier {
                 co_await plan_copy(&from_, copied, *std::move(listing), options_, plan, report_, bar_);
             if (!planned) co_return std::move(planned).error();
         }
+        if (auto unique = plan.check_names(&Report::File::name, &Report::File::path); !unique)
+            co_return std::move(unique).error();
         const TreePlan::Lister list = [&to](const std::string& name) { return to.list(name); };
         Result<void> compared;
         std::optional<TreePlan::ByContent> by_content;

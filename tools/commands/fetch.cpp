@@ -66,6 +66,8 @@ hl::Task<Result<Plan>> plan_all(files::Client& session, const std::vector<std::s
             co_await plan_fetch(session, fetched, *std::move(listing), options, into, plan, report, bar);
         if (!planned) co_return std::move(planned).error();
     }
+    if (auto unique = plan.check_names(&Report::File::path, &Report::File::name); !unique)
+        co_return std::move(unique).error();
     const TreePlan::Lister list = [into](const std::string& name) { return list_here(*into, name); };
     Result<void> compared;
     std::optional<TreePlan::ByContent> by_content;

@@ -55,6 +55,10 @@ std::optional<TreePlan> plan_all(const SaveOptions& options, const std::string& 
         if (const auto planned = plan_save(saved, options, plan, report, bar); !planned)
             report.failed({name, path}, planned.error());
     }
+    if (const auto unique = plan.check_names(&Report::File::name, &Report::File::path); !unique) {
+        complain(unique.error().message());
+        return std::nullopt;
+    }
     return plan;
 }
 

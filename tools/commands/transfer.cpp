@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -99,7 +100,9 @@ class Movement {
     }
 
     // Takes the next small files, to save them in one call. A file whose result is in doubt is saved individually.
-    static bool may_join(const Errand& errand) { return errand.small && !errand.over && !errand.lost; }
+    bool may_join(const Errand& errand) const {
+        return errand.small && !errand.over && !errand.lost && !why_not(errand);
+    }
     std::vector<Errand*> take_small(const files::Client& session, std::vector<Errand>& errands, std::size_t& next) {
         std::vector<Errand*> together;
         std::uint64_t bytes = 0;
@@ -151,8 +154,14 @@ class Movement {
         report_.done(errand.file);
     }
 
-    // An error if the file that a hard link refers to has failed: another file may have that name.
+    // An error if a folder that the entry lies in has failed: a link may have its name, and the entry would be made
+    // where it leads. Also if the file that a hard link refers to has failed: another file may have that name.
     [[nodiscard]] std::optional<Error> why_not(const Errand& errand) const {
+        if (!errand.result || failed_.empty()) return std::nullopt;
+        for (auto up = files::parent_of(errand.result->name); !up.empty(); up = files::parent_of(up)) {
+            if (const auto folder = failed_.find(up); folder != failed_.end())
+                return Error{folder->second, "the folder that it is in has failed", files::printable(up)};
+        }
         if (!is_further_name(errand)) return std::nullopt;
         const auto first = failed_.find(errand.result->target);
         if (first == failed_.end()) return std::nullopt;
@@ -166,7 +175,7 @@ class Movement {
     std::optional<Plan> plan_;
     std::optional<Error> end_;  // the error that ended this session
     std::uint64_t over_ = 0;
-    std::map<std::string, Errc> failed_;  // failed entries of trees, by their name on the receiving side
+    std::map<std::string, Errc, std::less<>> failed_;  // failed entries of trees, by their name on the receiving side
 };
 
 }  // namespace

@@ -48,6 +48,27 @@ std::string TreePlan::first_of(const files::Entry& entry, const std::string& nam
     return first ? std::string() : found->second;
 }
 
+Result<void> TreePlan::check_names(std::string Report::File::*name, std::string Report::File::*source) const {
+    std::map<std::string_view, const Errand*> by_name;
+    const auto add = [&](const Errand& errand) -> Result<void> {
+        const auto [other, fresh] = by_name.try_emplace(errand.file.*name, &errand);
+        const bool folders =
+            errand.file.kind == Report::Kind::folder && other->second->file.kind == Report::Kind::folder;
+        if (fresh || folders) return {};
+        return Error{Errc::invalid_argument,
+                     "two entries would get the same name: take their sources one by one, or into different folders",
+                     files::printable(other->second->file.*source) + " and " + files::printable(errand.file.*source) +
+                         " would both become " + files::printable(errand.file.*name)};
+    };
+    for (const auto& [depth, phase] : folders_) {
+        for (const auto& errand : phase) CINNABAR_TRY_VOID(add(errand));
+    }
+    for (const auto* errands : {&files_, &links_, &hard_links_}) {
+        for (const auto& errand : *errands) CINNABAR_TRY_VOID(add(errand));
+    }
+    return {};
+}
+
 Plan TreePlan::take(ProgressBar& bar) {
     for (const auto& errand : files_) bar.add_total(errand.file.bytes);
     bar.add_files(files_.size());

@@ -45,6 +45,9 @@ class TreePlan {
     };
     [[nodiscard]] hl::Task<Result<void>> leave_out_unchanged(const Lister& list, Report& report,
                                                              std::optional<ByContent> by_content = {});
+    // invalid_argument: two entries would get one name on the receiving side, and not both are folders. It would depend
+    // on chance which one stays. `name` is the member that has that name, `source` the one that tells them apart.
+    [[nodiscard]] Result<void> check_names(std::string Report::File::*name, std::string Report::File::*source) const;
     // Returns the plan, and adds its files and bytes to `bar`.
     [[nodiscard]] Plan take(ProgressBar& bar);
 

@@ -173,6 +173,7 @@ class GroupFetch {
         if (!may_be_folder) {
             bar_.end_file();
             if (wanted.unchanged) return report_.unchanged(wanted.file);
+            if (!placed.done.empty() && !wanted.entry) (void)here_.claim(wanted.as, files::EntryKind::file);
             if (!placed.done.empty()) return report_.done(wanted.file);
             return report_.failed(wanted.file, *placed.failed);
         }

@@ -5,6 +5,8 @@
 #include "commands/session.hpp"
 #include "commands/tree_walk.hpp"
 
+#include <cinnabar/files/name.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -23,13 +25,11 @@ hl::Task<Result<void>> walk_one(files::Client& session, std::size_t server, cons
     }
     if (tree.servers++ == 0 || is_newer(listing->attributes, tree.attributes)) tree.attributes = listing->attributes;
     std::uint64_t filtered = 0;
-    const Walk walk{tree.where.name,
-                    tree.where.prefix,
-                    options.filter,
-                    options.extended,
+    const Walk walk{tree.where.name, tree.where.prefix, options.filter, options.extended,
+                    // Ends where a server tells of folders without end.
                     [&](const files::Entry& entry) {
                         tree.entries.add(entry, server);
-                        return true;
+                        return files::check_name(join_name(tree.where.name, entry.name)).ok();
                     },
                     [&](const std::string& below, const Error& error) {
                         Report::File folder;

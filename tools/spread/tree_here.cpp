@@ -23,18 +23,24 @@ Report::File file_of(const GroupTree& tree, const std::string& below, EntryKind 
     return file;
 }
 
+Error named_twice() {
+    return {Errc::invalid_argument,
+            "another entry that this command fetches has the same name here: fetch them into different directories"};
+}
+
 }  // namespace
 
 std::vector<Wanted> TreeHere::make(const GroupTree& tree) {
     report_.filtered(tree.filtered);
     std::vector<Wanted> files;
-    if (!tree.where.base.empty()) make_folder(file_of(tree, {}, EntryKind::folder), tree.where.base, tree.attributes);
+    const auto& base = tree.where.base;
+    if (!base.empty() && !make_folder(file_of(tree, {}, EntryKind::folder), base, tree.attributes)) return files;
     std::vector<std::string> left_out;                           // each ends in '/'
     for (const auto& [below, found] : tree.entries.by_name()) {  // a folder comes before its contents
         const auto is_in = [&](const std::string& folder) { return below.starts_with(folder); };
         if (std::ranges::any_of(left_out, is_in)) continue;
         if (!found.of_many_kinds) {
-            make_one(tree, below, found, files);
+            if (!make_one(tree, below, found, files)) left_out.push_back(below + "/");
             continue;
         }
         left_out.push_back(below + "/");
@@ -44,46 +50,65 @@ std::vector<Wanted> TreeHere::make(const GroupTree& tree) {
     return files;
 }
 
-void TreeHere::make_one(const GroupTree& tree, const std::string& below, const Found& found,
+bool TreeHere::claim(const std::string& as, EntryKind kind) {
+    const auto [other, fresh] = claimed_.try_emplace(as, kind);
+    return fresh || (kind == EntryKind::folder && other->second == EntryKind::folder);
+}
+
+bool TreeHere::make_one(const GroupTree& tree, const std::string& below, const Found& found,
                         std::vector<Wanted>& files) {
     const files::Entry& entry = found.entry;
     auto file = file_of(tree, below, entry.kind);
     auto as = tree.where.base.empty() ? below : join_name(tree.where.base, below);
-    if (const auto possible = files::check_name(as); !possible) return report_.failed(file, possible.error());
+    const auto refuse = [&](const Error& why) {
+        report_.failed(file, why);
+        return false;
+    };
+    if (const auto possible = files::check_name(as); !possible) return refuse(possible.error());
+    if (entry.kind == EntryKind::other) return refuse({Errc::invalid_argument, "a device, socket or pipe: left out"});
+    if (entry.kind == EntryKind::link && options_.safe_links && leads_out(below, entry.target))
+        return refuse({Errc::invalid_argument, "a link that leads out of the tree: left out"});
     if (entry.kind == EntryKind::folder) return make_folder(file, as, entry.attributes);
-    if (entry.kind == EntryKind::other)
-        return report_.failed(file, {Errc::invalid_argument, "a device, socket or pipe: left out"});
+    if (!claim(as, entry.kind)) return refuse(named_twice());
     if (entry.kind == EntryKind::link) {
-        if (!options_.safe_links || !leads_out(below, entry.target)) return make_link(file, as, entry);
-        return report_.failed(file, {Errc::invalid_argument, "a link that leads out of the tree: left out"});
+        add_link(file, as, entry);
+        return true;
     }
     file.bytes = entry.bytes;
     Wanted wanted{std::move(file), std::move(as), entry};
     // If copies differ, the one of the first server in the file's order is fetched; the entry may be from another
     // server.
     const bool compares = !options_.ignore_times && !options_.by_content && !found.differ;
-    if (compares && looks_same(wanted)) return report_.unchanged(wanted.file);
-    files.push_back(std::move(wanted));
+    if (compares && looks_same(wanted))
+        report_.unchanged(wanted.file);
+    else
+        files.push_back(std::move(wanted));
+    return true;
 }
 
-void TreeHere::make_folder(const Report::File& file, const std::string& as, const files::Attributes& attributes) {
+bool TreeHere::make_folder(const Report::File& file, const std::string& as, const files::Attributes& attributes) {
+    if (!claim(as, EntryKind::folder)) {
+        report_.failed(file, named_twice());
+        return false;
+    }
     const auto here = look(as);
     const bool exists = here && here->kind == EntryKind::folder;
-    if (!options_.dry_run) {
-        if (!exists) tell(file, into_->make_folder(as));
-        folders_.push_back({as, attributes});
-    } else if (!exists) {
-        report_.planned(file);
+    if (!exists && !options_.dry_run) {
+        const Result<void> made = into_->make_folder(as);
+        tell(file, made);
+        if (!made) return false;
     }
+    if (!options_.dry_run) folders_.push_back({as, attributes});
+    if (!exists && options_.dry_run) report_.planned(file);
     if (exists) report_.unchanged(file);
+    return true;
 }
 
-void TreeHere::make_link(const Report::File& file, const std::string& as, const files::Entry& entry) {
+void TreeHere::add_link(const Report::File& file, const std::string& as, const files::Entry& entry) {
     const auto here = look(as);
     if (here && here->kind == EntryKind::link && here->target == entry.target) return report_.unchanged(file);
     if (options_.dry_run) return report_.planned(file);
-    const auto existing = options_.replace ? files::Existing::replace : files::Existing::keep;
-    tell(file, into_->make_link(as, entry.target, entry.attributes, existing));
+    links_.push_back({file, as, entry});
 }
 
 bool TreeHere::looks_same(const Wanted& wanted) const {
@@ -93,7 +118,11 @@ bool TreeHere::looks_same(const Wanted& wanted) const {
     return same_time_and_mode(here->attributes, wanted.entry->attributes);
 }
 
+// Links are made when all files are there, so that no file is written where a link leads.
 void TreeHere::finish() {
+    const auto existing = options_.replace ? files::Existing::replace : files::Existing::keep;
+    for (const Link& link : std::exchange(links_, {}))
+        tell(link.file, into_->make_link(link.as, link.entry.target, link.entry.attributes, existing));
     for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) {
         const auto here = look(folder->as);
         if (!here || here->kind != EntryKind::folder) continue;  // it could not be made, which was reported

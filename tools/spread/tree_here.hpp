@@ -10,6 +10,7 @@
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/root.hpp>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,18 +32,23 @@ class TreeHere {
     TreeHere(const FetchOptions& options, const files::Root* into, Report& report)
         : options_(options), into_(into), report_(report) {}
 
-    // Makes folders and links, and returns the files. Reports unchanged entries, and those that cannot be made. In a
-    // dry run, only reports what would be done.
+    // Makes folders, and returns the files. Reports unchanged entries, and those that cannot be made. In a dry run,
+    // only reports what would be done.
     [[nodiscard]] std::vector<Wanted> make(const GroupTree& tree);
     // Whether the local file looks like the entry: by size, mode and time; with by_content, by size and mode.
     [[nodiscard]] bool looks_same(const Wanted& wanted) const;
-    // Sets the modes and times of the folders of all trees.
+    // Reserves a name below the target folder. False: another entry of this command has it, and not both are folders.
+    [[nodiscard]] bool claim(const std::string& as, files::EntryKind kind);
+    // Makes the links of all trees, then sets the modes and times of the folders.
     void finish();
 
   private:
-    void make_one(const GroupTree& tree, const std::string& below, const Found& found, std::vector<Wanted>& files);
-    void make_folder(const Report::File& file, const std::string& as, const files::Attributes& attributes);
-    void make_link(const Report::File& file, const std::string& as, const files::Entry& entry);
+    // False: the entry failed, which was reported, and nothing may be made in it.
+    [[nodiscard]] bool make_one(const GroupTree& tree, const std::string& below, const Found& found,
+                                std::vector<Wanted>& files);
+    [[nodiscard]] bool make_folder(const Report::File& file, const std::string& as,
+                                   const files::Attributes& attributes);
+    void add_link(const Report::File& file, const std::string& as, const files::Entry& entry);
     // Empty: it does not exist.
     [[nodiscard]] std::optional<files::Entry> look(const std::string& as) const;
     void tell(const Report::File& file, const Result<void>& made);
@@ -55,6 +61,13 @@ class TreeHere {
         files::Attributes attributes;
     };
     std::vector<Folder> folders_;  // outer folders before inner ones
+    struct Link {
+        Report::File file;
+        std::string as;
+        files::Entry entry;
+    };
+    std::vector<Link> links_;
+    std::map<std::string, files::EntryKind> claimed_;  // by name below the target folder
 };
 
 }  // namespace cinnabar::tools::spread

@@ -23,6 +23,7 @@ bool is_newer(const files::Attributes& a, const files::Attributes& b) noexcept {
 void Union::add(files::Entry entry, std::size_t server) {
     const auto [at, fresh] = by_name_.try_emplace(entry.name);
     auto& found = at->second;
+    if (!fresh) found.of_many_kinds = found.of_many_kinds || found.entry.kind != entry.kind;
     if (!fresh && found.last == server) return;
     found.last = server;
     ++found.copies;
@@ -31,7 +32,6 @@ void Union::add(files::Entry entry, std::size_t server) {
         return;
     }
     found.differ = found.differ || looks_different(found.entry, entry);
-    found.of_many_kinds = found.of_many_kinds || found.entry.kind != entry.kind;
     if (entry.kind == files::EntryKind::folder && is_newer(entry.attributes, found.entry.attributes))
         found.entry.attributes = std::move(entry.attributes);
 }
