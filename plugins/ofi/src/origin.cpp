@@ -304,8 +304,18 @@ void Origin::stop(Transfer& transfer, Errc why) noexcept {
         if (is_get(transfer)) await_answer(transfer);
     }
     // Receives can be canceled; sends must complete.
-    if (over || (transfer.posted && is_get(transfer))) session_.chunks().revoke(transfer.with_fabric, 0);
+    if (over || (transfer.posted && is_get(transfer))) take_back(transfer);
     settle(transfer);
+}
+
+// Takes receives back from the fabric. A staged one stays posted until the peer has answered, and its data are dropped:
+// if a receive is posted for a message that has arrived, while another one is half received, rxd of 1.17 writes the
+// rest of that one to a receive that it has freed (rxd_progress_unexp_msg).
+void Origin::take_back(Transfer& transfer) noexcept {
+    if (!transfer.awaits_answer || !session_.port().endpoint().stages()) {
+        return session_.chunks().revoke(transfer.with_fabric, 0);
+    }
+    for (Chunk* chunk = transfer.with_fabric.front(); chunk; chunk = ChunkList::next(*chunk)) chunk->discard = true;
 }
 
 // Keeps the slot and the chunks until the peer has said how many chunks it sent.

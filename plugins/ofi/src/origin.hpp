@@ -58,6 +58,7 @@ class Origin {
     [[nodiscard]] Transfer* find(std::uint64_t id) noexcept;
     [[nodiscard]] Transfer* find_wanted(std::uint64_t id) noexcept;
     void stop(Transfer& transfer, Errc why) noexcept;
+    void take_back(Transfer& transfer) noexcept;
     void settle(Transfer& transfer) noexcept;
     void await_answer(Transfer& transfer) noexcept;
     void answered(Transfer& transfer) noexcept;
