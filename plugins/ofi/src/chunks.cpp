@@ -16,7 +16,7 @@ Chunk* Chunks::take() noexcept {
     chunk->request = nullptr;
     chunk->discard = false;
     chunk->served = false;
-    chunk->sends = false;
+    chunk->sends = chunk->receives = false;
     chunk->revoked = false;
     chunk->done = &Chunks::done;
     return chunk;
@@ -35,10 +35,13 @@ void Chunks::give(Chunk& chunk) noexcept {
     unstage(chunk);
     chunk.pin.reset();
     if (chunk.sends) session_.port().send_room().give();
+    if (chunk.receives) session_.port().pools().receive_room.give();
     if (chunk.served) {
         session_.owner().chunk_given();
     } else if (chunk.sends) {
         session_.origin().put_chunk_given();
+    } else if (chunk.receives) {
+        session_.origin().get_chunk_given();
     }
     session_.port().pools().chunks.release(chunk);
 }
@@ -51,6 +54,11 @@ void Chunks::posted(Chunk& chunk, ChunkList& list) noexcept {
 void Chunks::posted_send(Chunk& chunk) noexcept {
     chunk.sends = true;
     session_.port().send_room().take();
+}
+
+void Chunks::posted_receive(Chunk& chunk) noexcept {
+    chunk.receives = true;
+    session_.port().pools().receive_room.take();
 }
 
 void Chunks::revoke(Chunk& chunk) noexcept {

@@ -23,6 +23,7 @@ class Chunks {
     void posted(Chunk& chunk, ChunkList& list) noexcept;
     void posted(Chunk& chunk) noexcept { posted(chunk, stray_); }
     void posted_send(Chunk& chunk) noexcept;
+    void posted_receive(Chunk& chunk) noexcept;
     // The fabric has the chunk, but no transfer or request still waits for it.
     void add_stray(Chunk& chunk) noexcept { stray_.push_back(chunk); }
     // Asks the fabric to return a chunk, or all chunks from number `from` on.

@@ -65,6 +65,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selec
     }
     self.inject_bytes_max_ = info.tx_attr->inject_size;
     self.sends_max_ = info.tx_attr->size;
+    self.receives_max_ = info.rx_attr->size;
     self.pieces_max_ = std::min(info.tx_attr->iov_limit, info.rx_attr->iov_limit);
     self.stages_ = provider.lingers || (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
     self.sends_leased_ = provider.returns_sends && !self.stages_;

@@ -74,6 +74,8 @@ class Endpoint {
     [[nodiscard]] std::size_t inject_bytes_max() const noexcept { return inject_bytes_max_; }
     // Operations that the provider has room for, all peers together.
     [[nodiscard]] std::size_t sends_max() const noexcept { return sends_max_; }
+    // Receives that the provider says to have room for, messages and chunks together; not all have just that.
+    [[nodiscard]] std::size_t receives_max() const noexcept { return receives_max_; }
     [[nodiscard]] std::size_t pieces_max() const noexcept { return pieces_max_; }
     [[nodiscard]] const Registrar& registrar() const noexcept { return *registrar_; }
     // Whether chunks must be copied through staging memory, because the provider cannot use an op's memory.
@@ -96,6 +98,7 @@ class Endpoint {
     std::vector<std::byte> address_;
     std::size_t inject_bytes_max_ = 0;
     std::size_t sends_max_ = 0;
+    std::size_t receives_max_ = 0;
     std::size_t pieces_max_ = 1;
     int wait_fd_ = -1;
     bool sent_since_poll_ = false;

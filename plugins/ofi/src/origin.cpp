@@ -84,6 +84,7 @@ Sent Origin::post_transfers() noexcept {
     Sent admitted = admit_waiting();
     while (Transfer* transfer = to_post_.front()) {
         const Sent sent = post_chunks(*transfer);
+        if (sent == Sent::blocked && is_get(*transfer)) session_.port().pools().end_silent_lender(session_);
         if (sent != Sent::all) return sent;
         leave_posting(*transfer);
         if (session_.peer().ending()) return Sent::all;
@@ -92,11 +93,22 @@ Sent Origin::post_transfers() noexcept {
     return admitted;
 }
 
-// Posts all chunks of a get before its request is sent. Only one get at a time may hold chunks without having sent its
-// request: two gets could each hold a part of the pool and deadlock.
+// Only one get at a time may hold chunks without having sent its request: two gets could each hold a part of the pool
+// and deadlock. unconfirmed: this session has its share of the receives, and goes on when one has completed.
+Sent Origin::may_post_get(Transfer& transfer) noexcept {
+    Pools& pools = session_.port().pools();
+    if (!pools.posts_get(transfer) && !pools.receive_room.admits(get_chunks_, transfer.chunks)) {
+        return Sent::unconfirmed;
+    }
+    return pools.may_post_get(transfer) ? Sent::all : Sent::blocked;
+}
+
+// Posts all chunks of a get before its request is sent.
 Sent Origin::post_chunks(Transfer& transfer) noexcept {
     const bool get = is_get(transfer);
-    if (get && transfer.chunks > 0 && !session_.port().pools().may_post_get(transfer)) return Sent::blocked;
+    if (get && transfer.chunks > 0) {
+        if (const Sent may = may_post_get(transfer); may != Sent::all) return may;
+    }
     if (!get && !transfer.asked) ask(transfer);
     while (transfer.next < transfer.allowed) {
         if (!get && put_chunks_ >= put_chunks_max) return Sent::unconfirmed;  // resumes when one has completed
@@ -154,7 +166,10 @@ Errc Origin::post_chunk(Transfer& transfer, Chunk& chunk) noexcept {
     }
     session_.chunks().posted(chunk, transfer.with_fabric);
     ++transfer.next;
-    if (!is_get(transfer)) {
+    if (is_get(transfer)) {
+        session_.chunks().posted_receive(chunk);
+        ++get_chunks_;
+    } else {
         session_.chunks().posted_send(chunk);
         ++put_chunks_;
     }
@@ -321,11 +336,14 @@ void Origin::take_back(Transfer& transfer) noexcept {
 // Keeps the slot and the chunks until the peer has said how many chunks it sent.
 void Origin::await_answer(Transfer& transfer) noexcept {
     transfer.awaits_answer = true;
+    if (unanswered_ == 0) unanswered_since_ = session_.port().host().now_us();
     if (++unanswered_ > unanswered_max) session_.fail(Errc::timed_out);
 }
 
 void Origin::answered(Transfer& transfer) noexcept {
-    if (std::exchange(transfer.awaits_answer, false)) --unanswered_;
+    if (!std::exchange(transfer.awaits_answer, false)) return;
+    --unanswered_;
+    unanswered_since_ = session_.port().host().now_us();
 }
 
 void Origin::end_op(Transfer& transfer) noexcept {

@@ -5,6 +5,8 @@
 #include "frame_sender.hpp"
 #include "transfer.hpp"
 
+#include <cinnabar/base/clock.hpp>
+
 #include <sys/uio.h>
 
 #include <array>
@@ -37,6 +39,7 @@ class Origin {
 
     void chunk_ended(Chunk& chunk, const Done& done) noexcept;
     void put_chunk_given() noexcept { --put_chunks_; }
+    void get_chunk_given() noexcept { --get_chunks_; }
 
     // The session ends: admitted operations end with `why`, each as soon as the fabric no longer uses its memory.
     void end(Errc why) noexcept;
@@ -46,10 +49,13 @@ class Origin {
     void abandon() noexcept;
     [[nodiscard]] bool empty() const noexcept { return transfers_.empty(); }
     [[nodiscard]] std::uint32_t unanswered() const noexcept { return unanswered_; }
+    // Since when the peer has not answered stops; time_never: it has answered all.
+    [[nodiscard]] TimeUs stop_waits_since() const noexcept { return unanswered_ > 0 ? unanswered_since_ : time_never; }
 
   private:
     [[nodiscard]] Sent admit_waiting() noexcept;
     [[nodiscard]] Sent post_chunks(Transfer& transfer) noexcept;
+    [[nodiscard]] Sent may_post_get(Transfer& transfer) noexcept;
     [[nodiscard]] Errc post_chunk(Transfer& transfer, Chunk& chunk) noexcept;
     [[nodiscard]] std::uint64_t begin_chunk(const Transfer& transfer, Chunk& chunk) const noexcept;
     [[nodiscard]] std::size_t local_pieces(const na::Op& op, std::uint64_t at, Chunk& chunk,
@@ -74,7 +80,9 @@ class Origin {
     PostQueue to_post_;
     std::uint32_t admitted_ = 0;
     std::uint32_t put_chunks_ = 0;  // chunks of puts that the fabric has
-    std::uint32_t unanswered_ = 0;  // stopped gets whose answer has not arrived
+    std::uint32_t get_chunks_ = 0;  // receives of gets that the fabric has
+    std::uint32_t unanswered_ = 0;  // stopped gets whose answer has not come
+    TimeUs unanswered_since_ = 0;   // when the first of them was stopped, or the last answer came
 };
 
 }  // namespace cinnabar::ofi

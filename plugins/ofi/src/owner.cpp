@@ -207,6 +207,7 @@ Sent Owner::grant_put(PeerRequest& request) noexcept {
     if (why != Errc::ok) return not_taken(request, *chunk, why);
     chunk->request = &request;
     session_.chunks().posted(*chunk, request.with_fabric);
+    session_.chunks().posted_receive(*chunk);
     if (granted_++ == 0) granted_since_ = session_.port().host().now_us();
     ++request.next;
     session_.sender().queue_control({.kind = FrameKind::put_go, .id = request.id},

@@ -3,6 +3,7 @@
 
 #include "port.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -16,8 +17,17 @@ constexpr std::uint32_t chunks_slots_max = 256 * 1024;
 static_assert(Pools::staging_max > 2 * chunks_max);
 constexpr std::uint32_t controls_max = 64 * 1024;
 
-// How long a peer may hold granted chunks without sending, while others wait for chunks.
-constexpr TimeUs writer_silence_us = 5'000'000;
+// How long a peer may hold chunks without sending or answering, while others wait for chunks.
+constexpr TimeUs silence_us = 5'000'000;
+
+// Room for receives of chunks. A provider that says to have no more room than messages take has no such limit (`net`,
+// `sockets`).
+std::size_t receives_for_chunks(OfiPort& port) noexcept {
+    const std::size_t all = port.endpoint().receives_max();
+    const std::size_t messages = port.provider().receives;
+    if (all <= messages) return Pools::staging_max;
+    return std::clamp<std::size_t>(all - messages, chunks_max, Pools::staging_max);
+}
 
 }  // namespace
 
@@ -26,6 +36,7 @@ Pools::Pools(OfiPort& port)
       transfers(Threads::one, transfers_max),
       requests(Threads::one, requests_max),
       chunks(Threads::one, chunks_slots_max),
+      receive_room(receives_for_chunks(port)),
       port_(port),
       staging_(Threads::one, staging_max),
       served_staging_(Threads::one, staging_max) {}
@@ -68,16 +79,26 @@ Transfer* Pools::take_transfer(Session& asks) noexcept {
     return transfer;
 }
 
-void Pools::end_silent_writer(const Session& asks) noexcept {
+void Pools::end_silent(WaitsSince waits_since, TimeUs& looked_at, const Session& asks) noexcept {
     const TimeUs now = port_.host().now_us();
-    if (now < silent_looked_at_ + writer_silence_us / 8) return;
-    silent_looked_at_ = now;
+    if (now < looked_at + silence_us / 8) return;
+    looked_at = now;
     Session* silent = nullptr;
     port_.sessions().for_each([&](Session& session) {
         if (!session.live() || &session == &asks) return;
-        if (!silent || session.owner().put_waits_since() < silent->owner().put_waits_since()) silent = &session;
+        if (!silent || waits_since(session) < waits_since(*silent)) silent = &session;
     });
-    if (silent && silent->owner().put_waits_since() < now - writer_silence_us) silent->forfeit(Errc::timed_out);
+    if (silent && waits_since(*silent) < now - silence_us) silent->forfeit(Errc::timed_out);
+}
+
+void Pools::end_silent_writer(const Session& asks) noexcept {
+    constexpr auto since = [](const Session& session) noexcept { return session.owner().put_waits_since(); };
+    end_silent(since, writers_looked_at_, asks);
+}
+
+void Pools::end_silent_lender(const Session& asks) noexcept {
+    constexpr auto since = [](const Session& session) noexcept { return session.origin().stop_waits_since(); };
+    end_silent(since, lenders_looked_at_, asks);
 }
 
 Staging* Pools::take_staging(bool served) noexcept {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "buffers.hpp"
+#include "receive_room.hpp"
 #include "transfer.hpp"
 
 #include <cinnabar/base/clock.hpp>
@@ -26,8 +27,10 @@ class Pools {
     [[nodiscard]] PeerRequest* take_request(Session& asks) noexcept;
     [[nodiscard]] Transfer* take_transfer(Session& asks) noexcept;
     // Call it when there is no room for a chunk of a put. Ends the session, other than `asks`, that has held granted
-    // chunks for the longest time without sending any, if that is longer than writer_silence_us.
+    // chunks for the longest time without sending any, if that is longer than silence_us.
     void end_silent_writer(const Session& asks) noexcept;
+    // Call it when there is no room for a chunk of a get: as end_silent_writer(), for peers that do not answer stops.
+    void end_silent_lender(const Session& asks) noexcept;
 
     // Memory for a chunk; null: none is left. Chunks `served` to peers have a pool of their own: two sides that serve
     // each other from one pool could deadlock.
@@ -41,6 +44,7 @@ class Pools {
         if (!posting_get_) posting_get_ = &transfer;
         return posting_get_ == &transfer;
     }
+    [[nodiscard]] bool posts_get(const Transfer& transfer) const noexcept { return posting_get_ == &transfer; }
     void posted_get(Transfer& transfer) noexcept {
         if (posting_get_ == &transfer) posting_get_ = nullptr;
     }
@@ -52,8 +56,11 @@ class Pools {
     SlotPool<Transfer> transfers;
     SlotPool<PeerRequest> requests;
     SlotPool<Chunk> chunks;
+    ReceiveRoom receive_room;
 
   private:
+    using WaitsSince = TimeUs (*)(const Session&) noexcept;
+    void end_silent(WaitsSince waits_since, TimeUs& looked_at, const Session& asks) noexcept;
     [[nodiscard]] bool end_largest(std::uint32_t (*held)(const Session&) noexcept, Session& asks) noexcept;
 
     OfiPort& port_;
@@ -61,7 +68,9 @@ class Pools {
     SlotPool<Staging> served_staging_;  // for operations of peers
     Staging* sink_ = nullptr;
     Transfer* posting_get_ = nullptr;
-    TimeUs silent_looked_at_ = 0;
+    // When sessions were last looked at by end_silent_writer() and end_silent_lender().
+    TimeUs writers_looked_at_ = 0;
+    TimeUs lenders_looked_at_ = 0;
 };
 
 }  // namespace cinnabar::ofi

@@ -56,10 +56,11 @@ struct Chunk final : FabricOp, PoolSlot {
     std::optional<na::LeaseTable::Pin> pin;  // pins that lease
     std::uint32_t number = 0;
     std::uint32_t bytes = 0;
-    bool discard = false;  // the get has ended, and the data are dropped
-    bool served = false;   // it belongs to an operation of the peer
-    bool sends = false;    // a send, not a receive
-    bool revoked = false;  // the fabric was asked to give it back
+    bool discard = false;   // the get has ended, and the data are dropped
+    bool served = false;    // it belongs to an operation of the peer
+    bool sends = false;     // was posted as a send
+    bool receives = false;  // was posted as a receive
+    bool revoked = false;   // the fabric was asked to give it back
 };
 // The registration of the chunk's memory, if there is one.
 [[nodiscard]] inline const Registration& memory_of(const Chunk& chunk) noexcept {

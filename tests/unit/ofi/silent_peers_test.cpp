@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -369,6 +370,113 @@ TEST_P(SilentPeers, APeerThatSendsNoChunksIsEndedForOthers) {
     EXPECT_EQ(server_.receiver.events.back().why, Errc::timed_out);
     take_large_back();
 }
+
+// Peers that this side gets memory from, and that neither send nor answer.
+class SilentLenders : public SilentPeers {
+  protected:
+    void SetUp() override {
+        ASSERT_NO_FATAL_FAILURE(SilentPeers::SetUp());
+        if (IsSkipped()) return;
+        // 16 chunks, whatever their size.
+        const std::size_t bytes = std::min<std::size_t>(server_.transport->limits().rma_bytes_max / 16, 1024 * 1024);
+        here_.resize(GetParam() == NetworkKind::ofi_tcp_rxm ? 16 * bytes : bytes);
+        const na::Segment segment{here_.data(), here_.size()};
+        here_memory_ = server_.transport->register_memory({&segment, 1}, na::Access::read_write).value();
+        friend_.open(network_, pump_, "friend", false);
+        ASSERT_EQ(get(friend_), Errc::ok);
+        friends_peer_ = server_.receiver.events.back().peer;
+    }
+    void TearDown() override {
+        if (friends_lease_.granted()) (void)friend_.transport->revoke(friends_lease_);
+        SilentPeers::TearDown();
+    }
+    // Posts a get of this side.
+    Get& post_get(na::Peer& from) {
+        Get& get = gets_.emplace_back();
+        get.op.kind = na::OpKind::get;
+        get.op.peer = &from;
+        get.op.local = here_memory_.get();
+        get.op.remote = {get.key, here_.size()};
+        get.op.bytes = here_.size();
+        get.op.user = &get;
+        get.op.complete = [](na::Op& self) noexcept { static_cast<Get*>(self.user)->done = true; };
+        if (&from == friends_peer_) friend_lends(get);
+        EXPECT_EQ(server_.context->post_owned(get.op), Errc::ok);
+        return get;
+    }
+    // Posts as many gets from each of `sessions` strangers as are admitted, and lets them begin.
+    void get_from_strangers(std::size_t sessions) {
+        ASSERT_NO_FATAL_FAILURE(invite(1, false));
+        Stranger& stranger = strangers_.front();
+        for (std::size_t session = 0; session < sessions; ++session) {
+            if (session > 0) (void)stranger.connect(pump_);
+            na::Peer& peer = *server_.receiver.events.back().peer;
+            for (std::size_t i = 0; i < Origin::admitted_max; ++i) posted_.push_back(&post_get(peer));
+            for (int rounds = 0; rounds < 100; ++rounds) {
+                stranger.poll();
+                (void)pump_.round();
+            }
+        }
+        EXPECT_TRUE(std::none_of(posted_.begin(), posted_.end(), [](const Get* each) { return each->done; }));
+    }
+    bool until(const std::function<bool()>& done) {
+        return pump_.until([&] {
+            strangers_.front().poll();
+            return done();
+        });
+    }
+
+    std::vector<std::byte> here_;
+    std::unique_ptr<na::Memory> here_memory_;
+    na::Peer* friends_peer_ = nullptr;
+    std::vector<std::byte> friends_;
+    std::unique_ptr<na::Memory> friends_memory_;
+    na::Lease friends_lease_;
+    std::vector<Get*> posted_;
+
+  private:
+    void friend_lends(Get& get) {
+        friends_.assign(here_.size(), std::byte{3});
+        const na::Segment segment{friends_.data(), friends_.size()};
+        friends_memory_ = friend_.transport->register_memory({&segment, 1}, na::Access::read).value();
+        friends_lease_.memory = friends_memory_.get();
+        friends_lease_.bytes = friends_.size();
+        friends_lease_.access = na::Access::read;
+        friends_lease_.fenced.run = [](Work&) noexcept {};
+        EXPECT_EQ(friend_.transport->grant(friends_lease_), Errc::ok);
+        Writer writer(get.key);
+        friend_.transport->describe(friends_lease_, writer);
+    }
+};
+
+TEST_P(SilentLenders, LeaveReceivesForOthers) {
+    ASSERT_NO_FATAL_FAILURE(get_from_strangers(1));
+    const Get& wanted = post_get(*friends_peer_);
+    EXPECT_TRUE(until([&] { return wanted.done; }));
+    EXPECT_EQ(wanted.op.result, Errc::ok) << to_string(wanted.op.result);
+    EXPECT_EQ(here_.back(), std::byte{3});
+    EXPECT_EQ(server_.receiver.count(na::PeerEvent::lost), 0u);
+}
+
+// Together they have all receives, also after their gets were canceled.
+TEST_P(SilentLenders, ThatAnswerNoStopsAreEndedForOthers) {
+    if (GetParam() == NetworkKind::ofi_net) GTEST_SKIP() << "it takes receives without limit";
+    ASSERT_NO_FATAL_FAILURE(get_from_strangers(12));
+    for (Get* each : posted_) server_.context->cancel_owned(each->op);
+    EXPECT_TRUE(
+        until([&] { return std::all_of(posted_.begin(), posted_.end(), [](const Get* each) { return each->done; }); }));
+    const Get& wanted = post_get(*friends_peer_);
+    EXPECT_TRUE(until([&] { return wanted.done; }));
+    EXPECT_EQ(wanted.op.result, Errc::ok) << to_string(wanted.op.result);
+    EXPECT_EQ(here_.back(), std::byte{3});
+    EXPECT_GE(server_.receiver.count(na::PeerEvent::lost), 1u);
+    EXPECT_LE(server_.receiver.count(na::PeerEvent::lost), 4u) << "more than there was need for";
+    EXPECT_EQ(server_.receiver.events.back().why, Errc::timed_out);
+}
+
+INSTANTIATE_TEST_SUITE_P(On, SilentLenders,
+                         testing::Values(NetworkKind::ofi_tcp_rxm, NetworkKind::ofi_net, NetworkKind::ofi_udp_rxd),
+                         [](const auto& each) { return to_string(each.param); });
 
 INSTANTIATE_TEST_SUITE_P(On, SilentPeers, testing::Values(NetworkKind::ofi_tcp_rxm, NetworkKind::ofi_net),
                          [](const auto& each) { return to_string(each.param); });
