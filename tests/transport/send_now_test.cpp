@@ -26,7 +26,8 @@ class SendNow : public ContractTest {
     [[nodiscard]] static bool has_short_way(const Node& node) {
         const std::string_view scheme = node.transport->scheme();
         return scheme == "self" || scheme == "tcp" || scheme == "tcps" || scheme == "shm" ||
-               scheme.starts_with("ofi") || GetParam() == NetworkKind::sim_friendly;
+               (scheme.starts_with("ofi") && GetParam() != NetworkKind::ofi_udp_rxd) ||
+               GetParam() == NetworkKind::sim_friendly;
     }
     [[nodiscard]] static bool send_now(Node& from, na::Peer& to, na::Tag tag,
                                        na::OpKind kind = na::OpKind::send_unexpected) {

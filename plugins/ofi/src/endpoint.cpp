@@ -63,7 +63,8 @@ Result<std::unique_ptr<Endpoint>> Endpoint::open(fid_fabric& fabric, const Selec
             return error_of(failed, "fi_control, FI_GETWAIT");
         }
     }
-    self.inject_bytes_max_ = info.tx_attr->inject_size;
+    self.counts_sends_ = provider.lingers;
+    self.inject_bytes_max_ = provider.lingers ? 0 : info.tx_attr->inject_size;
     self.sends_max_ = info.tx_attr->size;
     self.receives_max_ = info.rx_attr->size;
     self.pieces_max_ = std::min(info.tx_attr->iov_limit, info.rx_attr->iov_limit);
@@ -119,6 +120,7 @@ bool Endpoint::hand_out_failure() noexcept {
                     fabric_library().strerror(failure.err), words);
     }
     if (!failure.op_context) return true;
+    sent_or_received(failure.flags);
     FabricOp& op = op_of(failure.op_context);
     op.done(op, Done{why == Errc::ok ? Errc::peer_lost : why, failure.len, words});
     return true;
@@ -143,6 +145,7 @@ unsigned Endpoint::poll(unsigned most) noexcept {
         if (count <= 0) break;
         for (ssize_t i = 0; i < count; ++i) {
             const fi_cq_msg_entry& entry = entries[static_cast<std::size_t>(i)];
+            sent_or_received(entry.flags);
             FabricOp& op = op_of(entry.op_context);
             op.done(op, Done{Errc::ok, entry.len, nullptr, sources[static_cast<std::size_t>(i)]});
         }
@@ -163,11 +166,17 @@ bool Endpoint::may_sleep() noexcept {
 
 Errc Endpoint::sent(ssize_t outcome) noexcept {
     sent_since_poll_ = sent_since_poll_ || outcome == 0;
+    if (outcome == 0 && counts_sends_) ++sends_out_;
     return posted(outcome);
+}
+
+void Endpoint::sent_or_received(std::uint64_t flags) noexcept {
+    if (counts_sends_ && (flags & FI_SEND) != 0) --sends_out_;
 }
 
 Errc Endpoint::send(const std::byte* from, std::size_t bytes, const Registration& memory, fi_addr_t to,
                     FabricOp& op) noexcept {
+    if (!has_send_room()) return Errc::again;
     fid_ep* const endpoint = endpoint_.get();
     void* const known = descriptor(memory);
     return sent(tags_messages_ ? ::fi_tsend(endpoint, from, bytes, known, to, message_tag, &op.context)
@@ -190,6 +199,7 @@ Errc Endpoint::receive(std::byte* to, std::size_t bytes, const Registration& mem
 
 Errc Endpoint::send_tagged(const iovec* pieces, std::size_t count, const Registration& memory, std::uint64_t tag,
                            fi_addr_t to, FabricOp& op) noexcept {
+    if (!has_send_room()) return Errc::again;
     void* const one = descriptor(memory);
     std::array<void*, 8> descriptors{};
     descriptors.fill(one);

@@ -55,7 +55,8 @@ class Endpoint {
     // ok: `done` will be called once; again: the provider has no room, or is connecting; otherwise it failed for good.
     [[nodiscard]] Errc send(const std::byte* from, std::size_t bytes, const Registration& memory, fi_addr_t to,
                             FabricOp& op) noexcept;
-    // Copies the bytes at once; no `done` runs. Requires: at most inject_bytes_max().
+    // Copies the bytes at once; no `done` runs. Requires: at most inject_bytes_max(), which is 0 where a send may be
+    // lost and only its `done` tells.
     [[nodiscard]] Errc inject(const std::byte* from, std::size_t bytes, fi_addr_t to) noexcept;
     [[nodiscard]] Errc receive(std::byte* to, std::size_t bytes, const Registration& memory, FabricOp& op) noexcept;
     [[nodiscard]] Errc send_tagged(const iovec* pieces, std::size_t count, const Registration& memory,
@@ -88,6 +89,10 @@ class Endpoint {
     [[nodiscard]] Result<void> enable(fi_info& info);
     [[nodiscard]] bool hand_out_failure() noexcept;
     [[nodiscard]] Errc sent(ssize_t outcome) noexcept;
+    // An operation with these flags has completed.
+    void sent_or_received(std::uint64_t flags) noexcept;
+    // rxd of 1.17 drops a send for which it has no room, and reports success (rxd_ep_generic_sendmsg).
+    [[nodiscard]] bool has_send_room() const noexcept { return !counts_sends_ || sends_out_ < sends_max_; }
 
     // In the order of creation, because they must be closed in reverse.
     fid_fabric* fabric_ = nullptr;
@@ -98,12 +103,14 @@ class Endpoint {
     std::vector<std::byte> address_;
     std::size_t inject_bytes_max_ = 0;
     std::size_t sends_max_ = 0;
+    std::size_t sends_out_ = 0;  // only if counts_sends_
     std::size_t receives_max_ = 0;
     std::size_t pieces_max_ = 1;
     int wait_fd_ = -1;
     bool sent_since_poll_ = false;
     bool stages_ = false;
     bool sends_leased_ = false;
+    bool counts_sends_ = false;
     bool tags_messages_ = false;
     bool tells_source_ = false;
     bool maps_names_ = false;

@@ -71,7 +71,9 @@ constexpr std::array table{
              .alias = "ofi+udp",
              // Only the caller makes progress (rxd(7)), and packets to be retransmitted make nothing readable.
              .wait_fd = false,
-             .lingers = true,  // retransmits without end (rxd_ep_progress, rxd_progress_pkt_list)
+             // Sends come back after 50 tries; on a machine that has run for less than 25 days, never
+             // (rxd_progress_pkt_list, rxd_get_timeout).
+             .lingers = true,
              .chunk_bytes = 64 * 1024,
              .note = "reliability in software over UDP: slow; no descriptor to sleep on"},
     // tests/vm runs the contract and bulk on it over soft-RoCE.

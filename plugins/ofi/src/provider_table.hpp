@@ -31,11 +31,13 @@ struct Provider {
     bool same_host_only = false;  // reaches only processes of this host
     bool wait_fd = true;          // its queue has a descriptor to sleep on
     bool own_progress = false;    // it has threads that move data; other providers move data only while polled
-    bool lingers = false;         // keeps sends to a peer that is gone, so transfers must go through staging memory
-    bool returns_sends = false;   // gives back sends to a peer as soon as the peer is gone
-    bool tells_source = false;    // reports the address of a message's sender: FI_SOURCE
-    bool maps_names = false;      // its addresses name shared memory, which is mapped when the address is inserted
-    bool tags_messages = false;   // messages are sent tagged as well, which is faster with this provider
+    // Keeps sends to a peer that is gone, so transfers must go through staging memory. What fails shows in completions
+    // alone, so that each send needs one.
+    bool lingers = false;
+    bool returns_sends = false;  // gives back sends to a peer as soon as the peer is gone
+    bool tells_source = false;   // reports the address of a message's sender: FI_SOURCE
+    bool maps_names = false;     // its addresses name shared memory, which is mapped when the address is inserted
+    bool tags_messages = false;  // messages are sent tagged as well, which is faster with this provider
     std::size_t chunk_bytes = 256 * 1024;  // of one chunk of a transfer
     std::uint32_t receives = 256;          // receives posted per endpoint
     std::span<const Setting> settings;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <deque>
 #include <optional>
 #include <string>
 
@@ -87,6 +88,37 @@ TEST_P(AddressesTest, InvalidAddressesAreRefused) {
     fi_addr_t there = FI_ADDR_UNSPEC;
     EXPECT_EQ(from_->endpoint->insert(to_->endpoint->address().subspan(1), there), Errc::protocol);
 }
+
+class SendRoomTest : public EndpointTest {};
+INSTANTIATE_TEST_SUITE_P(Of, SendRoomTest, testing::Values("udp;ofi_rxd"), name_of);
+
+// The peer does not answer at first.
+TEST_P(SendRoomTest, ASendWithoutRoomIsRefusedAndNotLost) {
+    fi_addr_t there = FI_ADDR_UNSPEC;
+    ASSERT_EQ(from_->endpoint->insert(to_->endpoint->address(), there), Errc::ok);
+    const std::size_t most = from_->endpoint->sends_max();
+    std::deque<Watched> sends;
+    const auto send_one = [&] {
+        return from_->endpoint->send(bytes_.data(), bytes_.size(), {}, there, sends.emplace_back());
+    };
+    Errc why = Errc::ok;
+    while (why == Errc::ok && sends.size() <= most) why = send_one();
+    ASSERT_EQ(why, Errc::again) << to_string(why);
+    sends.pop_back();
+    const auto all_sent = [&] {
+        return std::all_of(sends.begin(), sends.end(), [](const Watched& each) { return each.endings == 1; });
+    };
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!all_sent() && std::chrono::steady_clock::now() < end) {
+        (void)from_->endpoint->poll(16);
+        (void)to_->endpoint->poll(16);
+    }
+    EXPECT_TRUE(all_sent());
+    EXPECT_EQ(send_one(), Errc::ok);
+    from_->endpoint->remove(there);
+}
+
+TEST_P(SendRoomTest, NoFrameIsSentWithoutACompletion) { EXPECT_EQ(from_->endpoint->inject_bytes_max(), 0u); }
 
 // The addresses of libfabric's shm contain the numbers of the process and of the endpoint.
 TEST(ShmAddresses, ALongerOneIsTaken) {
