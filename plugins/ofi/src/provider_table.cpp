@@ -69,13 +69,16 @@ constexpr std::array table{
     Provider{.name = "udp;ofi_rxd",
              .scheme = "ofi+udp;ofi_rxd",
              .alias = "ofi+udp",
+             // A packet of an unknown peer makes 1.17 follow a null pointer (rxd_handle_ack, rxd_handle_data).
+             .trusted_only = true,
              // Only the caller makes progress (rxd(7)), and packets to be retransmitted make nothing readable.
              .wait_fd = false,
              // Sends come back after 50 tries; on a machine that has run for less than 25 days, never
              // (rxd_progress_pkt_list, rxd_get_timeout).
              .lingers = true,
              .chunk_bytes = 64 * 1024,
-             .note = "reliability in software over UDP: slow; no descriptor to sleep on"},
+             .note = "reliability in software over UDP: slow; no descriptor to sleep on; for trusted networks only: "
+                     "whoever reaches its UDP port can end the process with one packet"},
     // tests/vm runs the contract and bulk on it over soft-RoCE.
     Provider{.name = "verbs;ofi_rxm",
              .scheme = "ofi+verbs;ofi_rxm",

@@ -29,6 +29,7 @@ struct Provider {
     bool on_request = false;      // only used if the address has ?untested=yes
     bool ip = true;               // its addresses are IP addresses
     bool same_host_only = false;  // reaches only processes of this host
+    bool trusted_only = false;    // whoever reaches its port can end the process; "ofi" never means it
     bool wait_fd = true;          // its queue has a descriptor to sleep on
     bool own_progress = false;    // it has threads that move data; other providers move data only while polled
     // Keeps sends to a peer that is gone, so transfers must go through staging memory. What fails shows in completions
@@ -47,10 +48,11 @@ struct Provider {
 [[nodiscard]] std::span<const Provider> providers() noexcept;
 
 // Whether an address of that scheme ("ofi+tcp") means this provider. "ofi" means any tested provider that reaches other
-// hosts.
+// hosts and that strangers cannot end.
 [[nodiscard]] inline bool means(std::string_view scheme, const Provider& provider) noexcept {
     if (scheme == "ofi") {
-        return provider.standing == Standing::tested && !provider.on_request && !provider.same_host_only;
+        return provider.standing == Standing::tested && !provider.on_request && !provider.same_host_only &&
+               !provider.trusted_only;
     }
     return scheme == provider.scheme || scheme == provider.alias;
 }

@@ -133,6 +133,18 @@ TEST(ProviderTable, WithoutAProviderTheFirstAvailableOneIsUsed) {
     EXPECT_NE(found.find("cxi (UNTESTED)"), std::string::npos) << found;
 }
 
+TEST(ProviderTable, AProviderThatStrangersCanEndIsOnlyChosenByName) {
+    unsigned found = 0;
+    for (const Provider& provider : providers()) {
+        if (!provider.trusted_only) continue;
+        ++found;
+        EXPECT_FALSE(means("ofi", provider)) << provider.name;
+        EXPECT_TRUE(means(provider.scheme, provider)) << provider.name;
+        EXPECT_NE(provider.note.find("trusted networks only"), std::string_view::npos) << provider.name;
+    }
+    EXPECT_EQ(found, 1u);
+}
+
 TEST(ProviderTable, UnknownOptionsAreBadAddresses) {
     EXPECT_EQ(opening("ofi+tcp://127.0.0.1:0?colour=red"), Errc::bad_address);
     EXPECT_EQ(opening("ofi+tcp;ofi_rxm://127.0.0.1:0?reads=fabric"), Errc::bad_address);
