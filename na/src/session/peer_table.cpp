@@ -6,6 +6,8 @@ namespace cinnabar::na {
 namespace {
 
 constexpr std::size_t spares_max = 256;
+// Peers make up names: the descriptors that they send name their owner.
+constexpr std::size_t names_max = 64;
 
 // Removes the entry of `peer` from a multimap.
 template <typename Map, typename Key>
@@ -62,6 +64,13 @@ void PeerTable::add_name(SessionPeer& peer, const Addr& addr) {
         peer.names.pop_back();
         throw;
     }
+    if (peer.names.size() <= names_max) return;
+    forget(peer, peer.names.front());
+    peer.names.erase(peer.names.begin());
+}
+
+void PeerTable::forget(const SessionPeer& peer, const Addr& name) noexcept {
+    if (const auto at = by_addr_.find(&name.body()); at != by_addr_.end() && at->second == &peer) by_addr_.erase(at);
 }
 
 void PeerTable::spare(SessionPeer& peer) noexcept {
@@ -96,12 +105,8 @@ void PeerTable::destroy(SessionPeer& peer) noexcept {
     }
     host_.peer_gone(peer);
     if (peer.can_be_dialled()) erase_one(by_dial_key_, peer.dial_key, peer);
-    const auto forget = [&](const Addr& name) {
-        if (const auto at = by_addr_.find(&name.body()); at != by_addr_.end() && at->second == &peer)
-            by_addr_.erase(at);
-    };
-    forget(peer.addr());
-    for (const Addr& name : peer.names) forget(name);
+    forget(peer, peer.addr());
+    for (const Addr& name : peer.names) forget(peer, name);
     all_.remove(peer);
     delete &peer;
 }

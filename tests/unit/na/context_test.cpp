@@ -3,6 +3,8 @@
 #include "support/fault_transport.hpp"
 #include "support/network.hpp"
 
+#include <cinnabar/na/session/peer.hpp>
+
 #include <gtest/gtest.h>
 #include <sched.h>
 
@@ -372,6 +374,27 @@ TEST_F(ContextTest, OtherNamesOfAPeerAreKnownForAsLongAsTheContext) {
     context_.reset();
     open(Threads::one);  // replaces the previous one
     for (const Addr& name : names) EXPECT_EQ(context_->known_peer(name), nullptr);
+}
+
+// Descriptors that a peer sends name their owner by an address of the peer's making.
+TEST_F(ContextTest, OtherNamesOfAPeerThatIsDialledAreBounded) {
+    support::Network network(support::NetworkKind::tcp);
+    if (const std::string missing = network.missing(); !missing.empty()) GTEST_SKIP() << missing;
+    TransportOptions options;
+    options.listen = true;
+    const auto transport = network.open("a", options).value();
+    Transport* const only = transport.get();
+    ContextOptions one;
+    one.threads = Threads::one;
+    const auto context = Context::open({&only, 1}, one, receiver_).value();
+    const std::string first = transport->endpoints().front();
+    auto* const peer = static_cast<SessionPeer*>(context->peer(Addr::parse(first).value()).value());
+    const auto other = [&](int i) { return Addr::parse(first + ",tcp://127.0.0.1:" + std::to_string(i)).value(); };
+    for (int i = 1; i <= 1000; ++i) ASSERT_EQ(context->peer(other(i)).value(), peer) << i;
+    EXPECT_LE(peer->names.size(), 64u);
+    EXPECT_EQ(context->peer(other(1)).value(), peer) << "a forgotten name";
+    EXPECT_EQ(peer->names.back(), other(1));
+    EXPECT_EQ(context->peer(Addr::parse(first).value()).value(), peer);
 }
 
 TEST_F(ContextTest, AFailedPostLeavesNoTrace) {

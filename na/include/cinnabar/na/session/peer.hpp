@@ -86,7 +86,7 @@ class SessionPeer : public Peer {
     void reset() noexcept { set_state(SessionState::idle); }
 
     const std::string dial_key;  // addresses with the same key mean the same peer; empty: the peer was accepted
-    std::vector<Addr> names;     // other addresses that mean this peer
+    std::vector<Addr> names;     // other addresses that mean this peer, the oldest first
 
     PostedOps messages;    // waiting to be sent, whether connected or not
     PostedOps rma;         // not started

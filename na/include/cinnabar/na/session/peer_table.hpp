@@ -36,6 +36,7 @@ class CINNABAR_API PeerTable {
 
     // If one of these throws bad_alloc, the table is unchanged.
     void add(std::unique_ptr<SessionPeer> peer);
+    // Forgets the oldest of many names: who uses it again adds it again.
     void add_name(SessionPeer& peer, const Addr& addr);
     // The peer is not in use now. A peer that can be dialled is kept for a while, because it knows how often dials
     // failed.
@@ -52,6 +53,7 @@ class CINNABAR_API PeerTable {
 
     void forget_spares_now() noexcept;
     void destroy(SessionPeer& peer) noexcept;
+    void forget(const SessionPeer& peer, const Addr& name) noexcept;
 
     PortHost& host_;
     All all_;
