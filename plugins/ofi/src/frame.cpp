@@ -35,7 +35,7 @@ bool well_formed(const Frame& frame, const TransferBody& body) noexcept {
     if (small) return body.bytes <= small_bytes_max;
     if (body.chunk < small_bytes_max || body.chunk > chunk_bytes_max || body.bytes == 0) return false;
     if (body.bytes > std::uint64_t{body.chunk} * chunks_max) return false;
-    return (body.tag & (chunks_max - 1)) == 0 && (body.tag >> chunk_tag_bits) == 0;
+    return is_first_tag(body.tag);
 }
 
 }  // namespace

@@ -68,6 +68,10 @@ struct TransferBody {
     std::uint32_t chunk = 0;
 };
 
+// Whether it may be the tag of chunk 0.
+[[nodiscard]] constexpr bool is_first_tag(std::uint64_t tag) noexcept {
+    return (tag & (chunks_max - 1)) == 0 && (tag >> chunk_tag_bits) == 0;
+}
 [[nodiscard]] constexpr std::size_t padded(std::size_t bytes) noexcept { return (bytes + 7) & ~std::size_t{7}; }
 [[nodiscard]] constexpr bool is_transfer(FrameKind kind) noexcept { return kind >= FrameKind::get; }
 [[nodiscard]] constexpr std::size_t head_bytes(FrameKind kind) noexcept {

@@ -229,7 +229,7 @@ void Origin::put_go(const Frame& frame, const TransferBody& body) noexcept {
     Transfer* transfer = find_wanted(frame.id);
     if (!transfer) return;
     const bool fits = na::is_put(transfer->posted->op->kind) && !transfer->answered && body.bytes <= transfer->chunks &&
-                      (body.tag & (chunks_max - 1)) == 0;
+                      is_first_tag(body.tag);
     if (!fits) return session_.fail(Errc::protocol);
     transfer->tag = body.tag;
     transfer->allowed = std::max(transfer->allowed, static_cast<std::uint32_t>(body.bytes));

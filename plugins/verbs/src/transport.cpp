@@ -184,8 +184,12 @@ Errc VerbsTransport::revoke(na::Lease& lease) noexcept {
         lent->next = std::move(stuck_);
         stuck_ = std::move(lent);
     }
-    lease.fence_failed = true;
-    return ports_.with_any([&](VerbsPort& port) { port.host().submit(lease.fenced); }) ? Errc::again : Errc::ok;
+    const bool told = ports_.with_any([&](VerbsPort& port) {
+        lease.fence_failed = true;
+        port.host().submit(lease.fenced);
+    });
+    // Without a port there is no connection through which a peer could still write.
+    return told ? Errc::again : Errc::ok;
 }
 
 void VerbsTransport::describe(const na::Lease& lease, Writer& writer) const noexcept {

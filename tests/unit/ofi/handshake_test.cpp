@@ -254,6 +254,35 @@ TEST_F(Handshake, AMessageWithAWrongSessionNameIsDropped) {
     EXPECT_FALSE(honest.ended(session));
 }
 
+// A chunk of the put would have the tag of messages, 2^64 - 1.
+TEST_F(Handshake, AGrantWithATagThatIsTooLongEndsTheSession) {
+    Stranger owner(transport_->endpoints().front());
+    const std::size_t session = owner.connect(pump_);
+    std::vector<std::byte> data(std::size_t{2} * small_bytes_max);
+    const na::Segment segment{data.data(), data.size()};
+    const auto memory = transport_->register_memory({&segment, 1}, na::Access::read).value();
+    const std::array<std::byte, na::LeaseKey::wire_bytes> key{};
+    na::Op op;
+    bool done = false;
+    op.kind = na::OpKind::put;
+    op.peer = receiver_.events.back().peer;
+    op.local = memory.get();
+    op.remote = {key, data.size()};
+    op.bytes = data.size();
+    op.user = &done;
+    op.complete = [](na::Op& self) noexcept { *static_cast<bool*>(self.user) = true; };
+    ASSERT_EQ(context_->post_owned(op), Errc::ok);
+    ASSERT_TRUE(pump_.until([&] { return owner.poll(), !owner.heard.empty(); }));
+    ASSERT_EQ(owner.heard.front().frame.kind, FrameKind::put);
+    TransferBody go;
+    go.bytes = 1;
+    go.tag = ~std::uint64_t{chunks_max - 1};
+    owner.say(session, FrameKind::put_go, owner.heard.front().frame.id, go);
+    EXPECT_TRUE(pump_.until([&] { return owner.poll(), done; }));
+    EXPECT_EQ(op.result, Errc::protocol) << to_string(op.result);
+    EXPECT_EQ(receiver_.count(na::PeerEvent::lost), 1u);
+}
+
 TEST_F(Handshake, BytesAfterTheGreetingEndTheSession) {
     na::Stream stream = call();
     Greeting greeting = stranger();
