@@ -26,18 +26,36 @@ bool may_be_dead(Errc code) noexcept {
     return code == Errc::peer_lost || code == Errc::refused || code == Errc::unreachable;
 }
 
-// Whether the answer of a member below covers `branch`: each rank exactly once, with a result or with a failure.
-bool adds_up(const Branch& branch, const TreeAnswer& answer, detail::Mode mode) {
+// The branches that a member leaves to its caller. Empty if they have more than `ranks_max` ranks.
+std::optional<std::vector<Branch>> orphans_of(const TreeAnswer& answer, std::size_t ranks_max) {
+    std::vector<Branch> branches;
+    for (const Orphan& orphan : answer.orphans) {
+        auto below = ranks_of(orphan.below, ranks_max);
+        if (!below || below->size() >= ranks_max) return {};
+        ranks_max -= 1 + below->size();
+        branches.push_back({orphan.child, *std::move(below)});
+    }
+    return branches;
+}
+
+// Whether the answer of a member below covers `branch`: each rank exactly once, with a result, with a failure, or in
+// one of the branches `left` to the caller.
+bool adds_up(const Branch& branch, const TreeAnswer& answer, const std::vector<Branch>& left, detail::Mode mode) {
     std::set<Rank> asked(branch.below.begin(), branch.below.end());
     asked.insert(branch.child);
-    const std::size_t told = answer.failures.size() + answer.orphans.size();
+    std::size_t told = answer.failures.size();
+    for (const Branch& each : left) told += 1 + each.below.size();
     if (answer.count > asked.size() || answer.count + told != asked.size()) return false;
     if (mode == detail::Mode::gather && answer.parts.size() != answer.count) return false;
     for (const Failure& failure : answer.failures) {
         if (failure.code == Errc::ok || asked.erase(failure.rank) == 0) return false;
     }
-    for (const Rank rank : answer.orphans) {  // not the child itself, which would then be called forever
-        if (rank == branch.child || asked.erase(rank) == 0) return false;
+    for (const Branch& each : left) {
+        // Not the child itself, which would then be called for ever.
+        if (each.child == branch.child || asked.erase(each.child) == 0) return false;
+        for (const Rank rank : each.below) {
+            if (rank == branch.child || asked.erase(rank) == 0) return false;
+        }
     }
     if (mode != detail::Mode::gather) return true;
     return std::all_of(answer.parts.begin(), answer.parts.end(),
@@ -59,20 +77,20 @@ TreeRequest request_to(const TreeRequest& of_all, const Branch& branch) {
 }  // namespace
 
 hl::Task<TreeAnswer> TreeRun::run(std::vector<Rank> below, bool local) {
-    std::vector<hl::Task<void>> tasks = deliveries_to(below);
+    std::vector<hl::Task<void>> tasks = deliveries_to(branches_of(below, shape()));
     if (local) tasks.push_back(run_handler());
     auto all = hl::when_all(std::move(tasks));
     co_await all;
     co_return std::move(sum_);
 }
 
-std::vector<hl::Task<void>> TreeRun::deliveries_to(const std::vector<Rank>& ranks) {
+std::vector<hl::Task<void>> TreeRun::deliveries_to(std::vector<Branch> branches) {
     std::vector<hl::Task<void>> tasks;
     if (leaves() || (portion_ && !portion_->can_offer())) {
-        leave_to_caller(ranks);
+        leave_to_caller(branches);
         return tasks;
     }
-    for (Branch& branch : branches_of(ranks, shape()))
+    for (Branch& branch : branches)
         tasks.push_back(deliver(std::move(branch), portion_ ? portion_->offer() : Offers::Kept()));
     return tasks;
 }
@@ -95,20 +113,15 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
     const hl::StopScope* stop = task ? task->stop_scope() : nullptr;
     TreeRequest request = request_to(*request_, branch);
     if (offer) request.terms.ticket = offer->ticket;
-    Next next = Next::again;
-    const auto pass_on = [&branch, &next] {
-        branch.below.insert(branch.below.begin(), branch.child);
-        next = Next::adopt;
-    };
-    for (unsigned attempt = 0; next == Next::again; ++attempt) {
+    Open open;
+    for (unsigned attempt = 0; !open; ++attempt) {
         if (leaves()) {
-            pass_on();
+            open.emplace(1, branch);
             break;
         }
         const Core::Route route = core_->route(branch.child);
         if (!route.present) {
-            fail(branch.child, Errc::peer_lost);
-            next = Next::adopt;
+            open = without_child(branch, Errc::peer_lost);
             break;
         }
         request.stamp = core_->stamp();
@@ -118,65 +131,61 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
         const Result<TreeAnswer> answer = co_await calling;
         const bool stopped = stop && stop->stopped();
         if (!answer && (leaves() || (offer && offer->given_up.stop_requested() && !stopped))) {
-            pass_on();
+            open.emplace(1, branch);
             break;
         }
-        next = weigh(branch, answer, route, request, attempt, stopped);
+        open = weigh(branch, answer, route, request, attempt, stopped);
     }
-    if (next != Next::adopt || branch.below.empty()) co_return;
-    auto all = hl::when_all(deliveries_to(branch.below));
+    if (open->empty()) co_return;
+    auto all = hl::when_all(deliveries_to(*std::move(open)));
     offer.end();  // only now: the members that this process took over must have begun
     co_await all;
 }
 
-TreeRun::Next TreeRun::weigh(Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
+TreeRun::Open TreeRun::weigh(const Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
                              TreeRequest& request, unsigned attempt, bool stopped) {
     if (!answer) return weigh_failure(branch, answer.code(), route, stopped);
     if (answer->claims.size() > claims_max || answer->unknown.size() > claims_max) {
         fail_all(branch, Errc::protocol);
-        return Next::over;
+        return Open::value_type();
     }
     core_->learn(answer->claims, !core_->is_member());
     core_->hear_time(answer->time, branch.child);
-    if (answer->answered == Answered::done) {
-        take(branch, *answer);
-        return branch.below.empty() ? Next::over : Next::adopt;
-    }
+    if (answer->answered == Answered::done) return take(branch, *answer);
     const std::size_t pages = answer->answered == Answered::unknown ? branch.below.size() / claims_max : 0;
     if (attempt < attempts_max + pages) {
         request.claims = core_->claims_of(answer->unknown);
-        return Next::again;
+        return {};
     }
-    fail(branch.child, Errc::peer_lost);
-    return Next::adopt;
+    return without_child(branch, Errc::peer_lost);
 }
 
 // `canceled`, if this side did not stop the call, comes from a member that is leaving the group.
-TreeRun::Next TreeRun::weigh_failure(const Branch& branch, Errc code, const Core::Route& route, bool stopped) {
+std::vector<Branch> TreeRun::weigh_failure(const Branch& branch, Errc code, const Core::Route& route, bool stopped) {
     if (code == Errc::timed_out || (code == Errc::canceled && stopped)) {
         tell_canceled(route.address);
         fail_all(branch, code);
-        return Next::over;
+        return {};
     }
     if (may_be_dead(code)) core_->doubt(branch.child);
-    fail(branch.child, code == Errc::canceled ? Errc::peer_lost : code);
-    return Next::adopt;
+    return without_child(branch, code == Errc::canceled ? Errc::peer_lost : code);
 }
 
-void TreeRun::take(Branch& branch, const TreeAnswer& answer) {
-    Errc failed = adds_up(branch, answer, request_->mode) ? Errc::ok : Errc::protocol;
+std::vector<Branch> TreeRun::take(const Branch& branch, const TreeAnswer& answer) {
+    auto left = orphans_of(answer, branch.below.size());
+    Errc failed = left && adds_up(branch, answer, *left, request_->mode) ? Errc::ok : Errc::protocol;
     if (failed == Errc::ok) failed = add_combined(answer.combined, answer.count);
     if (failed != Errc::ok) {
         fail_all(branch, failed);
-        return branch.below.clear();
+        return {};
     }
-    branch.below = answer.orphans;
     const std::lock_guard lock(mutex_);
     for (const detail::Part& part : answer.parts) sum_.parts.push_back(part);
     for (const Failure& failure : answer.failures) {
         sum_.failures.push_back(failure);
         if (failure.text.size() > text_max) sum_.failures.back().text.resize(text_max);
     }
+    return *std::move(left);
 }
 
 Errc TreeRun::add_combined(const std::vector<std::byte>& output, std::uint64_t count) {
@@ -199,6 +208,11 @@ void TreeRun::fail(Rank rank, Errc code) {
     sum_.failures.push_back({rank, code, 0, {}});
 }
 
+std::vector<Branch> TreeRun::without_child(const Branch& branch, Errc code) {
+    fail(branch.child, code);
+    return branches_of(branch.below, shape());
+}
+
 void TreeRun::fail_all(const Branch& branch, Errc code) {
     fail(branch.child, code);
     for (const Rank rank : branch.below) fail(rank, code);
@@ -211,9 +225,9 @@ void TreeRun::tell_canceled(const na::Addr& child) const {
     core_->node.call(cancel_message, child, request_->group, request_->id, options).then([](const Result<void>&) {});
 }
 
-void TreeRun::leave_to_caller(const std::vector<Rank>& ranks) {
+void TreeRun::leave_to_caller(const std::vector<Branch>& branches) {
     const std::lock_guard lock(mutex_);
-    sum_.orphans.insert(sum_.orphans.end(), ranks.begin(), ranks.end());
+    for (const Branch& branch : branches) sum_.orphans.push_back({branch.child, runs_of(branch.below)});
 }
 
 const detail::Encoded* TreeRun::own_input() const noexcept {

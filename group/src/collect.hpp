@@ -7,6 +7,7 @@
 #include "tree.hpp"
 
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace cinnabar::group {
@@ -29,28 +30,33 @@ class TreeRun {
     [[nodiscard]] hl::Task<TreeAnswer> run(std::vector<Rank> below, bool local);
 
   private:
-    enum class Next : std::uint8_t { again, adopt, over };
+    // The branches that still have to be served once a call has ended; none: the same member is called again.
+    using Open = std::optional<std::vector<Branch>>;
     [[nodiscard]] hl::Task<void> deliver(Branch branch, Offers::Kept offer);
-    // One delivery for each branch of the tree over `ranks`.
-    [[nodiscard]] std::vector<hl::Task<void>> deliveries_to(const std::vector<Rank>& ranks);
+    // One delivery for each branch, or none if they are left to the caller.
+    [[nodiscard]] std::vector<hl::Task<void>> deliveries_to(std::vector<Branch> branches);
     [[nodiscard]] hl::Task<Result<TreeAnswer>> call(const TreeRequest& request, const Core::Route& route,
                                                     const Offers::Kept& offer, std::size_t below);
     [[nodiscard]] hl::Task<void> run_handler();
     [[nodiscard]] hl::Task<detail::LocalOutcome> run_served(const detail::ServedRpc& served);
     // The arguments for this process's own handler; null: a scatter that has nothing for this member.
     [[nodiscard]] const detail::Encoded* own_input() const noexcept;
-    // Decides how to continue after an answer. Leaves in `branch` the members that still have to be called.
-    [[nodiscard]] Next weigh(Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
+    // Decides how to continue after an answer.
+    [[nodiscard]] Open weigh(const Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
                              TreeRequest& request, unsigned attempt, bool stopped);
-    [[nodiscard]] Next weigh_failure(const Branch& branch, Errc code, const Core::Route& route, bool stopped);
+    [[nodiscard]] std::vector<Branch> weigh_failure(const Branch& branch, Errc code, const Core::Route& route,
+                                                    bool stopped);
+    // The branches below a child that has failed.
+    [[nodiscard]] std::vector<Branch> without_child(const Branch& branch, Errc code);
     // Whether this member is leaving the group, so that others must call the members below it.
     [[nodiscard]] bool leaves() const { return request_->id.origin != core_->process && core_->closed(); }
-    void take(Branch& branch, const TreeAnswer& answer);
+    // Returns the branches that the child has left to this process.
+    [[nodiscard]] std::vector<Branch> take(const Branch& branch, const TreeAnswer& answer);
     // Adds `output`, the combined results of `count` members.
     [[nodiscard]] Errc add_combined(const std::vector<std::byte>& output, std::uint64_t count);
     void fail(Rank rank, Errc code);
     void fail_all(const Branch& branch, Errc code);
-    void leave_to_caller(const std::vector<Rank>& ranks);
+    void leave_to_caller(const std::vector<Branch>& branches);
     void tell_canceled(const na::Addr& child) const;
     [[nodiscard]] Shape shape() const noexcept { return {request_->tree, request_->fanout}; }
 

@@ -96,6 +96,13 @@ enum class Answered : std::uint8_t {
     unknown,    // some members below are not known here; nothing ran
 };
 
+// A branch of the tree that the caller of a member has to serve, divided as the member divided it: those of its members
+// that already run the call have been told whom to call.
+struct Orphan {
+    Rank child = no_rank;
+    std::vector<RankRun> below;
+};
+
 struct TreeAnswer {
     Answered answered = Answered::done;
     std::vector<Rank> unknown;
@@ -104,8 +111,8 @@ struct TreeAnswer {
     std::vector<detail::Part> parts;
     std::vector<std::byte> combined;
     std::vector<Failure> failures;
-    std::vector<Rank> orphans;  // members below that the caller has to serve, because this one cannot give them chunks
-    std::uint64_t time = 0;     // of the sender's hybrid clock
+    std::vector<Orphan> orphans;  // left to the caller, because this member leaves or cannot give them chunks
+    std::uint64_t time = 0;       // of the sender's hybrid clock
 };
 // A member runs a call once, however often it is delivered (executions.hpp), so it may be retried.
 inline constexpr hl::Rpc<TreeAnswer(TreeRequest)> tree_rpc{"cinnabar.group.call", hl::idempotent};

@@ -382,6 +382,45 @@ TEST(group, an_inner_member_that_leaves_in_a_call_leaves_those_below_it_to_other
     for (const auto& failure : reduced.failures) EXPECT_EQ(failure.rank, 1u);
 }
 
+// The first member leaves when one of those below it has answered. A client hears of that from another member, later
+// than it gets the answer; those that still run the call know whom to call, so nobody else may call these.
+TEST(group, who_leaves_in_a_call_tells_its_caller_how_it_has_divided_those_below_it) {
+    SimGroup all(12, 25);
+    constexpr Rpc<std::uint64_t()> count_late{"test.count_late"};
+    std::vector<int> runs(all.size());
+    bool over = false;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        SimMember& member = all[i];
+        const auto handler = [&member, &runs, &over, i]() -> Task<Result<std::uint64_t>> {
+            ++runs[i];
+            while (i > 0 && i < 4 && !over) {
+                const Errc slept = co_await member.node->sleep_for(10ms);
+                if (slept != Errc::ok) co_return slept;
+            }
+            co_return 1;
+        };
+        ASSERT_TRUE(member.group->serve(count_late, handler, group::plus).ok());
+    }
+    const auto client = all.client();
+    std::optional<Result<Reduced<std::uint64_t>>> out;
+    const auto call = [&](Group group) -> Task<void> {
+        const CollectiveOptions binary{.deadline = 10s, .tree = Tree::k_nomial, .fanout = 2};
+        auto task = group.reduce(count_late, group::plus, binary);
+        out.emplace(co_await task);
+    };
+    ASSERT_EQ(client->node->spawn(call(*client->group)), Errc::ok);
+    all.run_for(100ms);
+    all[0].group->leave();
+    all.run_for(100ms);
+    over = true;
+    all.run_for(1s);
+    ASSERT_TRUE(out && out->ok());
+    EXPECT_EQ((*out)->count, 12u);
+    for (const auto& failure : (*out)->failures) ADD_FAILURE() << failure.rank << ": " << to_string(failure.code);
+    EXPECT_EQ(runs, std::vector<int>(all.size(), 1));
+    client->group.reset();
+}
+
 TEST(group, an_all_reduce_gives_the_sum_to_all) {
     SimGroup all(7, 21);
     std::vector<int> sums;

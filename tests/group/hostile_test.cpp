@@ -341,6 +341,19 @@ TEST_F(LyingMember, answers_that_do_not_add_up_cost_its_own_part) {
         of_others.parts = {{2, {std::byte{1}}}};
         return of_others;
     });
+    for (const std::vector<group::RankRun>& below :
+         {std::vector<group::RankRun>{}, {{3, 1}}, {{0, no_more}}, {{3, 1}, {3, 1}}}) {
+        expect_protocol_error([below](const TreeRequest&) {
+            TreeAnswer leaves_others;
+            leaves_others.orphans = {{2, below}};
+            return leaves_others;
+        });
+    }
+    expect_protocol_error([this](const TreeRequest&) {
+        TreeAnswer leaves_itself;
+        leaves_itself.orphans = {{joined_.rank, {}}};
+        return leaves_itself;
+    });
     expect_protocol_error([](const TreeRequest&) {
         TreeAnswer claims;
         claims.claims.resize(1000, Claim{1, 1, 0, State::excluded});

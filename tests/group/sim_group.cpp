@@ -118,6 +118,11 @@ void SimGroup::kill(SimMember& member) {
     member.node.reset();
 }
 
+void SimGroup::leave(SimMember& member) {
+    member.dead = true;
+    member.group->leave();
+}
+
 void SimGroup::run_for(Microseconds span) {
     for (const auto& member : members_) {
         if (member->dead) continue;

@@ -47,6 +47,7 @@ class SimGroup {
     [[nodiscard]] SimMember& add();  // joins through the first member that is alive
     [[nodiscard]] std::unique_ptr<SimMember> client();
     void kill(SimMember& member);
+    void leave(SimMember& member);  // its process goes on
     void partition(SimMember& a, SimMember& b) { world_->partition(a.host, b.host); }
     // Ends all faults of the network.
     void calm() {
