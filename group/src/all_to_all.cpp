@@ -11,6 +11,7 @@
 #include <cinnabar/hl/when_all.hpp>
 
 #include <algorithm>
+#include <mutex>
 
 namespace cinnabar::group {
 namespace {
@@ -35,6 +36,7 @@ struct Given {
     Offers::Kept offer;
 };
 
+// The lanes of a task on a pool run on several threads.
 struct Exchange {
     std::shared_ptr<Core> core;
     std::string name;
@@ -44,13 +46,25 @@ struct Exchange {
     BulkOptions options;
     Terms terms;
     std::uint64_t secret = secret_u64();
-    std::map<Rank, Given> given = {};
-    std::map<Rank, std::uint64_t> secrets = {};  // of the members that take part
-    std::vector<Rank> order = {};                // order of requests; those before `next` have begun
+    std::map<Rank, Given> given;
+    std::map<Rank, std::uint64_t> secrets;  // of the members that take part
+    std::vector<Rank> order;                // order of requests; those before `next` have begun
+    std::mutex mutex;                       // of those below
     std::size_t next = 0;
-    Collected sum = {};
+    Collected sum;
 
-    void fail(Rank rank, Errc code) { sum.failures.push_back({rank, code, 0, {}}); }
+    // no_rank: all requests have begun.
+    Rank take_next() {
+        const std::lock_guard lock(mutex);
+        return next < order.size() ? order[next++] : no_rank;
+    }
+    void add(Rank rank, Errc code) {
+        const std::lock_guard lock(mutex);
+        if (code == Errc::ok)
+            ++sum.count;
+        else
+            sum.failures.push_back({rank, code, 0, {}});
+    }
 };
 
 void offer_all(Exchange& exchange) {
@@ -88,7 +102,7 @@ hl::Task<Errc> agree(Exchange& exchange) {
         }
         const auto failure = std::find_if(agreed->failures.begin(), agreed->failures.end(),
                                           [rank = rank](const Failure& each) { return each.rank == rank; });
-        exchange.fail(rank, failure == agreed->failures.end() ? Errc::not_found : failure->code);
+        exchange.add(rank, failure == agreed->failures.end() ? Errc::not_found : failure->code);
     }
     // Each process starts with the rank after its own, so that not all of them request from the same member first.
     const auto after_self = std::upper_bound(exchange.order.begin(), exchange.order.end(), self);
@@ -118,14 +132,9 @@ hl::Task<Errc> take_from(Exchange& exchange, Rank rank, bulk::Region into) {
 }
 
 hl::Task<void> take_in_turn(Exchange& exchange) {
-    while (exchange.next < exchange.order.size()) {
-        const Rank rank = exchange.order[exchange.next++];
+    for (Rank rank = exchange.take_next(); rank != no_rank; rank = exchange.take_next()) {
         auto taking = take_from(exchange, rank, exchange.take.at(rank));
-        const Errc taken = co_await taking;
-        if (taken == Errc::ok)
-            ++exchange.sum.count;
-        else
-            exchange.fail(rank, taken);
+        exchange.add(rank, co_await taking);
     }
 }
 
@@ -157,8 +166,15 @@ Result<std::shared_ptr<Exchange>> exchange_of(const std::shared_ptr<Core>& core,
     if (core->closed()) return Error(Errc::closed, "this process has left the group");
     CINNABAR_TRY(const Terms terms, terms_of(options, Way::to_members));
     for (const auto& [rank, region] : take) CINNABAR_TRY_VOID(check_region(region, Way::from_members));
-    return std::make_shared<Exchange>(
-        Exchange{core, std::move(name), std::move(give), std::move(take), std::move(call), options, terms});
+    auto exchange = std::make_shared<Exchange>();
+    exchange->core = core;
+    exchange->name = std::move(name);
+    exchange->give = std::move(give);
+    exchange->take = std::move(take);
+    exchange->call = std::move(call);
+    exchange->options = options;
+    exchange->terms = terms;
+    return exchange;
 }
 
 }  // namespace

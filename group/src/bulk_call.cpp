@@ -7,6 +7,7 @@
 #include <cinnabar/hl/when_all.hpp>
 
 #include <algorithm>
+#include <mutex>
 
 namespace cinnabar::group {
 
@@ -53,17 +54,27 @@ Result<std::shared_ptr<PortionState>> portion_of(const std::shared_ptr<Core>& co
     return std::make_shared<PortionState>(core->node, terms, region, core->offers);
 }
 
+// The lanes of a task on a pool run on several threads.
 struct EachMove {
     std::shared_ptr<Core> core;
     CollectiveCall call;
     std::map<Rank, bulk::Region> regions;
     BulkOptions options;
-    Way way;
+    Way way = Way::none;
+    std::mutex mutex;  // of those below
     std::map<Rank, bulk::Region>::const_iterator next;
-    Collected sum = {};
+    Collected sum;
 };
 
-void add(Collected& sum, Rank rank, Result<Collected> one) {
+// The end if all moves have begun.
+std::map<Rank, bulk::Region>::const_iterator take_next(EachMove& each) {
+    const std::lock_guard lock(each.mutex);
+    return each.next == each.regions.end() ? each.next : each.next++;
+}
+
+void add(EachMove& each, Rank rank, Result<Collected> one) {
+    const std::lock_guard lock(each.mutex);
+    Collected& sum = each.sum;
     if (!one) {
         sum.failures.push_back({rank, one.code(), 0, one.error().subject});
         return;
@@ -73,21 +84,21 @@ void add(Collected& sum, Rank rank, Result<Collected> one) {
 }
 
 hl::Task<void> move_in_turn(EachMove& each) {
-    while (each.next != each.regions.end()) {
-        const auto& [rank, region] = *each.next++;
+    for (auto at = take_next(each); at != each.regions.end(); at = take_next(each)) {
+        const auto& [rank, region] = *at;
         CollectiveCall call = each.call;
         call.everybody = false;
         call.only = {rank};
         call.deadline = Microseconds(0);  // the deadline of the whole call applies
         auto portion = portion_of(each.core, region, each.options, each.way);
         if (!portion) {
-            add(each.sum, rank, portion.error());
+            add(each, rank, portion.error());
             continue;
         }
         call.portion = *std::move(portion);
         auto moving = detail::collect(each.core, std::move(call));
         auto moved = co_await moving;
-        add(each.sum, rank, std::move(moved));
+        add(each, rank, std::move(moved));
     }
 }
 
@@ -127,7 +138,12 @@ hl::Task<Result<Collected>> move_each(std::shared_ptr<Core> core, CollectiveCall
     const Microseconds deadline = call.deadline;
     const std::stop_token stop = std::exchange(call.stop, {});
     call.except.clear();
-    auto each = std::make_shared<EachMove>(EachMove{core, std::move(call), std::move(regions), options, way, {}, {}});
+    const auto each = std::make_shared<EachMove>();
+    each->core = core;
+    each->call = std::move(call);
+    each->regions = std::move(regions);
+    each->options = options;
+    each->way = way;
     each->next = each->regions.begin();
     auto moving = move_all(each);
     auto bounded = run_bounded(core, std::move(moving), deadline, stop);

@@ -9,23 +9,50 @@
 #include <cinnabar/hl/when_all.hpp>
 
 #include <algorithm>
+#include <mutex>
+#include <optional>
 
 namespace cinnabar::group {
 namespace {
 
 constexpr unsigned checksum_attempts_max = 3;
 
-struct Move {
-    Asking asking;
-    bulk::Region region;
-    std::shared_ptr<Holding> holding;
-    std::uint64_t next = 0;  // the next chunk; all lanes run on one executor
-    Result<void> outcome = {};
-};
-
 struct Chunk {
     std::uint64_t offset;
     std::uint64_t bytes;
+};
+
+// The lanes of a task on a pool run on several threads.
+class Move {
+  public:
+    Move(Asking of, bulk::Region memory, std::shared_ptr<Holding> to) noexcept
+        : asking(std::move(of)), region(std::move(memory)), holding(std::move(to)) {}
+
+    const Asking asking;
+    const bulk::Region region;
+    const std::shared_ptr<Holding> holding;
+
+    // Empty if all chunks have begun, or one has failed.
+    std::optional<Chunk> take_next() {
+        const std::lock_guard lock(mutex_);
+        if (!outcome_ || next_ >= region.bytes()) return {};
+        const Chunk chunk{next_, std::min<std::uint64_t>(asking.terms.chunk_bytes, region.bytes() - next_)};
+        next_ += chunk.bytes;
+        return chunk;
+    }
+    void fail(const Result<void>& why) {
+        const std::lock_guard lock(mutex_);
+        outcome_ = why;
+    }
+    [[nodiscard]] Result<void> outcome() const {
+        const std::lock_guard lock(mutex_);
+        return outcome_;
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::uint64_t next_ = 0;  // offset of the next chunk
+    Result<void> outcome_;
 };
 
 hl::Task<Result<void>> ask(const Move& move, const ChunkSource& source, Chunk chunk) {
@@ -84,16 +111,13 @@ hl::Task<Result<void>> move_chunk(const Move& move, Chunk chunk) {
 }
 
 hl::Task<void> run_lane(Move& move) {
-    const std::uint64_t chunk_bytes = move.asking.terms.chunk_bytes;
-    while (move.outcome && move.next * chunk_bytes < move.region.bytes()) {
-        const std::uint64_t index = move.next++;
-        const std::uint64_t offset = index * chunk_bytes;
-        auto moving = move_chunk(move, {offset, std::min(chunk_bytes, move.region.bytes() - offset)});
+    for (auto chunk = move.take_next(); chunk; chunk = move.take_next()) {
+        auto moving = move_chunk(move, *chunk);
         const Result<void> moved = co_await moving;
         if (!moved)
-            move.outcome = moved;
+            move.fail(moved);
         else if (move.holding)
-            move.holding->set_in_place(index);
+            move.holding->set_in_place(chunk->offset / move.asking.terms.chunk_bytes);
     }
 }
 
@@ -108,13 +132,14 @@ void tell_moved(const Asking& asking) {
 }  // namespace
 
 hl::Task<Result<void>> move_chunks(Asking asking, bulk::Region region, std::shared_ptr<Holding> holding) {
-    Move move{std::move(asking), std::move(region), std::move(holding)};
+    Move move(std::move(asking), std::move(region), std::move(holding));
     std::vector<hl::Task<void>> lanes;
     for (unsigned i = 0; i < std::max<unsigned>(move.asking.terms.window, 1); ++i) lanes.push_back(run_lane(move));
     auto all = hl::when_all(std::move(lanes));
     (void)co_await all;
-    if (move.outcome) tell_moved(move.asking);
-    co_return move.outcome;
+    Result<void> outcome = move.outcome();
+    if (outcome) tell_moved(move.asking);
+    co_return outcome;
 }
 
 hl::Task<Result<void>> copy_region(hl::NodeRef node, bulk::Region from, bulk::Region to) {

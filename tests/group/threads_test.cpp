@@ -177,5 +177,92 @@ TEST(group_threads, variables_are_fetched_and_updated_by_all) {
     for (const auto& each : all) each->leave();
 }
 
+constexpr Rpc<void(std::uint64_t)> load{"test.load"};
+constexpr Rpc<bool()> swap_and_scatter{"test.swap_and_scatter"};
+constexpr std::size_t part_bytes = std::size_t{64} << 10;
+
+group::BulkOptions small_chunks() {
+    group::BulkOptions options;
+    options.call.deadline = 20s;
+    options.chunk_bytes = 4096;
+    return options;
+}
+
+using Memory = std::map<Rank, std::vector<std::byte>>;
+
+Memory memory_for(Rank members, Rank self, std::byte first) {
+    Memory memory;
+    for (Rank rank = 0; rank < members; ++rank) {
+        const auto value = static_cast<std::byte>(static_cast<unsigned>(first) + rank);
+        if (rank != self) memory[rank].assign(part_bytes, value);
+    }
+    return memory;
+}
+
+std::map<Rank, bulk::Region> regions_of(Memory& memory) {
+    std::map<Rank, bulk::Region> regions;
+    for (auto& [rank, bytes] : memory)
+        regions[rank] = bulk::Region::expose(Bytes(bytes), na::Access::read_write).value();
+    return regions;
+}
+
+// Each member gets from each other what that one has for it.
+Task<bool> swap_all(const Group& group, Rank members) {
+    const Rank self = group.rank();
+    Memory give = memory_for(members, self, std::byte{1});
+    Memory take = memory_for(members, self, std::byte{0});
+    auto swapping = group.all_to_all("swap", regions_of(give), regions_of(take), small_chunks());
+    const auto swapped = co_await swapping;
+    bool right = swapped.ok() && swapped->all() && swapped->count == members - 1;
+    const std::vector<std::byte> expected(part_bytes, static_cast<std::byte>(1 + self));
+    for (const auto& [rank, bytes] : take) right = right && bytes == expected;
+    co_return right;
+}
+
+// The lanes of a task on a pool run on all threads of the pool.
+TEST(group_threads, memory_is_moved_by_tasks_on_a_pool) {
+    constexpr Rank members = 4;
+    constexpr int rounds = 15;
+    std::vector<std::unique_ptr<Threaded>> all;
+    for (Rank i = 0; i < members; ++i)
+        all.push_back(std::make_unique<Threaded>(i == 0 ? std::vector<std::string>{} : all.front()->seeds()));
+    std::atomic<unsigned> loaded = 0;
+    for (const auto& each : all) {
+        ASSERT_TRUE(sync_wait(with_deadline(each->group->wait_for_members(members), 10s)).ok());
+        const auto loads = [&loaded](std::uint64_t first, group::Portion portion) -> Task<Result<void>> {
+            std::vector<std::byte> memory(portion.bytes());
+            auto receiving = portion.receive(Bytes(memory));
+            const Result<void> received = co_await receiving;
+            if (received && memory.front() == memory.back() && memory.front() > static_cast<std::byte>(first)) ++loaded;
+            co_return received;
+        };
+        ASSERT_TRUE(each->group->serve_bulk(load, loads).ok());
+    }
+    const Pool pool = all[0]->node->make_pool({.threads = 4}).value();
+    const Group& group = *all[0]->group;
+    const auto work = [&group]() -> Task<bool> {
+        auto swapping = swap_all(group, members);
+        const bool swapped = co_await swapping;
+        Memory give = memory_for(members, 0, std::byte{7});
+        auto scattering = group.scatter_bulk(load, 7, regions_of(give), small_chunks());
+        const auto scattered = co_await scattering;
+        co_return swapped&& scattered.ok() && scattered->all() && scattered->count == members - 1;
+    };
+    ASSERT_TRUE(all[0]->node->serve(swap_and_scatter, work, on(pool)).ok());
+    std::vector<std::thread> threads;
+    for (Rank rank = 1; rank < members; ++rank) {
+        threads.emplace_back([&all, rank] {
+            for (int round = 0; round < rounds; ++round) EXPECT_TRUE(sync_wait(swap_all(*all[rank]->group, members)));
+        });
+    }
+    for (int round = 0; round < rounds; ++round) {
+        const auto done = all[1]->node->call(swap_and_scatter, all[0]->node->self_addr(), 20s).wait();
+        EXPECT_TRUE(done.ok() && *done);
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_EQ(loaded, rounds * (members - 1));
+    for (const auto& each : all) each->leave();
+}
+
 }  // namespace
 }  // namespace cinnabar::test
