@@ -252,6 +252,15 @@ TEST_F(LiarTest, a_member_whose_rank_somebody_takes_has_left_and_says_so) {
     EXPECT_EQ(liar_.call(group::view_rpc, at(3), ViewRequest{"group", 0}, 1s).wait().code(), Errc::no_such_rpc);
 }
 
+TEST_F(LiarTest, one_message_ends_the_membership_of_nobody) {
+    Message message = message_from(group::no_rank, 3);
+    for (std::uint32_t life = 1; life <= 64; ++life)
+        message.claims.push_back({3, life, 0, State::alive, 0, group::no_rank, profile_at("sim://liar")});
+    say(3, message);
+    EXPECT_EQ(all_[3].group->view().find(3)->incarnation, 65u);
+    expect_all_well();
+}
+
 TEST_F(LiarTest, a_peer_that_makes_variables_without_end_has_half_of_the_keys) {
     TreeRequest request = request_to_first(group::update_rpc.name().id);
     request.shape = rpc::shape_of<group::Update>();

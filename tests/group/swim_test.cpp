@@ -169,6 +169,34 @@ TEST(swim, claims_about_ranks_that_nobody_gave_out_take_no_memory) {
     EXPECT_EQ(victim.table().at(3).state, State::alive) << "no rank has lived so often";
 }
 
+// Tells a member `claims` times that another process has its rank, each time `pause` later and in a later life.
+bool is_displaced(bool owns_rank, int claims, TimeUs pause) {
+    const auto profile =
+        std::make_shared<group::Profile>(group::Profile{na::Addr::parse("tcp://127.0.0.1:1").value(), {}});
+    group::Table known;
+    known.put(1, {1, 0, State::alive, 8, profile});
+    TimeUs now = period_us;
+    Swim swim({}, {1, 0, 1, 7, profile, owns_rank}, known, 5, now);
+    Swim::Outbox out;
+    for (int i = 0; i < claims; ++i) {
+        group::Message message{1, group::Kind::sync_push, 1, 1, 0};
+        message.claims = {Claim{0, swim.self().incarnation + 1, 0, State::alive, 1, 1, profile}};
+        swim.receive(message, now, out);
+        now += pause;
+        swim.tick(now, out);
+        if (swim.displaced()) return true;
+    }
+    EXPECT_EQ(swim.table().at(0).process, 7u);
+    return false;
+}
+
+TEST(swim, one_that_claims_a_rank_is_believed_only_if_it_goes_on_for_periods_and_never_against_a_roster) {
+    EXPECT_FALSE(is_displaced(false, 1000, period_us / 1000));
+    EXPECT_FALSE(is_displaced(false, 100, 6 * period_us)) << "now and then";
+    EXPECT_TRUE(is_displaced(false, 100, period_us));
+    EXPECT_FALSE(is_displaced(true, 100, period_us));
+}
+
 // How many messages of a kind a member sends when it receives the same message a thousand times.
 std::size_t sent_of_kind(const group::Message& told, group::Kind kind, Rank to) {
     SwimWorld world(10, {}, {}, 12);

@@ -3,6 +3,8 @@
 // and has time to refute the suspicion.
 #include "swim/swim.hpp"
 
+#include <cinnabar/base/log.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t incarnation_step_max = 1024;  // so that a lying peer cannot use up all incarnations at once
 constexpr Rank gap_max = 1024;                        // ranks are assigned in order
-constexpr unsigned conflicts_max = 16;
+constexpr unsigned conflicts_max = 16;                // periods
 
 // Whether the claim is about a later life than the known one. The rank of a present member is not given to another
 // process, except to one at the same address, which shows that the earlier process is gone.
@@ -34,7 +36,7 @@ bool Swim::plausible(const Claim& claim, Source source) const noexcept {
 
 void Swim::merge(const Claim& claim, Source source, TimeUs now) {
     if (!plausible(claim, source)) return;
-    if (claim.rank == self_.rank) return about_self(claim);
+    if (claim.rank == self_.rank) return about_self(claim, now);
     const Stamp before = table_.stamp();
     switch (claim.state) {
         case State::alive:
@@ -115,7 +117,24 @@ void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
     gossip_.add(std::move(claim));
 }
 
-void Swim::about_self(const Claim& claim) {
+// Whether another process has claimed this rank in so many periods that it will not give way. Counts once a period,
+// since one message may have many such claims, and forgets them after a quiet time.
+bool Swim::gives_way(TimeUs now) {
+    if (conflicts_ != 0 && now < last_conflict_us_ + period_us()) return false;
+    const bool goes_on = conflicts_ != 0 && now <= last_conflict_us_ + 4 * period_us();
+    conflicts_ = goes_on ? conflicts_ + 1 : 1;
+    last_conflict_us_ = now;
+    if (conflicts_ <= conflicts_max) return false;
+    if (!self_.owns_rank) return true;
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, "group",
+                "another process keeps claiming rank %u, which the roster gives to this one: start only one of them",
+                self_.rank);
+    conflicts_ = 0;
+    return false;
+}
+
+void Swim::about_self(const Claim& claim, TimeUs now) {
     if (claim.incarnation < self_.incarnation) return;
     const bool other = claim.process != self_.process;
     if (other) {
@@ -123,7 +142,7 @@ void Swim::about_self(const Claim& claim) {
             displaced_ = true;
             return;
         }
-        if (is_present(claim.state) && ++conflicts_ > conflicts_max) {
+        if (is_present(claim.state) && gives_way(now)) {
             displaced_ = true;
             return;
         }

@@ -97,7 +97,8 @@ class CINNABAR_API Swim {
     void merge_present(const Claim& claim);
     void merge_suspect(const Claim& claim, TimeUs now);
     void merge_gone(const Claim& claim, Source source, TimeUs now);
-    void about_self(const Claim& claim);
+    void about_self(const Claim& claim, TimeUs now);
+    [[nodiscard]] bool gives_way(TimeUs now);
     void outbid(std::uint32_t incarnation);
     [[nodiscard]] bool plausible(const Claim& claim, Source source) const noexcept;
     void suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now);
@@ -137,7 +138,8 @@ class CINNABAR_API Swim {
     TimeUs last_change_us_ = 0;
     TimeUs last_sync_us_ = 0;
     unsigned sync_answers_ = 0;
-    unsigned conflicts_ = 0;
+    unsigned conflicts_ = 0;  // with another process that claims this rank
+    TimeUs last_conflict_us_ = 0;
     bool displaced_ = false;
     bool left_ = false;
 };
