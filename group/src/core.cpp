@@ -31,7 +31,7 @@ Core::Core(hl::NodeRef of, GroupOptions with)
       clock(options.clock),
       started(of, {options.retry, options.quota, options.seed + 2}),
       passed_on(of, {options.retry, {}, options.seed + 3}),
-      executions(options.calls_max),
+      executions(options.calls_max, options.answer_bytes_max),
       copies(options.variables, process),
       followers(options.followers_max, std::max(options.followers_max / 2, 1u)),  // one peer may use half
       arrivals(std::make_shared<Arrivals>(of)),

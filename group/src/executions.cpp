@@ -6,6 +6,17 @@
 #include <vector>
 
 namespace cinnabar::group {
+namespace {
+
+std::uint64_t bytes_of(const TreeAnswer& answer) noexcept {
+    std::uint64_t bytes = answer.combined.capacity();
+    for (const detail::Part& part : answer.parts) bytes += sizeof part + part.bytes.capacity();
+    for (const Failure& failure : answer.failures) bytes += sizeof failure + failure.text.size();
+    for (const Orphan& orphan : answer.orphans) bytes += sizeof orphan + orphan.below.size() * sizeof(RankRun);
+    return bytes;
+}
+
+}  // namespace
 
 Executions::Found Executions::find_or_begin(const CallId& id, const na::Addr& source, TimeUs now) {
     const std::lock_guard lock(mutex_);
@@ -36,14 +47,17 @@ Executions::Found Executions::find_or_begin(const CallId& id, const na::Addr& so
 bool Executions::has_room(Share& share) {
     const std::size_t records_max = remembered * calls_max_;
     if (share.records >= records_max / 2 || records_.size() >= records_max) return false;
-    if (share.kept() >= calls_max_ / 2) return drop_answer(share);
+    if (share.kept() >= std::max<std::size_t>(calls_max_ / 2, 1)) return drop_answer(share);
     return running_.size() + answers_ < calls_max_ || drop_answer(largest());
 }
 
 // Returns false if there is no answer to drop.
 bool Executions::drop_answer(Share& share) {
     if (share.answers.empty()) return false;
-    records_.at(share.answers.front()).execution = nullptr;
+    Record& record = records_.at(share.answers.front());
+    record.execution = nullptr;
+    share.bytes -= record.bytes;
+    bytes_ -= record.bytes;
     share.answers.pop_front();
     --answers_;
     return true;
@@ -53,6 +67,14 @@ bool Executions::drop_answer(Share& share) {
 Executions::Share& Executions::largest() {
     const auto fewer = [](const auto& a, const auto& b) { return a.second.answers.size() < b.second.answers.size(); };
     return std::max_element(shares_.begin(), shares_.end(), fewer)->second;
+}
+
+// Deliveries that wait for an answer get it nevertheless: they have its execution.
+void Executions::drop_large_answers(Share& share) {
+    while (share.bytes > answer_bytes_max_ / 2) (void)drop_answer(share);
+    const auto smaller = [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; };
+    while (bytes_ > answer_bytes_max_)
+        (void)drop_answer(std::max_element(shares_.begin(), shares_.end(), smaller)->second);
 }
 
 void Executions::forget(TimeUs now) {
@@ -70,6 +92,7 @@ void Executions::forget(Records::iterator at) {
 
 void Executions::end(Execution& execution, TreeAnswer answer, TimeUs now) {
     {
+        const std::uint64_t bytes = bytes_of(answer);
         const std::lock_guard lock(mutex_);
         execution.answer = std::move(answer);
         const auto at = records_.find(execution.id);
@@ -78,6 +101,10 @@ void Executions::end(Execution& execution, TreeAnswer answer, TimeUs now) {
         --share.running;
         share.answers.push_back(execution.id);
         ++answers_;
+        at->second.bytes = bytes;
+        share.bytes += bytes;
+        bytes_ += bytes;
+        drop_large_answers(share);
         const TimeUs then = after(now, answer_kept);
         ended_.push_back({ended_.empty() ? then : std::max(then, ended_.back().forgotten_us), execution.id});
         if (over_) forget(time_never);
@@ -131,6 +158,11 @@ std::size_t Executions::size() const {
 std::size_t Executions::answers() const {
     const std::lock_guard lock(mutex_);
     return answers_;
+}
+
+std::uint64_t Executions::answer_bytes() const {
+    const std::lock_guard lock(mutex_);
+    return bytes_;
 }
 
 }  // namespace cinnabar::group

@@ -3,9 +3,9 @@
 // the call is delivered: if a member's parent in the tree dies, the grandparent calls the member again and gets the
 // answer that the first delivery produced.
 //
-// Running calls and kept answers share `calls_max`; one peer may have half of it. If there is no room for a call, the
-// oldest answer is dropped. The fact that its call has run is still remembered, so that it does not run again. Any
-// thread.
+// Running calls and kept answers share `calls_max`, and the answers have `answer_bytes_max` bytes at most; one peer may
+// have half of each. If there is no room for a call or an answer, the oldest answers are dropped. The fact that their
+// calls have run is still remembered, so that they do not run again. Any thread.
 #pragma once
 
 #include "chunk_sources.hpp"
@@ -47,7 +47,8 @@ class Executions {
     // Past calls remembered per unit of calls_max.
     static constexpr std::size_t remembered = 16;
 
-    explicit Executions(std::uint32_t calls_max) noexcept : calls_max_(calls_max) {}
+    Executions(std::uint32_t calls_max, std::uint64_t answer_bytes_max) noexcept
+        : calls_max_(calls_max), answer_bytes_max_(answer_bytes_max) {}
 
     struct Found {
         std::shared_ptr<Execution> execution;  // null: there are too many calls
@@ -66,32 +67,38 @@ class Executions {
     // Running and remembered calls; and how many kept answers there are.
     [[nodiscard]] std::size_t size() const;
     [[nodiscard]] std::size_t answers() const;
+    [[nodiscard]] std::uint64_t answer_bytes() const;
 
   private:
     struct Record {
         na::Addr source;
-        std::shared_ptr<Execution> execution;  // the call has run, and its answer was dropped
+        std::shared_ptr<Execution> execution;  // null: the call has run, and its answer was dropped
+        std::uint64_t bytes = 0;               // of the kept answer
     };
     using Records = std::map<CallId, Record>;
     struct Share {  // for one source
         std::size_t records = 0;
         std::size_t running = 0;
         std::deque<CallId> answers;  // the kept ones, oldest first
+        std::uint64_t bytes = 0;     // of these
         [[nodiscard]] std::size_t kept() const noexcept { return running + answers.size(); }
     };
     // These require the lock.
     [[nodiscard]] bool has_room(Share& share);
     [[nodiscard]] bool drop_answer(Share& share);
     [[nodiscard]] Share& largest();
+    void drop_large_answers(Share& share);
     void forget(TimeUs now);
     void forget(Records::iterator at);
 
     mutable std::mutex mutex_;
     const std::size_t calls_max_;
+    const std::uint64_t answer_bytes_max_;
     bool over_ = false;
     Records records_;
     std::set<CallId> running_;
     std::size_t answers_ = 0;
+    std::uint64_t bytes_ = 0;                                // of the answers
     std::unordered_map<const na::AddrBody*, Share> shares_;  // the records keep the addresses alive
     struct Ended {
         TimeUs forgotten_us;

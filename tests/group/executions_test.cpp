@@ -10,10 +10,12 @@ namespace {
 using group::CallId;
 using group::Executions;
 
+constexpr std::uint64_t bytes_max = 1'000'000;
+
 na::Addr peer(const char* name) { return na::Addr::parse(std::string("tcp://127.0.0.1:") + name).value(); }
 
 TEST(executions, the_second_delivery_of_a_call_finds_the_first) {
-    Executions calls(16);
+    Executions calls(16, bytes_max);
     const auto first = calls.find_or_begin({1, 1}, peer("1"), 0);
     const auto second = calls.find_or_begin({1, 1}, peer("2"), 0);
     EXPECT_TRUE(first.fresh);
@@ -26,7 +28,7 @@ TEST(executions, the_second_delivery_of_a_call_finds_the_first) {
 }
 
 TEST(executions, one_peer_has_half_of_them) {
-    Executions calls(16);
+    Executions calls(16, bytes_max);
     std::uint64_t begun = 0;
     for (std::uint64_t i = 0; i < 100; ++i) begun += calls.find_or_begin({1, i}, peer("1"), 0).fresh;
     EXPECT_EQ(begun, 8u);
@@ -36,7 +38,7 @@ TEST(executions, one_peer_has_half_of_them) {
 
 // One peer makes more calls one after the other than may run at once.
 TEST(executions, an_answer_makes_room_and_its_call_is_not_run_again) {
-    Executions calls(16);
+    Executions calls(16, bytes_max);
     for (std::uint64_t i = 0; i < 100; ++i) {
         const auto call = calls.find_or_begin({1, i}, peer("1"), i);
         ASSERT_TRUE(call.fresh);
@@ -53,7 +55,7 @@ TEST(executions, an_answer_makes_room_and_its_call_is_not_run_again) {
 }
 
 TEST(executions, those_that_are_remembered_are_bounded) {
-    Executions calls(16);
+    Executions calls(16, bytes_max);
     std::uint64_t begun = 0;
     for (const char* source : {"1", "2", "3"}) {
         for (std::uint64_t i = 0; i < 1000; ++i) {
@@ -69,7 +71,7 @@ TEST(executions, those_that_are_remembered_are_bounded) {
 }
 
 TEST(executions, a_later_peer_gets_room_from_answers_of_others) {
-    Executions calls(16);
+    Executions calls(16, bytes_max);
     for (const char* source : {"1", "2"}) {
         for (std::uint64_t i = 0; i < 8; ++i) {
             const auto call = calls.find_or_begin({static_cast<std::uint64_t>(*source), i}, peer(source), 0);
@@ -79,8 +81,41 @@ TEST(executions, a_later_peer_gets_room_from_answers_of_others) {
     EXPECT_TRUE(calls.find_or_begin({3, 1}, peer("3"), 0).fresh);
 }
 
+TEST(executions, one_call_may_run_if_calls_max_is_one) {
+    Executions calls(1, bytes_max);
+    const auto first = calls.find_or_begin({1, 1}, peer("1"), 0);
+    ASSERT_TRUE(first.fresh);
+    EXPECT_FALSE(calls.find_or_begin({2, 1}, peer("2"), 0).execution);
+    calls.end(*first.execution, {}, 0);
+    EXPECT_TRUE(calls.find_or_begin({2, 1}, peer("2"), 0).fresh);
+}
+
+TEST(executions, answers_have_so_many_bytes_and_those_of_one_peer_half_of_them) {
+    Executions calls(64, bytes_max);
+    const auto answered = [&](const char* source, std::uint64_t number, std::size_t bytes) {
+        const CallId id{static_cast<std::uint64_t>(*source), number};
+        const auto call = calls.find_or_begin(id, peer(source), number);
+        group::TreeAnswer answer;
+        answer.combined.resize(bytes);
+        calls.end(*call.execution, std::move(answer), number);
+        EXPECT_EQ(call.execution->answer.combined.size(), bytes) << "who waits for it gets it";
+    };
+    for (std::uint64_t i = 0; i < 20; ++i) answered("1", i, 100'000);
+    EXPECT_EQ(calls.answer_bytes(), bytes_max / 2);
+    EXPECT_TRUE(calls.find_or_begin({'1', 14}, peer("2"), 20).forgotten);
+    EXPECT_TRUE(calls.find_or_begin({'1', 15}, peer("2"), 20).execution);
+    answered("2", 1, 350'000);
+    answered("3", 1, 350'000);
+    EXPECT_EQ(calls.answer_bytes(), 1'000'000u) << "the oldest of the peer with most have made room";
+    EXPECT_TRUE(calls.find_or_begin({'1', 16}, peer("2"), 20).forgotten);
+    answered("4", 1, bytes_max);
+    EXPECT_TRUE(calls.find_or_begin({'4', 1}, peer("2"), 20).forgotten) << "it alone is too large";
+    calls.sweep(100 + static_cast<TimeUs>(Executions::answer_kept.count()));
+    EXPECT_EQ(calls.answer_bytes(), 0u);
+}
+
 TEST(executions, nothing_begins_or_is_kept_after_the_end) {
-    Executions calls(16);
+    Executions calls(16, bytes_max);
     const auto over = calls.find_or_begin({1, 1}, peer("1"), 0);
     calls.end(*over.execution, {}, 0);
     const auto running = calls.find_or_begin({1, 2}, peer("1"), 0);
@@ -94,7 +129,7 @@ TEST(executions, nothing_begins_or_is_kept_after_the_end) {
 }
 
 TEST(executions, a_call_that_nobody_waits_for_is_stopped_after_the_grace) {
-    Executions calls(16);
+    Executions calls(16, bytes_max);
     const auto call = calls.find_or_begin({1, 1}, peer("1"), 0);
     const auto grace = static_cast<TimeUs>(Executions::orphan_grace.count());
     calls.stop_waiting(*call.execution, 100);

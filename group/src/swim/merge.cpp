@@ -120,8 +120,9 @@ void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
 // Whether another process has claimed this rank in so many periods that it will not give way. Counts once a period,
 // since one message may have many such claims, and forgets them after a quiet time.
 bool Swim::gives_way(TimeUs now) {
-    if (conflicts_ != 0 && now < last_conflict_us_ + period_us()) return false;
-    const bool goes_on = conflicts_ != 0 && now <= last_conflict_us_ + 4 * period_us();
+    const auto period = static_cast<TimeUs>(options_.period.count());
+    if (conflicts_ != 0 && now < last_conflict_us_ + period) return false;
+    const bool goes_on = conflicts_ != 0 && now <= last_conflict_us_ + 4 * period;
     conflicts_ = goes_on ? conflicts_ + 1 : 1;
     last_conflict_us_ = now;
     if (conflicts_ <= conflicts_max) return false;

@@ -24,6 +24,7 @@ struct GroupOptions {
     // Collective calls in progress in this process, plus answers kept for repeated requests. A further call is answered
     // `overloaded`; old answers are dropped to make room. One peer may use half of this.
     std::uint32_t calls_max = 4096;
+    std::uint64_t answer_bytes_max = std::uint64_t{64} << 20;  // of these answers; one peer may use half
     VariableLimits variables = {};
     ClockOptions clock = {};
     // Retries of a call from one process to the next within a collective call. If the call finally fails, this process
