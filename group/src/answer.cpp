@@ -54,6 +54,7 @@ bool well_formed(const Terms& terms, bool has_below) {
 
 hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request<TreeRequest> incoming) {
     TreeRequest& request = *incoming;
+    if (!core->is_member()) co_return Error(Errc::shutting_down, "this process is not a member yet");
     if (request.group != core->group()) co_return Error(Errc::not_found, "no member of that group runs here");
     const bool shaped = request.mode <= detail::Mode::reduce && request.tree <= Tree::chain && request.fanout >= 2 &&
                         request.fanout <= 64 && request.claims.size() <= claims_max;

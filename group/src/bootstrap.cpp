@@ -88,6 +88,7 @@ hl::Task<Result<void>> follow_by(std::shared_ptr<Core> core, na::Addr seed) {
     auto reading = read_view(core, seed);
     auto view = co_await reading;
     if (!view) co_return std::move(view).error();
+    if (view->group == 0 || view->claims.empty()) co_return Error(Errc::protocol, "the seed's view has no member");
     core->begin_follower(view->group);
     core->learn(view->claims, true);
     co_return Result<void>();

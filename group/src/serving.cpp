@@ -13,6 +13,9 @@ namespace {
 
 constexpr Microseconds follow_time{5'000'000};
 
+// A process serves these RPCs before it has joined.
+Error joining() { return Error(Errc::shutting_down, "this process is not a member yet: ask another one, or later"); }
+
 // Forwards the request to the member that assigns ranks, unless this member does.
 hl::Task<Result<JoinAnswer>> answer_join(std::shared_ptr<Core> core, JoinRequest request) {
     if (request.name != core->options.name) co_return Error(Errc::not_found, "the group here has another name");
@@ -28,6 +31,7 @@ hl::Task<Result<JoinAnswer>> answer_join(std::shared_ptr<Core> core, JoinRequest
 
 Result<ViewPage> answer_view(Core& core, const ViewRequest& request) {
     if (request.name != core.options.name) return Error(Errc::not_found, "the group here has another name");
+    if (!core.is_member()) return joining();
     return core.page(request.from);
 }
 
@@ -49,6 +53,7 @@ hl::Task<Result<ViewPage>> wait_for_change(std::shared_ptr<Core> core, FollowReq
 hl::Task<Result<ViewPage>> answer_follower(std::shared_ptr<Core> core, hl::Request<FollowRequest> incoming) {
     const FollowRequest& request = *incoming;
     const na::Addr source = incoming.source();
+    if (!core->is_member()) co_return joining();
     if (request.group != core->group()) co_return Error(Errc::not_found, "no member of that group runs here");
     if (!core->followers.enter(source)) co_return Error(Errc::overloaded, "this member has too many followers");
     auto waiting = wait_for_change(core, request);

@@ -232,6 +232,39 @@ TEST(group, clients_follow_the_view_and_call_members) {
     EXPECT_EQ(sync_wait(client->group->reduce(give_rank, 1, group::plus, ten_seconds)).value().count, 9u);
 }
 
+// The seed of the client listens and joins, but does not reach the group yet.
+TEST(group, a_client_waits_until_its_seed_has_joined) {
+    SimGroup all(1, 26);
+    Node joining = Node::listen(all.uri("joining")).value();
+    Node client = Node::open(all.uri("client")).value();
+    all.world().partition("joining", all[0].host);
+    std::optional<Result<Group>> joined;
+    std::optional<Result<Group>> followed;
+    group::GroupOptions options;
+    options.join_time = 120s;
+    options.seed = 27;
+    const auto join = [&](NodeRef node) -> Task<void> {
+        auto task = Group::join(node, {"sim://m0"}, options);
+        joined.emplace(co_await task);
+    };
+    const auto follow = [&](NodeRef node) -> Task<void> {
+        auto task = Group::follow(node, {"sim://joining"}, options);
+        followed.emplace(co_await task);
+    };
+    ASSERT_EQ(joining.spawn(join(joining)), Errc::ok);
+    all.run_for(100ms);
+    ASSERT_EQ(client.spawn(follow(client)), Errc::ok);
+    all.run_for(1s);
+    EXPECT_FALSE(joined || followed);
+    all.heal();
+    all.run_for(60s);
+    ASSERT_TRUE(joined && joined->ok());
+    ASSERT_TRUE(followed && followed->ok());
+    EXPECT_EQ((*followed)->view().present().size(), 2u);
+    followed.reset();
+    joined.reset();
+}
+
 TEST(group, the_subtree_of_a_dead_inner_member_is_taken_over_in_the_same_call) {
     SimGroup all(13, 14);
     const CollectiveOptions binary{.deadline = 10s, .tree = Tree::k_nomial, .fanout = 2};
