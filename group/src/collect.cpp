@@ -26,6 +26,12 @@ bool may_be_dead(Errc code) noexcept {
     return code == Errc::peer_lost || code == Errc::refused || code == Errc::unreachable;
 }
 
+// Errors of a process that has left the group, ends, or is another one now. Nothing has run there: codes of handlers
+// are in the answer.
+bool takes_no_part(Errc code) noexcept {
+    return code == Errc::no_such_rpc || code == Errc::not_found || code == Errc::shutting_down;
+}
+
 // The branches that a member leaves to its caller. Empty if they have more than `ranks_max` ranks.
 std::optional<std::vector<Branch>> orphans_of(const TreeAnswer& answer, std::size_t ranks_max) {
     std::vector<Branch> branches;
@@ -121,7 +127,7 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
         }
         const Core::Route route = core_->route(branch.child);
         if (!route.present) {
-            open = without_child(branch, Errc::peer_lost);
+            open = without_child(branch, gone_);
             break;
         }
         request.stamp = core_->stamp();
@@ -157,7 +163,7 @@ TreeRun::Open TreeRun::weigh(const Branch& branch, const Result<TreeAnswer>& ans
         request.claims = core_->claims_of(answer->unknown);
         return {};
     }
-    return without_child(branch, Errc::peer_lost);
+    return without_child(branch, gone_);
 }
 
 // `canceled`, if this side did not stop the call, comes from a member that is leaving the group.
@@ -167,6 +173,7 @@ std::vector<Branch> TreeRun::weigh_failure(const Branch& branch, Errc code, cons
         fail_all(branch, code);
         return {};
     }
+    if (takes_no_part(code)) code = gone_;
     if (may_be_dead(code)) core_->doubt(branch.child);
     return without_child(branch, code == Errc::canceled ? Errc::peer_lost : code);
 }

@@ -16,15 +16,16 @@ namespace cinnabar::group {
 class TreeRun {
   public:
     // `portion`: the memory that the call moves; null if none. `caller` makes the calls to the members below. `source`:
-    // who delivered the call.
+    // who delivered the call. `gone`: the code for a member that no longer takes part in the group and ran nothing.
     TreeRun(std::shared_ptr<Core> core, std::shared_ptr<const TreeRequest> request, detail::Combine combine,
-            std::shared_ptr<PortionState> portion, hl::Caller caller, na::Addr source = {})
+            std::shared_ptr<PortionState> portion, hl::Caller caller, na::Addr source = {}, Errc gone = Errc::peer_lost)
         : core_(std::move(core)),
           request_(std::move(request)),
           combine_(std::move(combine)),
           portion_(std::move(portion)),
           caller_(std::move(caller)),
-          source_(std::move(source)) {}
+          source_(std::move(source)),
+          gone_(gone) {}
 
     // Calls the members below, and runs this process's own handler if `local`.
     [[nodiscard]] hl::Task<TreeAnswer> run(std::vector<Rank> below, bool local);
@@ -66,6 +67,7 @@ class TreeRun {
     std::shared_ptr<PortionState> portion_;
     hl::Caller caller_;
     na::Addr source_;  // who delivered the call; empty at the caller
+    Errc gone_;
     std::mutex mutex_;
     TreeAnswer sum_;
 };

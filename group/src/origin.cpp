@@ -83,12 +83,11 @@ detail::CollectiveCall in_one_tree(std::vector<detail::CollectiveCall> calls) {
 }
 
 hl::Task<TreeAnswer> run_all(std::shared_ptr<Core> core, std::shared_ptr<const TreeRequest> request,
-                             std::vector<Rank> targets, detail::Combine combine, std::shared_ptr<PortionState> portion,
-                             bool counts) {
+                             std::vector<Rank> targets, const detail::CollectiveCall& call) {
     const Rank self = core->rank();
     const bool local = self != no_rank && std::erase(targets, self) != 0;
-    TreeRun run(core, std::move(request), std::move(combine), std::move(portion),
-                counts ? core->started : core->passed_on);
+    TreeRun run(core, std::move(request), call.combine, call.portion, call.counts ? core->started : core->passed_on, {},
+                call.gone);
     auto task = run.run(std::move(targets), local);
     co_return co_await task;
 }
@@ -105,8 +104,7 @@ hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall c
     std::vector<Rank> targets = targets_of(call, view, core->rank(), collected.failures);
     if (targets.empty()) co_return collected;
     auto request = request_of(*core, call, targets.size());
-    auto all =
-        run_all(core, std::move(request), std::move(targets), std::move(call.combine), call.portion, call.counts);
+    auto all = run_all(core, std::move(request), std::move(targets), call);
     auto timed = run_bounded(core, std::move(all), call.deadline, call.stop);
     TreeAnswer answer = co_await timed;
     if (call.portion) {

@@ -47,6 +47,7 @@ hl::Task<Result<Out>> call_one(std::shared_ptr<Core> core, const hl::Rpc<Out(In)
     call.everybody = false;
     call.only = {rank};
     call.deadline = deadline;
+    call.gone = Errc::refused;  // it may pass: the next root may be known soon
     call.failed = detail::encode_into(call.input, in);
     auto collecting = detail::collect(core, std::move(call));
     auto collected = co_await collecting;

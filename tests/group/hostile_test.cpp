@@ -285,6 +285,33 @@ TEST_F(LiarTest, a_peer_that_makes_variables_without_end_has_half_of_the_keys) {
     expect_all_well();
 }
 
+// As if it had left and its goodbyes were lost: the others call it until they find out.
+class SilentLeaver : public LiarTest {
+  protected:
+    static constexpr Rank gone = 3;
+
+    void vanish() {
+        const NodeRef node = *all_[gone].node;
+        EXPECT_EQ(node.withdraw(group::swim_message), Errc::ok);
+        EXPECT_EQ(node.withdraw(group::tree_rpc), Errc::ok);
+    }
+};
+
+TEST_F(SilentLeaver, is_lost_to_who_calls_it) {
+    vanish();
+    EXPECT_EQ(sync_wait(all_[0].group->call(give_rank, gone, 1, ten_seconds)).code(), Errc::peer_lost);
+}
+
+TEST_F(SilentLeaver, is_replaced_as_the_root_of_a_variable_within_an_update) {
+    const group::Variable<int> variable(*all_[0].group, key_of(gone));
+    const auto first = sync_wait(variable.update(1, group::Sync::eager, {.deadline = 10s})).value();
+    vanish();
+    const auto next = sync_wait(variable.update(2, group::Sync::eager, {.deadline = 10s}));
+    ASSERT_TRUE(next.ok()) << next.error().message();
+    EXPECT_EQ(next->number, first.number + 1);
+    EXPECT_NE(next->by, first.by);
+}
+
 // A member that lies in its answers affects only its own part and the members below it.
 class LyingMember : public LiarTest {
   protected:
