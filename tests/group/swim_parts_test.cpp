@@ -79,6 +79,21 @@ TEST(probe_targets, helpers_are_others_and_each_is_asked_once) {
     }
 }
 
+TEST(probe_targets, helpers_are_found_among_many_ranks_that_are_gone) {
+    Table table;
+    for (Rank rank = 0; rank < 5000; ++rank) {
+        const bool there = rank == 0 || rank % 1000 == 500;
+        table.put(rank, {1, 0, there ? State::alive : State::left, 100 + rank, nullptr});
+    }
+    Random random(5);
+    const ProbeTargets targets(0);
+    for (int i = 0; i < 50; ++i) {
+        const std::vector<Rank> helpers = targets.helpers(table, 500, 3, random);
+        EXPECT_EQ(std::set<Rank>(helpers.begin(), helpers.end()).size(), 3u);
+    }
+    EXPECT_EQ(targets.helpers(table, 500, 9, random).size(), 4u) << "there are no more";
+}
+
 TEST(probe_targets, only_members_that_are_excluded_still_are_tried_again) {
     Random random(4);
     ProbeTargets targets(0);

@@ -23,11 +23,19 @@ Rank ProbeTargets::next(const Table& table, Random& random) {
     return no_rank;
 }
 
-// A few attempts are enough: either nearly all ranks are present, or only a few are wanted.
-Rank ProbeTargets::random_present(const Table& table, Random& random) const {
+// A few attempts are enough where most ranks are present; otherwise takes the first from a random one on.
+Rank ProbeTargets::random_helper(const Table& table, Rank target, const std::vector<Rank>& chosen,
+                                 Random& random) const {
+    const auto may_help = [&](Rank rank) {
+        return rank != target && may_ping(table, rank) && std::find(chosen.begin(), chosen.end(), rank) == chosen.end();
+    };
     for (int attempt = 0; attempt < 16; ++attempt) {
         const Rank rank = static_cast<Rank>(random.below(table.end()));
-        if (may_ping(table, rank)) return rank;
+        if (may_help(rank)) return rank;
+    }
+    const Rank first = static_cast<Rank>(random.below(table.end()));
+    for (Rank i = 0; i < table.end(); ++i) {
+        if (const Rank rank = (first + i) % table.end(); may_help(rank)) return rank;
     }
     return no_rank;
 }
@@ -35,9 +43,9 @@ Rank ProbeTargets::random_present(const Table& table, Random& random) const {
 std::vector<Rank> ProbeTargets::helpers(const Table& table, Rank target, unsigned count, Random& random) const {
     std::vector<Rank> chosen;
     for (unsigned i = 0; i < count; ++i) {
-        const Rank rank = random_present(table, random);
-        if (rank == no_rank || rank == target) continue;
-        if (std::find(chosen.begin(), chosen.end(), rank) == chosen.end()) chosen.push_back(rank);
+        const Rank rank = random_helper(table, target, chosen, random);
+        if (rank == no_rank) break;
+        chosen.push_back(rank);
     }
     return chosen;
 }

@@ -37,7 +37,8 @@ class CINNABAR_API ProbeTargets {
     [[nodiscard]] bool may_ping(const Table& table, Rank rank) const noexcept {
         return rank != self_ && table.at(rank).present();
     }
-    [[nodiscard]] Rank random_present(const Table& table, Random& random) const;
+    [[nodiscard]] Rank random_helper(const Table& table, Rank target, const std::vector<Rank>& chosen,
+                                     Random& random) const;
 
     Rank self_;
     ProbeOrder order_;
