@@ -79,7 +79,7 @@ hl::Task<Result<void>> join_by(std::shared_ptr<Core> core, na::Addr seed, Rank w
         core->learn(view->claims, true);
         co_return Result<void>();
     }
-    core->begin_member(joined->group, joined->rank, joined->incarnation, wanted != no_rank,
+    core->begin_member(joined->group, joined->rank, joined->incarnation, 0,
                        table_of(view->claims, core->options.swim.members_max));
     co_return Result<void>();
 }
@@ -225,7 +225,7 @@ Result<Group> Group::create(hl::NodeRef node, GroupOptions options) {
     CINNABAR_TRY_VOID(check(node, options));
     auto core = std::make_shared<Core>(node, std::move(options));
     Group group(core);
-    core->begin_member(Random(core->process).next(), 0, 1, false, {});
+    core->begin_member(Random(core->process).next(), 0, 1, 0, {});
     CINNABAR_TRY_VOID(core->serve_members());
     core->start_ticking();
     return group;
@@ -255,7 +255,7 @@ Result<Group> Group::start(hl::NodeRef node, Roster roster, GroupOptions options
     Group group(core);
     std::uint64_t id = rpc::rpc_id(core->options.name);
     for (const std::string& address : roster.addresses) id = id * 31 + rpc::rpc_id(address);
-    core->begin_member(id, self, 1, true, {});
+    core->begin_member(id, self, 1, roster.addresses.size(), {});
     CINNABAR_TRY_VOID(core->serve_members());
     core->start_ticking();
     CINNABAR_TRY_VOID(Result<void>(node.spawn(look_for(core, std::move(roster)))));

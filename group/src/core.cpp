@@ -40,13 +40,15 @@ Core::Core(hl::NodeRef of, GroupOptions with)
 
 Core::~Core() = default;
 
-void Core::begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, bool owns_rank, const Table& known) {
+void Core::begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, std::size_t roster,
+                        const Table& known) {
     auto profile = std::make_shared<Profile>();
     profile->address = node.self_addr();
     profile->labels = options.labels;
-    Swim::Self self{group, rank, incarnation, process, std::move(profile), owns_rank};
+    Swim::Self self{group, rank, incarnation, process, std::move(profile), roster != 0};
     const std::lock_guard lock(mutex_);
     group_ = group;
+    roster_ = roster;
     swim_.emplace(options.swim, std::move(self), known, options.seed + 1, now_us());
 }
 

@@ -40,7 +40,9 @@ class Core : public std::enable_shared_from_this<Core> {
     [[nodiscard]] TimeUs now_us() const noexcept { return node.rpc_context().now_us(); }
 
     // --- start and end (core.cpp). begin_member: `known` is what the seed told of the members; empty without a seed.
-    void begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, bool owns_rank, const Table& known);
+    // `roster`: the number of ranks that a roster assigns; 0: there is none.
+    void begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, std::size_t roster,
+                      const Table& known);
     [[nodiscard]] Result<void> serve_members();  // serving.cpp
     void begin_follower(std::uint64_t group);
     void start_ticking();
@@ -116,6 +118,7 @@ class Core : public std::enable_shared_from_this<Core> {
 
     mutable std::mutex mutex_;
     std::uint64_t group_ = 0;
+    std::size_t roster_ = 0;
     std::optional<Swim> swim_;  // if this process is a member
     Table followed_;            // if it is a follower
     std::vector<Change> followed_changes_;

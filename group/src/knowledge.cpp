@@ -93,6 +93,8 @@ Result<JoinAnswer> Core::accept(const JoinRequest& request, na::Addr& hand_on) {
     profile->labels = request.labels;
     if (!profile->well_formed() || request.process == 0)
         return Error(Errc::invalid_argument, "a member must listen, and its labels be few and short");
+    if (request.wanted != no_rank && request.wanted >= roster_)
+        return Error(Errc::invalid_argument, "no roster of this group assigns that rank");
     const Table& known = swim_->table();
     Rank first = no_rank;
     for (Rank each = 0; each < known.end(); ++each) {

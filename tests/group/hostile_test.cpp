@@ -234,11 +234,28 @@ TEST_F(LiarTest, a_peer_that_pings_and_takes_no_answers_fills_no_queue) {
     expect_all_well();
 }
 
-TEST_F(LiarTest, the_rank_of_the_member_that_is_asked_is_not_given_away) {
-    const JoinRequest join{"group", 0, 4242, all_[0].group->view().find(0)->address, {}, 0};
-    EXPECT_EQ(liar_.call(group::join_rpc, at(0), join, 1s).wait().code(), Errc::busy);
-    EXPECT_EQ(all_[0].group->view().find(0)->incarnation, 1u);
-    expect_all_well();
+TEST_F(LiarTest, who_joins_without_a_roster_chooses_no_rank) {
+    for (const Rank wanted : {0u, 3u, 7u, SimGroup::members_max - 1}) {
+        const JoinRequest join{"group", wanted, 4242, liar_.self_addr(), {}, 0};
+        EXPECT_EQ(liar_.call(group::join_rpc, at(0), join, 1s).wait().code(), Errc::invalid_argument);
+    }
+    EXPECT_EQ(all_.add().group->rank(), members);
+}
+
+TEST(LiarOfARoster, gets_neither_the_rank_of_the_member_that_it_asks_nor_one_of_no_line) {
+    auto world = sim::World::numbered(20'101, {.seed = 36});
+    Node node = Node::listen("sim://r0?world=20101").value();
+    Node liar = Node::listen("sim://liar?world=20101").value();
+    const group::Roster roster{{"sim://r0", "sim://r1"}, 0};
+    const Group only = Group::start(node, roster, GroupOptions{.seed = 37}).value();
+    const auto join = [&](Rank wanted, const Addr& address) {
+        const JoinRequest request{"group", wanted, 4242, address, {}, 0};
+        return liar.call(group::join_rpc, liar.lookup("sim://r0").value(), request, 1s).wait();
+    };
+    EXPECT_EQ(join(0, only.view().find(0)->address).code(), Errc::busy);
+    EXPECT_EQ(only.view().find(0)->incarnation, 1u);
+    EXPECT_EQ(join(2, liar.self_addr()).code(), Errc::invalid_argument);
+    EXPECT_EQ(join(1, liar.self_addr()).value().rank, 1u);
 }
 
 TEST_F(LiarTest, a_member_whose_rank_somebody_takes_has_left_and_says_so) {
