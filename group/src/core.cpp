@@ -24,9 +24,9 @@ constexpr std::size_t answers_max = 16;
 
 }  // namespace
 
-Core::Core(hl::NodeRef of, GroupOptions with)
+Core::Core(hl::NodeRef of, const GroupOptions& with)
     : node(of),
-      options(with_seed(std::move(with))),
+      options(with_seed(with)),
       process(Random(options.seed).next()),
       clock(options.clock),
       started(of, {options.retry, options.quota, options.seed + 2}),
@@ -36,7 +36,9 @@ Core::Core(hl::NodeRef of, GroupOptions with)
       followers(options.followers_max, std::max(options.followers_max / 2, 1u)),  // one peer may use half
       arrivals(std::make_shared<Arrivals>(of)),
       offers(std::make_shared<Offers>()),
-      answers_in_flight_(std::numeric_limits<std::size_t>::max(), answers_max) {}
+      answers_in_flight_(std::numeric_limits<std::size_t>::max(), answers_max) {
+    if (with.seed != 0) call_numbers_.emplace(with.seed + 6);
+}
 
 Core::~Core() = default;
 

@@ -11,6 +11,7 @@
 #include "swim/swim.hpp"
 #include "wire.hpp"
 
+#include <cinnabar/base/random.hpp>
 #include <cinnabar/group/group_options.hpp>
 #include <cinnabar/hl/caller.hpp>
 #include <cinnabar/hl/node.hpp>
@@ -31,7 +32,7 @@ class Offers;
 
 class Core : public std::enable_shared_from_this<Core> {
   public:
-    Core(hl::NodeRef node, GroupOptions options);
+    Core(hl::NodeRef node, const GroupOptions& options);
     ~Core();
 
     const hl::NodeRef node;
@@ -127,8 +128,8 @@ class Core : public std::enable_shared_from_this<Core> {
     std::shared_ptr<Signal> changed_ = std::make_shared<Signal>();
     std::shared_ptr<Signal> closing_ = std::make_shared<Signal>();
     std::unordered_map<Rank, std::stop_source> lost_;
-    std::uint64_t calls_ = 0;
-    std::set<Rank> drifted_;  // present members whose last time was too far ahead
+    std::optional<Random> call_numbers_;  // if GroupOptions::seed says how to choose
+    std::set<Rank> drifted_;              // present members whose last time was too far ahead
     PeerQuota answers_in_flight_;
     bool closed_ = false;
     bool serving_ = false;

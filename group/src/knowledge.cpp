@@ -153,9 +153,10 @@ std::vector<Claim> Core::claims_of(const std::vector<Rank>& ranks) const {
     return claims;
 }
 
+// Who guesses the number of a call can end it, or answer in its place.
 CallId Core::next_call() {
     const std::lock_guard lock(mutex_);
-    return {process, ++calls_};
+    return {process, call_numbers_ ? call_numbers_->next() : secret_u64()};
 }
 
 }  // namespace cinnabar::group

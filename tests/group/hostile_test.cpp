@@ -420,6 +420,35 @@ TEST_F(LyingMember, answers_that_do_not_add_up_cost_its_own_part) {
     });
 }
 
+// It takes the ids that the caller has given out, and those that would follow them.
+TEST_F(LyingMember, one_that_has_got_calls_cannot_cancel_later_ones_of_their_caller) {
+    std::vector<group::CallId> ids;
+    for (int i = 0; i < 3; ++i) {
+        expect_protocol_error([&ids](const TreeRequest& request) {
+            ids.push_back(request.id);
+            return TreeAnswer{};
+        });
+    }
+    std::optional<Result<int>> out;
+    const auto wait = [&](Group group) -> Task<void> {
+        auto task = group.call(wait_long, 2, CollectiveOptions{.deadline = 5s});
+        out.emplace(co_await task);
+    };
+    ASSERT_EQ(all_[0].node->spawn(wait(*all_[0].group)), Errc::ok);
+    all_.run_for(10ms);
+    EXPECT_EQ(all_[2].waiting, 1);
+    for (const group::CallId& id : ids) {
+        for (std::uint64_t more = 0; more < 20; ++more) {
+            const group::CallId guess{id.origin, id.number + more};
+            (void)liar_.call(group::cancel_message, at(2), joined_.group, guess, 1s).wait();
+        }
+    }
+    all_.run_for(100ms);
+    EXPECT_EQ(all_[2].waiting, 1);
+    all_.run_for(6s);
+    EXPECT_EQ(out->code(), Errc::timed_out);
+}
+
 TEST_F(LyingMember, one_that_always_wants_to_know_more_is_asked_three_times) {
     int asked = 0;
     expect_protocol_error([&asked](const TreeRequest&) {

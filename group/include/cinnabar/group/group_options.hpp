@@ -43,7 +43,8 @@ struct GroupOptions {
     // join() and follow() try the seeds in this order, and an unresponsive seed takes its share of the time that is
     // left. Otherwise they begin with a random one.
     bool seeds_in_order = false;
-    std::uint64_t seed = 0;  // for all random choices; 0: a random seed
+    // For all random choices; 0: a random seed. With another one, for tests, peers can guess the ids of calls.
+    std::uint64_t seed = 0;
 };
 
 // The members of a group that are known beforehand: the address of each rank.
