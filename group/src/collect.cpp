@@ -84,7 +84,8 @@ TreeRequest request_to(const TreeRequest& of_all, const Branch& branch) {
 
 hl::Task<TreeAnswer> TreeRun::run(std::vector<Rank> below, bool local) {
     std::vector<hl::Task<void>> tasks = deliveries_to(branches_of(below, shape()));
-    if (local) tasks.push_back(run_handler());
+    auto left = time_left(core_);
+    if (local) tasks.push_back(run_handler(for_handler(co_await left, below.size())));
     auto all = hl::when_all(std::move(tasks));
     co_await all;
     co_return std::move(sum_);
@@ -107,7 +108,7 @@ hl::Task<Result<TreeAnswer>> TreeRun::call(const TreeRequest& request, const Cor
     options.provider = core_->options.provider;
     options.stop = &route.lost;
     auto left = time_left(core_);
-    options.deadline = for_child(co_await left, request.tree == Tree::chain ? below + 1 : 1);
+    options.deadline = for_child(co_await left, levels(below));
     auto call = caller_.call(tree_rpc, route.address, request, options);
     if (!offer) co_return co_await call;
     auto stoppable = hl::with_stop(std::move(call), offer->given_up.get_token());
@@ -244,6 +245,12 @@ const detail::Encoded* TreeRun::own_input() const noexcept {
     return own == request_->inputs.end() ? nullptr : &own->bytes;
 }
 
+// An answer with the results of members below needs time for the way back, even if this process's own handler hangs.
+Microseconds TreeRun::for_handler(Microseconds left, std::size_t below) const {
+    const bool answers_for_others = below != 0 && request_->id.origin != core_->process;
+    return answers_for_others ? for_child(left, levels(below)) : left;
+}
+
 hl::Task<detail::LocalOutcome> TreeRun::run_served(const detail::ServedRpc& served) {
     const CallInfo info{request_->to, request_->id.origin, request_->id.number, source_};
     const detail::Encoded* input = own_input();
@@ -256,7 +263,7 @@ hl::Task<detail::LocalOutcome> TreeRun::run_served(const detail::ServedRpc& serv
     co_return co_await running;
 }
 
-hl::Task<void> TreeRun::run_handler() {
+hl::Task<void> TreeRun::run_handler(Microseconds span) {
     const auto served = core_->served.find(request_->rpc);
     detail::LocalOutcome outcome;
     if (!served) {
@@ -264,7 +271,7 @@ hl::Task<void> TreeRun::run_handler() {
     } else if (served->shape != request_->shape || (portion_ ? !served->run_bulk : !served->run)) {
         outcome.code = Errc::bad_signature;
     } else {
-        auto running = run_served(*served);
+        auto running = run_until(run_served(*served), after(core_->now_us(), span));
         outcome = co_await running;
     }
     if (portion_) {

@@ -38,7 +38,13 @@ class TreeRun {
     [[nodiscard]] std::vector<hl::Task<void>> deliveries_to(std::vector<Branch> branches);
     [[nodiscard]] hl::Task<Result<TreeAnswer>> call(const TreeRequest& request, const Core::Route& route,
                                                     const Offers::Kept& offer, std::size_t below);
-    [[nodiscard]] hl::Task<void> run_handler();
+    [[nodiscard]] hl::Task<void> run_handler(Microseconds span);
+    // The time for this process's own handler if it has `left` for the call and calls `below` members.
+    [[nodiscard]] Microseconds for_handler(Microseconds left, std::size_t below) const;
+    // The number of levels of the tree that share the reserve for returning answers.
+    [[nodiscard]] std::size_t levels(std::size_t below) const noexcept {
+        return request_->tree == Tree::chain ? below + 1 : 1;
+    }
     [[nodiscard]] hl::Task<detail::LocalOutcome> run_served(const detail::ServedRpc& served);
     // The arguments for this process's own handler; null: a scatter that has nothing for this member.
     [[nodiscard]] const detail::Encoded* own_input() const noexcept;

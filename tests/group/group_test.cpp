@@ -300,6 +300,27 @@ TEST(group, the_deadline_is_one_for_all_and_results_are_partial) {
     for (std::size_t i = 0; i < 9; ++i) EXPECT_EQ(all[i].waiting, 0) << i;
 }
 
+TEST(group, an_inner_member_whose_handler_hangs_costs_its_own_part) {
+    for (const Tree tree : {Tree::k_nomial, Tree::k_ary, Tree::chain}) {
+        SimGroup all(13, 30);
+        constexpr Rpc<std::uint64_t()> hang_at_first{"test.hang_at_first"};
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const auto handler = [&all, i]() -> Task<Result<std::uint64_t>> {
+                const Errc slept = co_await all[i].node->sleep_for(i == 1 ? Microseconds(1h) : Microseconds(0));
+                if (slept != Errc::ok) co_return slept;
+                co_return i;
+            };
+            ASSERT_TRUE(all[i].group->serve(hang_at_first, handler, group::plus).ok());
+        }
+        const CollectiveOptions options{.deadline = 2s, .tree = tree, .fanout = 2};
+        const auto gathered = sync_wait(all[0].group->gather(hang_at_first, options)).value();
+        EXPECT_EQ(gathered.values.size(), 12u);
+        ASSERT_EQ(gathered.failures.size(), 1u);
+        EXPECT_EQ(gathered.failures[0].rank, 1u);
+        EXPECT_EQ(gathered.failures[0].code, Errc::timed_out);
+    }
+}
+
 TEST(group, a_cancel_reaches_every_leaf) {
     SimGroup all(13, 17);
     std::stop_source stop;
