@@ -66,6 +66,7 @@ void Copies::end(const std::string& key, Flight& flight, Errc code, Copy copy, c
             entry.flight.reset();
             const bool newer = copy.version > entry.seen;
             if (code == Errc::ok && newer && !follows(copy.version, entry.seen)) code = Errc::protocol;
+            if (code == Errc::ok && copy.version < entry.seen) code = Errc::again;  // a newer one came meanwhile
             if (code == Errc::ok && copy.bytes && (newer || copy.version == entry.seen))
                 (void)keep(entry, copy, entry.source, here.life);
         }

@@ -120,6 +120,16 @@ TEST(copies, a_copy_of_another_life_or_older_than_what_was_seen_is_not_used) {
     EXPECT_EQ(copies.seen("key").number, 5u);
 }
 
+TEST(copies, a_request_that_brings_less_than_came_meanwhile_is_made_again) {
+    Copies copies({}, 1);
+    const auto request = copies.find({"key", {}, 4, {}}, member_at(0));
+    ASSERT_TRUE(request.fresh);
+    copies.hear("key", value_of(5, 10), {}, member_at(1));
+    copies.end("key", *request.flight, Errc::ok, value_of(4, 10), member_at(2));
+    EXPECT_EQ(request.flight->code, Errc::again);
+    EXPECT_EQ(copies.find({"key", {}, 4, {}}, member_at(3)).copy->version.number, 5u);
+}
+
 TEST(copies, a_version_that_cannot_be_does_not_take_the_numbers_that_are_left) {
     Copies copies({}, 1);
     copies.hear("key", value_of(~std::uint64_t{0}, 10), stranger("1"), member_at(0));
