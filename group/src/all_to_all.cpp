@@ -75,6 +75,7 @@ void offer_all(Exchange& exchange) {
         auto holding = std::make_shared<Holding>(exchange.core->node, terms.bytes, terms.chunk_bytes);
         holding->hold_all(region);
         auto offer = Offers::open(exchange.core->offers, holding, terms, ticket_for(exchange.secret, rank));
+        if (!offer) continue;  // the member finds nothing and says so
         exchange.given.emplace(rank, Given{std::move(holding), std::move(offer)});
     }
 }

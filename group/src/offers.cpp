@@ -105,7 +105,10 @@ Offers::Kept Offers::open(const std::shared_ptr<Offers>& offers, std::shared_ptr
     offer->holding = std::move(holding);
     {
         const std::lock_guard lock(offers->mutex_);
-        offers->offers_.emplace(offer->ticket, offer);
+        while (!offers->offers_.emplace(offer->ticket, offer).second) {
+            if (ticket != 0) return {};
+            offer->ticket = secret_u64();
+        }
     }
     offer->holding->add_offer(offer);
     return {offers, std::move(offer)};

@@ -69,7 +69,7 @@ class Offers {
         std::shared_ptr<Offers> offers_;
         std::shared_ptr<Offer> offer_;
     };
-    // Uses `terms` except for their ticket. `ticket` 0: draws a secret one.
+    // Uses `terms` except for their ticket. `ticket` 0: draws a secret one. Empty if that ticket is in use.
     [[nodiscard]] static Kept open(const std::shared_ptr<Offers>& offers, std::shared_ptr<Holding> holding, Terms terms,
                                    std::uint64_t ticket = 0);
     void moved(std::uint64_t ticket);
