@@ -50,7 +50,7 @@ CollectiveCall call_of(const R& rpc, Mode mode, const In& in, const CollectiveCa
 }
 
 // Three quarters of the remaining time, so that some is left for the following steps.
-Microseconds at_least_some(Microseconds left) { return std::max(left * 3 / 4, Microseconds(1)); }
+Microseconds at_least_some(Microseconds left) { return std::max(left - left / 4, Microseconds(1)); }
 
 // Collects the values of all members, waiting until all have arrived.
 hl::Task<Result<Arrived>> collect_values(std::shared_ptr<Core> core, Arrive ask, CollectiveCall wanted,

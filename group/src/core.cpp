@@ -159,6 +159,7 @@ void Core::hear_time(std::uint64_t time, Rank from) {
     static constinit LogLimit lines;
     const HybridTime heard(time);
     const bool refused = !clock.hear(heard);
+    const Microseconds ahead = refused ? clock.ahead(heard) : Microseconds(0);  // asks the program, so without the lock
     const std::lock_guard lock(mutex_);
     if (!refused) {
         drifted_.erase(from);
@@ -169,7 +170,7 @@ void Core::hear_time(std::uint64_t time, Rank from) {
     const std::string who = from == no_rank ? std::string("a caller") : "member " + std::to_string(from);
     log_limited(lines, LogLevel::warning, "group",
                 "the clock of %s is %lld ms ahead of this host's; its times are ignored: set the clocks of both hosts",
-                who.c_str(), static_cast<long long>(clock.ahead(heard).count() / 1000));
+                who.c_str(), static_cast<long long>(ahead.count() / 1000));
     if (from != no_rank) tell_readers({{Happened::drifted, from, member.incarnation}}, table().stamp());
 }
 

@@ -477,16 +477,18 @@ TEST(group, who_leaves_in_a_call_tells_its_caller_how_it_has_divided_those_below
 
 TEST(group, an_all_reduce_gives_the_sum_to_all) {
     SimGroup all(7, 21);
-    std::vector<int> sums;
-    const auto add = [](Group group, std::vector<int>& out) -> Task<void> {
-        const int mine = static_cast<int>(group.rank()) + 1;
-        auto task = group.all_reduce("sum", mine, group::plus, ten_seconds);
-        const Result<Reduced<int>> sum = co_await task;
-        out.push_back(sum.ok() ? sum->value.value_or(-1) : -2);
-    };
-    for (std::size_t i = 0; i < 7; ++i) ASSERT_EQ(all[i].node->spawn(add(*all[i].group, sums)), Errc::ok);
-    all.run_for(5s);
-    EXPECT_EQ(sums, std::vector<int>(7, 28));
+    for (const Microseconds deadline : {Microseconds(10s), no_deadline}) {
+        std::vector<int> sums;
+        const auto add = [deadline](Group group, std::vector<int>& out) -> Task<void> {
+            const int mine = static_cast<int>(group.rank()) + 1;
+            auto task = group.all_reduce("sum", mine, group::plus, CollectiveOptions{.deadline = deadline});
+            const Result<Reduced<int>> sum = co_await task;
+            out.push_back(sum.ok() ? sum->value.value_or(-1) : -2);
+        };
+        for (std::size_t i = 0; i < 7; ++i) ASSERT_EQ(all[i].node->spawn(add(*all[i].group, sums)), Errc::ok);
+        all.run_for(5s);
+        EXPECT_EQ(sums, std::vector<int>(7, 28));
+    }
 }
 
 TEST(group, impossible_requests_have_errors) {
