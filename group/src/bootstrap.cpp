@@ -109,16 +109,23 @@ hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::st
     Result<void> last = Error(Errc::timed_out, "no seed answered");
     const TimeUs end = after(core->now_us(), core->options.join_time);
     std::uint64_t pause_us = 20'000;
+    std::size_t unknown = 0;  // seeds in a row that this node cannot reach by any of its transports
     const std::size_t first = core->options.seeds_in_order ? 0 : random.below(seeds.size());
     for (std::size_t i = first, tried = 0;; ++i) {
         auto seed = core->node.lookup(seeds[i % seeds.size()]);
-        if (!seed) co_return std::move(seed).error();
-        const Microseconds left = attempt_time(*core, end, seeds.size() - tried % seeds.size());
-        auto trying = run_bounded(core, attempt(core, *seed), left, {});
-        Result<void> outcome = co_await trying;
+        unknown = seed ? 0 : unknown + 1;
+        if (unknown == seeds.size()) co_return std::move(seed).error();
+        Result<void> outcome = Errc::unsupported;
+        if (seed) {
+            const Microseconds left = attempt_time(*core, end, seeds.size() - tried % seeds.size());
+            auto trying = run_bounded(core, attempt(core, *seed), left, {});
+            outcome = co_await trying;
+        } else {
+            outcome = std::move(seed).error();
+        }
         // An attempt that was cut short by join_time says less than the one before.
         if (outcome.code() != Errc::timed_out || core->now_us() < end) last = std::move(outcome);
-        if (last.ok() || is_hopeless(last.code()) || core->now_us() >= end) co_return last;
+        if (last.ok() || (seed && is_hopeless(last.code())) || core->now_us() >= end) co_return last;
         if (++tried % seeds.size() != 0) continue;
         const Errc slept = co_await core->node.sleep_for(Microseconds(pause_us / 2 + random.below(pause_us)));
         if (slept != Errc::ok) co_return slept;

@@ -102,11 +102,23 @@ TEST(group, joining_says_why_it_failed) {
     EXPECT_EQ(sync_wait(Group::join(other, seed, options)).code(), Errc::not_found);
     options.name = "group";
     options.join_time = 2s;
+    const std::vector<std::string> unknown{"no-such-transport://here"};
+    EXPECT_EQ(sync_wait(Group::join(other, unknown, options)).code(), other.lookup(unknown[0]).code());
     const std::vector<std::string> nobody{"sim://nobody"};
     EXPECT_FALSE(sync_wait(Group::join(other, nobody, options)).ok());
     EXPECT_EQ(sync_wait(Group::join(other, {}, options)).code(), Errc::invalid_argument);
     options.labels["long"] = std::string(2000, 'x');
     EXPECT_EQ(Group::create(other, options).code(), Errc::invalid_argument);
+}
+
+TEST(group, a_seed_that_this_node_cannot_reach_leaves_the_others) {
+    SimGroup all(1, 32);
+    Node other = Node::listen(all.uri("other")).value();
+    group::GroupOptions options;
+    options.seeds_in_order = true;
+    const std::vector<std::string> seeds{"no-such-transport://here", "not an address", "sim://m0"};
+    const auto joined = sync_wait(Group::join(other, seeds, options));
+    EXPECT_TRUE(joined.ok()) << joined.error().message();
 }
 
 TEST(group, ranks_end_with_members_max) {
