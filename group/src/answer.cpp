@@ -80,7 +80,10 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
     if (found.fresh &&
         begin(core, found.execution, request, *std::move(below), incoming.source(), incoming.time_left()) != Errc::ok) {
         TreeAnswer none;
+        none.answered = Answered::misrouted;  // for other deliveries, which may wait already
         core->executions.end(*found.execution, std::move(none), core->now_us());
+        core->executions.stop_waiting(*found.execution, core->now_us());
+        co_return Errc::shutting_down;
     }
     const Errc waited = co_await wait_for(core->node, found.execution->ended);
     core->executions.stop_waiting(*found.execution, core->now_us());
