@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The parts of the protocol, each by itself.
 #include "swim/change_log.hpp"
+#include "swim/gossip.hpp"
 #include "swim/local_health.hpp"
 #include "swim/probe_targets.hpp"
 #include "swim/relayed_pings.hpp"
@@ -104,6 +105,22 @@ TEST(probe_targets, only_members_that_are_excluded_still_are_tried_again) {
     EXPECT_EQ(targets.excluded(random), 3u);
     targets.note(3, excluded, {2, 0, State::alive, 5, nullptr});
     EXPECT_EQ(targets.excluded(random), no_rank);
+}
+
+TEST(gossip, labels_count_by_their_bytes) {
+    const auto taken_with = [](std::size_t labels, std::size_t bytes) {
+        group::Profile profile;
+        profile.address = na::Addr::parse("tcp://127.0.0.1:1").value();
+        for (std::size_t i = 0; i < labels; ++i) profile.labels["label" + std::to_string(i)].assign(bytes, 'x');
+        group::Gossip gossip;
+        for (Rank rank = 0; rank < 8; ++rank)
+            gossip.add({rank, 1, 0, State::alive, 1, no_rank, std::make_shared<const group::Profile>(profile)});
+        std::vector<group::Claim> taken;
+        gossip.take(taken, 8, 2048, 9);
+        return taken.size();
+    };
+    EXPECT_EQ(taken_with(4, 1), 8u);
+    EXPECT_EQ(taken_with(1, 1000), 1u);
 }
 
 TEST(relayed_pings, one_origin_has_four_and_all_have_sixty_four) {

@@ -223,6 +223,12 @@ TEST(swim, one_that_asks_for_digests_without_end_is_answered_eight_times) {
     EXPECT_EQ(sent_of_kind(asks, group::Kind::sync_answer, 3), 8u);
 }
 
+TEST(swim, one_that_answers_unasked_gets_claims_eight_times) {
+    group::Message answers{1, group::Kind::sync_answer, 3, 1, 0, group::no_rank, 77, {}, {}, {}};
+    answers.digests.resize(group::Table::buckets, 1);
+    EXPECT_EQ(sent_of_kind(answers, group::Kind::sync_push, 3), 8u);
+}
+
 TEST(swim, equal_seeds_give_equal_runs) {
     const auto run = [] {
         SwimWorld world(40, {}, {.loss_per_mille = 100, .slow_per_cent = 10}, 77);

@@ -5,8 +5,11 @@ namespace cinnabar::group {
 namespace {
 
 std::size_t bytes_of(const Claim& claim) noexcept {
-    constexpr std::size_t fixed = 32;
-    return claim.profile ? fixed + claim.profile->address.encoded_bytes() + 64 * claim.profile->labels.size() : fixed;
+    std::size_t bytes = 32;
+    if (!claim.profile) return bytes;
+    bytes += claim.profile->address.encoded_bytes();
+    for (const auto& [name, value] : claim.profile->labels) bytes += 8 + name.size() + value.size();
+    return bytes;
 }
 
 }  // namespace

@@ -70,6 +70,7 @@ void Swim::tick(TimeUs now, Outbox& out) {
     if (now >= period_ends_us_) {
         end_probe(now);
         sync_answers_ = 0;
+        sync_pushes_ = 0;
         period_ends_us_ = now + period_us();
         begin_probe(now, out);
         if (++periods_ % std::max(options_.reconnect_periods, 1u) == 0) reconnect(out);

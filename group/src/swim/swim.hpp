@@ -81,7 +81,7 @@ class CINNABAR_API Swim {
         unsigned nacks = 0;
         TimeUs ask_others_us = time_never;
     };
-    static constexpr unsigned sync_answers_max = 8;  // per period
+    static constexpr unsigned sync_answers_max = 8;  // per period, and as many pushes
 
     // --- probing (probe.cpp)
     void end_probe(TimeUs now);
@@ -138,6 +138,7 @@ class CINNABAR_API Swim {
     TimeUs last_change_us_ = 0;
     TimeUs last_sync_us_ = 0;
     unsigned sync_answers_ = 0;
+    unsigned sync_pushes_ = 0;
     unsigned conflicts_ = 0;  // with another process that claims this rank
     TimeUs last_conflict_us_ = 0;
     bool displaced_ = false;

@@ -49,6 +49,7 @@ void Swim::on_sync(const Message& message, Outbox& out) {
 }
 
 void Swim::on_sync_answer(const Message& message, Outbox& out) {
+    if (++sync_pushes_ > sync_answers_max) return;
     Message push = make(Kind::sync_push, message.from, no_rank, message.sequence);
     add_differing(table_, message.digests, random_, push.claims);
     if (!push.claims.empty()) out.push_back(std::move(push));
