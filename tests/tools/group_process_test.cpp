@@ -43,6 +43,18 @@ TEST(LaunchProcess, StartsAGroupWhoseMembersMeet) {
     EXPECT_TRUE(std::filesystem::is_empty(place.path()));
 }
 
+// Pipes must not take the place of the closed descriptors: one says why a program cannot be started.
+TEST(LaunchProcess, WorksWithoutStandardDescriptors) {
+    const auto launched = [](const std::string& program, const std::string& closed) {
+        const std::string command = "exec " CINNABAR_TOOL " launch -n 2 --label -- " + program + " " + closed;
+        return run(launch({"-n", "1"}, {"sh", "-c", command})).exit;
+    };
+    const int missing = launched("/no/such/program", "");
+    EXPECT_NE(missing, 0);
+    EXPECT_EQ(launched("/no/such/program", "<&- >&- 2>&-"), missing);
+    EXPECT_EQ(launched("sh -c 'cat && echo out && echo err >&2'", "<&- >&- 2>&-"), 0);
+}
+
 TEST(GroupPerfProcess, HasARowForEachCollectiveSizeAndNumberOfMembers) {
     const Words program{CINNABAR_TOOL, "perf",     "group", "--size", "64,4k", "--members",
                         "2,3",         "--rounds", "5",     "--bulk", "1M,3",  "--json"};

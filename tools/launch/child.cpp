@@ -20,10 +20,29 @@ struct Pipe {
     UniqueFd write;
 };
 
+// The same file under a descriptor above those of stdin, stdout and stderr, which a new process gets: if this process
+// runs without them, its next files would take their place.
+Result<UniqueFd> above_standard(UniqueFd fd) {
+    if (fd.get() > STDERR_FILENO) return fd;
+    UniqueFd higher(::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+    if (!higher) return files::file_error(errno, "cannot make a descriptor", {});
+    return higher;
+}
+
 Result<Pipe> make_pipe() {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0) return files::file_error(errno, "cannot make a pipe", {});
-    return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+    UniqueFd from(ends[0]);
+    UniqueFd to(ends[1]);
+    CINNABAR_TRY(UniqueFd read, above_standard(std::move(from)));
+    CINNABAR_TRY(UniqueFd write, above_standard(std::move(to)));
+    return Pipe{std::move(read), std::move(write)};
+}
+
+Result<UniqueFd> no_input() {
+    UniqueFd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!null) return files::file_error(errno, "cannot open", "/dev/null");
+    return above_standard(std::move(null));
 }
 
 std::vector<char*> pointers_to(std::vector<std::string>& texts) {
@@ -81,7 +100,7 @@ Result<Child> start(const ChildOptions& options) {
     if (options.takes_input) {
         CINNABAR_TRY(in, make_pipe());
     } else {
-        in.read.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        CINNABAR_TRY(in.read, no_input());
     }
     if (options.gives_output) {
         CINNABAR_TRY(out, make_pipe());
