@@ -56,11 +56,26 @@ void CallQuota::wake() noexcept {
             continue;
         }
         if (!fits_node(waiter.wish)) return;
-        take(waiter.wish);
+        take(waiter.wish);  // allocates nothing: wait() has made the entry
+        --peers_.find(key(waiter.wish))->second.waiting;
         each = waiting_.erase(each);
         waiter.let_go = true;
         waiter.pause.stop();
     }
+}
+
+void CallQuota::wait(Waiter& waiter) {
+    Use& own = peers_[key(waiter.wish)];
+    own.peer = waiter.wish.peer;
+    waiter.number = ++numbers_;
+    waiting_.insert(&waiter);
+    ++own.waiting;
+}
+
+void CallQuota::end_wait(Waiter& waiter) noexcept {
+    waiting_.erase(&waiter);
+    const auto own = peers_.find(key(waiter.wish));
+    if (--own->second.waiting == 0 && own->second.calls == 0) peers_.erase(own);
 }
 
 bool CallQuota::enters_at_once(const Wish& wish) {
@@ -84,15 +99,14 @@ Task<Errc> CallQuota::enter(NodeRef node, Wish wish) {
             co_return Errc::ok;
         }
         if (waiting_.size() >= options_.waiting_max) co_return Errc::overloaded;
-        waiter.number = ++numbers_;
-        waiting_.insert(&waiter);
+        wait(waiter);
     }
     co_await detail::AdoptContext{&inner};
     constexpr Microseconds for_ever = std::chrono::hours(24 * 365);
     const Errc slept = co_await node.sleep_for(for_ever);
     const std::lock_guard lock(mutex_);
     if (waiter.let_go) co_return Errc::ok;
-    waiting_.erase(&waiter);
+    end_wait(waiter);
     wake();  // starts the calls that this one held up
     co_return slept == Errc::ok ? Errc::timed_out : slept;
 }
@@ -104,7 +118,7 @@ void CallQuota::leave(const Wish& wish) noexcept {
         --use->calls;
         use->bytes -= wish.bytes;
     }
-    if (own->second.calls == 0) peers_.erase(own);
+    if (own->second.calls == 0 && own->second.waiting == 0) peers_.erase(own);
     wake();
 }
 

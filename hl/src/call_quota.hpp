@@ -46,6 +46,7 @@ class CallQuota {
     struct Use {
         na::Addr peer;
         std::uint32_t calls = 0;
+        std::uint32_t waiting = 0;
         std::uint64_t bytes = 0;
         std::uint64_t held_up = 0;  // the pass over the queue in which this peer's quota was exceeded
     };
@@ -75,11 +76,13 @@ class CallQuota {
     void take(const Wish& wish);
     [[nodiscard]] bool holds_up_peer(const Wish& wish) noexcept;
     void wake() noexcept;
+    void wait(Waiter& waiter);
+    void end_wait(Waiter& waiter) noexcept;
 
     const QuotaOptions options_;
     mutable std::mutex mutex_;
     Use all_;
-    std::unordered_map<const na::AddrBody*, Use> peers_;  // those with calls in progress
+    std::unordered_map<const na::AddrBody*, Use> peers_;  // those with calls in progress, or that wait
     std::set<Waiter*, Before> waiting_;
     std::uint64_t numbers_ = 0;
     std::uint64_t looks_ = 0;
