@@ -269,7 +269,7 @@ TEST_F(LiarTest, a_member_whose_rank_somebody_takes_has_left_and_says_so) {
     EXPECT_EQ(liar_.call(group::view_rpc, at(3), ViewRequest{"group", 0}, 1s).wait().code(), Errc::no_such_rpc);
 }
 
-TEST_F(LiarTest, one_message_ends_the_membership_of_nobody) {
+TEST_F(LiarTest, many_claims_to_a_rank_in_one_message_end_no_membership) {
     Message message = message_from(group::no_rank, 3);
     for (std::uint32_t life = 1; life <= 64; ++life)
         message.claims.push_back({3, life, 0, State::alive, 0, group::no_rank, profile_at("sim://liar")});
