@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::uint32_t incarnation_step_max = 1024;  // so that a lying peer cannot use up all incarnations at once
 constexpr Rank gap_max = 1024;                        // ranks are assigned in order
-constexpr unsigned conflicts_max = 16;                // periods
 
 // Whether the claim is about a later life than the known one. The rank of a present member is not given to another
 // process, except to one at the same address, which shows that the earlier process is gone.
@@ -117,36 +116,21 @@ void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
     gossip_.add(std::move(claim));
 }
 
-// Whether another process has claimed this rank in so many periods that it will not give way. Counts once a period,
-// since one message may have many such claims, and forgets them after a quiet time.
-bool Swim::gives_way(TimeUs now) {
-    const auto period = static_cast<TimeUs>(options_.period.count());
-    if (conflicts_ != 0 && now < last_conflict_us_ + period) return false;
-    const bool goes_on = conflicts_ != 0 && now <= last_conflict_us_ + 4 * period;
-    conflicts_ = goes_on ? conflicts_ + 1 : 1;
-    last_conflict_us_ = now;
-    if (conflicts_ <= conflicts_max) return false;
-    if (!self_.owns_rank) return true;
-    static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, "group",
-                "another process keeps claiming rank %u, which the roster gives to this one: start only one of them",
-                self_.rank);
-    conflicts_ = 0;
-    return false;
-}
-
 void Swim::about_self(const Claim& claim, TimeUs now) {
     if (claim.incarnation < self_.incarnation) return;
     const bool other = claim.process != self_.process;
     if (other) {
-        if (!self_.owns_rank && claim.incarnation == self_.incarnation && claim.process > self_.process) {
+        const bool loses = claim.incarnation == self_.incarnation && claim.process > self_.process;
+        const bool goes_on = is_present(claim.state) && conflict_.goes_on_too_long(now, options_.period);
+        if (!self_.owns_rank && (loses || goes_on)) {
             displaced_ = true;
             return;
         }
-        if (is_present(claim.state) && gives_way(now)) {
-            displaced_ = true;
-            return;
-        }
+        static constinit LogLimit lines;
+        if (goes_on)
+            log_limited(lines, LogLevel::warning, "group",
+                        "another process keeps claiming rank %u, which the roster gives to this one: start only one",
+                        self_.rank);
         return outbid(claim.incarnation);
     }
     if (claim.state == State::suspect && claim.incarnation == self_.incarnation) {

@@ -9,6 +9,7 @@
 #include "swim/local_health.hpp"
 #include "swim/message.hpp"
 #include "swim/probe_targets.hpp"
+#include "swim/rank_conflict.hpp"
 #include "swim/relayed_pings.hpp"
 #include "swim/suspicions.hpp"
 #include "swim/table.hpp"
@@ -98,7 +99,6 @@ class CINNABAR_API Swim {
     void merge_suspect(const Claim& claim, TimeUs now);
     void merge_gone(const Claim& claim, Source source, TimeUs now);
     void about_self(const Claim& claim, TimeUs now);
-    [[nodiscard]] bool gives_way(TimeUs now);
     void outbid(std::uint32_t incarnation);
     [[nodiscard]] bool plausible(const Claim& claim, Source source) const noexcept;
     void suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now);
@@ -139,8 +139,7 @@ class CINNABAR_API Swim {
     TimeUs last_sync_us_ = 0;
     unsigned sync_answers_ = 0;
     unsigned sync_pushes_ = 0;
-    unsigned conflicts_ = 0;  // with another process that claims this rank
-    TimeUs last_conflict_us_ = 0;
+    RankConflict conflict_;
     bool displaced_ = false;
     bool left_ = false;
 };
