@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/test_yield.hpp>
 #include <cinnabar/bulk/buffer_pool.hpp>
 
 #include <unistd.h>
@@ -38,7 +39,13 @@ struct BufferPoolShared {
     void readmit() noexcept {
         for (std::uint32_t index = 0; kept_out_count.load(std::memory_order_relaxed) > 0 && index < count; ++index) {
             if (!kept_out[index].load(std::memory_order_acquire) || buffer(index).quarantined()) continue;
+            CINNABAR_TEST_YIELD("buffer pool: a quarantine has ended");
             if (!kept_out[index].exchange(false, std::memory_order_acquire)) continue;
+            // Another thread may have readmitted it meanwhile, and it may have been lent, and kept out, once more.
+            if (buffer(index).quarantined()) {
+                kept_out[index].store(true, std::memory_order_release);
+                continue;
+            }
             kept_out_count.fetch_sub(1, std::memory_order_relaxed);
             give_back(index);
         }

@@ -2,16 +2,19 @@
 // Buffer pools: they have as many buffers as asked for, never give one to two holders, and buffers may outlive the
 // pool.
 #include "fake_transport.hpp"
+#include "support/at_yield.hpp"
 
 #include <cinnabar/bulk/buffer_pool.hpp>
 #include <cinnabar/bulk/lend.hpp>
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <set>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::bulk {
@@ -102,6 +105,38 @@ TEST(BufferPool, ABufferInQuarantineStaysOut) {
     const PooledBuffer other = pool.try_take();
     EXPECT_TRUE(one && other);
 }
+
+#ifndef NDEBUG
+// A thread sees that the quarantine of a buffer has ended; before it frees the buffer, another one has used it, and it
+// is in quarantine once more.
+TEST(BufferPool, ABufferThatIsInQuarantineOnceMoreStaysOut) {
+    auto transport = std::make_shared<FakeTransport>();
+    transport->fences_late = true;
+    BufferPool pool = BufferPool::make(100, 1).value();
+    std::array<Lend, 2> lends;
+    const auto use = [&](Lend& lend) {
+        lend.fenced.run = [](Work&) noexcept {};
+        const PooledBuffer buffer = pool.try_take();
+        ASSERT_TRUE(buffer);
+        ASSERT_EQ(lend.grant(buffer.region(), na::Access::write, transport), Errc::ok);
+        ASSERT_EQ(lend.revoke(), Errc::again);
+        transport->fence_done(true);
+    };
+    use(lends[0]);
+    lends[0].forget();
+    bool is_first = true;
+    {
+        const support::AtYield between("buffer pool: a quarantine has ended", [&] {
+            if (std::exchange(is_first, false)) use(lends[1]);
+        });
+        EXPECT_EQ(pool.buffers_free(), 0u);
+    }
+    EXPECT_FALSE(is_first);
+    EXPECT_FALSE(pool.try_take()) << "a peer may still write to it";
+    lends[1].forget();
+    EXPECT_EQ(pool.buffers_free(), 1u);
+}
+#endif
 
 TEST(BufferPool, GoesBeforeABufferInQuarantine) {
     auto transport = std::make_shared<FakeTransport>();
