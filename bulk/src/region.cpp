@@ -72,6 +72,8 @@ class RegionBody {
 
     [[nodiscard]] std::span<const na::Segment> segments() const noexcept { return segments_; }
     [[nodiscard]] std::span<const FarSegment> far_segments() const noexcept { return far_; }
+    // The regions that a joined region was made of, in order.
+    [[nodiscard]] std::span<const Region> parts() const noexcept { return parts_; }
     [[nodiscard]] std::span<const std::uint64_t> ends() const noexcept { return ends_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return ends_.empty() ? 0 : ends_.back(); }
     [[nodiscard]] na::Access access() const noexcept { return access_; }
@@ -288,6 +290,15 @@ void Region::quarantine_for_good() const noexcept {
     if (!kept) return;
     begin_quarantine(kept->quarantine);
     while (!all.compare_exchange_weak(kept->next, kept, std::memory_order_relaxed)) {
+    }
+    // The parts of a joined region are used by themselves, too.
+    std::uint64_t part_begin = 0;
+    for (const Region& part : body_->parts()) {
+        const std::uint64_t part_end = part_begin + part.bytes();
+        const std::uint64_t begin = std::max(offset_, part_begin);
+        const std::uint64_t end = std::min(offset_ + bytes_, part_end);
+        if (begin < end) part.slice(begin - part_begin, end - begin).quarantine_for_good();
+        part_begin = part_end;
     }
 }
 

@@ -146,6 +146,24 @@ TEST(FarRegion, JoinRefusesWhatItCannotHold) {
     EXPECT_EQ(Region::of_far(nullptr, na::Access::read).code(), Errc::invalid_argument);
 }
 
+TEST(FarRegion, TheQuarantineOfAJoinedRegionIsThatOfItsParts) {
+    const auto of_bytes = [](std::size_t bytes) {
+        return Region::of_far(std::make_shared<MadeUpFar>(bytes), na::Access::read_write).value();
+    };
+    const Region first = of_bytes(100);
+    const Region second = of_bytes(100);
+    const std::array parts{first.slice(50, 50), second};
+    const Region joined = Region::join(parts, na::Access::read_write).value();
+    joined.slice(60, 10).quarantine_for_good();
+    EXPECT_TRUE(joined.quarantined());
+    EXPECT_FALSE(first.quarantined());
+    EXPECT_TRUE(second.slice(10, 10).quarantined());
+    EXPECT_FALSE(second.slice(0, 10).quarantined() || second.slice(20, 80).quarantined());
+    joined.slice(45, 10).quarantine_for_good();
+    EXPECT_TRUE(first.slice(95, 5).quarantined() && second.slice(0, 5).quarantined());
+    EXPECT_FALSE(first.slice(0, 95).quarantined());
+}
+
 TEST(FarRegion, ItsBlocksMakeNoRegion) {
     const Region device = Region::of_far(std::make_shared<MadeUpFar>(100), na::Access::read).value();
     EXPECT_EQ(device.select(Blocks::strided(0, 10, 20, 5).value(), na::Access::read).code(), Errc::unsupported);

@@ -87,7 +87,7 @@ class CINNABAR_API Region {
     // read, write, lend or free the memory. Device memory that was shown to a peer by a handle (decision 94) stays in
     // quarantine until this process ends.
     [[nodiscard]] bool quarantined() const noexcept;
-    // Begins a quarantine that never ends, and keeps the memory registered.
+    // Begins a quarantine that never ends, also of the parts of a joined region, and keeps the memory registered.
     void quarantine_for_good() const noexcept;
     // The segments of the whole region. The address of a far segment is null; if there is one, far_segments() has an
     // entry for each segment, otherwise it is empty.
