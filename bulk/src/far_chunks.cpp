@@ -180,7 +180,8 @@ void FarChunks::on_owner_moved(OwnerMove& move) noexcept {
     ChunkOp& op = *static_cast<ChunkOp*>(move.user);
     move.window = {};
     if (move.shown && !move.let_go) op.transfer->args.local.quarantine_for_good();
-    op.result = move.result;
+    // An owner that answers before it has let go has not told the truth.
+    op.result = move.let_go || move.result != Errc::ok ? move.result : Errc::timed_out;
     Pump::on_chunk(op);
 }
 

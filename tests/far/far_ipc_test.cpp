@@ -494,6 +494,52 @@ TEST_F(FarIpcShower, MemoryThatTheOwnerDoesNotLetGoIsInQuarantine) {
     EXPECT_TRUE(is_shown(args_to_owner(region.slice(4000, 1000)))) << "the rest can be used";
 }
 
+TEST_F(FarIpcShower, TheBufferOfAMoveThatTheOwnerDoesNotLetGoIsNotUsedAgain) {
+    open_with();
+    far->has_handles = false;
+    Outcome outcome;
+    Transfer* const transfer = start(args_to_owner(region.slice(0, 1000)), outcome);
+    run();
+    ASSERT_EQ(owner.begun.size(), 1u);
+    const std::byte* const kept = owner.begun.front()->window.contiguous().data();
+    mover->cancel(*transfer);
+    run();
+    owner.begun.front()->window.quarantine_for_good();
+    owner.begun.front()->let_go = false;
+    owner.end(Errc::canceled);
+    run();
+    EXPECT_EQ(outcome.result, Errc::canceled);
+    for (int i = 0; i < 2; ++i) {
+        Outcome next;
+        start(args_to_owner(region.slice(0, 1000)), next);
+        run();
+        ASSERT_EQ(owner.begun.size(), 1u);
+        EXPECT_NE(owner.begun.front()->window.contiguous().data(), kept);
+        owner.end(Errc::ok);
+        run();
+        EXPECT_EQ(next.result, Errc::ok);
+    }
+}
+
+TEST_F(FarIpcShower, AnAnswerFromAnOwnerThatHasNotLetGoIsAnError) {
+    open_with();
+    std::vector<std::byte> memory(1000);
+    const Region host = Region::expose(Bytes(memory), na::Access::read_write).value();
+    for (const Direction direction : {Direction::push, Direction::pull}) {
+        for (const Region& local : {host, region}) {
+            Outcome outcome;
+            start(args_to_owner(local.slice(0, 1000), direction), outcome);
+            run();
+            ASSERT_EQ(owner.begun.size(), 1u);
+            owner.begun.front()->let_go = false;
+            owner.end(Errc::ok);
+            run();
+            EXPECT_EQ(outcome.result, Errc::timed_out);
+        }
+    }
+    EXPECT_EQ(far->entered, 0) << "nothing was stored";
+}
+
 // The transfer through buffers may stall.
 TEST_F(FarIpcShower, AfterItBeginsAgainItMayStall) {
     open_with({.chunk_bytes = 1000, .stall_max = Microseconds{1'000'000}});

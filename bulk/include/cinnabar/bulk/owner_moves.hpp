@@ -28,7 +28,7 @@ struct OwnerMove {
     void* user = nullptr;
     void (*done)(OwnerMove& move) noexcept = nullptr;  // once, as the owner of the context, never inside begin()
     Errc result = Errc::ok;
-    bool let_go = true;  // false: the owner may still access the memory of `shown`
+    bool let_go = true;  // false: the owner may still access the window, or the memory of `shown`
 
     // For the implementation:
     std::uint64_t call = 0;  // 0: not in progress

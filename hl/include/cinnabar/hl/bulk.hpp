@@ -17,7 +17,9 @@
 // inside the call. Otherwise the call that forwards it ends with `unreachable`.
 //
 // A transfer is split into chunks, several of which are in flight at once. It ends early at the first error, at the
-// task's deadline, or when the task is stopped. Once it has ended, the local memory is no longer accessed.
+// task's deadline, or when the task is stopped. Once it has ended, the local memory is no longer accessed, unless it
+// failed and the memory is in quarantine: the peer, asked to move bytes of a file or of device memory that it lent, has
+// not let go.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
