@@ -63,9 +63,7 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     return spare;
 }
 
-Call* Origin::make(const na::Addr& to, Errc& why) noexcept {
-    why = Errc::closed;
-    if (core_.closing_ || core_.engine.draining()) return nullptr;
+[[gnu::always_inline]] inline Call* Origin::take(const na::Addr& to, Errc& why) noexcept {
     why = Errc::unreachable;
     na::Port* const port = core_.only_port ? core_.only_port : core_.na->route(to);
     if (!port || to.empty()) return nullptr;
@@ -89,6 +87,17 @@ Call* Origin::make(const na::Addr& to, Errc& why) noexcept {
     call->args = {};
     call->state_ = Call::State::made;
     return call;
+}
+
+Call* Origin::make(const na::Addr& to, Errc& why) noexcept {
+    why = Errc::closed;
+    if (core_.closing_ || core_.engine.draining()) return nullptr;
+    return take(to, why);
+}
+
+Call* Origin::make_for_call_in_progress(const na::Addr& to, Errc& why) noexcept {
+    why = Errc::closed;
+    return core_.closing_ ? nullptr : take(to, why);
 }
 
 Call* Context::make_call_in_place_of(Call& over, const na::Addr& to, Errc& why) noexcept {
@@ -116,7 +125,7 @@ Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept 
     CINNABAR_ASSERT(state_ == State::made);
     const std::size_t room = whole_way_ && large_input_ ? large_input_.bytes() : input_room().size();
     if (input_bytes > room || !done) return Errc::invalid_argument;
-    if (core_->closing_ || core_->engine.draining()) return Errc::closed;
+    if (core_->closing_ || (core_->engine.draining() && args.rpc != far_move_id)) return Errc::closed;
     input_bytes_ = static_cast<std::uint32_t>(input_bytes);
     done_ = done;
     user_ = user;

@@ -69,7 +69,7 @@ const na::Peer* FarMoves::peer_of(const Request& request) noexcept {
 Errc FarMoves::begin(bulk::OwnerMove& move) noexcept {
     if (move.key.size() != bulk::far_key_bytes) return Errc::protocol;
     Errc why = Errc::ok;
-    Call* const call = core_.facade->make_call(move.peer->addr(), why);
+    Call* const call = core_.origin.make_for_call_in_progress(move.peer->addr(), why);
     if (!call) return why == Errc::overloaded ? Errc::again : why;
     call->args.rpc = far_move_id;
     call->args.deadline = move.deadline;

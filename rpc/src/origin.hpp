@@ -21,6 +21,8 @@ class Origin {
     Origin(ContextCore& core, Threads threads, std::uint32_t calls_max, std::uint32_t messages_retained) noexcept;
 
     [[nodiscard, gnu::noinline]] Call* make(const na::Addr& to, Errc& why) noexcept;
+    // Also while the engine drains: for a call that moves a chunk of far memory (far_moves.hpp).
+    [[nodiscard]] Call* make_for_call_in_progress(const na::Addr& to, Errc& why) noexcept;
     // The call with that id that waits for an answer of this peer, or has ended without one; null: none.
     [[nodiscard, gnu::always_inline]] Call* find(std::uint64_t id, const PeerBook* book) const noexcept {
         Call* const call = calls.at(static_cast<std::uint32_t>(id & ((1u << call_slot_bits) - 1)));
@@ -53,6 +55,7 @@ class Origin {
     SlotPool<Call> calls;
 
   private:
+    [[nodiscard]] Call* take(const na::Addr& to, Errc& why) noexcept;
     [[nodiscard, gnu::cold, gnu::noinline]] Errc prepare_memory(Call& call) noexcept;
     [[nodiscard]] std::uint32_t write_request(Call& call, const PeerBook& book) const noexcept;
     [[gnu::noinline]] void ask_for_times(Call& call) const noexcept;

@@ -237,7 +237,8 @@ bool Target::crowded(const PeerBook& book) const noexcept {
 
 Errc Target::admit(Request& request, const RequestHeader& header) noexcept {
     if (header.time_left_us == 0) return Errc::timed_out;
-    if (core_.engine.draining() || core_.closing_) return Errc::shutting_down;
+    const bool part_of_call = request.handler_ && request.handler_->by_key;  // the key is gone when its call has ended
+    if ((core_.engine.draining() && !part_of_call) || core_.closing_) return Errc::shutting_down;
     if (in_handlers() > uncrowded_max_ && crowded(*request.book_)) return Errc::overloaded;
     if (tombstones_.take(*request.book_->peer, request.tag_)) return Errc::canceled;
     if (!request.handler_) return Errc::no_such_rpc;

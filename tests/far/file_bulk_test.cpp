@@ -169,6 +169,25 @@ TEST_P(SlowCopies, a_node_that_closes_lets_go_of_what_the_owner_moves_for_it) {
     EXPECT_EQ(there, at_the_end);
 }
 
+// The call is in progress, so its transfer goes on, although each chunk is a request of its own.
+class DrainedTransfer : public SlowCopies {
+  protected:
+    // A node begins to drain when the first chunk is copied.
+    void expect_pulled_while_draining(const Node& draining) {
+        const auto far = std::make_shared<MadeUpFar>(16 * mib);
+        std::vector<std::byte> there(16 * mib);
+        far->take_long(0ms, [&draining] { EXPECT_EQ(draining.drain(Microseconds{0}), Errc::timed_out); });
+        serve(bulk::Direction::pull, nodes_.owner.expose(std::span(there)).value());
+        EXPECT_EQ(call(Region::of_far(far, Access::read).value()), Errc::ok);
+        EXPECT_EQ(there, far->memory());
+        EXPECT_EQ(draining.drain(60s), Errc::ok);
+    }
+};
+
+TEST_P(DrainedTransfer, goes_on_at_the_side_that_moves) { expect_pulled_while_draining(nodes_.owner); }
+
+TEST_P(DrainedTransfer, goes_on_at_the_side_that_lends) { expect_pulled_while_draining(nodes_.user); }
+
 // Over tcp: the key leads the third party to the owner, like the keys of transports.
 TEST(FileForwarded, a_third_party_pulls_it_from_the_owner) {
     constexpr Rpc<std::uint64_t(Bulk)> keep_it{"keep_it"};
@@ -211,6 +230,8 @@ std::vector<Way> far_ways_by_real_clock() {
     return some;
 }
 INSTANTIATE_TEST_SUITE_P(Over, FileBulk, testing::ValuesIn(far_ways()),
+                         [](const auto& each) { return each.param.name; });
+INSTANTIATE_TEST_SUITE_P(Over, DrainedTransfer, testing::ValuesIn(far_ways_by_real_clock()),
                          [](const auto& each) { return each.param.name; });
 INSTANTIATE_TEST_SUITE_P(Over, SlowCopies, testing::ValuesIn(far_ways_by_real_clock()),
                          [](const auto& each) { return each.param.name; });
