@@ -102,10 +102,15 @@ nixl_status_t Engine::deregisterMem(nixlBackendMD* memory) {
     const std::lock_guard lock(mutex_);
     const std::shared_ptr<Registered> registered = local->registered();
     if (registered->registrations == 1) {
-        if (registered->moving.load(std::memory_order_acquire) != 0) return NIXL_ERR_NOT_ALLOWED;
-        if (const Errc withdrawn = registered->shared.withdraw(); withdrawn != Errc::ok) return status_of(withdrawn);
+        // NIXL tells its program nothing of an error here: whatever follows, nobody begins to use the memory any more,
+        // and the place can be registered again.
+        const auto known = registered_.find({registered->address, registered->region.bytes()});
+        if (known != registered_.end() && known->second == registered) registered_.erase(known);
+        registered->gone.store(true);
+        const Errc withdrawn = registered->shared.withdraw();
+        if (registered->moving.load() != 0) return NIXL_ERR_NOT_ALLOWED;
+        if (withdrawn != Errc::ok) return status_of(withdrawn);
         if (registered->region.quarantined()) return NIXL_ERR_BACKEND;
-        registered_.erase({registered->address, registered->region.bytes()});
     }
     --registered->registrations;
     delete local;

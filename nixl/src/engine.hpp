@@ -36,8 +36,9 @@ class Engine final : public nixlBackendEngine {
     nixl_mem_list_t getSupportedMems() const override { return memories(); }
 
     nixl_status_t registerMem(const nixlBlobDesc& memory, const nixl_mem_t& kind, nixlBackendMD*& out) override;
-    // NIXL_ERR_NOT_ALLOWED: transfers of this agent still use the memory; release them first. NIXL_ERR_BACKEND: another
-    // process was stopped in the middle of an access, and may continue it.
+    // Also if it fails, nobody begins to use the memory any more; it can be called again. NIXL_ERR_NOT_ALLOWED:
+    // transfers of this agent still use the memory; release them first. NIXL_ERR_BACKEND: another process process was stopped in the
+    // middle of an access, and may continue it.
     nixl_status_t deregisterMem(nixlBackendMD* memory) override;
     nixl_status_t unloadMD(nixlBackendMD* memory) override;
     nixl_status_t loadLocalMD(nixlBackendMD* memory, nixlBackendMD*& out) override;
@@ -56,7 +57,7 @@ class Engine final : public nixlBackendEngine {
                            const nixl_opt_b_args_t* options) const override;
     nixl_status_t postXfer(const nixl_xfer_op_t& op, const nixl_meta_dlist_t& local, const nixl_meta_dlist_t& remote,
                            const std::string& agent, nixlBackendReqH*& handle,
-                           const nixl_opt_b_args_t* options) const override;
+                           const nixl_opt_b_args_t* options) const override;  // NIXL_ERR_NOT_ALLOWED: see Transfer
     nixl_status_t checkXfer(nixlBackendReqH* handle) const override;
     // NIXL_ERR_REPOST_ACTIVE: the transfer was asked to end, but has not ended yet. The next call waits until it has,
     // which takes as long as the fence of lent memory (bulk options).

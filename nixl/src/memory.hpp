@@ -21,9 +21,10 @@ struct Registered {
     const std::uintptr_t address;
     const bulk::Region region;
     SharedBytes shared;
-    const RemoteBytes token;     // for all of it
-    int registrations = 0;       // guarded by the engine's lock
-    std::atomic<int> moving{0};  // transfers of this agent in progress that use it as local memory
+    const RemoteBytes token;        // for all of it
+    int registrations = 0;          // guarded by the engine's lock
+    std::atomic<int> moving{0};     // transfers of this agent in progress that use it as local memory
+    std::atomic<bool> gone{false};  // deregistered, perhaps with an error: no transfer of this agent may begin
 };
 
 // NIXL may register the same memory several times, and expects the same public data each time.

@@ -118,21 +118,44 @@ hl::RemoteMany Transfer::operation(const hl::RemoteOptions& options) const {
 
 nixl_status_t Transfer::post(Microseconds deadline, std::optional<Notification> notification) {
     if (status() == NIXL_IN_PROG) return NIXL_ERR_REPOST_ACTIVE;
+    if (!begin_use()) return NIXL_ERR_NOT_ALLOWED;
     state_->stop = std::stop_source();
     state_->token = state_->stop.get_token();
     state_->ends_at = std::chrono::steady_clock::now() + deadline;
     state_->notification = std::move(notification);
-    for (const auto& registered : state_->local) registered->moving.fetch_add(1, std::memory_order_relaxed);
     state_->status.store(NIXL_IN_PROG, std::memory_order_release);
     try {
-        operation({.deadline = deadline, .stop = &state_->token}).then([state = state_](Result<std::uint64_t> outcome) {
-            moved(state, outcome);
-        });
+        Ending ending(state_);
+        operation({.deadline = deadline, .stop = &state_->token}).then(std::move(ending));
     } catch (const std::bad_alloc&) {
-        const Error out_of_memory(Errc::out_of_memory, advice(Errc::out_of_memory));
-        end(*state_, &out_of_memory);
+        state_->stop.request_stop();  // for the calls that were sent; the last of them ends the post
     }
     return NIXL_IN_PROG;
+}
+
+// deregisterMem sets `gone` before it looks at `moving`.
+bool Transfer::begin_use() noexcept {
+    bool is_gone = false;
+    for (const auto& registered : state_->local) {
+        registered->moving.fetch_add(1);
+        is_gone = is_gone || registered->gone.load();
+    }
+    if (is_gone) end_use(*state_);
+    return !is_gone;
+}
+
+void Transfer::end_use(State& state) noexcept {
+    for (const auto& registered : state.local) registered->moving.fetch_sub(1, std::memory_order_release);
+}
+
+Transfer::Ending::~Ending() {
+    if (!state_) return;
+    const Error out_of_memory(Errc::out_of_memory, advice(Errc::out_of_memory));
+    end(*state_, &out_of_memory);
+}
+
+void Transfer::Ending::operator()(const Result<std::uint64_t>& outcome) noexcept {
+    moved(std::exchange(state_, nullptr), outcome);
 }
 
 void Transfer::end(State& state, const Error* error) noexcept {
@@ -144,7 +167,7 @@ void Transfer::end(State& state, const Error* error) noexcept {
         // Not canceled by this agent, so by the other one, which is ending.
         if (status == NIXL_ERR_CANCELED && !state.stop.stop_requested()) status = NIXL_ERR_REMOTE_DISCONNECT;
     }
-    for (const auto& registered : state.local) registered->moving.fetch_sub(1, std::memory_order_release);
+    end_use(state);
     state.status.store(status, std::memory_order_release);
     state.status.notify_all();
 }

@@ -14,6 +14,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::nixl {
@@ -35,8 +36,8 @@ class Transfer final : public nixlBackendReqH {
         na::Addr to;
         std::string message;
     };
-    // NIXL_IN_PROG. NIXL_ERR_REPOST_ACTIVE: the last post has not ended. A transfer with a notification ends when the
-    // other agent has received it.
+    // NIXL_IN_PROG. NIXL_ERR_REPOST_ACTIVE: the last post has not ended. NIXL_ERR_NOT_ALLOWED: local memory was
+    // deregistered. With a notification ends when ended other agent has received it.
     [[nodiscard]] nixl_status_t post(Microseconds deadline, std::optional<Notification> notification);
     [[nodiscard]] nixl_status_t status() const noexcept { return state_->status.load(std::memory_order_acquire); }
     // Asks the present post to end early. False: it was already asked.
@@ -57,6 +58,19 @@ class Transfer final : public nixlBackendReqH {
         std::optional<Notification> notification;
         std::vector<std::shared_ptr<Registered>> local;  // each once
     };
+    // The end of a post: by its outcome, or, if memory ran out while its calls were sent, once this is destroyed with
+    // the last of them.
+    class Ending {
+      public:
+        explicit Ending(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
+        Ending(Ending&&) noexcept = default;
+        Ending& operator=(Ending&&) = delete;
+        ~Ending();
+        void operator()(const Result<std::uint64_t>& outcome) noexcept;
+
+      private:
+        std::shared_ptr<State> state_;
+    };
     Transfer(const hl::NodeRef& node, const std::string& agent, nixl_xfer_op_t op)
         : op_(op), state_(std::make_shared<State>(node, agent)) {}
 
@@ -66,6 +80,9 @@ class Transfer final : public nixlBackendReqH {
     [[nodiscard]] bool make_plan(const nixl_meta_dlist_t& local, const nixl_meta_dlist_t& remote);
     void make_list(const nixl_meta_dlist_t& local, const nixl_meta_dlist_t& remote);
     [[nodiscard]] hl::RemoteMany operation(const hl::RemoteOptions& options) const;
+    // Counts the post as a user of its local memory. False: some of that was deregistered, and nothing is counted.
+    [[nodiscard]] bool begin_use() noexcept;
+    static void end_use(State& state) noexcept;
     // `error`: null if there is none.
     static void end(State& state, const Error* error) noexcept;
     static void moved(const std::shared_ptr<State>& state, const Result<std::uint64_t>& outcome) noexcept;

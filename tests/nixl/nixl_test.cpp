@@ -119,6 +119,19 @@ class NixlTest : public testing::TestWithParam<std::string> {
                                    std::size_t bytes) {
         return std::ranges::equal(std::span(a.memory).subspan(at, bytes), std::span(b.memory).subspan(from, bytes));
     }
+    // `reader` reads from the start of the memory of `owner`.
+    [[nodiscard]] static nixl_status_t read_first_kib(const Agent& reader, const Agent& owner) {
+        nixl_meta_dlist_t to(DRAM_SEG);
+        nixl_meta_dlist_t from(DRAM_SEG);
+        to.addDesc(reader.here(0, 1024));
+        from.addDesc(Agent::piece(owner.desc, 0, 1024, reader.remote));
+        nixlBackendReqH* handle = nullptr;
+        EXPECT_EQ(reader.engine->prepXfer(NIXL_READ, to, from, owner.name, handle, nullptr), NIXL_SUCCESS);
+        EXPECT_EQ(reader.engine->postXfer(NIXL_READ, to, from, owner.name, handle, nullptr), NIXL_IN_PROG);
+        const nixl_status_t status = ended(*reader.engine, handle);
+        EXPECT_EQ(reader.engine->releaseReqH(handle), NIXL_SUCCESS);
+        return status;
+    }
     Agent first_{"first", options(), bytes_each};
     Agent second_{"second", options(), bytes_each};
 };
@@ -254,6 +267,7 @@ TEST_P(NixlTest, MemoryInUseIsNotDeregistered) {
     Agent here("here", options(), large);
     Agent there("there", options(), large);
     here.meet(there);
+    there.meet(here);
     bool is_refused = false;
     for (int i = 0; i < 50 && !is_refused; ++i) {  // if busy, it may have ended before
         nixl_meta_dlist_t to(DRAM_SEG);
@@ -265,14 +279,39 @@ TEST_P(NixlTest, MemoryInUseIsNotDeregistered) {
         ASSERT_EQ(here.engine->postXfer(NIXL_READ, to, from, "there", handle, nullptr), NIXL_IN_PROG);
         const nixl_status_t status = here.engine->deregisterMem(here.local);
         is_refused = status == NIXL_ERR_NOT_ALLOWED;
+        nixlBackendMD* const refused = is_refused ? std::exchange(here.local, nullptr) : nullptr;
         if (!is_refused) {
             ASSERT_EQ(status, NIXL_SUCCESS);
-            ASSERT_EQ(here.engine->registerMem(here.desc, DRAM_SEG, here.local), NIXL_SUCCESS);
         }
+        // NIXL tells its program nothing of that, so the place may be used anew.
+        EXPECT_EQ(read_first_kib(there, here), NIXL_ERR_REMOTE_DISCONNECT) << "others still reach it";
+        ASSERT_EQ(here.engine->registerMem(here.desc, DRAM_SEG, here.local), NIXL_SUCCESS);
+        EXPECT_EQ(there.engine->unloadMD(std::exchange(there.remote, nullptr)), NIXL_SUCCESS);
+        there.meet(here);
+        EXPECT_EQ(read_first_kib(there, here), NIXL_SUCCESS);
         EXPECT_EQ(ended(*here.engine, handle), NIXL_SUCCESS);
         EXPECT_EQ(here.engine->releaseReqH(handle), NIXL_SUCCESS);
+        if (refused) {
+            EXPECT_EQ(here.engine->deregisterMem(refused), NIXL_SUCCESS);
+        }
+        EXPECT_EQ(read_first_kib(there, here), NIXL_SUCCESS) << "it is registered anew";
     }
     EXPECT_TRUE(is_refused) << "never in progress";
+}
+
+TEST_P(NixlTest, ATransferOfMemoryThatIsNoLongerRegisteredDoesNotBegin) {
+    first_.meet(second_);
+    nixl_meta_dlist_t to(DRAM_SEG);
+    nixl_meta_dlist_t from(DRAM_SEG);
+    to.addDesc(first_.here(0, 1000));
+    from.addDesc(Agent::piece(second_.desc, 0, 1000, first_.remote));
+    nixlBackendReqH* handle = nullptr;
+    ASSERT_EQ(first_.engine->prepXfer(NIXL_READ, to, from, "second", handle, nullptr), NIXL_SUCCESS);
+    ASSERT_EQ(first_.engine->postXfer(NIXL_READ, to, from, "second", handle, nullptr), NIXL_IN_PROG);
+    EXPECT_EQ(ended(*first_.engine, handle), NIXL_SUCCESS);
+    ASSERT_EQ(first_.engine->deregisterMem(std::exchange(first_.local, nullptr)), NIXL_SUCCESS);
+    EXPECT_EQ(first_.engine->postXfer(NIXL_READ, to, from, "second", handle, nullptr), NIXL_ERR_NOT_ALLOWED);
+    EXPECT_EQ(first_.engine->releaseReqH(handle), NIXL_SUCCESS);
 }
 
 TEST_P(NixlTest, MemoryThatIsNoLongerRegisteredIsNotReachable) {
