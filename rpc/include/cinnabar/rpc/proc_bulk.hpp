@@ -89,7 +89,8 @@ class Bulk {
         request_ = static_cast<Request*>(in.user());
         if (encoded.empty()) return;
         Reader reader(encoded);
-        if (bulk::RemoteRegion::decode(reader, remote_) != Errc::ok || reader.left() != 0) in.fail(Errc::protocol);
+        const Errc bad = bulk::RemoteRegion::decode(reader, remote_);
+        if (bad != Errc::ok || reader.left() != 0) in.fail(bad == Errc::out_of_memory ? bad : Errc::protocol);
     }
 
     bulk::Region region_;
