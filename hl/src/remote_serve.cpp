@@ -49,25 +49,17 @@ Result<RemoteReply> do_put_and_notify(RemoteTable& table, const Request<Put>& re
     return put;
 }
 
-Task<Result<RemoteReply>> do_gather(Table table, Request<Gather> request) {
-    RemoteTransfer transfer(std::move(table));
-    CINNABAR_CO_TRY(const bulk::Region from, transfer.begin(request->grants, request->pieces, na::Access::read));
-    if (from.bytes() != request->into.size()) co_return Errc::invalid_argument;
-    const auto pushed = co_await with_stop(request->into.push(from), transfer.stop_token());
-    if (const Errc late = transfer.check(); late != Errc::ok) co_return late;
-    if (!pushed) co_return pushed.error();
-    co_return RemoteReply();
-}
-
-// Writes `bytes`, which start at `offset` in the caller's memory, to their pieces.
-Errc write_pieces(RemoteTable& table, const Scatter& call, std::uint64_t offset, ConstBytes bytes) {
+// Calls copy(grant, offset in it, part) for the pieces that `bytes`, which start at `offset` in the caller's memory,
+// belong to. Stops at the first error.
+template <typename Call, typename Span, typename Copy>
+Errc each_piece(const Call& call, std::uint64_t offset, Span bytes, Copy copy) {
     for (const Piece& piece : call.pieces) {
         if (offset >= piece.bytes) {
             offset -= piece.bytes;
             continue;
         }
-        const ConstBytes part = bytes.first(std::min<std::uint64_t>(bytes.size(), piece.bytes - offset));
-        const Errc refused = table.write(call.grants[piece.grant], piece.offset + offset, part);
+        const Span part = bytes.first(std::min<std::uint64_t>(bytes.size(), piece.bytes - offset));
+        const Errc refused = copy(call.grants[piece.grant], piece.offset + offset, part);
         if (refused != Errc::ok) return refused;
         bytes = bytes.subspan(part.size());
         if (bytes.empty()) break;
@@ -76,9 +68,39 @@ Errc write_pieces(RemoteTable& table, const Scatter& call, std::uint64_t offset,
     return Errc::ok;
 }
 
+Task<Result<void>> read_staged(RemoteTable& table, Request<Gather>& request, RemoteTransfer& transfer) {
+    const auto read = [&table](const RemoteGrant& grant, std::uint64_t offset, Bytes to) {
+        return table.read(grant, offset, to);
+    };
+    return push_staged(request, transfer, [&request, read](std::uint64_t done, Bytes bytes) {
+        return each_piece(*request, done, bytes, read);
+    });
+}
+
+Task<Result<void>> read_straight(const bulk::Region& from, Request<Gather>& request, RemoteTransfer& transfer) {
+    const auto pushed = co_await with_stop(request->into.push(from), transfer.stop_token());
+    if (const Errc late = transfer.check(); late != Errc::ok) co_return late;
+    if (!pushed) co_return pushed.error();
+    co_return Result<void>();
+}
+
+Task<Result<RemoteReply>> do_gather(Table table, Request<Gather> request) {
+    RemoteTransfer transfer(table);
+    CINNABAR_CO_TRY(const bulk::Region from, transfer.begin(request->grants, request->pieces, na::Access::read));
+    if (from.bytes() != request->into.size()) co_return Errc::invalid_argument;
+    if (is_moved_by_caller(request->into))
+        CINNABAR_CO_TRY_VOID(co_await read_staged(*table, request, transfer));
+    else
+        CINNABAR_CO_TRY_VOID(co_await read_straight(from, request, transfer));
+    co_return RemoteReply();
+}
+
 Task<Result<void>> write_staged(RemoteTable& table, Request<Scatter>& request, RemoteTransfer& transfer) {
-    return pull_staged(request, transfer, [&table, &request](std::uint64_t done, ConstBytes bytes) {
-        return write_pieces(table, *request, done, bytes);
+    const auto write = [&table](const RemoteGrant& grant, std::uint64_t offset, ConstBytes from) {
+        return table.write(grant, offset, from);
+    };
+    return pull_staged(request, transfer, [&request, write](std::uint64_t done, ConstBytes bytes) {
+        return each_piece(*request, done, bytes, write);
     });
 }
 
@@ -93,7 +115,7 @@ Task<Result<RemoteReply>> do_scatter(Table table, Request<Scatter> request) {
     RemoteTransfer transfer(table);
     CINNABAR_CO_TRY(const bulk::Region to, transfer.begin(request->grants, request->pieces, na::Access::write));
     if (to.bytes() != request->from.size()) co_return Errc::invalid_argument;
-    if (transfer.names_version())
+    if (transfer.names_version() || is_moved_by_caller(request->from))
         CINNABAR_CO_TRY_VOID(co_await write_staged(*table, request, transfer));
     else
         CINNABAR_CO_TRY_VOID(co_await write_straight(to, request, transfer));
@@ -107,20 +129,29 @@ Task<Result<RemoteReply>> do_scatter(Table table, Request<Scatter> request) {
 
 }  // namespace
 
-Result<void> serve_remote(const NodeRef& node, Table table) {
-    CINNABAR_TRY_VOID(node.serve(
+Result<void> serve_remote(const NodeRef& node, const Table& table, unsigned& served) {
+    unsigned number = 0;
+    const auto next = [&](const auto& rpc, auto handler, const auto&... how) -> Result<void> {
+        if (number++ < served) return {};
+        CINNABAR_TRY_VOID(node.serve(rpc, std::move(handler), how...));
+        ++served;
+        return {};
+    };
+    CINNABAR_TRY_VOID(next(
         word, [table](const Word& call) { return do_word(*table, call); }, on_arrival));
-    CINNABAR_TRY_VOID(node.serve(
+    CINNABAR_TRY_VOID(next(
         look, [table](const Look& call) { return do_look(*table, call); }, on_arrival));
-    CINNABAR_TRY_VOID(node.serve(
+    CINNABAR_TRY_VOID(next(
         put, [table](const Put& call) { return do_put(*table, call); }, on_arrival));
     CINNABAR_TRY_VOID(
-        node.serve(put_and_notify, [table](Request<Put> request) { return do_put_and_notify(*table, request); }));
+        next(put_and_notify, [table](Request<Put> request) { return do_put_and_notify(*table, request); }));
+    CINNABAR_TRY_VOID(next(gather, [table](Request<Gather> request) { return do_gather(table, std::move(request)); }));
     CINNABAR_TRY_VOID(
-        node.serve(gather, [table](Request<Gather> request) { return do_gather(table, std::move(request)); }));
-    CINNABAR_TRY_VOID(
-        node.serve(scatter, [table](Request<Scatter> request) { return do_scatter(table, std::move(request)); }));
-    return serve_remote_blocks(node, table);
+        next(scatter, [table](Request<Scatter> request) { return do_scatter(table, std::move(request)); }));
+    CINNABAR_TRY_VOID(next(
+        gather_blocks, [table](Request<GatherBlocks> request) { return do_gather_blocks(table, std::move(request)); }));
+    return next(scatter_blocks,
+                [table](Request<ScatterBlocks> request) { return do_scatter_blocks(table, std::move(request)); });
 }
 
 }  // namespace cinnabar::hl

@@ -5,7 +5,6 @@
 #include "remote_staging.hpp"
 #include "remote_table.hpp"
 
-#include <cinnabar/hl/serve.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
 
 #include <utility>
@@ -41,12 +40,23 @@ Task<Result<void>> write_staged(RemoteTable& table, Request<ScatterBlocks>& requ
                            std::uint64_t, ConstBytes bytes) mutable { return table.write(request->grant, to, bytes); });
 }
 
+Task<Result<void>> read_staged(RemoteTable& table, Request<GatherBlocks>& request, RemoteTransfer& transfer) {
+    return push_staged(request, transfer,
+                       [&table, &request, from = bulk::BlockWalk(request->blocks.list)](
+                           std::uint64_t, Bytes bytes) mutable { return table.read(request->grant, from, bytes); });
+}
+
+}  // namespace
+
 Task<Result<RemoteReply>> do_gather_blocks(Table table, Request<GatherBlocks> request) {
-    RemoteTransfer transfer(std::move(table));
+    RemoteTransfer transfer(table);
     const bulk::Blocks& list = request->blocks.list;
     CINNABAR_CO_TRY(const bulk::Region memory, transfer.begin(request->grant, list, na::Access::read));
     if (list.bytes() != request->into.size()) co_return Errc::invalid_argument;
-    CINNABAR_CO_TRY_VOID(co_await move_blocks(bulk::Direction::push, memory, list, request->into, transfer));
+    if (is_moved_by_caller(request->into))
+        CINNABAR_CO_TRY_VOID(co_await read_staged(*table, request, transfer));
+    else
+        CINNABAR_CO_TRY_VOID(co_await move_blocks(bulk::Direction::push, memory, list, request->into, transfer));
     co_return RemoteReply();
 }
 
@@ -55,7 +65,7 @@ Task<Result<RemoteReply>> do_scatter_blocks(Table table, Request<ScatterBlocks> 
     const bulk::Blocks& list = request->blocks.list;
     CINNABAR_CO_TRY(const bulk::Region memory, transfer.begin(request->grant, list, na::Access::write));
     if (list.bytes() != request->from.size() || list.overlap()) co_return Errc::invalid_argument;
-    if (transfer.names_version())
+    if (transfer.names_version() || is_moved_by_caller(request->from))
         CINNABAR_CO_TRY_VOID(co_await write_staged(*table, request, transfer));
     else
         CINNABAR_CO_TRY_VOID(co_await move_blocks(bulk::Direction::pull, memory, list, request->from, transfer));
@@ -64,15 +74,6 @@ Task<Result<RemoteReply>> do_scatter_blocks(Table table, Request<ScatterBlocks> 
     if (request->notify)
         table->notify(request->grant, {*request->notify, first.offset, request->from.size(), request.source()});
     co_return RemoteReply();
-}
-
-}  // namespace
-
-Result<void> serve_remote_blocks(const NodeRef& node, Table table) {
-    CINNABAR_TRY_VOID(node.serve(
-        gather_blocks, [table](Request<GatherBlocks> request) { return do_gather_blocks(table, std::move(request)); }));
-    return node.serve(scatter_blocks,
-                      [table](Request<ScatterBlocks> request) { return do_scatter_blocks(table, std::move(request)); });
 }
 
 }  // namespace cinnabar::hl

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes that name a version go through a buffer, so that none arrives after the contents were renewed.
+// Operations that go through buffers of the node, instead of moving the shared memory itself: writes that name a
+// version, so that none arrives after the contents were renewed; and all with a file or device memory, which the caller
+// moves itself: it would have to be lent the shared memory, and might not let go of it.
 #pragma once
 
 #include "remote_table.hpp"
 
+#include <cinnabar/bulk/far_lender.hpp>
 #include <cinnabar/hl/buffers.hpp>
 #include <cinnabar/hl/serve.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
@@ -14,6 +17,11 @@ namespace cinnabar::hl {
 
 // Takes a buffer; it is smaller than requested if the node's buffers, or the peer's share of them, run short.
 [[nodiscard]] Result<Buffer> take_staging(Buffers& buffers, std::uint64_t bytes, const na::Addr& peer);
+
+// Whether a transfer with this memory of the caller lends it the local memory.
+[[nodiscard]] inline bool is_moved_by_caller(const Bulk& memory) noexcept {
+    return !memory.remote().key_for(bulk::far_scheme).empty();
+}
 
 // Pulls the caller's data, one buffer at a time. `store` is given the offset and the bytes and returns an Errc; it must
 // not write if the token is no longer valid. All arguments but `store` must outlive the task.
@@ -29,6 +37,25 @@ Task<Result<void>> pull_staged(Request<In>& request, RemoteTransfer& transfer, S
         if (!pulled) co_return pulled.error();
         const Errc refused = store(done, buffer.bytes().first(static_cast<std::size_t>(step)));
         if (refused != Errc::ok) co_return refused;
+        done += step;
+    }
+    co_return Result<void>();
+}
+
+// Pushes to the caller's memory, one buffer at a time. `load` is given the offset and the room, and returns an Errc.
+// All arguments but `load` must outlive the task.
+template <typename In, typename Load>
+Task<Result<void>> push_staged(Request<In>& request, RemoteTransfer& transfer, Load load) {
+    const std::uint64_t bytes = request->into.size();
+    CINNABAR_CO_TRY(const Buffer buffer, take_staging(request.node().buffers(), bytes, request.source()));
+    for (std::uint64_t done = 0; done < bytes;) {
+        const std::uint64_t step = std::min<std::uint64_t>(buffer.size(), bytes - done);
+        const Errc refused = load(done, buffer.bytes().first(static_cast<std::size_t>(step)));
+        if (refused != Errc::ok) co_return refused;
+        const TransferOptions options{.offset = done, .bytes = step};
+        const auto pushed = co_await with_stop(request->into.push(buffer, options), transfer.stop_token());
+        if (const Errc late = transfer.check(); late != Errc::ok) co_return late;
+        if (!pushed) co_return pushed.error();
         done += step;
     }
     co_return Result<void>();

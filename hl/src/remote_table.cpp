@@ -4,7 +4,7 @@
 #include "node_core.hpp"
 
 #include <cinnabar/base/random.hpp>
-#include <cinnabar/hl/waiter.hpp>
+#include <cinnabar/base/test_yield.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -42,6 +42,11 @@ bool append_segments(const bulk::Region& part, std::vector<na::Segment>& out) {
     return true;
 }
 
+void copy_out(const bulk::Region& memory, std::uint64_t offset, Bytes to) noexcept { memory.copy_out(offset, to); }
+void copy_in(const bulk::Region& memory, std::uint64_t offset, ConstBytes from) noexcept {
+    memory.copy_in(offset, from);
+}
+
 template <typename W>
 std::uint64_t apply_word(std::byte* at, const remote_calls::Word& call) noexcept {
     const std::atomic_ref<W> word(*reinterpret_cast<W*>(at));
@@ -65,14 +70,13 @@ std::uint64_t apply_word(std::byte* at, const remote_calls::Word& call) noexcept
 // be freed afterwards.
 struct RemoteTable::Notifying {
     RemoteTable& table;
-    const RemoteGrant& grant;
+    SharedUse use;
     std::shared_ptr<const NoticeFunction> function;  // null: not counted
 
-    [[nodiscard]] static std::stop_source counted() noexcept { return std::stop_source(std::nostopstate); }
     ~Notifying() {
         if (!function) return;
         function = nullptr;
-        table.end(grant, counted());
+        table.end(use);
     }
 };
 
@@ -89,7 +93,7 @@ Result<void> RemoteTable::serve() {
     const std::lock_guard lock(mutex_);
     if (serving_) return {};
     const NodeRef node = node_.ref();
-    CINNABAR_TRY_VOID(serve_remote(node, shared_from_this()));
+    CINNABAR_TRY_VOID(serve_remote(node, shared_from_this(), served_));
     serving_ = true;
     own_ = node.self_addr();
     if (auto listens = na::Addr::parse(node.address())) listens_ = *std::move(listens);
@@ -107,6 +111,7 @@ Result<SharedBytes> RemoteTable::share(const bulk::Region& memory, na::Access ac
     SharedSlot* const slot = slots_.acquire();
     if (!slot) return Error(Errc::too_large, "this node shares the maximum number of regions: withdraw some");
     const std::lock_guard lock(slot->mutex);
+    slot->state = SharedSlot::State::shared;
     slot->memory = memory;
     ++slot->lease;
     slot->version = 1;
@@ -127,7 +132,7 @@ RemoteBytes RemoteTable::token(SharedSlot& slot, const RemoteGrant& wanted) {
     grant.slot = slot.slot_index;
     {
         const std::lock_guard lock(slot.mutex);
-        if (slot.lease != grant.lease || !slot.memory) return {};
+        if (slot.lease != grant.lease || slot.state != SharedSlot::State::shared) return {};
         if (grant.version != 0) grant.version = slot.version;
         grant.seal = seal_of(slot.key, grant);
     }
@@ -140,45 +145,66 @@ void RemoteTable::renew(SharedSlot& slot, std::uint32_t lease) noexcept {
     if (slot.lease == lease) ++slot.version;
 }
 
-bool RemoteTable::withdraw(SharedSlot& slot, std::uint32_t lease) noexcept {
-    std::vector<std::stop_source> stopped;
-    bulk::Region memory;  // released without the lock, like the program's function
+Errc RemoteTable::withdraw(SharedSlot& slot, std::uint32_t lease) noexcept {
+    return withdraw(slot, lease, SharedSlot::State::withdrawn);
+}
+
+void RemoteTable::drop(SharedSlot& slot, std::uint32_t lease) noexcept {
+    (void)withdraw(slot, lease, SharedSlot::State::dropped);
+}
+
+// Each operation is stopped without the lock, since that may end it at once. Meanwhile the last one may end, and the
+// slot may be used for other memory.
+Errc RemoteTable::withdraw(SharedSlot& slot, std::uint32_t lease, SharedSlot::State state) noexcept {
+    bulk::Region memory;  // freed without the lock, like the program's function
     std::shared_ptr<const NoticeFunction> notified;
     std::unique_lock lock(slot.mutex);
-    if (slot.lease != lease) return true;
-    if (!slot.memory) return slot.under_way.empty();
-    memory = std::exchange(slot.memory, {});
+    if (slot.lease != lease || slot.state == SharedSlot::State::unused) return Errc::ok;
+    slot.state = std::max(slot.state, state);
     notified.swap(slot.notified);
-    if (slot.under_way.empty()) {
-        slots_.release(slot);
-        return true;
+    while (slot.lease == lease && !slot.under_way.empty()) {
+        SharedUse& use = *slot.under_way.pop_front();
+        slot.stopped.push_back(use);
+        use.is_stopped = true;
+        std::stop_source stop = use.stop;
+        lock.unlock();
+        CINNABAR_TEST_YIELD("shared memory: a use is stopped");
+        stop.request_stop();
+        lock.lock();
     }
-    stopped = slot.under_way;
-    lock.unlock();
-    for (std::stop_source& each : stopped) each.request_stop();
-    return false;
+    return slot.lease == lease ? settle(slot, memory) : Errc::ok;
+}
+
+Errc RemoteTable::settle(SharedSlot& slot, bulk::Region& freed) noexcept {
+    if (slot.state == SharedSlot::State::unused) return Errc::ok;
+    if (!slot.idle()) return Errc::again;
+    if (slot.state == SharedSlot::State::withdrawn && slot.memory.quarantined()) return Errc::busy;
+    freed = std::exchange(slot.memory, {});
+    slot.state = SharedSlot::State::unused;
+    slots_.release(slot);
+    return Errc::ok;
 }
 
 bool RemoteTable::in_use(SharedSlot& slot, std::uint32_t lease) noexcept {
     const std::lock_guard lock(slot.mutex);
-    return slot.lease == lease && !slot.under_way.empty();
+    return slot.lease == lease && !slot.idle();
 }
 
 // Operations in progress will end, because the node still runs.
 void RemoteTable::await_idle(SharedSlot& slot, std::uint32_t lease) noexcept {
-    Waiter waiter;
+    IdleWait wait;
     {
         const std::lock_guard lock(slot.mutex);
-        if (slot.lease != lease || slot.under_way.empty()) return;
-        for (Loop* loop : node_.loops()) waiter.relies_on(*loop);
-        slot.waiting.push_back(&waiter);
+        if (slot.lease != lease || slot.idle()) return;
+        for (Loop* loop : node_.loops()) wait.waiter.relies_on(*loop);
+        slot.waiting.push_back(wait);
     }
-    waiter.wait();
+    wait.waiter.wait();
 }
 
 void RemoteTable::on_notified(SharedSlot& slot, std::uint32_t lease, std::shared_ptr<const NoticeFunction> function) {
     const std::lock_guard lock(slot.mutex);
-    if (slot.lease == lease) slot.notified.swap(function);
+    if (slot.lease == lease && slot.state == SharedSlot::State::shared) slot.notified.swap(function);
 }
 
 SharedSlot* RemoteTable::find(const RemoteGrant& grant) const noexcept {
@@ -187,7 +213,7 @@ SharedSlot* RemoteTable::find(const RemoteGrant& grant) const noexcept {
 
 // The lease is checked first, because a grant of an earlier lease was sealed with another key.
 Errc RemoteTable::check(const SharedSlot& slot, const RemoteGrant& grant) noexcept {
-    if (!slot.memory || slot.lease != grant.lease) return Errc::stale;
+    if (slot.state != SharedSlot::State::shared || slot.lease != grant.lease) return Errc::stale;
     if (seal_of(slot.key, grant) != grant.seal) return Errc::permission;
     return grant.version == 0 || grant.version == slot.version ? Errc::ok : Errc::stale;
 }
@@ -199,44 +225,57 @@ Errc RemoteTable::check(const SharedSlot& slot, const RemoteGrant& grant, std::u
     return inside && na::allows(grant.access, access) ? Errc::ok : Errc::permission;
 }
 
-Errc RemoteTable::read(const RemoteGrant& grant, std::uint64_t offset, Bytes to) noexcept {
-    SharedSlot* const slot = find(grant);
-    if (!slot) return Errc::stale;
-    const std::lock_guard lock(slot->mutex);
-    const Errc refused = check(*slot, grant, offset, to.size(), na::Access::read);
-    if (refused == Errc::ok) slot->memory.copy_out(grant.first + offset, to);
-    return refused;
-}
-
-Errc RemoteTable::write(const RemoteGrant& grant, std::uint64_t offset, ConstBytes from) noexcept {
+// Calls copy(memory, offset in it, bytes) for each step.
+template <typename Span, typename Copy>
+Errc RemoteTable::copy_in_steps(const RemoteGrant& grant, std::uint64_t offset, Span bytes, na::Access access,
+                                Copy copy) noexcept {
     SharedSlot* const slot = find(grant);
     if (!slot) return Errc::stale;
     do {
-        const ConstBytes step = from.first(std::min(from.size(), write_step_bytes));
+        const Span step = bytes.first(std::min(bytes.size(), step_bytes));
         const std::lock_guard lock(slot->mutex);
-        if (const Errc refused = check(*slot, grant, offset, from.size(), na::Access::write); refused != Errc::ok)
-            return refused;
-        slot->memory.copy_in(grant.first + offset, step);
+        if (const Errc refused = check(*slot, grant, offset, bytes.size(), access); refused != Errc::ok) return refused;
+        copy(slot->memory, grant.first + offset, step);
         offset += step.size();
-        from = from.subspan(step.size());
-    } while (!from.empty());
+        bytes = bytes.subspan(step.size());
+    } while (!bytes.empty());
     return Errc::ok;
 }
 
-Errc RemoteTable::write(const RemoteGrant& grant, bulk::BlockWalk& to, ConstBytes from) noexcept {
+template <typename Span, typename Copy>
+Errc RemoteTable::copy_in_steps(const RemoteGrant& grant, bulk::BlockWalk& blocks, Span bytes, na::Access access,
+                                Copy copy) noexcept {
     SharedSlot* const slot = find(grant);
     if (!slot) return Errc::stale;
-    while (!from.empty()) {
+    while (!bytes.empty()) {
+        CINNABAR_TEST_YIELD("shared memory: a step of blocks");
         const std::lock_guard lock(slot->mutex);
-        if (const Errc refused = check(*slot, grant, 0, 0, na::Access::write); refused != Errc::ok) return refused;
+        if (const Errc refused = check(*slot, grant, 0, 0, access); refused != Errc::ok) return refused;
         bulk::BlockPiece piece;
-        for (std::uint64_t left = std::min(from.size(), write_step_bytes); left > 0; left -= piece.bytes) {
-            if (!to.next(left, piece)) return Errc::invalid_argument;
-            slot->memory.copy_in(grant.first + piece.offset, from.first(static_cast<std::size_t>(piece.bytes)));
-            from = from.subspan(static_cast<std::size_t>(piece.bytes));
+        std::uint64_t left = std::min(bytes.size(), step_bytes);
+        for (std::uint32_t pieces = 0; left > 0 && pieces < step_pieces; left -= piece.bytes, ++pieces) {
+            if (!blocks.next(left, piece)) return Errc::invalid_argument;
+            copy(slot->memory, grant.first + piece.offset, bytes.first(static_cast<std::size_t>(piece.bytes)));
+            bytes = bytes.subspan(static_cast<std::size_t>(piece.bytes));
         }
     }
     return Errc::ok;
+}
+
+Errc RemoteTable::read(const RemoteGrant& grant, std::uint64_t offset, Bytes to) noexcept {
+    return copy_in_steps(grant, offset, to, na::Access::read, copy_out);
+}
+
+Errc RemoteTable::read(const RemoteGrant& grant, bulk::BlockWalk& from, Bytes to) noexcept {
+    return copy_in_steps(grant, from, to, na::Access::read, copy_out);
+}
+
+Errc RemoteTable::write(const RemoteGrant& grant, std::uint64_t offset, ConstBytes from) noexcept {
+    return copy_in_steps(grant, offset, from, na::Access::write, copy_in);
+}
+
+Errc RemoteTable::write(const RemoteGrant& grant, bulk::BlockWalk& to, ConstBytes from) noexcept {
+    return copy_in_steps(grant, to, from, na::Access::write, copy_in);
 }
 
 Errc RemoteTable::word(const remote_calls::Word& call, std::uint64_t& before) noexcept {
@@ -255,24 +294,22 @@ Errc RemoteTable::word(const remote_calls::Word& call, std::uint64_t& before) no
 void RemoteTable::notify(const RemoteGrant& grant, RemoteNotice notice) {
     SharedSlot* const slot = find(grant);
     if (!slot) return;
-    Notifying notifying{*this, grant, {}};
+    Notifying notifying{*this, {*slot, std::stop_source(std::nostopstate)}, {}};
     {
         const std::lock_guard lock(slot->mutex);
         if (check(*slot, grant) != Errc::ok || !slot->notified || !*slot->notified) return;
-        slot->under_way.push_back(Notifying::counted());
+        slot->under_way.push_back(notifying.use);
         notifying.function = slot->notified;
     }
     notice.offset += grant.first;
     (*notifying.function)(notice);
 }
 
-Errc RemoteTable::begin(const RemoteGrant& grant, const std::stop_source& stop, bulk::Region& memory) {
-    SharedSlot* const slot = find(grant);
-    if (!slot) return Errc::stale;
-    const std::lock_guard lock(slot->mutex);
-    if (const Errc refused = check(*slot, grant); refused != Errc::ok) return refused;
-    slot->under_way.push_back(stop);
-    memory = slot->memory.slice(grant.first, grant.bytes);
+Errc RemoteTable::begin(const RemoteGrant& grant, SharedSlot& slot, SharedUse* use, bulk::Region& memory) {
+    const std::lock_guard lock(slot.mutex);
+    if (const Errc refused = check(slot, grant); refused != Errc::ok) return refused;
+    if (use) slot.under_way.push_back(*use);
+    memory = slot.memory.slice(grant.first, grant.bytes);
     return Errc::ok;
 }
 
@@ -282,19 +319,19 @@ Errc RemoteTable::check_again(const RemoteGrant& grant) noexcept {
     return check(slot, grant);
 }
 
-void RemoteTable::end(const RemoteGrant& grant, const std::stop_source& stop) noexcept {
-    SharedSlot& slot = *find(grant);
+void RemoteTable::end(SharedUse& use) noexcept {
+    SharedSlot& slot = *use.slot;
+    bulk::Region memory;  // freed without the lock
     const std::lock_guard lock(slot.mutex);
-    slot.under_way.erase(std::find(slot.under_way.begin(), slot.under_way.end(), stop));
-    if (!slot.under_way.empty()) return;
-    for (Waiter* each : slot.waiting) each->finish();
-    slot.waiting.clear();
-    if (!slot.memory) slots_.release(slot);
+    (use.is_stopped ? slot.stopped : slot.under_way).remove(use);
+    if (!slot.idle()) return;
+    while (IdleWait* const each = slot.waiting.pop_front()) each->waiter.finish();
+    if (slot.state != SharedSlot::State::shared) (void)settle(slot, memory);
 }
 
 RemoteTransfer::~RemoteTransfer() {
     memory_.clear();
-    for (const RemoteGrant& grant : grants_) table_->end(grant, stop_);
+    for (SharedUse& use : uses_) table_->end(use);
 }
 
 Result<bulk::Region> RemoteTransfer::begin(const std::vector<RemoteGrant>& grants,
@@ -302,6 +339,7 @@ Result<bulk::Region> RemoteTransfer::begin(const std::vector<RemoteGrant>& grant
     if (grants.size() > remote_grants_max || pieces.size() > remote_parts_max) return Error(Errc::too_large);
     grants_.reserve(grants.size());
     memory_.reserve(grants.size());
+    uses_.reserve(grants.size());
     for (const RemoteGrant& grant : grants) {
         if (const Errc refused = begin(grant, access); refused != Errc::ok) return Error(refused);
     }
@@ -311,16 +349,24 @@ Result<bulk::Region> RemoteTransfer::begin(const std::vector<RemoteGrant>& grant
 Result<bulk::Region> RemoteTransfer::begin(const RemoteGrant& grant, const bulk::Blocks& blocks, na::Access access) {
     grants_.reserve(1);
     memory_.reserve(1);
+    uses_.reserve(1);
     if (const Errc refused = begin(grant, access); refused != Errc::ok) return Error(refused);
     if (blocks.end() > memory_.front().bytes()) return Error(Errc::permission);
     return memory_.front();
 }
 
-// Requires: both vectors have room.
+// Requires: the vectors have room.
 Errc RemoteTransfer::begin(const RemoteGrant& grant, na::Access access) {
     if (!na::allows(grant.access, access)) return Errc::permission;
+    SharedSlot* const slot = table_->find(grant);
+    if (!slot) return Errc::stale;
+    const bool is_new = std::ranges::find(uses_, slot, &SharedUse::slot) == uses_.end();
+    SharedUse* const use = is_new ? &uses_.emplace_back(*slot, stop_) : nullptr;
     bulk::Region memory;
-    if (const Errc refused = table_->begin(grant, stop_, memory); refused != Errc::ok) return refused;
+    if (const Errc refused = table_->begin(grant, *slot, use, memory); refused != Errc::ok) {
+        if (is_new) uses_.pop_back();
+        return refused;
+    }
     grants_.push_back(grant);
     memory_.push_back(std::move(memory));
     return Errc::ok;

@@ -5,35 +5,66 @@
 
 #include "remote_contracts.hpp"
 
+#include <cinnabar/base/intrusive_queue.hpp>
 #include <cinnabar/base/siphash.hpp>
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/bulk/region.hpp>
 #include <cinnabar/hl/buffers.hpp>
+#include <cinnabar/hl/request.hpp>
 #include <cinnabar/hl/share.hpp>
+#include <cinnabar/hl/task.hpp>
+#include <cinnabar/hl/waiter.hpp>
 
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::hl {
 
 class NodeCore;
-class Waiter;
 
 using NoticeFunction = std::function<void(const RemoteNotice&)>;
 
+struct SharedSlot;
+
+// The use of a shared memory by a bulk operation or a notice in progress. Must not move meanwhile.
+struct SharedUse {
+    SharedUse(SharedSlot& of, std::stop_source source) noexcept : slot(&of), stop(std::move(source)) {}
+    SharedSlot* slot;
+    std::stop_source stop;
+    bool is_stopped = false;  // in SharedSlot::stopped
+    ListLink<SharedUse> link;
+};
+
+// A thread that waits for the last use to end.
+struct IdleWait {
+    Waiter waiter;
+    ListLink<IdleWait> link;
+};
+
 struct SharedSlot : PoolSlot {
+    enum class State : std::uint8_t {
+        unused,
+        shared,
+        withdrawn,  // kept while it is used or in quarantine
+        dropped,    // withdrawn, and nobody asks any more: kept while it is used
+    };
     std::mutex mutex;
-    bulk::Region memory;      // empty: withdrawn
+    State state = State::unused;
+    bulk::Region memory;
     std::uint32_t lease = 0;  // how often the slot was used
     std::uint64_t version = 1;
     SipKey key{};
-    std::vector<std::stop_source> under_way;  // of bulk operations and notices in progress
-    std::vector<Waiter*> waiting;             // for the last of them to end
+    IntrusiveList<SharedUse, &SharedUse::link> under_way;
+    IntrusiveList<SharedUse, &SharedUse::link> stopped;  // under way, but asked to stop
+    IntrusiveList<IdleWait, &IdleWait::link> waiting;
     std::shared_ptr<const NoticeFunction> notified;
+
+    [[nodiscard]] bool idle() const noexcept { return under_way.empty() && stopped.empty(); }
 };
 
 class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
@@ -51,17 +82,21 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] Result<SharedBytes> share(const bulk::Region& memory, na::Access access);
     [[nodiscard]] RemoteBytes token(SharedSlot& slot, const RemoteGrant& wanted);
     void renew(SharedSlot& slot, std::uint32_t lease) noexcept;
-    // Stops operations in progress; returns true if there are none.
-    bool withdraw(SharedSlot& slot, std::uint32_t lease) noexcept;
+    // Stops operations in progress. ok: nobody accesses the memory any more. again: some are in progress. busy: the
+    // memory is in quarantine.
+    [[nodiscard]] Errc withdraw(SharedSlot& slot, std::uint32_t lease) noexcept;
+    // The same, but nobody will ask for the outcome.
+    void drop(SharedSlot& slot, std::uint32_t lease) noexcept;
     void await_idle(SharedSlot& slot, std::uint32_t lease) noexcept;
     [[nodiscard]] bool in_use(SharedSlot& slot, std::uint32_t lease) noexcept;
     void on_notified(SharedSlot& slot, std::uint32_t lease, std::shared_ptr<const NoticeFunction> function);
 
     // --- operations. Errors: stale, permission.
+    // Both copy in steps, and check the grant before each.
     [[nodiscard]] Errc read(const RemoteGrant& grant, std::uint64_t offset, Bytes to) noexcept;
-    // Writes in steps of write_step_bytes, and checks the grant before each.
     [[nodiscard]] Errc write(const RemoteGrant& grant, std::uint64_t offset, ConstBytes from) noexcept;
-    // Writes to the next bytes of a list of blocks, which must lie inside the grant.
+    // The same with the next bytes of a list of blocks, which must lie inside the grant.
+    [[nodiscard]] Errc read(const RemoteGrant& grant, bulk::BlockWalk& from, Bytes to) noexcept;
     [[nodiscard]] Errc write(const RemoteGrant& grant, bulk::BlockWalk& to, ConstBytes from) noexcept;
     // invalid_argument: not aligned, or split over two segments.
     [[nodiscard]] Errc word(const remote_calls::Word& call, std::uint64_t& before) noexcept;
@@ -71,7 +106,9 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
   private:
     friend class RemoteTransfer;
     struct Notifying;
-    static constexpr std::size_t write_step_bytes = 64 * 1024;
+    // The lock of a memory is held for one step.
+    static constexpr std::size_t step_bytes = 64 * 1024;
+    static constexpr std::uint32_t step_pieces = 1024;
 
     // Null: the grant is of another node, or the slot was never used.
     [[nodiscard]] SharedSlot* find(const RemoteGrant& grant) const noexcept;
@@ -79,23 +116,42 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] static Errc check(const SharedSlot& slot, const RemoteGrant& grant) noexcept;
     [[nodiscard]] static Errc check(const SharedSlot& slot, const RemoteGrant& grant, std::uint64_t offset,
                                     std::uint64_t bytes, na::Access access) noexcept;
-    [[nodiscard]] Errc begin(const RemoteGrant& grant, const std::stop_source& stop, bulk::Region& memory);
+    // Frees the slot of a memory that is withdrawn, unless somebody may access it. Its memory is moved to `freed`, to
+    // be freed without the lock. Result as withdraw().
+    [[nodiscard]] Errc settle(SharedSlot& slot, bulk::Region& freed) noexcept;
+
+    [[nodiscard]] Errc withdraw(SharedSlot& slot, std::uint32_t lease, SharedSlot::State state) noexcept;
+    template <typename Span, typename Copy>
+    [[nodiscard]] Errc copy_in_steps(const RemoteGrant& grant, std::uint64_t offset, Span bytes, na::Access access,
+                                     Copy copy) noexcept;
+    template <typename Span, typename Copy>
+    [[nodiscard]] Errc copy_in_steps(const RemoteGrant& grant, bulk::BlockWalk& blocks, Span bytes, na::Access access,
+                                     Copy copy) noexcept;
+    // `use`: null if the operation uses this memory already.
+    [[nodiscard]] Errc begin(const RemoteGrant& grant, SharedSlot& slot, SharedUse* use, bulk::Region& memory);
     [[nodiscard]] Errc check_again(const RemoteGrant& grant) noexcept;
-    void end(const RemoteGrant& grant, const std::stop_source& stop) noexcept;
+    void end(SharedUse& use) noexcept;
     [[nodiscard]] Result<void> serve();
 
     NodeCore& node_;
     const std::uint64_t id_;
     SlotPool<SharedSlot> slots_;
-    std::mutex mutex_;  // guards the members below
-    bool serving_ = false;
-    na::Addr own_;      // empty until something is shared
-    na::Addr listens_;  // the address for others; empty if this node does not listen
+    std::mutex mutex_;      // guards the members below
+    unsigned served_ = 0;   // handlers that are registered
+    bool serving_ = false;  // all of them are
+    na::Addr own_;          // empty until something is shared
+    na::Addr listens_;      // the address for others; empty if this node does not listen
 };
 
-// Registers the handlers (remote_serve.cpp, remote_serve_blocks.cpp).
-[[nodiscard]] Result<void> serve_remote(const NodeRef& node, std::shared_ptr<RemoteTable> table);
-[[nodiscard]] Result<void> serve_remote_blocks(const NodeRef& node, std::shared_ptr<RemoteTable> table);
+// Registers the handlers in their order (remote_serve.cpp), except for the first `served`, which it counts on: after a
+// failure it can be called again.
+[[nodiscard]] Result<void> serve_remote(const NodeRef& node, const std::shared_ptr<RemoteTable>& table,
+                                        unsigned& served);
+// Those of lists of blocks (remote_serve_blocks.cpp).
+[[nodiscard]] Task<Result<RemoteReply>> do_gather_blocks(std::shared_ptr<RemoteTable> table,
+                                                         Request<remote_calls::GatherBlocks> request);
+[[nodiscard]] Task<Result<RemoteReply>> do_scatter_blocks(std::shared_ptr<RemoteTable> table,
+                                                          Request<remote_calls::ScatterBlocks> request);
 
 // A bulk operation in progress: keeps the memory, and marks it as in use until the operation ends.
 class RemoteTransfer {
@@ -123,8 +179,9 @@ class RemoteTransfer {
 
     std::shared_ptr<RemoteTable> table_;
     std::stop_source stop_;
-    std::vector<RemoteGrant> grants_;   // grants that this transfer has begun, to be ended
+    std::vector<RemoteGrant> grants_;   // grants that this transfer has begun
     std::vector<bulk::Region> memory_;  // of each grant
+    std::vector<SharedUse> uses_;       // one for each memory, however many grants name it; to be ended
 };
 
 }  // namespace cinnabar::hl

@@ -27,7 +27,7 @@ SharedBytes& SharedBytes::operator=(SharedBytes&& other) noexcept {
 }
 
 SharedBytes::~SharedBytes() {
-    if (slot_) (void)table_->withdraw(*slot_, lease_);
+    if (slot_) table_->drop(*slot_, lease_);
 }
 
 RemoteBytes SharedBytes::token(std::uint64_t offset, std::uint64_t bytes, na::Access access, Names names) const {
@@ -44,10 +44,11 @@ RemoteBytes SharedBytes::token(std::uint64_t offset, std::uint64_t bytes, na::Ac
 void SharedBytes::renew() noexcept { table_->renew(*slot_, lease_); }
 
 Errc SharedBytes::withdraw() noexcept {
-    if (!slot_ || table_->withdraw(*slot_, lease_)) return Errc::ok;
+    if (!slot_) return Errc::ok;
+    if (const Errc withdrawn = table_->withdraw(*slot_, lease_); withdrawn != Errc::again) return withdrawn;
     if (!Waiter::may_block()) return Errc::would_deadlock;
     table_->await_idle(*slot_, lease_);
-    return Errc::ok;
+    return table_->withdraw(*slot_, lease_);
 }
 
 bool SharedBytes::in_use() const noexcept { return slot_ && table_->in_use(*slot_, lease_); }

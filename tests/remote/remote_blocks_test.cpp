@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lists of blocks of remote memory: read and written in one operation, and with reusable plans.
+#include "far/far_fixture.hpp"
 #include "remote_contracts.hpp"
 #include "remote_fixture.hpp"
+#include "support/at_yield.hpp"
 #include "support/seeds.hpp"
 
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/hl/remote_blocks.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 
 namespace cinnabar {
@@ -36,6 +39,11 @@ Numbers shuffled(std::size_t count, std::uint64_t seed) {
     for (std::size_t i = count; i > 1; --i) std::swap(numbers[i - 1], numbers[random.below(i)]);
     return numbers;
 }
+
+struct ShortSteps : RemoteWords {
+    ShortSteps() : RemoteWords(way_named("tcp")) {}
+    [[nodiscard]] RemoteBytes token() { return shared_.token(Names::this_version).at(pair_.to); }
+};
 
 class RemoteBlocks : public RemoteWords {
   protected:
@@ -103,6 +111,26 @@ TEST_P(RemoteBlocks, a_plan_is_posted_again_with_other_numbers) {
 }
 
 CINNABAR_ON_EACH_REMOTE_WAY(RemoteBlocks);
+
+#ifndef NDEBUG
+// The lock of the memory is held for one step.
+TEST_F(ShortSteps, a_step_has_a_bounded_number_of_blocks) {
+    constexpr std::size_t bytes = 64 * 1024;
+    const Blocks blocks = Blocks::strided(0, 1, 2, bytes).value();
+    std::vector<std::byte> from(bytes, std::byte{9});
+    const Region region = Region::expose(Bytes(from), Access::read).value();
+    std::atomic<int> steps{0};
+    const support::AtYield step("shared memory: a step of blocks", [&steps] { ++steps; });
+    EXPECT_EQ(write_blocks(user(), token(), blocks, region).wait().code(), Errc::ok);
+    EXPECT_EQ(steps, 64);
+    const auto memory = std::as_bytes(std::span(memory_));
+    for (std::size_t i = 0; i < bytes; ++i) ASSERT_EQ(memory[2 * i], std::byte{9});
+    const test::PatternFile file(0);
+    EXPECT_EQ(read_blocks(user(), token(), blocks, file.region(0, bytes)).wait().code(), Errc::ok);
+    EXPECT_EQ(steps, 128);
+    EXPECT_EQ(file.bytes(), from);
+}
+#endif
 
 class RemoteBlocksTcp : public RemoteBlocks {};
 INSTANTIATE_TEST_SUITE_P(Over, RemoteBlocksTcp, testing::Values(way_named("tcp")),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The owner's side: grants, and the end of sharing.
+#include "remote_contracts.hpp"
 #include "remote_fixture.hpp"
+#include "support/at_yield.hpp"
 
 using namespace std::chrono_literals;
 
@@ -78,6 +80,47 @@ TEST_F(ShareTest, as_many_as_there_are_slots) {
     EXPECT_TRUE(hl::share_bytes(owner(), region, Access::read).ok());
 }
 
+TEST_F(ShareTest, memory_in_quarantine_is_busy) {
+    const Region region = owner().allocate(100).value();
+    {
+        const auto shared = hl::share_bytes(owner(), region, Access::read_write).value();
+        auto withdrawn = hl::share_bytes(owner(), region, Access::read_write).value();
+        region.quarantine_for_good();
+        EXPECT_EQ(withdrawn.withdraw(), Errc::busy);
+        EXPECT_EQ(withdrawn.withdraw(), Errc::busy) << "asked again, it looks again";
+        EXPECT_TRUE(withdrawn.token().empty());
+    }
+    // Both slots are free: the fixture has one more.
+    EXPECT_LE(hl::share_bytes(owner(), region, Access::read).value().token().grant().slot, 2u);
+}
+
+TEST_F(ShareTest, a_function_set_after_the_withdrawal_is_not_kept) {
+    const auto used = std::make_shared<int>(0);
+    EXPECT_EQ(shared_.withdraw(), Errc::ok);
+    shared_.on_notified([used](const hl::RemoteNotice&) {});
+    EXPECT_EQ(used.use_count(), 1);
+}
+
+// The products of the numbers and the size wrap around.
+TEST(SharedDeathTest, elements_outside_are_a_bug) {
+    const Shared<std::uint64_t> nothing;
+    EXPECT_DEATH((void)nothing.span(std::uint64_t{1} << 61, 0, Access::read), "first <= size");
+    EXPECT_DEATH((void)nothing.span(0, std::uint64_t{1} << 61, Access::read), "count <= size");
+}
+
+// The program serves a call of that name itself.
+TEST(ShareServed, a_failure_to_serve_is_the_same_the_next_time) {
+    const Node node = Node::listen("tcp://127.0.0.1:0").value();
+    const auto own = [](Request<hl::remote_calls::Gather>) -> Result<hl::RemoteReply> { return Errc::unsupported; };
+    ASSERT_TRUE(node.serve(hl::remote_calls::gather, own).ok());
+    const Region region = node.allocate(100).value();
+    const auto first = hl::share_bytes(node, region, Access::read);
+    const auto second = hl::share_bytes(node, region, Access::read);
+    ASSERT_FALSE(first.ok() || second.ok());
+    EXPECT_NE(first.error().message().find("cinnabar.remote.gather"), std::string::npos) << first.error().message();
+    EXPECT_EQ(second.error().message(), first.error().message());
+}
+
 // A reader that requests everything and then reads nothing.
 class ShareStalled : public testing::Test {
   protected:
@@ -114,6 +157,26 @@ TEST_F(ShareStalled, withdrawing_waits_for_no_writer) {
         EXPECT_EQ(write.get().code(), Errc::stale);
     }
 }
+
+#ifndef NDEBUG
+TEST_F(ShareStalled, an_operation_counts_once_however_often_it_names_the_memory) {
+    using hl::remote_calls::Gather;
+    hl::RemoteGrant grant = shared_.token().grant();
+    Gather gather{std::vector(hl::remote_grants_max, grant), {}, {}};
+    const std::uint64_t part = shared_.bytes() / gather.grants.size();
+    for (std::uint32_t i = 0; i < gather.grants.size(); ++i) gather.pieces.push_back({i, i * part, part});
+    gather.into = Bulk(user_.expose(std::span(into_)).value());
+    const Addr to = user_.lookup(owner_.address()).value();
+    auto read = user_.call(hl::remote_calls::gather, to, gather).future();
+    begin();
+    int stopped = 0;
+    const support::AtYield stop("shared memory: a use is stopped", [&stopped] { ++stopped; });
+    EXPECT_EQ(shared_.withdraw(), Errc::ok);
+    EXPECT_EQ(stopped, 1);
+    EXPECT_FALSE(shared_.in_use());
+    EXPECT_EQ(read.get().code(), Errc::stale);
+}
+#endif
 
 TEST_F(ShareStalled, inside_a_task_withdrawing_does_not_wait) {
     auto read = shared_.span().read(user_, into_, {.deadline = hl::no_deadline}).future();

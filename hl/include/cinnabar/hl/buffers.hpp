@@ -71,7 +71,7 @@ class Buffer {
     friend class Buffers;
     Buffer(bulk::PooledBuffer held, std::size_t size, detail::BufferCharge charge)
         : charge_(std::move(charge)), held_(std::move(held)), region_(held_.region().slice(0, size)), size_(size) {}
-    detail::BufferCharge charge_;  // until the buffer is back in its pool
+    detail::BufferCharge charge_;  // while this exists, also if the pool keeps the memory out afterwards
     bulk::PooledBuffer held_;
     bulk::Region region_;
     std::size_t size_ = 0;

@@ -11,6 +11,7 @@
 // Thread-safe, except for moves. May outlive the node.
 #pragma once
 
+#include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/bulk/region.hpp>
 #include <cinnabar/hl/node_ref.hpp>
@@ -63,13 +64,15 @@ class CINNABAR_API SharedBytes {
     void renew() noexcept;
     // Ends the sharing: makes all tokens stale, stops operations in progress, and waits for them and for the function
     // of on_notified(). ok: nobody accesses the memory any more. would_deadlock: called on a loop or pool thread, or
-    // inside a task, while some still do; in_use() tells when they have ended. Calling it again waits again.
+    // inside a task, while some still do; in_use() tells when they have ended. busy: operations have ended, but a peer
+    // may still access the memory (bulk::Region::quarantined). Calling it again waits, or looks, again.
     [[nodiscard]] Errc withdraw() noexcept;
     // Whether bulk operations, or the function of on_notified(), are in progress.
     [[nodiscard]] bool in_use() const noexcept;
 
     // Sets the function that a loop of the node calls when a write with RemoteOptions::notify is in place. It must be
-    // short, like a handler. It is kept until the memory is withdrawn, or another function replaces it.
+    // short, like a handler. It is kept until the memory is withdrawn, or another function replaces it. Does nothing
+    // once the memory is withdrawn.
     void on_notified(std::function<void(const RemoteNotice&)> function);
 
   private:
@@ -94,9 +97,10 @@ class Shared : public SharedBytes {
 
     [[nodiscard]] std::uint64_t size() const noexcept { return bytes() / sizeof(T); }
     [[nodiscard]] RemoteSpan<T> span(Names names = Names::this_version) const { return RemoteSpan<T>(token(names)); }
-    // A token for some elements only, or with less access.
+    // A token for some elements only, or with less access. Requires: they lie inside.
     [[nodiscard]] RemoteSpan<T> span(std::uint64_t first, std::uint64_t count, na::Access access,
                                      Names names = Names::this_version) const {
+        CINNABAR_ASSERT(first <= size() && count <= size() - first);  // before the products can wrap around
         return RemoteSpan<T>(token(first * sizeof(T), count * sizeof(T), access, names));
     }
 };
