@@ -63,7 +63,7 @@ Errc FarLender::revoke(na::Lease& lease) noexcept {
     Region window;  // released without the lock
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(lease.key);
-    CINNABAR_ASSERT(found != entries_.end() && !found->second.revoked);
+    CINNABAR_ASSERT(found != entries_.end() && !found->second.is_revoked);
     Entry& entry = found->second;
     if (entry.uses.empty()) {
         window = std::move(entry.window);
@@ -71,7 +71,8 @@ Errc FarLender::revoke(na::Lease& lease) noexcept {
         lease.key = 0;
         return Errc::ok;
     }
-    entry.revoked = &lease;
+    entry.is_revoked = true;
+    entry.fenced = &lease;
     for (Use* use = entry.uses.front(); use; use = decltype(entry.uses)::next(*use)) use->stop(*use);
     return Errc::again;
 }
@@ -80,7 +81,7 @@ Errc FarLender::begin(std::uint64_t key, std::uint64_t offset, std::uint64_t byt
                       Use& use) noexcept {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(key);
-    if (found == entries_.end() || found->second.revoked) return Errc::permission;
+    if (found == entries_.end() || found->second.is_revoked) return Errc::permission;
     Entry& entry = found->second;
     if (!na::allows(entry.access, access)) return Errc::permission;
     if (entry.confined_to && entry.confined_to != use.by) return Errc::permission;
@@ -101,13 +102,33 @@ void FarLender::end(Use& use) noexcept {
         CINNABAR_ASSERT(found != entries_.end());
         Entry& entry = found->second;
         entry.uses.remove(use);
-        if (!entry.revoked || !entry.uses.empty()) return;
-        fenced = entry.revoked;
+        if (!entry.is_revoked || !entry.uses.empty()) return;
+        fenced = entry.fenced;
         window = std::move(entry.window);
         entries_.erase(found);
+        if (!fenced) return;
+        fenced->key = 0;
     }
-    fenced->key = 0;
     fenced->fenced.run(fenced->fenced);
+}
+
+void FarLender::give_up(na::Lease& lease) noexcept {
+    {
+        const std::lock_guard lock(mutex_);
+        const auto found = entries_.find(lease.key);
+        if (found == entries_.end() || found->second.fenced != &lease) return;
+        found->second.fenced = nullptr;
+        lease.slot = static_cast<std::uint32_t>(lease.key >> 32);  // for is_accessed
+        lease.generation = static_cast<std::uint32_t>(lease.key);
+        lease.key = 0;
+        lease.fence_failed = true;
+    }
+    lease.fenced.run(lease.fenced);
+}
+
+bool FarLender::is_accessed(const na::Lease& lease) noexcept {
+    const std::lock_guard lock(mutex_);
+    return entries_.contains(std::uint64_t{lease.slot} << 32 | lease.generation);
 }
 
 }  // namespace cinnabar::bulk

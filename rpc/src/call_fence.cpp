@@ -2,7 +2,8 @@
 // Fences of calls. When a call that lent memory ends without an answer, a cancel asks the target to release the memory,
 // and `released` is awaited for fence_grace. Then the leases are revoked by force (fences.hpp), and only then the call
 // completes. Memory that is shown by a handle has no leases: `released` is awaited for shown_grace, and then the fence
-// has failed.
+// has failed. Lent far memory is copied by this side; if a disk hangs, its fence fails after shown_grace,
+// too.
 #include "context_core.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -33,18 +34,27 @@ void Origin::revoke_lends(Call& call) noexcept {
     const auto ended = [](void* holder, bool safe) noexcept {
         Call& lender = call_of(holder);
         lender.fence_failed_ |= !safe;
-        --lender.fences_;
+        if (--lender.fences_ == 0) lender.core_->na->disarm(lender.timer_);
         lender.core_->origin.complete_if_over(lender);
     };
     // No peer knows of a call that was never sent.
     PeerBook* const knows = call.was_sent_ ? call.book_ : nullptr;
+    bool any_far = false;
     ++call.fences_;  // prevents the completion until all leases were asked for
     while (RpcLend* lend = call.lends_) {
         call.lends_ = lend->next;
         lend->next = nullptr;
-        if (!core_.fences.take_back(*lend, knows, call.connection_, &call, ended)) ++call.fences_;
+        if (core_.fences.take_back(*lend, knows, call.connection_, &call, ended)) continue;
+        ++call.fences_;
+        any_far |= lend->is_far;
     }
     --call.fences_;
+    if (!any_far || call.fences_ == 0) return;
+    call.timer_.fire = [](Timer& timer) noexcept {
+        Call& waiting = call_of(timer.user);
+        waiting.core_->fences.give_up_copies(&waiting);
+    };
+    core_.na->arm(call.timer_, after(core_.na->now_us(), core_.options.shown_grace));
 }
 
 void Origin::tell_shown(Call& call) noexcept {

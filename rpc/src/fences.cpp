@@ -35,6 +35,7 @@ bool Fences::take_back(RpcLend& lend, PeerBook* peer, std::uint32_t connection, 
     lend.fences = this;
     lend.holder = holder;
     lend.ended = ended;
+    lend.is_far = lend.region().is_far();
     if (lend.revoke() == Errc::ok) {
         release(lend);
         return true;
@@ -49,13 +50,21 @@ bool Fences::take_back(RpcLend& lend, PeerBook* peer, std::uint32_t connection, 
     return false;
 }
 
+void Fences::give_up_copies(const void* holder) noexcept {
+    const auto lender = core_.engine.far_lender();
+    if (!lender) return;
+    lends_.for_each([holder, &lender](RpcLend& lend) {
+        if (lend.fencing && lend.is_far && lend.holder == holder) (*lender)->give_up(lend.lease());
+    });
+}
+
 void Fences::fence_ended(RpcLend& lend) noexcept {
     const std::shared_ptr<ContextCore> alive = core_.keep_alive;  // this may be the last fence that keeps it alive
     const PeerBook* const peer = lend.peer;
     const RpcLend::Ended ended = std::exchange(lend.ended, nullptr);
     // A peer that was never told of the memory, or only on a connection that was lost, cannot write to it any more.
-    // Peers to which it was forwarded may; only the transport knows.
-    const bool gone = !peer || peer->connection != lend.connection;
+    // Peers to which it was forwarded may; only the transport knows. Far memory is copied by this side alone.
+    const bool gone = !peer || peer->connection != lend.connection || lend.is_far;
     const bool safe = !lend.quarantined() || (gone && !lend.is_accessed());
     lend.fencing = false;
     --in_progress_;
@@ -92,10 +101,16 @@ void Fences::abandon() noexcept {
 }
 
 void Fences::begin_quarantine(RpcLend& lend) noexcept {
-    static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, "rpc",
-                "memory lent to %s stays in quarantine: the peer may still write to it",
-                lend.peer ? lend.peer->peer->addr().log_name().c_str() : "nobody");
+    const auto peer = lend.peer ? lend.peer->peer->addr().log_name() : std::string("nobody");
+    if (lend.is_far) {
+        static constinit LogLimit copies;
+        log_limited(copies, LogLevel::warning, "rpc",
+                    "a file or device memory lent to %s stays in quarantine: a copy of it does not end", peer.c_str());
+    } else {
+        static constinit LogLimit lines;
+        log_limited(lines, LogLevel::warning, "rpc",
+                    "memory lent to %s stays in quarantine: the peer may still write to it", peer.c_str());
+    }
     lend.next = quarantined_;
     quarantined_ = &lend;
     ++quarantined_count_;

@@ -31,6 +31,7 @@ struct RpcLend : bulk::Lend {
     PeerBook* peer = nullptr;      // knows the lease; null once it can no longer access the memory
     std::uint32_t connection = 0;  // the peer's connection on which it was told of the lease
     bool fencing = false;
+    bool is_far = false;
     Work over;  // runs when the fence has ended
 };
 
@@ -48,6 +49,9 @@ class Fences {
     // whether the memory is safe.
     [[nodiscard]] bool take_back(RpcLend& lend, PeerBook* peer, std::uint32_t connection, void* holder,
                                  RpcLend::Ended ended) noexcept;
+
+    // Waits no longer for copies of far memory that `holder` had lent: the fences that wait for them fail.
+    void give_up_copies(const void* holder) noexcept;
 
     // The connection to the peer was lost: ends its quarantine, except for memory that others still access.
     void end_quarantine(PeerBook& peer) noexcept;

@@ -228,6 +228,28 @@ TEST_F(LenderTest, TakingALeaseBackStopsItsTransfersAndEndsWithTheLast) {
     lender->end(one);
     EXPECT_TRUE(lend.over);
     EXPECT_FALSE(lend.granted());
+    lender->give_up(lend.lease());
+    EXPECT_FALSE(lend.quarantined()) << "the fence was over";
+}
+
+TEST_F(LenderTest, AFenceThatIsGivenUpFailsAndTheMemoryIsInUseUntilTheLastTransferHasEnded) {
+    ASSERT_EQ(lend.grant(region, na::Access::read_write, lender), Errc::ok);
+    const std::uint64_t known = key();
+    FarLender::Use one = use();
+    ASSERT_EQ(lender->begin(known, 0, 10, na::Access::read, one), Errc::ok);
+    EXPECT_EQ(lend.revoke(), Errc::again);
+    EXPECT_FALSE(lend.over);
+    lender->give_up(lend.lease());
+    EXPECT_TRUE(lend.over);
+    EXPECT_TRUE(lend.quarantined() && region.quarantined());
+    EXPECT_TRUE(lend.is_accessed());
+    FarLender::Use late = use();
+    EXPECT_EQ(lender->begin(known, 0, 1, na::Access::read, late), Errc::permission);
+    one.key = known;
+    lender->end(one);
+    EXPECT_FALSE(lend.is_accessed());
+    lend.forget();
+    EXPECT_FALSE(region.quarantined());
 }
 
 }  // namespace

@@ -2,10 +2,13 @@
 // Files and other far memory that nodes lend, pull and push, over each transport that needs no device.
 #include "far_fixture.hpp"
 #include "remote/remote_fixture.hpp"
+#include "support/log_watch.hpp"
 
 #include <algorithm>
 #include <array>
+#include <future>
 #include <stop_token>
+#include <thread>
 #include <utility>
 
 using namespace std::chrono_literals;
@@ -169,6 +172,46 @@ TEST_P(SlowCopies, a_node_that_closes_lets_go_of_what_the_owner_moves_for_it) {
     EXPECT_EQ(there, at_the_end);
 }
 
+// A disk that hangs: a copy does not end before the test lets it.
+class HangingDisk : public testing::TestWithParam<Way> {
+  protected:
+    static NodeOptions soon() {
+        NodeOptions options;
+        options.rpc.shown_grace = 100ms;
+        return options;
+    }
+    void TearDown() override { go_.set_value(); }
+    std::promise<void> go_;
+    Pair nodes_{GetParam(), soon()};
+};
+
+TEST_P(HangingDisk, holds_no_call_that_lent_it_longer_than_the_grace) {
+    support::LogWatch log;
+    log.allow("a copy of it does not end");
+    std::vector<std::byte> there(mib / 2);
+    const Region into = nodes_.owner.expose(std::span(there)).value();
+    const auto pull = [into](Request<Bulk> request) -> Task<Result<std::uint64_t>> {
+        const Region mine = into;
+        co_return co_await request->pull(mine);
+    };
+    ASSERT_TRUE(nodes_.owner.serve(move_it, pull).ok());
+    const auto far = std::make_shared<MadeUpFar>(mib / 2);
+    far->take_long(0ms, [held = go_.get_future().share()] { held.wait(); });
+    const Region lent = Region::of_far(far, Access::read).value();
+    auto pending = nodes_.user.call(move_it, nodes_.to, lent, 60s).future();
+    while (far->entered == 0) std::this_thread::yield();
+    pending.cancel();
+    const Result<std::uint64_t> ended = pending.get();
+    EXPECT_EQ(ended.code(), Errc::canceled);
+    EXPECT_EQ(far->ended, 0);
+    EXPECT_TRUE(lent.quarantined());
+    EXPECT_NE(ended.error().hint.find("Region::quarantined()"), std::string::npos) << ended.error().hint;
+    std::exchange(go_, {}).set_value();
+    while (lent.quarantined()) std::this_thread::yield();
+    EXPECT_EQ(far->ended, 1);
+    EXPECT_EQ(log.allowed(), 1u);
+}
+
 // The call is in progress, so its transfer goes on, although each chunk is a request of its own.
 class DrainedTransfer : public SlowCopies {
   protected:
@@ -230,6 +273,8 @@ std::vector<Way> far_ways_by_real_clock() {
     return some;
 }
 INSTANTIATE_TEST_SUITE_P(Over, FileBulk, testing::ValuesIn(far_ways()),
+                         [](const auto& each) { return each.param.name; });
+INSTANTIATE_TEST_SUITE_P(Over, HangingDisk, testing::ValuesIn(far_ways_by_real_clock()),
                          [](const auto& each) { return each.param.name; });
 INSTANTIATE_TEST_SUITE_P(Over, DrainedTransfer, testing::ValuesIn(far_ways_by_real_clock()),
                          [](const auto& each) { return each.param.name; });

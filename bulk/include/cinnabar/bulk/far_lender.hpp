@@ -2,7 +2,8 @@
 // FarLender: lends far memory, which no transport can lend. To a Lend it is one more transport, without ports. It
 // writes a key into the descriptor; a peer that has the key asks the owner, by calls, to move the bytes
 // (owner_moves.hpp). The owner looks the key up here for each chunk. Revoking a lease stops the transfers that use it;
-// the lease is fenced when the last of them has ended. Any thread.
+// the lease is fenced when the last of them has ended. A copy that has begun cannot be stopped: if a disk hangs, the
+// fence fails (give_up), and the memory is in quarantine until the copy has ended. Any thread.
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>
@@ -41,6 +42,8 @@ class CINNABAR_API FarLender final : public na::Transport {
     [[nodiscard]] Errc begin(std::uint64_t key, std::uint64_t offset, std::uint64_t bytes, na::Access access,
                              Use& use) noexcept;
     void end(Use& use) noexcept;
+    // Ends the wait for a lease whose revoke() returned `again`: its fence fails, unless it is over.
+    void give_up(na::Lease& lease) noexcept;
 
     // See na::Transport.
     [[nodiscard]] std::string_view scheme() const noexcept override { return far_scheme; }
@@ -58,6 +61,7 @@ class CINNABAR_API FarLender final : public na::Transport {
     [[nodiscard]] Errc grant(na::Lease& lease) noexcept override;
     void confine(const na::Lease& lease, const na::Peer& peer) noexcept override;
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
+    [[nodiscard]] bool is_accessed(const na::Lease& lease) noexcept override;
     void describe(const na::Lease& lease, Writer& writer) const noexcept override { writer.u64(lease.key); }
     [[nodiscard]] std::size_t described_bytes(const na::Lease&) const noexcept override { return far_key_bytes; }
 
@@ -66,7 +70,8 @@ class CINNABAR_API FarLender final : public na::Transport {
         Region window;
         na::Access access = na::Access::read;
         const na::Peer* confined_to = nullptr;
-        na::Lease* revoked = nullptr;  // set while its fence waits for the uses
+        bool is_revoked = false;      // kept for its uses alone
+        na::Lease* fenced = nullptr;  // the lease whose fence waits for the uses; null once it has failed
         IntrusiveList<Use, &Use::link> uses;
     };
     na::Caps caps_;
