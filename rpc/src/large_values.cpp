@@ -73,6 +73,7 @@ void LargeValues::pull_output(Call& call, ConstBytes descriptor) noexcept {
     call.whole_way_ = true;
     Reader reader(descriptor);
     Errc failed = bulk::RemoteRegion::decode(reader, call.remote_output_);
+    if (failed == Errc::ok && call.remote_output_.bytes() == 0) failed = Errc::protocol;
     if (failed == Errc::ok && !core_.overflow.may_claim(*call.book_, call.remote_output_.bytes()))
         failed = Errc::overloaded;
     if (failed == Errc::ok) failed = core_.overflow.allocate(call.remote_output_.bytes(), call.large_output_, {});
