@@ -118,8 +118,12 @@ hl::RemoteMany Transfer::operation(const hl::RemoteOptions& options) const {
 
 nixl_status_t Transfer::post(Microseconds deadline, std::optional<Notification> notification) {
     if (status() == NIXL_IN_PROG) return NIXL_ERR_REPOST_ACTIVE;
+    try {
+        state_->stop = std::stop_source();
+    } catch (const std::bad_alloc&) {
+        return NIXL_ERR_BACKEND;
+    }
     if (!begin_use()) return NIXL_ERR_NOT_ALLOWED;
-    state_->stop = std::stop_source();
     state_->token = state_->stop.get_token();
     state_->ends_at = std::chrono::steady_clock::now() + deadline;
     state_->notification = std::move(notification);
@@ -149,37 +153,38 @@ void Transfer::end_use(State& state) noexcept {
 }
 
 Transfer::Ending::~Ending() {
-    if (!state_) return;
-    const Error out_of_memory(Errc::out_of_memory, advice(Errc::out_of_memory));
-    end(*state_, &out_of_memory);
+    if (state_) end(*state_, Errc::out_of_memory, "out of memory");
 }
 
 void Transfer::Ending::operator()(const Result<std::uint64_t>& outcome) noexcept {
     moved(std::exchange(state_, nullptr), outcome);
 }
 
-void Transfer::end(State& state, const Error* error) noexcept {
-    nixl_status_t status = NIXL_SUCCESS;
-    if (error) {
-        log(LogLevel::info, "nixl", "a transfer of agent '%s' failed: %s", state.agent.c_str(),
-            error->message().c_str());
-        status = status_of(error->code);
-        // Not canceled by this agent, so by the other one, which is ending.
-        if (status == NIXL_ERR_CANCELED && !state.stop.stop_requested()) status = NIXL_ERR_REMOTE_DISCONNECT;
-    }
+void Transfer::end(State& state, Errc code, const char* why) noexcept {
+    nixl_status_t status = status_of(code);
+    if (code != Errc::ok) log(LogLevel::info, "nixl", "a transfer of agent '%s' failed: %s", state.agent.c_str(), why);
+    // Not canceled by this agent, so by the other one, which is ending.
+    if (status == NIXL_ERR_CANCELED && !state.stop.stop_requested()) status = NIXL_ERR_REMOTE_DISCONNECT;
     end_use(state);
     state.status.store(status, std::memory_order_release);
     state.status.notify_all();
 }
 
+void Transfer::fail(State& state, const Error& error) noexcept {
+    try {
+        end(state, error.code, error.message().c_str());
+    } catch (const std::bad_alloc&) {
+        end(state, error.code, "no memory for the reason");
+    }
+}
+
 void Transfer::moved(const std::shared_ptr<State>& state, const Result<std::uint64_t>& outcome) noexcept {
-    if (!outcome) return end(*state, &outcome.error());
-    if (!state->notification) return end(*state, nullptr);
+    if (!outcome) return fail(*state, outcome.error());
+    if (!state->notification) return end(*state, Errc::ok, "");
     try {
         tell(state);
     } catch (const std::bad_alloc&) {
-        const Error out_of_memory(Errc::out_of_memory, advice(Errc::out_of_memory));
-        end(*state, &out_of_memory);
+        end(*state, Errc::out_of_memory, "out of memory");
     }
 }
 
@@ -189,7 +194,7 @@ void Transfer::tell(const std::shared_ptr<State>& state) {
     const auto left = std::chrono::ceil<Microseconds>(state->ends_at - std::chrono::steady_clock::now());
     const hl::CallOptions options{.deadline = std::max(left, Microseconds{1}), .stop = &state->token};
     state->node.call(notify, told.to, state->agent, told.message, options).then([state](const Result<void>& answered) {
-        end(*state, answered ? nullptr : &answered.error());
+        answered ? end(*state, Errc::ok, "") : fail(*state, answered.error());
     });
 }
 

@@ -37,7 +37,8 @@ class Transfer final : public nixlBackendReqH {
         std::string message;
     };
     // NIXL_IN_PROG. NIXL_ERR_REPOST_ACTIVE: the last post has not ended. NIXL_ERR_NOT_ALLOWED: local memory was
-    // deregistered. With a notification ends when ended other agent has received it.
+    // deregistered. NIXL_ERR_BACKEND: out of memory. With a notification ends when ended other agent
+    // has received it.
     [[nodiscard]] nixl_status_t post(Microseconds deadline, std::optional<Notification> notification);
     [[nodiscard]] nixl_status_t status() const noexcept { return state_->status.load(std::memory_order_acquire); }
     // Asks the present post to end early. False: it was already asked.
@@ -83,8 +84,9 @@ class Transfer final : public nixlBackendReqH {
     // Counts the post as a user of its local memory. False: some of that was deregistered, and nothing is counted.
     [[nodiscard]] bool begin_use() noexcept;
     static void end_use(State& state) noexcept;
-    // `error`: null if there is none.
-    static void end(State& state, const Error* error) noexcept;
+    // `why`: for the log.
+    static void end(State& state, Errc code, const char* why) noexcept;
+    static void fail(State& state, const Error& error) noexcept;
     static void moved(const std::shared_ptr<State>& state, const Result<std::uint64_t>& outcome) noexcept;
     static void tell(const std::shared_ptr<State>& state);
 
