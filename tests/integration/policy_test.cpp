@@ -199,5 +199,24 @@ TEST_F(NodePolicy, ANodeThatWasDialledCallsBackByItsOwnRule) {
     EXPECT_EQ(client.call(where, peer).wait().value(), "ok, permission");
 }
 
+// Whoever made the address is called at its last endpoint, and calls back over that connection.
+TEST_F(NodePolicy, ANodeWhoseAddressBeginsWithSelfIsAStranger) {
+    NodeOptions options;
+    options.rpc.policy = policy("none deny anyone *\n");
+    const auto server = Node::listen("tcp://127.0.0.1:0").value();
+    server
+        .serve(where,
+               [](Request<> request) -> Task<Result<std::string>> {
+                   const auto here = co_await request.node().call(who, request.source());
+                   co_return std::string(to_string(here.code()));
+               })
+        .value();
+    const auto client = Node::open({"tcp://"}, options).value();
+    serve(client);
+    const na::Addr made = na::Addr::parse("self://x," + server.address()).value();
+    EXPECT_EQ(client.call(where, made).wait().value(), "permission");
+    EXPECT_EQ(told(1), (std::vector<std::string>{"-" + made.to_string() + " policy.who"}));
+}
+
 }  // namespace
 }  // namespace cinnabar

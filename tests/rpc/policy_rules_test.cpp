@@ -82,6 +82,16 @@ TEST(PolicyRules, AProcessMayCallItself) {
     EXPECT_FALSE(policy->decide(stranger(), "any", 0).allow);
 }
 
+TEST(PolicyRules, AnAddressThatAlsoReachesOthersIsNotThisProcess) {
+    const auto policy = policy_of("nobody deny anyone *\nall quota dialled 5\n");
+    for (const char* text : {"self://x,tcp://10.0.0.5:7000", "tcp://10.0.0.5:7000,self://x"}) {
+        const na::Addr mixed = na::Addr::parse(text).value();
+        EXPECT_FALSE(policy->decide(mixed, "any", 0).allow) << text;
+        EXPECT_NE(policy->quota_of(mixed), nullptr) << text;
+        EXPECT_EQ(caller_name(mixed), text);
+    }
+}
+
 TEST(PolicyRules, CallersHaveNamesForLogs) {
     EXPECT_EQ(caller_name(proven(By::key, "ann")), "key:ann");
     EXPECT_EQ(caller_name(proven(By::certificate, "ann")), "cert:ann");
