@@ -13,17 +13,21 @@ namespace {
 
 // The maximum number of records in a message, whatever its size.
 constexpr std::size_t batch_max = 1024;
-// A peer causes `released` by cancels and by one-way calls with large arguments, and `refused` by any request. The
-// number of its requests here is limited by its credits, and further requests can only come after some time without an
-// acknowledgement.
 constexpr std::size_t answers_spare = 256;
+
+// A peer causes `released` by cancels and by one-way calls with large arguments, and `refused` by any request. It may
+// name all its requests here at once: half of those that are held, if it is the only peer (Target::crowded), besides
+// those that its credits admit. Further requests can only come after some time without an acknowledgement.
+std::size_t answers_max(const Options& options) noexcept {
+    return std::size_t{2} * options.credits_per_peer_max + options.requests_held_max / 2 + answers_spare;
+}
 
 }  // namespace
 
 void Control::send(PeerBook& book, const ControlRecord& record) noexcept {
     if (core_.closed_ || !book.open) return;
     if ((record.type == ControlType::released || record.type == ControlType::refused) &&
-        book.control.answers() >= std::size_t{2} * core_.options.credits_per_peer_max + answers_spare) {
+        book.control.answers() >= answers_max(core_.options)) {
         return end_session(book, "acknowledges no control messages");
     }
     // Cancels of this side: an ended call frees its slot, and the next call in it may time out as well.

@@ -248,6 +248,34 @@ TEST_P(CancelsTest, CancelsThatNobodyAcknowledgesEndTheSession) {
 
 CINNABAR_OVER_ALL(CancelsTest);
 
+class ManyCancelsTest : public ControlTest {
+  protected:
+    static constexpr std::size_t calls = 2'000;
+    ManyCancelsTest() { origin_transport_options_.receive_slots = transport_options_.receive_slots = 4 * calls; }
+    std::vector<Request*> held_;
+    std::vector<Ending> endings_ = std::vector<Ending>(calls);
+};
+
+// As by one deadline of many calls: `released` answers each request, and none can be acknowledged meanwhile.
+TEST_P(ManyCancelsTest, OfAllThatAPeerHasHereEndNoSession) {
+    serve("hold", [this](Request& request) {
+        request.detach();
+        held_.push_back(&request);
+    });
+    std::vector<Call*> sent;
+    for (Ending& ending : endings_) sent.push_back(RpcTest::send("hold", "", ending));
+    ASSERT_TRUE(until([&] { return held_.size() == calls; }));
+    for (Call* call : sent) call->cancel();
+    const auto canceled = [](const Ending& ending) { return ending.count == 1 && ending.result == Errc::canceled; };
+    EXPECT_TRUE(until([&] { return std::ranges::all_of(endings_, canceled); }));
+    EXPECT_TRUE(until([&] { return std::ranges::all_of(held_, &Request::canceled); }));
+    for (Request* request : held_) request->release();
+    EXPECT_TRUE(until([&] { return target_.context->counts().requests == 0; }));
+    EXPECT_EQ(target_.context->counts().sessions_ended, 0u);
+}
+
+CINNABAR_OVER_ALL(ManyCancelsTest);
+
 TEST(ControlQueue, RecordsThatNameNoCallWaitOnceAndCreditsAddUp) {
     ControlQueue queue;
     for (std::uint32_t i = 0; i < 1000; ++i) {

@@ -69,7 +69,7 @@ class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
 
     void open(Side& side, na::ContextId id, bool listen) { open(side, id, listen, listen ? "target" : "origin"); }
     void open(Side& side, na::ContextId id, bool listen, const char* process) {
-        na::TransportOptions network = listen ? transport_options_ : na::TransportOptions();
+        na::TransportOptions network = listen ? transport_options_ : origin_transport_options_;
         network.listen = listen;
         if (network_.one_process() && (target_.transport || origin_.transport)) {
             side.transport = target_.transport ? target_.transport : origin_.transport;
@@ -155,6 +155,7 @@ class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
         return options;
     }();
     na::TransportOptions transport_options_;  // of the target
+    na::TransportOptions origin_transport_options_;
     Side target_;
     Side origin_;
     na::Addr to_;
