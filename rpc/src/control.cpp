@@ -22,6 +22,15 @@ std::size_t answers_max(const Options& options) noexcept {
     return std::size_t{2} * options.credits_per_peer_max + options.requests_held_max / 2 + answers_spare;
 }
 
+// A peer may send a message with records and wait for its acknowledgement, or acknowledge one. Others, which it could
+// send without end, would crowd out the messages of all other peers.
+bool may_come(std::uint8_t flags, std::uint16_t records, bool unacked) noexcept {
+    const bool wants_ack = (flags & control_wants_ack) != 0;
+    const bool is_ack = (flags & control_is_ack) != 0;
+    if ((flags & ~(control_wants_ack | control_is_ack)) != 0 || wants_ack != (records != 0)) return false;
+    return is_ack ? unacked : wants_ack;
+}
+
 }  // namespace
 
 void Control::send(PeerBook& book, const ControlRecord& record) noexcept {
@@ -97,15 +106,14 @@ void Control::on_message(PeerBook& book, ConstBytes bytes) noexcept {
     Reader reader(bytes);
     std::uint8_t flags = 0;
     std::uint16_t records = 0;
-    if (decode_control_header(reader, flags, records) != Errc::ok) {
+    if (decode_control_header(reader, flags, records) != Errc::ok || !may_come(flags, records, book.control_unacked)) {
         return end_session(book, "sends a malformed control message");
     }
     if ((flags & control_is_ack) != 0) book.control_unacked = false;
-    if (records != 0 || (flags & control_wants_ack) != 0) {
-        // The peer cannot have received the acknowledgement of its previous message. Without this check, its messages
-        // could crowd out those of all other peers.
+    if ((flags & control_wants_ack) != 0) {
+        // The peer cannot have received the acknowledgement of its previous message.
         if (book.owes_ack) return end_session(book, "sends control messages without waiting for acknowledgements");
-        book.owes_ack = (flags & control_wants_ack) != 0;
+        book.owes_ack = true;
     }
     for (std::uint16_t i = 0; i < records && book.open && !book.ending; ++i) apply(book, decode_control(reader));
     flush(book);

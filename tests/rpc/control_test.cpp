@@ -41,7 +41,8 @@ class ControlTest : public RpcTest {
         rogue.peer = rogue.node.context->peer(to_).value();
     }
     // Sends `records` records of one kind. The header claims as many, or `claimed` if that is not negative.
-    void send(Rogue& rogue, ControlType type, std::uint16_t records, std::uint64_t call, int claimed = -1) {
+    void send(Rogue& rogue, ControlType type, std::uint16_t records, std::uint64_t call, int claimed = -1,
+              std::uint8_t flags = control_wants_ack) {
         na::Op& op = rogue.ops.emplace_back();
         op.kind = na::OpKind::send_unexpected;
         op.peer = rogue.peer;
@@ -49,7 +50,7 @@ class ControlTest : public RpcTest {
         ASSERT_NE(op.message, nullptr);
         Writer writer(op.message->bytes());
         const std::uint16_t said = claimed < 0 ? records : static_cast<std::uint16_t>(claimed);
-        encode_control_header(control_wants_ack, said, writer);
+        encode_control_header(flags, said, writer);
         for (std::uint16_t i = 0; i < records; ++i) encode_control({type, i, call + i}, writer);
         ASSERT_TRUE(writer.ok());
         op.message_bytes = static_cast<std::uint32_t>(writer.size());
@@ -146,6 +147,27 @@ TEST_P(ControlTest, OneThatMakesNoSenseEndsTheSession) {
     RpcTest::send("echo", "others stay", ending);
     ASSERT_TRUE(until([&] { return ending.count == 1; }));
     EXPECT_EQ(ending.result, Errc::ok);
+}
+
+TEST_P(ControlTest, OneThatNoPeerWaitsForEndsTheSession) {
+    struct Message {
+        std::uint16_t records;
+        std::uint8_t flags;
+    };
+    log_.allow("malformed");
+    std::uint64_t ended = 0;
+    // Records without a wish for an acknowledgement, the wish alone, neither, an acknowledgement of nothing, a flag of
+    // no meaning.
+    for (const auto [records, flags] :
+         {Message{1, 0}, Message{0, control_wants_ack}, Message{0, 0}, Message{0, control_is_ack},
+          Message{1, control_is_ack | control_wants_ack}, Message{1, control_wants_ack | 4}}) {
+        Rogue rogue;
+        open_rogue(rogue);
+        send(rogue, ControlType::cancel, records, 1u << 30, -1, flags);
+        EXPECT_TRUE(until(rogue, [&] { return rogue.node.receiver.count(na::PeerEvent::lost) != 0; })) << int{flags};
+        EXPECT_TRUE(until(rogue, [&] { return rogue.sent == 1; }));
+        EXPECT_EQ(target_.context->counts().sessions_ended, ++ended) << int{flags};
+    }
 }
 
 TEST_P(ControlTest, OneThatDoesNotWaitForAcknowledgementsIsCutOff) {
