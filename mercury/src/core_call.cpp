@@ -70,6 +70,8 @@ hg_return_t HG_Core_addr_deserialize(hg_core_class_t* of, hg_core_addr_t* addr, 
     return mercury::guarded([&] {
         Reader reader(ConstBytes(static_cast<const std::byte*>(bytes), count));
         auto decoded = na::Addr::decode(reader);
+        if (decoded && decoded->empty())
+            return mercury::failed("HG_Core_addr_deserialize: an empty address", HG_PROTOCOL_ERROR);
         return decoded ? mercury::hand_out(*hg(of), *std::move(decoded), hg(addr))
                        : mercury::failed("HG_Core_addr_deserialize", decoded.error());
     });

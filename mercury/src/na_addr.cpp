@@ -79,6 +79,7 @@ na_return_t NA_Addr_deserialize(na_class_t* na_class, na_addr_t** addr, const vo
     return to_na(guarded([&] {
         Reader reader(ConstBytes(static_cast<const std::byte*>(bytes), count));
         auto decoded = na::Addr::decode(reader);
+        if (decoded && decoded->empty()) return failed("NA_Addr_deserialize: an empty address", HG_PROTOCOL_ERROR);
         return decoded ? hand_out(*na_class, *std::move(decoded), addr)
                        : failed("NA_Addr_deserialize", decoded.error());
     }));

@@ -100,6 +100,9 @@ static void addresses(struct pair* pair) {
     CHECK_OK(HG_Core_addr_serialize(wire, needed, 0, found));
     hg_core_addr_t copy = HG_CORE_ADDR_NULL;
     CHECK_REFUSED(HG_Core_addr_deserialize(pair->client, &copy, wire, needed - 1, 0), HG_PROTOCOL_ERROR);
+    const char empty[11] = {0}; /* no endpoint, no incarnation */
+    CHECK_REFUSED(HG_Core_addr_deserialize(pair->client, &copy, empty, sizeof empty, 0), HG_PROTOCOL_ERROR);
+    CHECK(copy == HG_CORE_ADDR_NULL);
     CHECK_OK(HG_Core_addr_deserialize(pair->client, &copy, wire, needed, 0));
     CHECK(HG_Core_addr_cmp(found, copy));
     CHECK_OK(HG_Core_addr_free(copy));

@@ -166,6 +166,10 @@ static void networks(const char* info_string) {
     CHECK(needed > 0 && needed <= sizeof bytes);
     CHECK(NA_Addr_serialize(network, bytes, needed - 1, self) == NA_OVERFLOW);
     CHECK(NA_Addr_serialize(network, bytes, needed, self) == NA_SUCCESS);
+    const char empty[11] = {0}; /* no endpoint, no incarnation */
+    HG_Set_log_level("none");
+    CHECK(NA_Addr_deserialize(network, &copy, empty, sizeof empty, 0) == NA_PROTOCOL_ERROR);
+    HG_Set_log_level("warning");
     CHECK(NA_Addr_deserialize(network, &copy, bytes, needed, 0) == NA_SUCCESS);
     CHECK(NA_Addr_cmp(network, self, copy) && NA_Addr_is_self(network, copy));
     NA_Addr_free(network, copy);
