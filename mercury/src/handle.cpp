@@ -229,10 +229,15 @@ hg_return_t HG_Set_target_id(hg_handle_t handle, uint8_t id) {
     handle->info.context_id = id;
     handle->target = {};
     if (!handle->call || handle->forwarded) return HG_SUCCESS;
-    // Bytes that the user has written are copied to the call that will be sent.
+    // Bytes that the user has written are copied to the call that will be sent. Its network may have a smaller room:
+    // forward() refuses what does not fit.
     rpc::Call* const written = std::exchange(handle->call, nullptr);
     const hg_return_t made = mercury::prepare_call(*handle);
-    if (made == HG_SUCCESS) std::ranges::copy(written->input_room(), handle->call->input_room().begin());
+    if (made == HG_SUCCESS) {
+        const ConstBytes bytes = written->input_room();
+        const Bytes room = handle->call->input_room();
+        std::ranges::copy(bytes.first(std::min(bytes.size(), room.size())), room.begin());
+    }
     written->release();
     return made;
 }

@@ -134,6 +134,55 @@ static void given_network(const char* info_string) {
     CHECK(NA_Finalize(na_class) == NA_SUCCESS);
 }
 
+/* A request that came over the network is answered by a call to another context of its origin: there is no address of
+ * that one, and shared memory has smaller messages. */
+static int retargeted;
+static hg_return_t serve_retargeted(hg_handle_t handle) {
+    const struct hg_info* info = HG_Get_info(handle);
+    hg_handle_t back = HG_HANDLE_NULL;
+    char* bytes = NULL;
+    hg_size_t before = 0;
+    hg_size_t after = 0;
+    CHECK_OK(HG_Create(info->context, info->addr, info->id, &back));
+    CHECK_OK(HG_Get_input_buf(back, (void**)&bytes, &before));
+    memset(bytes, 'x', before);
+    CHECK_OK(HG_Set_target_id(back, 1));
+    CHECK_OK(HG_Get_input_buf(back, (void**)&bytes, &after));
+    CHECK(after < before && bytes[0] == 'x' && bytes[after - 1] == 'x');
+    CHECK_OK(HG_Destroy(back));
+    ++retargeted;
+    CHECK_OK(HG_Respond(handle, NULL, NULL, NULL));
+    return HG_Destroy(handle);
+}
+
+static void retargets(void) {
+    struct hg_init_info options = HG_INIT_INFO_INITIALIZER;
+    options.auto_sm = true;
+    options.na_init_info.max_unexpected_size = 8u << 20;
+    struct both_sides both;
+    both.server.hg_class = HG_Init_opt2(init_string("tcp", true), true, HG_VERSION(2, 4), &options);
+    both.client.hg_class = HG_Init(init_string("tcp", false), false);
+    CHECK(both.server.hg_class != NULL && both.client.hg_class != NULL);
+    both.server.context = HG_Context_create(both.server.hg_class);
+    both.client.context = HG_Context_create(both.client.hg_class);
+    CHECK(both.server.context != NULL && both.client.context != NULL);
+    hg_addr_t self = HG_ADDR_NULL;
+    char text[256];
+    hg_size_t bytes = sizeof text;
+    CHECK_OK(HG_Addr_self(both.server.hg_class, &self));
+    CHECK_OK(HG_Addr_to_string(both.server.hg_class, text, &bytes, self));
+    CHECK_OK(HG_Addr_free(both.server.hg_class, self));
+    CHECK_OK(HG_Addr_lookup2(both.client.hg_class, text, &both.to));
+    const hg_id_t id = HG_Register_name(both.server.hg_class, "retargeted", NULL, NULL, serve_retargeted);
+    CHECK(HG_Register_name(both.client.hg_class, "retargeted", NULL, NULL, NULL) == id);
+    hg_handle_t handle = HG_HANDLE_NULL;
+    CHECK_OK(HG_Create(both.client.context, both.to, id, &handle));
+    CHECK_OK(call(&both, handle, NULL));
+    CHECK(retargeted == 1);
+    CHECK_OK(HG_Destroy(handle));
+    close_both_sides(&both);
+}
+
 static hg_return_t serve_null(hg_handle_t handle) {
     CHECK_OK(HG_Respond(handle, NULL, NULL, NULL));
     return HG_Destroy(handle);
@@ -161,5 +210,6 @@ int main(int argc, char** argv) {
     each_option(argv[1]);
     given_network(init_string(argv[1], true));
     calls_itself(init_string(argv[1], false));
+    if (strcmp(argv[1], "tcp") == 0) retargets();
     return 0;
 }
