@@ -48,10 +48,15 @@ struct hg_bulk {
     cinnabar::bulk::RemoteRegion remote;  // points into `encoded`
 
     bool is_bound = false;
-    hg_addr bound;  // the owner's address, if it is known
+    hg_addr bound;  // the owner's address, if it is known; of local memory guarded by lend_mutex
 };
 
 namespace cinnabar::mercury {
+
+[[nodiscard]] inline na::Addr owner_of(hg_bulk& bulk) {
+    const std::lock_guard lock(bulk.lend_mutex);
+    return bulk.bound.addr;
+}
 
 // A flag in addition to those of HG_BULK_READWRITE: the description contains the data.
 inline constexpr unsigned long describe_eager = 1ul << 2;
@@ -90,7 +95,8 @@ inline constexpr const char* original_is_gone =
 // Requires: bulk.original != 0.
 [[nodiscard]] hg_bulk* keep_original(hg_bulk& bulk) noexcept;
 
-// Lends the memory on each network of the class. Requires: lend_mutex is held.
+// Lends the memory on each network of the class. If one refuses, the next call asks it again. Requires: lend_mutex is
+// held.
 [[nodiscard]] hg_return_t lend(hg_bulk& bulk);
 // Revokes the leases of all peers and waits at most a second for accesses in progress. HG_TIMEOUT: one of them has not
 // ended; the class keeps that registration until HG_Finalize.

@@ -28,11 +28,6 @@ bool travels(const hg_bulk& bulk, unsigned long flags) {
            !bulk.local.is_far();
 }
 
-na::Addr owner_of(hg_bulk& bulk) {
-    const std::lock_guard lock(bulk.lend_mutex);
-    return bulk.bound.addr;
-}
-
 // Calls `use` with the contents of the core's descriptor.
 template <typename F>
 hg_return_t with_description(hg_bulk& bulk, hg_bulk& original, unsigned long flags, F&& use) {

@@ -47,24 +47,23 @@ bool is_over(const std::unique_ptr<Lending>& lending) { return lending->over.loa
 }  // namespace
 
 hg_return_t lend(hg_bulk& bulk) {
-    if (!bulk.lends.empty()) return HG_SUCCESS;
-    std::vector<std::unique_ptr<Lending>> lends;
+    const std::size_t networks = bulk.local.is_far() ? 1 : bulk.owner->engine->transports().size();
+    if (bulk.lends.size() == networks) return HG_SUCCESS;
     std::vector<std::shared_ptr<na::Transport>> lenders = bulk.owner->engine->transports();
     if (bulk.local.is_far()) {
         auto lender = bulk.owner->engine->far_lender();
         if (!lender) return failed("lending memory of a device", lender.error());
         lenders = {*std::move(lender)};
     }
-    for (const auto& transport : lenders) {
-        lends.push_back(std::make_unique<Lending>());
-        const Errc granted = lends.back()->grant(bulk.local, static_cast<na::Access>(bulk.flags), transport);
-        if (granted != Errc::ok) {
-            lends.pop_back();
-            bulk.lends = std::move(lends);  // revoked when the handle is freed
-            return failed("lending memory to peers", granted);
-        }
+    // What an earlier attempt was granted is kept, and revoked when the handle is freed.
+    while (bulk.lends.size() < networks) {
+        const auto& transport = lenders[bulk.lends.size()];
+        auto& lending = bulk.lends.emplace_back(std::make_unique<Lending>());
+        const Errc granted = lending->grant(bulk.local, static_cast<na::Access>(bulk.flags), transport);
+        if (granted == Errc::ok) continue;
+        bulk.lends.pop_back();
+        return failed("lending memory to peers", granted);
     }
-    bulk.lends = std::move(lends);
     return HG_SUCCESS;
 }
 

@@ -41,7 +41,7 @@ void forget_description(hg_bulk& bulk) noexcept {
 
 bool recognise_own(hg_class& owner, std::uint64_t secret, hg_bulk& made) noexcept {
     const std::lock_guard lock(owner.described_mutex);
-    const hg_bulk* const found = find_described(owner, secret);
+    hg_bulk* const found = find_described(owner, secret);
     if (!found || found->bytes != made.bytes || found->segment_count != made.segment_count ||
         found->flags != made.flags) {
         return false;
@@ -50,7 +50,7 @@ bool recognise_own(hg_class& owner, std::uint64_t secret, hg_bulk& made) noexcep
     made.is_remote = false;
     made.encoded.clear();
     made.remote = {};
-    if (made.is_bound) made.bound.addr = found->bound.addr;
+    if (made.is_bound) made.bound.addr = owner_of(*found);
     return true;
 }
 
