@@ -20,7 +20,9 @@ void Registration::free_data() noexcept {
 
 Registration* find(const hg_class& owner, hg_id_t id) noexcept {
     const rpc::Handler* handler = owner.engine->find(id, 0);
-    return handler ? static_cast<Registration*>(handler->target.get()) : nullptr;
+    // The engine has handlers of its own, such as that of memory of devices.
+    const bool is_registered = handler && handler->run == run_handler;
+    return is_registered ? static_cast<Registration*>(handler->target.get()) : nullptr;
 }
 
 namespace {

@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* Creates `block_count` blocks of `chunk_count` chunks each; more blocks are added when these are used up. The two
- * functions may both be null. Null on failure. */
+ * functions may both be null. Null on failure, and if a size or a count of chunks is 0. */
 HG_UTIL_PUBLIC struct hg_mem_pool* hg_mem_pool_create(size_t chunk_size, size_t chunk_count, size_t block_count,
                                                       hg_mem_pool_register_func_t register_func, unsigned long flags,
                                                       hg_mem_pool_deregister_func_t deregister_func, void* arg);

@@ -3,6 +3,7 @@
 #include <mercury_mem_pool.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -29,10 +30,9 @@ struct hg_mem_pool {
     std::vector<Block> blocks;
     std::vector<char*> free;
 
-    [[nodiscard]] std::size_t stride() const {
-        constexpr std::size_t align = HG_MEM_CACHE_LINE_SIZE;
-        return (chunk_size + align - 1) / align * align;
-    }
+    static constexpr std::size_t align = HG_MEM_CACHE_LINE_SIZE;
+
+    [[nodiscard]] std::size_t stride() const { return (chunk_size + align - 1) / align * align; }
 
     [[nodiscard]] std::size_t block_size() const { return stride() * chunk_count; }
 
@@ -71,8 +71,10 @@ struct hg_mem_pool {
 struct hg_mem_pool* hg_mem_pool_create(size_t chunk_size, size_t chunk_count, size_t block_count,
                                        hg_mem_pool_register_func_t register_func, unsigned long flags,
                                        hg_mem_pool_deregister_func_t deregister_func, void* arg) try {
+    if (chunk_size == 0 || chunk_count == 0 || chunk_size > SIZE_MAX - hg_mem_pool::align) return nullptr;
     std::unique_ptr<hg_mem_pool> pool(
         new hg_mem_pool{chunk_size, chunk_count, register_func, flags, deregister_func, arg, {}, {}, {}});
+    if (pool->stride() > SIZE_MAX / chunk_count) return nullptr;
     for (std::size_t i = 0; i < block_count; ++i) {
         if (!pool->grow()) return nullptr;
     }

@@ -4,6 +4,7 @@
 #include <mercury_mem.h>
 #include <mercury_mem_pool.h>
 #include <mercury_thread.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -107,6 +108,11 @@ static void chunks_know_their_blocks(void) {
     CHECK(all.count == 0);
     all.allowed = 1;
     CHECK(hg_mem_pool_create(chunk_size, chunk_count, 2, reg, 42, dereg, &all) == NULL && all.count == 0);
+    CHECK(hg_mem_pool_create(chunk_size, 0, 1, NULL, 0, NULL, NULL) == NULL);
+    CHECK(hg_mem_pool_create(0, chunk_count, 1, NULL, 0, NULL, NULL) == NULL);
+    CHECK(hg_mem_pool_create(SIZE_MAX, 1, 1, NULL, 0, NULL, NULL) == NULL);
+    CHECK(hg_mem_pool_create(SIZE_MAX / 2 + 1, 2, 1, NULL, 0, NULL, NULL) == NULL);
+    CHECK(hg_mem_pool_create(chunk_size, SIZE_MAX, 0, NULL, 0, NULL, NULL) == NULL);
     hg_mem_pool_destroy(NULL);
 }
 
