@@ -49,6 +49,37 @@ TEST_F(BuffersOfANode, OnePeerHoldsNoMoreThanItLeavesFree) {
     EXPECT_TRUE(buffers_.take(mib, greedy).ok());
 }
 
+TEST_F(BuffersOfANode, OnePeerKeepsNoMoreFromOthersThanItLeavesFree) {
+    const na::Addr greedy = peer("tcp://127.0.0.1:1");
+    std::vector<Buffer> kept;
+    for (std::size_t size = mib / 16; size <= mib / 2; size *= 2) {
+        std::vector<Buffer> taken;
+        while (auto next = buffers_.take(size, greedy)) taken.push_back(*std::move(next));
+        // One of each slab, which cannot be freed therefore.
+        for (std::size_t i = 0; i < taken.size(); i += mib / size) kept.push_back(std::move(taken[i]));
+    }
+    EXPECT_GE(kept.size(), 4u);
+    const na::Addr modest = peer("tcp://127.0.0.1:2");
+    Buffer own = buffers_.take(2 * mib, modest).value();
+    EXPECT_TRUE(buffers_.take(2 * mib).ok());
+}
+
+TEST_F(BuffersOfANode, PeersThatHoldBuffersOfOneSlabBearEqualPartsOfIt) {
+    const na::Addr peers[] = {peer("tcp://127.0.0.1:1"), peer("tcp://127.0.0.1:2")};
+    constexpr std::size_t size = mib / 16;
+    std::vector<Buffer> held;
+    std::size_t before = 0;
+    do {
+        before = held.size();
+        for (const na::Addr& each : peers) {
+            if (auto next = buffers_.take(size, each)) held.push_back(*std::move(next));
+        }
+    } while (held.size() != before);
+    EXPECT_GE(held.size() * size, 5 * mib) << "two thirds, as if each had slabs of its own";
+    held.clear();
+    EXPECT_TRUE(buffers_.take(4 * mib, peers[0]).ok());
+}
+
 TEST_F(BuffersOfANode, APeerMayHaveItsShareAgainAfterAThousandOthers) {
     for (int i = 1; i <= 1000; ++i) {
         const na::Addr each = na::Addr::make({"tcp://127.0.0.1:" + std::to_string(i)}, 0, 0);

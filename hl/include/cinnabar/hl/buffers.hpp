@@ -28,29 +28,41 @@ struct BufferAccount {
     std::shared_ptr<std::atomic<std::uint64_t>> all;
 };
 
-// Charges bytes to an account for as long as it lives.
+// How many buffers of a slab one account holds; reused for another account once it holds none.
+struct SlabHolder {
+    const BufferAccount* account;  // alive while it holds any
+    std::atomic<std::uint32_t> buffers{0};
+};
+
+// Charges bytes to an account for as long as it lives, and counts as a buffer of its holder.
 class BufferCharge {
   public:
     BufferCharge() = default;
-    BufferCharge(std::shared_ptr<BufferAccount> account, std::uint64_t bytes) noexcept
-        : account_(std::move(account)), bytes_(bytes) {
+    BufferCharge(std::shared_ptr<BufferAccount> account, std::uint64_t bytes,
+                 std::shared_ptr<SlabHolder> holder) noexcept
+        : account_(std::move(account)), holder_(std::move(holder)), bytes_(bytes) {
         account_->bytes.fetch_add(bytes_, std::memory_order_relaxed);
         account_->all->fetch_add(bytes_, std::memory_order_relaxed);
+        holder_->buffers.fetch_add(1, std::memory_order_relaxed);
     }
-    BufferCharge(BufferCharge&& other) noexcept : account_(std::move(other.account_)), bytes_(other.bytes_) {}
+    BufferCharge(BufferCharge&& other) noexcept
+        : account_(std::move(other.account_)), holder_(std::move(other.holder_)), bytes_(other.bytes_) {}
     BufferCharge& operator=(BufferCharge&& other) noexcept {
         std::swap(account_, other.account_);
+        std::swap(holder_, other.holder_);
         std::swap(bytes_, other.bytes_);
         return *this;
     }
     ~BufferCharge() {
         if (!account_) return;
+        holder_->buffers.fetch_sub(1, std::memory_order_release);
         account_->bytes.fetch_sub(bytes_, std::memory_order_relaxed);
         account_->all->fetch_sub(bytes_, std::memory_order_relaxed);
     }
 
   private:
     std::shared_ptr<BufferAccount> account_;
+    std::shared_ptr<SlabHolder> holder_;
     std::uint64_t bytes_ = 0;
 };
 
@@ -107,7 +119,7 @@ class CINNABAR_API Buffers {
     // Takes a buffer of `bytes`; its memory is rounded up to a power of two. overloaded: the node's buffer_bytes_max is
     // used up; out_of_memory; invalid_argument: 0 bytes. `peer`: the peer that chose the size (Request::source), as in
     // Bulk::fetch. A peer may hold no more than it leaves free (half of buffer_bytes_max if it is the only one); beyond
-    // that, also `overloaded`.
+    // that, also `overloaded`. The same applies to the memory that its buffers keep from other uses.
     [[nodiscard]] Result<Buffer> take(std::size_t bytes, const na::Addr& peer = {});
 
     // Total memory of the buffers, in use or kept for reuse.
@@ -120,6 +132,7 @@ class CINNABAR_API Buffers {
     struct Slab {
         bulk::BufferPool pool;
         std::uint32_t buffers;
+        std::vector<std::shared_ptr<detail::SlabHolder>> holders = {};
         [[nodiscard]] bool in_use() const noexcept { return pool.buffers_free() != buffers; }
     };
     struct Class {
@@ -127,12 +140,22 @@ class CINNABAR_API Buffers {
         std::size_t last = 0;  // index of the slab that last had a free buffer
     };
     using Account = std::shared_ptr<detail::BufferAccount>;
+    struct Taken {
+        bulk::PooledBuffer buffer;
+        Slab* slab = nullptr;
+    };
 
     // All of these require mutex_ to be held.
     [[nodiscard]] const Account& account_of(const na::Addr& peer);
     [[nodiscard]] bool exceeds_share(const detail::BufferAccount& account, std::uint64_t bytes) const noexcept;
-    [[nodiscard]] bulk::PooledBuffer take_idle(Class& sized) noexcept;
-    [[nodiscard]] Result<bulk::PooledBuffer> take_of_new_slab(Class& sized, std::size_t room);
+    // How much more memory may become slabs for the account. A slab cannot be freed, nor used for other sizes, as long
+    // as one of its buffers is in use; those who hold them bear it in equal parts. A peer may bear no more than is
+    // free.
+    [[nodiscard]] std::uint64_t slab_bytes_left(const detail::BufferAccount& account) const noexcept;
+    [[nodiscard]] static std::shared_ptr<detail::SlabHolder> holder_in(Slab& slab,
+                                                                       const detail::BufferAccount& account);
+    [[nodiscard]] static Taken take_idle(Class& sized) noexcept;
+    [[nodiscard]] Result<Taken> take_of_new_slab(Class& sized, std::size_t room, const detail::BufferAccount& account);
     void free_idle_slabs(std::uint64_t bytes_wanted) noexcept;
 
     const std::uint64_t bytes_max_;
