@@ -28,6 +28,8 @@ void Peers::orphan_requests(PeerBook& book) noexcept {
 void Peers::end_orphans(PeerBook& book) noexcept {
     for (Request* request = book.held.front(); request;) {
         Request* const next = PeerBook::Requests::next(*request);
+        // This may free the request. Its slot is not used again meanwhile: it lends nothing, and free_if_over() does
+        // nothing, because free() resets what it asks for.
         if (!request->one_way_) core_.serving.cancel(*request);
         if (request->lend_) {
             core_.large.result_released(*request);

@@ -213,10 +213,12 @@ void Serving::cancel(Request& request) noexcept {
         if (node->transfer) core_.mover->cancel(*node->transfer);
     }
     tell_canceled(request);
-    if (request.lend_) core_.large.result_released(request);  // nobody will fetch the large result
-    if (!request.transfers_ && !request.pull_ && request.book_->open && !request.orphaned_) {
-        core_.control.send(*request.book_, {ControlType::released, 0, request.tag_});
-    }
+    PeerBook& book = *request.book_;
+    const ControlRecord released{ControlType::released, 0, request.tag_};
+    const bool is_released = !request.transfers_ && !request.pull_ && book.open && !request.orphaned_;
+    // Nobody will fetch the large result. The request may be freed here.
+    if (request.lend_) core_.large.result_released(request);
+    if (is_released) core_.control.send(book, released);
 }
 
 // The last release may happen on another thread at any time, so a count of 0 must stay 0.

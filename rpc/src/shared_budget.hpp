@@ -17,11 +17,15 @@ class SharedBudget {
     // `part`: the bytes of the peer that takes them; null: this side itself, which may have all. False: nothing was
     // taken.
     [[nodiscard]] bool take(std::uint64_t bytes, Part* part) noexcept {
-        if (bytes > bytes_max_) return false;
-        const std::uint64_t all = all_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
-        const std::uint64_t own = part ? part->fetch_add(bytes, std::memory_order_relaxed) + bytes : 0;
-        if (all <= bytes_max_ && own <= bytes_max_ - all) return true;
-        give_back(bytes, part);
+        // Nothing is added for a request that is refused: others would be refused with it.
+        std::uint64_t all = all_.load(std::memory_order_relaxed);
+        do {
+            if (bytes > bytes_max_ - all) return false;
+            const std::uint64_t free = bytes_max_ - all - bytes;
+            if (part && (bytes > free || part->load(std::memory_order_relaxed) > free - bytes)) return false;
+        } while (!all_.compare_exchange_weak(all, all + bytes, std::memory_order_relaxed));
+        if (!part || part->fetch_add(bytes, std::memory_order_relaxed) + bytes <= bytes_max_ - all - bytes) return true;
+        give_back(bytes, part);  // another thread has taken for the same peer meanwhile
         return false;
     }
     void give_back(std::uint64_t bytes, Part* part) noexcept {

@@ -176,7 +176,8 @@ void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict*
     if (handler && !verdict) verdict = core_.access.refusal_of(book, *handler, header.provider);
     Request* request = requests.acquire();
     const RequestHeader nothing;
-    const RequestHeader& known = refused == Errc::ok ? header : nothing;
+    // The checksum is of the arguments: without the flags, a one-way request would be answered.
+    const RequestHeader& known = refused == Errc::protocol ? nothing : header;
     if (!request) return core_.debtors.refuse(book, arrival.tag, known.flags);
     begin(*request, book, arrival);
     describe(*request, known, handler);

@@ -43,17 +43,37 @@ class ControlTest : public RpcTest {
     // Sends `records` records of one kind. The header claims as many, or `claimed` if that is not negative.
     void send(Rogue& rogue, ControlType type, std::uint16_t records, std::uint64_t call, int claimed = -1,
               std::uint8_t flags = control_wants_ack) {
-        na::Op& op = rogue.ops.emplace_back();
-        op.kind = na::OpKind::send_unexpected;
-        op.peer = rogue.peer;
-        op.message = rogue.node.port().take_message();
-        ASSERT_NE(op.message, nullptr);
-        Writer writer(op.message->bytes());
+        na::Message* const message = rogue.node.port().take_message();
+        ASSERT_NE(message, nullptr);
+        Writer writer(message->bytes());
         const std::uint16_t said = claimed < 0 ? records : static_cast<std::uint16_t>(claimed);
         encode_control_header(flags, said, writer);
         for (std::uint16_t i = 0; i < records; ++i) encode_control({type, i, call + i}, writer);
         ASSERT_TRUE(writer.ok());
-        op.message_bytes = static_cast<std::uint32_t>(writer.size());
+        post(rogue, *message, writer.size(), 0);
+    }
+    // Sends a request whose checksum, if it has one, is wrong.
+    void send_request(Rogue& rogue, na::Tag tag, std::uint16_t flags) {
+        RequestHeader header;
+        header.rpc = rpc_id("nobody serves this");
+        header.flags = flags;
+        header.payload_bytes = 1;
+        header.time_left_us = time_left_none;
+        na::Message* const message = rogue.node.port().take_message();
+        ASSERT_NE(message, nullptr);
+        const Bytes bytes = message->bytes().first(request_header_bytes + 1);
+        bytes.back() = std::byte{1};
+        encode_request(header, bytes);
+        bytes.back() = std::byte{2};
+        post(rogue, *message, bytes.size(), tag);
+    }
+    void post(Rogue& rogue, na::Message& message, std::size_t bytes, na::Tag tag) {
+        na::Op& op = rogue.ops.emplace_back();
+        op.kind = na::OpKind::send_unexpected;
+        op.peer = rogue.peer;
+        op.tag = tag;
+        op.message = &message;
+        op.message_bytes = static_cast<std::uint32_t>(bytes);
         op.user = &rogue;
         op.complete = [](na::Op& sent) noexcept {
             auto& sender = *static_cast<Rogue*>(sent.user);
@@ -184,6 +204,22 @@ TEST_P(ControlTest, OneThatDoesNotWaitForAcknowledgementsIsCutOff) {
     EXPECT_TRUE(until(rogue, lost));
     EXPECT_GE(target_.context->counts().sessions_ended, 1u);
     ASSERT_TRUE(until(rogue, [&] { return rogue.sent == rogue.ops.size(); }));
+}
+
+// A reply would count as one to another call, where the transport counts receive slots.
+TEST_P(ControlTest, AOneWayRequestWithAWrongChecksumHasNoReply) {
+    Rogue rogue;
+    open_rogue(rogue);
+    log_.allow("is malformed");
+    constexpr na::Tag one_way = 1;
+    constexpr na::Tag answered = 2;
+    send_request(rogue, one_way, flag_one_way | flag_checksum);
+    ASSERT_TRUE(until(rogue, [&] { return rogue.sent == 1; }));
+    send_request(rogue, answered, 0);
+    const auto& got = rogue.node.receiver;
+    EXPECT_TRUE(until(rogue, [&] { return got.count_tag(answered) == 1; }));
+    EXPECT_TRUE(until(rogue, [&] { return target_.context->counts().requests == 0; }));
+    EXPECT_EQ(got.count_tag(one_way), 0u);
 }
 
 std::size_t resident_bytes() {
