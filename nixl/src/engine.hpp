@@ -36,9 +36,9 @@ class Engine final : public nixlBackendEngine {
     nixl_mem_list_t getSupportedMems() const override { return memories(); }
 
     nixl_status_t registerMem(const nixlBlobDesc& memory, const nixl_mem_t& kind, nixlBackendMD*& out) override;
-    // Also if it fails, nobody begins to use the memory any more; it can be called again. NIXL_ERR_NOT_ALLOWED:
-    // transfers of this agent still use the memory; release them first. NIXL_ERR_BACKEND: another process process was stopped in the
-    // middle of an access, and may continue it.
+    // Even if it fails, no peer can begin another access; it can be called again. NIXL_ERR_NOT_ALLOWED: transfers of
+    // this agent still use the memory; release them first. NIXL_ERR_BACKEND: another process was stopped in the middle
+    // of an access, and may continue it.
     nixl_status_t deregisterMem(nixlBackendMD* memory) override;
     nixl_status_t unloadMD(nixlBackendMD* memory) override;
     nixl_status_t loadLocalMD(nixlBackendMD* memory, nixlBackendMD*& out) override;
