@@ -5,6 +5,8 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
 
+#include <new>
+
 namespace cinnabar::rpc {
 namespace {
 
@@ -84,15 +86,19 @@ std::size_t Call::lend_bytes(const bulk::Region& region, na::Access access, Audi
     }
     const std::shared_ptr<na::Transport> far = region.is_far() ? core_->far_lender() : nullptr;
     if (region.is_far() && !far) return 0;
-    auto memory = region.memory_on(far ? far : core_->transport_of(*port_));
-    if (!memory) return 0;
-    na::Lease lease;
-    lease.memory = *memory;
-    lease.offset = region.offset();
-    lease.bytes = region.bytes();
-    lease.access = access;
-    na::Lease* const only = &lease;
-    return bulk::described_bytes({{&only, 1}, {}, {}, home_for(audience)});
+    try {
+        auto memory = region.memory_on(far ? far : core_->transport_of(*port_));
+        if (!memory) return 0;
+        na::Lease lease;
+        lease.memory = *memory;
+        lease.offset = region.offset();
+        lease.bytes = region.bytes();
+        lease.access = access;
+        na::Lease* const only = &lease;
+        return bulk::described_bytes({{&only, 1}, {}, {}, home_for(audience)});
+    } catch (const std::bad_alloc&) {
+        return 0;
+    }
 }
 
 }  // namespace cinnabar::rpc

@@ -72,8 +72,9 @@ struct Options {
     std::uint64_t pull_rate_min = 1u << 20;
     Microseconds result_kept_max{60'000'000};
     Microseconds fence_grace{200'000};  // how long the target of an ended call may take to release lent memory
-    // The same for device memory that was shown to a peer by a handle (decision 94). A handle cannot be revoked: after
-    // this time the memory is in quarantine until the process ends.
+    // The same for files and device memory: a disk may hang, and a handle that was shown to a peer cannot be revoked
+    // (decision 94). After this time the memory is in quarantine: a file until the copy has ended, shown memory until
+    // the process ends.
     Microseconds shown_grace{30'000'000};
     // How long a closing context waits until one-way calls have reached their targets, answers were sent, and large
     // results were fetched. 0: does not wait.
