@@ -18,7 +18,7 @@
 namespace {
 
 // Seconds that libfabric's clock is ahead: at first 30 days. On a machine that has run for less than 25, rxd of 1.17
-// stops to send again after 31 tries, and does not give the peer up (rxd_get_timeout: 1 << 31 is negative).
+// stops retransmitting after 31 tries, and does not give the peer up (rxd_get_timeout: 1 << 31 is negative).
 std::atomic<long> ahead{30L * 24 * 60 * 60};
 
 }  // namespace
