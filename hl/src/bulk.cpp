@@ -50,7 +50,7 @@ rpc::Context* TransferOp::context(const TaskContext* task) noexcept {
     if (!node_) return nullptr;
     Loop& loop = node_->pick_loop({}, args_.peer);
     if (loop.leaving()) return nullptr;
-    if (task) task->executor->relies_on(loop);
+    if (Executor* const executor = executor_of(task)) executor->relies_on(loop);
     return loop.context();
 }
 
@@ -76,7 +76,7 @@ bool TransferOp::start(const TaskContext* task) noexcept {
     rpc::Context* const context = this->context(task);
     code_ = context ? plan(task, *context) : node_ ? Errc::closed : Errc::invalid_argument;
     if (code_ != Errc::ok || args_.bytes == 0) return false;
-    executor_ = task ? task->executor : nullptr;
+    executor_ = executor_of(task);
     scope_ = task ? task->stop_scope() : nullptr;
     if (scope_ && scope_->stopped()) return code_ = Errc::canceled, false;
     mover_ = &context->mover();

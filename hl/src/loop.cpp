@@ -10,6 +10,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <system_error>
 
 namespace cinnabar::hl {
 namespace {
@@ -64,11 +65,16 @@ void Loop::drive_alone(Microseconds timeout) noexcept {
     if (PoolCore::take_posted()) ::sched_yield();
 }
 
-void Loop::start_thread() {
-    if (!threaded_) return;
-    thread_ = std::thread([this] {
-        while (!leaving()) drive(sleep_max);
-    });
+Result<void> Loop::start_thread() {
+    if (!threaded_) return {};
+    try {
+        thread_ = std::thread([this] {
+            while (!leaving()) drive(sleep_max);
+        });
+    } catch (const std::system_error& refused) {
+        return Error(Errc::out_of_memory, "a thread of the node could not be started", {}, refused.code().value());
+    }
+    return {};
 }
 
 bool Loop::try_lead(Waiter& waiter) noexcept {

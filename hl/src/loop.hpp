@@ -53,8 +53,8 @@ class Loop final : public Executor {
     [[nodiscard]] TimeSource* simulated_clock() const noexcept { return simulated_clock_; }
     void run_completions() noexcept;
 
-    // Starts a thread that drives the loop until stop_driving().
-    void start_thread();
+    // Starts a thread that drives the loop until stop_driving(). out_of_memory: the system gives no thread.
+    [[nodiscard]] Result<void> start_thread();
     [[nodiscard]] bool needs_driver() const noexcept { return !threaded_ && !leaving(); }
     // True: the caller must drive the loop and then call stop_leading. False: another thread drives; the waiter is
     // kicked when that may have changed.

@@ -116,7 +116,7 @@ Result<void> NodeCore::open_loops() {
         CINNABAR_TRY(std::unique_ptr<rpc::Context> opened, engine_->open_context(options));
         loops_.push_back(new Loop(*this, std::move(opened), threaded, simulated_clock()));
     }
-    for (Loop* loop : loops_) loop->start_thread();
+    for (Loop* loop : loops_) CINNABAR_TRY_VOID(loop->start_thread());
     return {};
 }
 

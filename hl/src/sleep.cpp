@@ -30,7 +30,7 @@ struct SleepOp::State : Framed, Sleeper {
     State(SleepOp& sleep, Loop& on, const TaskContext* task, std::coroutine_handle<> resumes) noexcept
         : op(sleep),
           loop(on),
-          executor(task ? task->executor : nullptr),
+          executor(executor_of(task)),
           scope(task ? task->stop_scope() : nullptr),
           handle(resumes) {
         const TimeUs wanted = after(loop.now_us(), sleep.span_);
@@ -91,7 +91,7 @@ struct SleepOp::State : Framed, Sleeper {
 bool SleepOp::start(const TaskContext* task, std::coroutine_handle<> handle) {
     Loop& loop = node_.pick_loop();
     if (loop.leaving()) return result_ = Errc::canceled, false;
-    if (task) task->executor->relies_on(loop);
+    if (Executor* const executor = executor_of(task)) executor->relies_on(loop);
     auto* state = new State(*this, loop, task, handle);
     state->begin_work.user = state->cancel_work.user = state->stop_node.user = state;
     state->begin_work.run = [](Work& work) noexcept { static_cast<State*>(work.user)->begin(); };

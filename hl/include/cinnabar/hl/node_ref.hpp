@@ -88,7 +88,8 @@ class CINNABAR_API NodeRef : public Calls {
 
     // --- tasks
     // Starts a task on this node's loop, or on a pool. The node stops the task and waits for it when it is destroyed.
-    // Exceptions of the task are logged. closed: the node is being destroyed; the task was not started.
+    // Exceptions of the task are logged. closed: the node is being destroyed, out_of_memory: in both cases the task was
+    // not started.
     template <typename T>
     Errc spawn(Task<T> task) const {
         return detail::spawn_into(node_scope(), std::move(task), nullptr);

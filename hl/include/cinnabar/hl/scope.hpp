@@ -4,7 +4,9 @@
 
 #include <cinnabar/hl/root.hpp>
 
+#include <memory>
 #include <mutex>
+#include <new>
 
 namespace cinnabar::hl {
 
@@ -64,12 +66,19 @@ Root run_detached(Task<T> task) {
 template <typename T>
 Errc spawn_into(ScopeCore& scope, Task<T> task, Executor* executor) {
     if (!scope.enter()) return Errc::closed;
-    auto* spawned = new Spawned{{}, scope, {executor ? executor : &scope.home(), time_never, &scope.stop()}, {}};
-    const Root root = run_detached(std::move(task));
-    root.prepare(spawned->context, &Spawned::ended, spawned);
-    spawned->job.resumes(root.handle);
-    spawned->context.executor->post(spawned->job);
-    return Errc::ok;
+    const TaskContext context{executor ? executor : &scope.home(), time_never, &scope.stop()};
+    try {
+        std::unique_ptr<Spawned> made(new Spawned{{}, scope, context, {}});
+        const Root root = run_detached(std::move(task));
+        Spawned* const spawned = made.release();
+        root.prepare(spawned->context, &Spawned::ended, spawned);
+        spawned->job.resumes(root.handle);
+        context.executor->post(spawned->job);
+        return Errc::ok;
+    } catch (const std::bad_alloc&) {
+        scope.leave();
+        return Errc::out_of_memory;
+    }
 }
 
 }  // namespace detail
@@ -98,7 +107,8 @@ class CINNABAR_API Scope {
         template <std::derived_from<PromiseBase> Promise>
         bool await_suspend(std::coroutine_handle<Promise> handle) noexcept {
             job.resumes(handle);
-            return !core.join(*context_of(handle)->executor, job);
+            Executor* const executor = executor_of(context_of(handle));
+            return !core.join(executor ? *executor : core.home(), job);
         }
         void await_resume() const noexcept {}
     };

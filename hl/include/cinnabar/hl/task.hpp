@@ -65,6 +65,12 @@ template <typename Promise>
         return nullptr;
 }
 
+// The executor of the coroutine with this context; null for coroutines of other kinds, and for tasks that one of them
+// awaits: these have none, even if with_deadline or with_stop gave them a context.
+[[nodiscard]] inline Executor* executor_of(const TaskContext* context) noexcept {
+    return context ? context->executor : nullptr;
+}
+
 template <typename T = void>
 class Task;
 

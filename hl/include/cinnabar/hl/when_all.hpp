@@ -53,6 +53,8 @@ class Join {
         };
         root.handle.resume();
     }
+    // For code that starts children: one of them could not be made. Others may run already.
+    void child_failed() noexcept { (void)arrive(); }
     void parent(std::coroutine_handle<> handle) noexcept { parent_ = handle; }
     [[nodiscard]] bool arrive() noexcept { return left_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
@@ -60,6 +62,17 @@ class Join {
     std::atomic<std::size_t> left_;
     std::coroutine_handle<> parent_;
 };
+
+// Without memory for it, the child ends with that exception.
+template <typename A, typename T>
+void start_child(Join& join, A& awaitable, Child<T>& child, const TaskContext* context) noexcept {
+    try {
+        join.child(run_child<A>(std::move(awaitable), child), context);
+    } catch (...) {
+        child.outcome.template emplace<2>(std::current_exception());
+        join.child_failed();
+    }
+}
 
 template <typename Start>
 struct JoinAwaiter {
@@ -89,7 +102,7 @@ requires(sizeof...(A) >
     std::tuple<A*...> sources{&awaitables...};
     auto all = detail::join_all(sizeof...(A), [&](detail::Join& join, const TaskContext* context) {
         [&]<std::size_t... I>(std::index_sequence<I...>) {
-            (join.child(detail::run_child<A>(std::move(*std::get<I>(sources)), std::get<I>(children)), context), ...);
+            (detail::start_child(join, *std::get<I>(sources), std::get<I>(children), context), ...);
         }
         (std::index_sequence_for<A...>{});
     });
@@ -104,7 +117,7 @@ Task<std::vector<typename detail::Child<detail::Awaited<A&&>>::Value>> when_all(
     std::vector<detail::Child<detail::Awaited<A&&>>> children(awaitables.size());
     auto all = detail::join_all(awaitables.size(), [&](detail::Join& join, const TaskContext* context) {
         for (std::size_t i = 0; i < awaitables.size(); ++i) {
-            join.child(detail::run_child<A>(std::move(awaitables[i]), children[i]), context);
+            detail::start_child(join, awaitables[i], children[i], context);
         }
     });
     co_await all;

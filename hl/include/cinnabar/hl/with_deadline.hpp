@@ -14,7 +14,8 @@ template <typename A>
 Task<detail::Awaited<A&&>> with_deadline(A awaitable, Microseconds span) {
     const TaskContext* outer = co_await this_task();
     TaskContext inner = outer ? *outer : TaskContext{};
-    inner.deadline = std::min(inner.deadline, after(outer ? outer->executor->now_us() : steady_clock().now_us(), span));
+    Executor* const executor = executor_of(outer);
+    inner.deadline = std::min(inner.deadline, after(executor ? executor->now_us() : steady_clock().now_us(), span));
     co_await detail::AdoptContext{&inner};
     co_return co_await std::move(awaitable);
 }
