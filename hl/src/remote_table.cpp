@@ -282,6 +282,7 @@ Errc RemoteTable::word(const remote_calls::Word& call, std::uint64_t& before) no
     SharedSlot* const slot = find(call.grant);
     if (!slot) return Errc::stale;
     if (call.bytes != 4 && call.bytes != 8) return Errc::invalid_argument;
+    if (call.op > detail::WordOp::exchange) return Errc::invalid_argument;
     const std::lock_guard lock(slot->mutex);
     const Errc refused = check(*slot, call.grant, call.offset, call.bytes, na::Access::read_write);
     if (refused != Errc::ok) return refused;

@@ -182,7 +182,8 @@ TEST_F(RemoteRaw, what_does_not_fit_together_is_refused) {
 
 TEST_F(RemoteRaw, an_operation_on_words_that_is_not_known_changes_nothing) {
     using namespace hl::remote_calls;
-    (void)sent(word, Word{part_, 0, static_cast<hl::detail::WordOp>(77), 8, 1, 0});
+    EXPECT_EQ(sent(word, Word{part_, 0, static_cast<hl::detail::WordOp>(77), 8, 1, 0}), Errc::invalid_argument);
+    EXPECT_EQ(sent(word, Word{part_, 0, static_cast<hl::detail::WordOp>(3), 4, 1, 0}), Errc::invalid_argument);
     EXPECT_EQ(memory_, counted(count));
 }
 
