@@ -54,8 +54,8 @@ TEST_F(ForeignCoroutine, GivesTasksADeadline) {
 }
 
 Foreign await_sleep(const Node& node, std::stop_token stop, std::promise<Errc>& end) {
-    const auto sleep = [](const Node& on) -> Task<Errc> { co_return co_await on.sleep_for(1h); };
-    end.set_value(co_await hl::with_stop(sleep(node), std::move(stop)));
+    const auto nap = [](const Node& on) -> Task<Errc> { co_return co_await on.sleep_for(1h); };
+    end.set_value(co_await hl::with_stop(nap(node), std::move(stop)));
 }
 
 TEST_F(ForeignCoroutine, StopsASleepingTask) {
@@ -66,8 +66,8 @@ TEST_F(ForeignCoroutine, StopsASleepingTask) {
 }
 
 Foreign await_sleep_with_deadline(const Node& node, std::promise<Errc>& end) {
-    const auto sleep = [](const Node& on) -> Task<Errc> { co_return co_await on.sleep_for(1h); };
-    end.set_value(co_await hl::with_deadline(sleep(node), 1ms));
+    const auto nap = [](const Node& on) -> Task<Errc> { co_return co_await on.sleep_for(1h); };
+    end.set_value(co_await hl::with_deadline(nap(node), 1ms));
 }
 
 TEST_F(ForeignCoroutine, GivesASleepADeadline) {
