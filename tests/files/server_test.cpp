@@ -219,8 +219,10 @@ TEST_F(ServerTest, WhatWasHeardIsWorthlessOnAnotherConnection) {
         ASSERT_TRUE(here->call(mark, to, std::uint64_t{1}).wait().ok());
         tap->replay();
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-        while (marks < 2 && std::chrono::steady_clock::now() < end) (void)here->run_for(Microseconds{1000});
-        ASSERT_EQ(marks, 2) << "all that was heard has been said again";
+        // A server ends a connection on which something is acknowledged that it has not sent.
+        const auto is_over = [&] { return marks == 2 || tap->replay_has_ended(); };
+        while (!is_over() && std::chrono::steady_clock::now() < end) (void)here->run_for(Microseconds{1000});
+        ASSERT_TRUE(is_over()) << "all that was heard has been said again";
         EXPECT_NE(open("name", 0), 0u) << "nobody else has the name";
     }
 }
