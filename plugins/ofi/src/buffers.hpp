@@ -31,6 +31,7 @@ struct Buffer final : FabricOp, na::Message {
     // Frames of its session that are known to be sent when this one completes, itself included.
     std::uint32_t confirms = 0;
     bool control = false;
+    bool stands_in = false;              // sent in place of a message that the fabric still has; belongs to the sender
     std::unique_ptr<std::byte[]> block;  // in the first buffer of a block: the memory of the block
     // Used if the op ended before the fabric gave the buffer back: how many of the two, the message's user and the
     // fabric, still have it. Otherwise 0.
@@ -69,6 +70,10 @@ class BufferPool {
     // Call it before the endpoint's domain is closed.
     void unregister() noexcept {
         pool_.for_each([](Buffer& buffer) { buffer.memory.reset(); });
+    }
+    // Whether the fabric has it, although the op ended for which it was posted.
+    [[nodiscard]] static bool is_with_fabric(const Buffer& buffer) noexcept {
+        return buffer.holders.load(std::memory_order_acquire) == 2;
     }
     [[nodiscard]] std::uint32_t taken() const noexcept { return pool_.taken(); }
 

@@ -30,7 +30,7 @@ Errc FrameSender::send(Buffer& buffer, std::byte* frame) noexcept {
         if (buffer.control) {
             port.pools().controls.give(buffer);
         } else {
-            port.end(*std::exchange(buffer.posted, nullptr), Errc::ok);
+            end_message(buffer, Errc::ok);
         }
         return Errc::ok;
     }
@@ -60,14 +60,33 @@ void FrameSender::sent(Buffer& buffer, const Done& done) noexcept {
     confirmed(buffer.confirms);
     if (buffer.control) {
         port.pools().controls.give(buffer);
-    } else if (na::PostedOp* posted = std::exchange(buffer.posted, nullptr)) {
-        port.end(*posted, why);
     } else {
-        port.messages().give(buffer);
+        end_message(buffer, why);
     }
     // The message was lost, so the two sides disagree: the session must end.
     if (why != Errc::ok) session_.fail(why);
     session_.given_back();
+}
+
+// Requires: the fabric does not have it. Without an op, or in place of a message, it belongs to the sender.
+void FrameSender::end_message(Buffer& buffer, Errc why) noexcept {
+    OfiPort& port = session_.port();
+    na::PostedOp* const posted = std::exchange(buffer.posted, nullptr);
+    const bool stands_in = std::exchange(buffer.stands_in, false);
+    if (posted) port.end(*posted, why);
+    if (!posted || stands_in) port.messages().give(buffer);
+}
+
+// The buffer to send the op's message from: the message, or a copy if its user sends it again although the fabric
+// still has it from an op that has ended. Null: out of memory.
+Buffer* FrameSender::buffer_for(const na::Op& op) noexcept {
+    auto& message = static_cast<Buffer&>(*op.message);
+    if (!BufferPool::is_with_fabric(message)) return &message;
+    Buffer* const copy = session_.port().messages().take(session_.port());
+    if (!copy) return nullptr;
+    copy->stands_in = true;
+    std::memcpy(copy->payload, message.payload, op.message_bytes);
+    return copy;
 }
 
 // If none of the pending frames has a completion, one more may be sent: otherwise no completion would ever report room.
@@ -106,7 +125,9 @@ Sent FrameSender::send_messages() noexcept {
     while (na::PostedOp* posted = waiting.front()) {
         const na::Op& op = *posted->op;
         session_.port().show_delayed(session_.peer(), op);
-        auto& buffer = static_cast<Buffer&>(*op.message);
+        Buffer* const from = buffer_for(op);
+        if (!from) return Sent::blocked;
+        Buffer& buffer = *from;
         std::byte* const frame = buffer.frame(frame_header_bytes);
         const FrameKind kind = op.kind == na::OpKind::send_unexpected ? FrameKind::unexpected : FrameKind::expected;
         encode(Frame{kind, 0, Errc::ok, op.message_bytes, receiver_, op.tag}, {}, {frame, frame_header_bytes});
@@ -118,6 +139,7 @@ Sent FrameSender::send_messages() noexcept {
         const Errc why = send(buffer, frame);
         if (why == Errc::ok) continue;
         buffer.posted = nullptr;
+        if (buffer.stands_in) end_message(buffer, why);
         if (why == Errc::again || why == Errc::overloaded) {
             waiting.push_front(*posted);
             return why == Errc::again ? Sent::blocked : Sent::unconfirmed;
@@ -176,7 +198,7 @@ void FrameSender::end(Errc why) noexcept {
         na::PostedOp* posted = std::exchange(buffer->posted, nullptr);
         if (!posted) continue;
         // The message's user and the fabric both give it back.
-        buffer->holders.store(2, std::memory_order_release);
+        if (!buffer->stands_in) buffer->holders.store(2, std::memory_order_release);
         session_.port().end(*posted, why);
     }
     drop_controls();
@@ -187,10 +209,8 @@ void FrameSender::abandon() noexcept {
     while (Buffer* buffer = sending_.pop_front()) {
         if (buffer->control) {
             session_.port().pools().controls.give(*buffer);
-        } else if (na::PostedOp* posted = std::exchange(buffer->posted, nullptr)) {
-            session_.port().end(*posted, Errc::canceled);
         } else {
-            session_.port().messages().give(*buffer);
+            end_message(*buffer, Errc::canceled);
         }
     }
 }
