@@ -108,6 +108,7 @@ class MadeUpFar final : public bulk::FarMemory {
     [[nodiscard]] bulk::FarEnd store_from(std::uint64_t offset, const bulk::IpcMemory& from, std::uint64_t at,
                                           std::uint64_t bytes) noexcept override {
         if (const bulk::FarEnd end = enter(); end.code != Errc::ok) return end;
+        const std::lock_guard lock(copying_);  // some tests have several transfers into the same bytes
         std::memcpy(memory_.data() + offset, static_cast<const Opened&>(from).there + at, bytes);
         return {};
     }
@@ -162,6 +163,7 @@ class MadeUpFar final : public bulk::FarMemory {
     }
     std::vector<std::byte> memory_;
     std::mutex mutex_;
+    std::mutex copying_;
     std::condition_variable changed_;
     std::chrono::milliseconds takes_{0};
     std::function<void()> begun_;
