@@ -35,8 +35,10 @@ std::vector<Wanted> TreeHere::make(const GroupTree& tree) {
     std::vector<Wanted> files;
     const auto& base = tree.where.base;
     if (!base.empty() && !make_folder(file_of(tree, {}, EntryKind::folder), base, tree.attributes)) return files;
-    std::vector<std::string> left_out;                           // each ends in '/'
-    for (const auto& [below, found] : tree.entries.by_name()) {  // a folder comes before its contents
+    std::vector<std::string> left_out;                  // each ends in '/'
+    for (const auto& entry : tree.entries.by_name()) {  // a folder comes before its contents
+        const std::string& below = entry.first;
+        const Found& found = entry.second;
         const auto is_in = [&](const std::string& folder) { return below.starts_with(folder); };
         if (std::ranges::any_of(left_out, is_in)) continue;
         if (!found.of_many_kinds) {
