@@ -9,6 +9,7 @@
 #include <cinnabar/base/timer_of.hpp>
 #include <cinnabar/base/work.hpp>
 #include <cinnabar/bulk/lend.hpp>
+#include <cinnabar/rpc/call.hpp>
 
 #include <cstdint>
 

@@ -103,7 +103,9 @@ ExitCode run_fetch(const FetchOptions& options) {
         report.failed_at_once(options.folder, root.error());
         return report.finish();
     }
-    for (const auto& [server, names] : names_by_server) {
+    for (const auto& of_server : names_by_server) {
+        const auto& server = of_server.first;
+        const auto& names = of_server.second;
         if (interrupt.happened()) {
             report.failed_at_once(server, Error{Errc::canceled, "interrupted"});
             continue;
