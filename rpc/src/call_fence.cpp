@@ -2,8 +2,7 @@
 // Fences of calls. When a call that lent memory ends without an answer, a cancel asks the target to release the memory,
 // and `released` is awaited for fence_grace. Then the leases are revoked by force (fences.hpp), and only then the call
 // completes. Memory that is shown by a handle has no leases: `released` is awaited for shown_grace, and then the fence
-// has failed. Lent far memory is copied by this side; if a disk hangs, its fence fails after shown_grace,
-// too.
+// has failed. Lent far memory is copied by this side; if a disk hangs, its fence fails after shown_grace, too.
 #include "context_core.hpp"
 
 #include <cinnabar/base/log.hpp>

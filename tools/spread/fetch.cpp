@@ -169,17 +169,17 @@ class GroupFetch {
     }
 
     void ended(const Wanted& wanted, const Placed& placed) {
-        const bool may_be_folder = placed.done.empty() && !wanted.entry && wanted.may_be_folder;
-        if (!may_be_folder) {
-            bar_.end_file();
-            if (wanted.unchanged) return report_.unchanged(wanted.file);
-            if (!placed.done.empty() && !wanted.entry) (void)here_.claim(wanted.as, files::EntryKind::file);
-            if (!placed.done.empty()) return report_.done(wanted.file);
-            return report_.failed(wanted.file, *placed.failed);
+        if (placed.done.empty() && !wanted.entry && wanted.may_be_folder) {
+            bar_.drop_file();
+            not_a_file_.emplace(wanted.file.name, *placed.failed);
+            trees_.push_back({{wanted.file.name, wanted.as, wanted.as + "/", wanted.file.path}});
+            return;
         }
-        bar_.drop_file();
-        not_a_file_.emplace(wanted.file.name, *placed.failed);
-        trees_.push_back({{wanted.file.name, wanted.as, wanted.as + "/", wanted.file.path}});
+        bar_.end_file();
+        if (wanted.unchanged) return report_.unchanged(wanted.file);
+        if (placed.done.empty()) return report_.failed(wanted.file, *placed.failed);
+        if (!wanted.entry) (void)here_.claim(wanted.as, files::EntryKind::file);
+        report_.done(wanted.file);
     }
 
     const FetchOptions& options_;

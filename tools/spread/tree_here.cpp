@@ -6,7 +6,9 @@
 
 #include <cinnabar/files/name.hpp>
 
-#include <algorithm>
+#include <functional>
+#include <set>
+#include <string_view>
 #include <utility>
 
 namespace cinnabar::tools::spread {
@@ -23,6 +25,14 @@ Report::File file_of(const GroupTree& tree, const std::string& below, EntryKind 
     return file;
 }
 
+// `left_out`: paths without a final '/'.
+bool is_below_any(const std::set<std::string, std::less<>>& left_out, std::string_view path) {
+    for (auto folder = files::parent_of(path); !folder.empty(); folder = files::parent_of(folder)) {
+        if (left_out.contains(folder)) return true;
+    }
+    return false;
+}
+
 Error named_twice() {
     return {Errc::invalid_argument,
             "another entry that this command fetches has the same name here: fetch them into different directories"};
@@ -35,17 +45,16 @@ std::vector<Wanted> TreeHere::make(const GroupTree& tree) {
     std::vector<Wanted> files;
     const auto& base = tree.where.base;
     if (!base.empty() && !make_folder(file_of(tree, {}, EntryKind::folder), base, tree.attributes)) return files;
-    std::vector<std::string> left_out;                  // each ends in '/'
+    std::set<std::string, std::less<>> left_out;
     for (const auto& entry : tree.entries.by_name()) {  // a folder comes before its contents
         const std::string& below = entry.first;
         const Found& found = entry.second;
-        const auto is_in = [&](const std::string& folder) { return below.starts_with(folder); };
-        if (std::ranges::any_of(left_out, is_in)) continue;
+        if (is_below_any(left_out, below)) continue;
         if (!found.of_many_kinds) {
-            if (!make_one(tree, below, found, files)) left_out.push_back(below + "/");
+            if (!make_one(tree, below, found, files)) left_out.insert(below);
             continue;
         }
-        left_out.push_back(below + "/");
+        left_out.insert(below);
         report_.failed(file_of(tree, below, EntryKind::file),
                        {Errc::invalid_argument, "the servers have entries of different kinds by this name"});
     }

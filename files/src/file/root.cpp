@@ -204,11 +204,10 @@ Result<void> Root::check_not_staged(int fd, std::string_view name) const {
     if (!own_staging_) return {};
     std::array<char, PATH_MAX> path{};
     const auto bytes = ::readlink(("/proc/self/fd/" + std::to_string(fd)).c_str(), path.data(), path.size());
-    const std::string leaf(
-        leaf_of(std::string_view(path.data(), static_cast<std::size_t>(std::max(bytes, ssize_t{0})))));
     struct stat opened {};
     struct stat staged {};
     if (bytes < 0 || ::fstat(fd, &opened) != 0) return file_error(errno, "cannot look at the file", name);
+    const std::string leaf(leaf_of(std::string_view(path.data(), static_cast<std::size_t>(bytes))));
     if (::fstatat(staging_->get(), leaf.c_str(), &staged, AT_SYMLINK_NOFOLLOW) != 0) return {};
     if (staged.st_ino != opened.st_ino || staged.st_dev != opened.st_dev) return {};
     return Error{Errc::permission, "that file is not finished", printable(name)};

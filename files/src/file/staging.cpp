@@ -58,17 +58,15 @@ UniqueFd lock_remains(int staging, const std::string& part) {
     return fd;
 }
 
-bool remove_pair(int staging, const std::string& part) {
-    const auto locked = lock_remains(staging, part);
-    if (!locked) return false;
+// Requires: nobody works on the file. Removes also what cannot be opened, like a link.
+bool sweep_pair(int staging, const std::string& part) {
     (void)::unlinkat(staging, journal_of(part).c_str(), 0);
     return ::unlinkat(staging, part.c_str(), 0) == 0;
 }
 
-// As remove_pair(), where nobody works on any file: also what cannot be opened, like a link.
-bool sweep_pair(int staging, const std::string& part) {
-    (void)::unlinkat(staging, journal_of(part).c_str(), 0);
-    return ::unlinkat(staging, part.c_str(), 0) == 0;
+bool remove_pair(int staging, const std::string& part) {
+    const auto locked = lock_remains(staging, part);
+    return locked && sweep_pair(staging, part);
 }
 
 Result<std::optional<Part>> begin_part(const std::shared_ptr<const UniqueFd>& staging, const StagedNames& names,
@@ -80,8 +78,8 @@ Result<std::optional<Part>> begin_part(const std::shared_ptr<const UniqueFd>& st
     if (!*file && errno == EEXIST) return std::optional<Part>();
     if (!*file) return file_error(errno, "cannot make a file", head.name);
     if (!lock(file->get(), LOCK_EX | LOCK_NB) || ::fstat(file->get(), &status) != 0) return std::optional<Part>();
-    (void)::unlinkat(staging->get(), names.journal.c_str(), 0);  // left by a file that was renamed into place or
-                                                                 // removed
+    // One may be left by a file that was renamed into place or removed.
+    (void)::unlinkat(staging->get(), names.journal.c_str(), 0);
     head.final_mode = status.st_mode & 0777u;
     if ((head.final_mode & 0600u) != 0600u) (void)::fchmod(file->get(), head.final_mode | 0600u);
     auto journal = Journal::begin(staging, names.journal, file, head);

@@ -120,7 +120,7 @@ bool Endpoint::hand_out_failure() noexcept {
                     fabric_library().strerror(failure.err), words);
     }
     if (!failure.op_context) return true;
-    sent_or_received(failure.flags);
+    completed(failure.flags);
     FabricOp& op = op_of(failure.op_context);
     op.done(op, Done{why == Errc::ok ? Errc::peer_lost : why, failure.len, words});
     return true;
@@ -145,7 +145,7 @@ unsigned Endpoint::poll(unsigned most) noexcept {
         if (count <= 0) break;
         for (ssize_t i = 0; i < count; ++i) {
             const fi_cq_msg_entry& entry = entries[static_cast<std::size_t>(i)];
-            sent_or_received(entry.flags);
+            completed(entry.flags);
             FabricOp& op = op_of(entry.op_context);
             op.done(op, Done{Errc::ok, entry.len, nullptr, sources[static_cast<std::size_t>(i)]});
         }
@@ -170,7 +170,7 @@ Errc Endpoint::sent(ssize_t outcome) noexcept {
     return posted(outcome);
 }
 
-void Endpoint::sent_or_received(std::uint64_t flags) noexcept {
+void Endpoint::completed(std::uint64_t flags) noexcept {
     if (counts_sends_ && (flags & FI_SEND) != 0) --sends_out_;
 }
 
