@@ -3,10 +3,20 @@
 
 #include <cinnabar/files/client.hpp>
 #include <cinnabar/files/copy.hpp>
+#include <cinnabar/hl/with_executor.hpp>
 
 #include <utility>
 
 namespace cinnabar::files {
+namespace {
+
+// Coroutines of other libraries have no executor, which the tasks of a session need.
+template <typename T>
+hl::Task<T> run_in(ClientSession& session, hl::Task<T> task) {
+    return hl::with_executor(session.executor(), std::move(task));
+}
+
+}  // namespace
 
 Client::Client(const hl::NodeRef& node, na::Addr server, const Key* key, Keyless keyless)
     : session_(std::make_unique<ClientSession>(node, std::move(server), key, keyless)) {}
@@ -15,72 +25,75 @@ Client::~Client() = default;
 
 void Client::limit_rate(std::uint64_t bytes_per_second) noexcept { session_->limit_rate(bytes_per_second); }
 
-hl::Task<Result<void>> Client::open() { return session_->open(); }
+hl::Task<Result<void>> Client::open() { return run_in(*session_, session_->open()); }
 
-hl::Task<void> Client::close() { return session_->close(); }
+hl::Task<void> Client::close() { return run_in(*session_, session_->close()); }
 
 hl::Task<Result<Moved>> Client::save(const std::string& path, const std::string& name, SaveMode mode,
                                      BytesMoved progress) {
-    return session_->save([&path] { return SourceFile::open(path); }, name, mode, std::move(progress));
+    return run_in(*session_,
+                  session_->save([&path] { return SourceFile::open(path); }, name, mode, std::move(progress)));
 }
 
 hl::Task<Result<Moved>> Client::save(OpenSource source, const std::string& name, SaveMode mode, BytesMoved progress) {
-    return session_->save(std::move(source), name, mode, std::move(progress));
+    return run_in(*session_, session_->save(std::move(source), name, mode, std::move(progress)));
 }
 
 hl::Task<std::vector<Result<Moved>>> Client::save_small(const std::vector<SmallFile>& files, SaveMode mode) {
-    return session_->save_small(files, mode);
+    return run_in(*session_, session_->save_small(files, mode));
 }
 
 std::uint64_t Client::window_bytes() const noexcept { return session_->window_bytes(); }
 
 hl::Task<Result<Moved>> Client::fetch(const std::string& name, const Root& into, FetchMode mode, BytesMoved progress,
                                       std::function<void(std::uint64_t)> announced) {
-    return session_->fetch(name, into, std::move(mode), std::move(progress), std::move(announced));
+    return run_in(*session_, session_->fetch(name, into, std::move(mode), std::move(progress), std::move(announced)));
 }
 
 hl::Task<Result<Moved>> copy(Client& from, const std::string& name, Client& to, const std::string& as, CopyMode mode,
                              BytesMoved progress, std::function<void(std::uint64_t bytes)> announced) {
-    return from.session_->copy(name, *to.session_, as, mode, std::move(progress), std::move(announced));
+    return run_in(*from.session_,
+                  from.session_->copy(name, *to.session_, as, mode, std::move(progress), std::move(announced)));
 }
 
 hl::Task<Result<void>> Client::make_folder(const std::string& name) {
-    return session_->make({{}, MakeKind::folder, name, {}, {}, false});
+    return run_in(*session_, session_->make({{}, MakeKind::folder, name, {}, {}, false}));
 }
 
 hl::Task<Result<void>> Client::finish_folder(const std::string& name, const Attributes& attributes) {
-    return session_->make({{}, MakeKind::finish_folder, name, {}, attributes, false});
+    return run_in(*session_, session_->make({{}, MakeKind::finish_folder, name, {}, attributes, false}));
 }
 
 hl::Task<Result<void>> Client::make_link(const std::string& name, const std::string& target,
                                          const Attributes& attributes, Existing existing) {
-    return session_->make({{}, MakeKind::link, name, target, attributes, existing == Existing::replace});
+    return run_in(*session_,
+                  session_->make({{}, MakeKind::link, name, target, attributes, existing == Existing::replace}));
 }
 
 hl::Task<Result<void>> Client::make_hard_link(const std::string& name, const std::string& of, Existing existing) {
-    return session_->make({{}, MakeKind::hard_link, name, of, {}, existing == Existing::replace});
+    return run_in(*session_, session_->make({{}, MakeKind::hard_link, name, of, {}, existing == Existing::replace}));
 }
 
 hl::Task<Result<Listing>> Client::list(const std::string& name, ExtendedKinds extended) {
-    return session_->list(name, extended);
+    return run_in(*session_, session_->list(name, extended));
 }
 
 hl::Task<Result<bool>> Client::has_content(OpenSource source, const std::string& name) {
-    return session_->has_content(std::move(source), name);
+    return run_in(*session_, session_->has_content(std::move(source), name));
 }
 
-hl::Task<Result<Verified>> Client::verify(const std::string& name) { return session_->verify(name); }
+hl::Task<Result<Verified>> Client::verify(const std::string& name) { return run_in(*session_, session_->verify(name)); }
 
 hl::Task<Result<Seen>> Client::look(const std::string& name, ExtendedKinds extended) {
-    return session_->look(name, extended);
+    return run_in(*session_, session_->look(name, extended));
 }
 
-hl::Task<Result<void>> Client::remove(const std::string& name) { return session_->remove(name); }
+hl::Task<Result<void>> Client::remove(const std::string& name) { return run_in(*session_, session_->remove(name)); }
 
-hl::Task<Result<std::vector<Remains>>> Client::list_remains() { return session_->list_remains(); }
+hl::Task<Result<std::vector<Remains>>> Client::list_remains() { return run_in(*session_, session_->list_remains()); }
 
 hl::Task<Result<std::uint32_t>> Client::remove_remains(const std::string& name) {
-    return session_->remove_remains(name);
+    return run_in(*session_, session_->remove_remains(name));
 }
 
 }  // namespace cinnabar::files

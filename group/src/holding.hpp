@@ -73,7 +73,8 @@ class Holding {
         template <std::derived_from<hl::PromiseBase> Promise>
         bool await_suspend(std::coroutine_handle<Promise> handle) noexcept {
             job.resumes(handle);
-            return !holding.join(*hl::context_of(handle)->executor, job);
+            hl::Executor* const executor = hl::executor_of(hl::context_of(handle));
+            return !holding.join(executor ? *executor : holding.node_.executor(), job);
         }
         void await_resume() const noexcept {}
     };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Groups on nodes with several threads: members join and leave while others make calls, pass barriers and read events.
 // Also run under the thread sanitizer.
+#include "support/foreign_coroutine.hpp"
+
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/group/group.hpp>
 #include <cinnabar/group/variable.hpp>
@@ -8,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <map>
 #include <memory>
 #include <thread>
@@ -261,6 +264,25 @@ TEST(group_threads, memory_is_moved_by_tasks_on_a_pool) {
     }
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(loaded, rounds * (members - 1));
+    for (const auto& each : all) each->leave();
+}
+
+support::ForeignCoroutine swap_in_foreign(const Group& group, Rank members, std::promise<bool>& end) {
+    end.set_value(co_await swap_all(group, members));
+}
+
+TEST(group_threads, memory_is_moved_for_a_coroutine_of_another_library) {
+    constexpr Rank members = 3;
+    std::vector<std::unique_ptr<Threaded>> all;
+    for (Rank i = 0; i < members; ++i)
+        all.push_back(std::make_unique<Threaded>(i == 0 ? std::vector<std::string>{} : all.front()->seeds()));
+    for (const auto& each : all)
+        ASSERT_TRUE(sync_wait(with_deadline(each->group->wait_for_members(members), 10s)).ok());
+    for (int round = 0; round < 10; ++round) {
+        std::vector<std::promise<bool>> ends(members);
+        for (Rank rank = 0; rank < members; ++rank) swap_in_foreign(*all[rank]->group, members, ends[rank]);
+        for (std::promise<bool>& end : ends) EXPECT_TRUE(end.get_future().get());
+    }
     for (const auto& each : all) each->leave();
 }
 

@@ -20,6 +20,7 @@ constexpr std::uint32_t packs_max = 2;
 
 ClientSession::ClientSession(const hl::NodeRef& node, na::Addr server, const Key* key, Keyless keyless)
     : node_(node),
+      executor_(node.executor()),
       server_(std::move(server)),
       key_(key),
       keyless_(keyless),

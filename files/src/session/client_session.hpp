@@ -60,6 +60,8 @@ class ClientSession {
                                                CopyMode mode, BytesMoved progress,
                                                std::function<void(std::uint64_t)> announced);
 
+    // Where the session's tasks run if what awaits them has no executor.
+    [[nodiscard]] hl::Executor& executor() const noexcept { return executor_; }
     // See the functions of Client with these names.
     void limit_rate(std::uint64_t bytes_per_second) noexcept { rate_ = Rate(bytes_per_second); }
     [[nodiscard]] hl::Task<Result<void>> make(MakeIn in);
@@ -98,6 +100,7 @@ class ClientSession {
     [[nodiscard]] std::uint64_t lanes_for(std::uint64_t bytes) const noexcept;
 
     hl::NodeRef node_;
+    hl::Executor& executor_;
     na::Addr server_;
     const Key* key_;
     const Keyless keyless_;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Coroutines of another library await tasks, calls and transfers. What they await has no executor.
+#include "support/foreign_coroutine.hpp"
+
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/scope.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
+#include <cinnabar/hl/with_executor.hpp>
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <coroutine>
-#include <exception>
 #include <future>
 #include <stop_token>
 #include <vector>
@@ -18,16 +19,7 @@ using namespace std::chrono_literals;
 namespace cinnabar {
 namespace {
 
-// Starts at once and is not awaited.
-struct Foreign {
-    struct promise_type {
-        [[nodiscard]] Foreign get_return_object() const noexcept { return {}; }
-        [[nodiscard]] std::suspend_never initial_suspend() const noexcept { return {}; }
-        [[nodiscard]] std::suspend_never final_suspend() const noexcept { return {}; }
-        void return_void() const noexcept {}
-        [[noreturn]] void unhandled_exception() const noexcept { std::terminate(); }
-    };
-};
+using Foreign = support::ForeignCoroutine;
 
 class ForeignCoroutine : public testing::Test {
   protected:
@@ -132,6 +124,38 @@ Foreign await_join(const Node& node, std::promise<Errc>& end) {
 TEST_F(ForeignCoroutine, JoinsAScope) {
     await_join(node_, end_);
     EXPECT_EQ(ended(), Errc::ok);
+}
+
+struct Ran {
+    hl::Executor* inherited = nullptr;
+    hl::Executor* on = nullptr;
+    TimeUs deadline = 0;
+};
+Task<Ran> where_it_runs() {
+    const hl::TaskContext* context = co_await hl::this_task();
+    co_return Ran{context->executor, hl::Executor::current(), context->deadline};
+}
+Foreign await_on_a_loop(const Node& node, std::promise<Ran>& end) {
+    end.set_value(co_await hl::with_deadline(hl::with_executor(node.executor(), where_it_runs()), 1h));
+}
+
+TEST_F(ForeignCoroutine, RunsATaskOnAnExecutor) {
+    std::promise<Ran> end;
+    await_on_a_loop(node_, end);
+    const Ran ran = end.get_future().get();
+    EXPECT_EQ(ran.inherited, &node_.executor());
+    EXPECT_EQ(ran.on, ran.inherited);
+    EXPECT_NE(ran.deadline, time_never) << "that of the enclosing task";
+}
+
+TEST_F(ForeignCoroutine, TasksKeepTheExecutorThatTheyHave) {
+    const auto outer = [](const Node& node) -> Task<Ran> {
+        co_return co_await hl::with_executor(node.executor(), where_it_runs());
+    };
+    const Ran ran = sync_wait(outer(node_)).value();
+    EXPECT_NE(ran.inherited, nullptr);
+    EXPECT_NE(ran.inherited, &node_.executor()) << "that of the waiting thread";
+    EXPECT_EQ(ran.on, ran.inherited);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 // windows of a file at once. Its buffers take at most 64 MiB, whatever window size the server announces.
 //
 // Threads: a client belongs to the loop of its node. Run its tasks there (NodeRef::spawn), or use a node without a
-// progress thread, which sync_wait drives.
+// progress thread, which sync_wait drives. A coroutine of another library that awaits them is resumed on the loop.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

@@ -98,6 +98,8 @@ class CINNABAR_API NodeRef : public Calls {
     Errc spawn(Task<T> task, const Pool& pool) const {
         return detail::spawn_into(node_scope(), std::move(task), &pool.executor());
     }
+    // The loop on which spawn() would start a task now. A node with several contexts has several.
+    [[nodiscard]] Executor& executor() const noexcept { return node_scope().home(); }
     [[nodiscard]] SleepOp sleep_for(Microseconds span) const noexcept { return SleepOp(*core_, span); }
 
     // --- driving, from plain code

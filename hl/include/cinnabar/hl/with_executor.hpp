@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// with_executor: gives a task an executor if the coroutine that awaits it has none, like those of other libraries. For
+// libraries whose tasks must run on one executor.
+#pragma once
+
+#include <cinnabar/hl/task.hpp>
+
+namespace cinnabar::hl {
+
+namespace detail {
+
+struct ContinueOn {
+    Executor& executor;
+    Job job = {};
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    void await_suspend(std::coroutine_handle<> handle) noexcept {
+        job.resumes(handle);
+        executor.post(job);
+    }
+    void await_resume() const noexcept {}
+};
+
+}  // namespace detail
+
+// Runs the task on `executor` if the awaiting coroutine has none, and resumes that coroutine there. Otherwise changes
+// nothing. The executor must outlive the task.
+template <typename T>
+Task<T> with_executor(Executor& executor, Task<T> task) {
+    const TaskContext* outer = co_await this_task();
+    TaskContext inner = outer ? *outer : TaskContext{};
+    if (!inner.executor) {
+        inner.executor = &executor;
+        co_await detail::AdoptContext{&inner};
+        co_await detail::ContinueOn{executor};
+    }
+    co_return co_await task;
+}
+
+}  // namespace cinnabar::hl
