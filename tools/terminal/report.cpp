@@ -148,7 +148,7 @@ void Report::skipped(const File& file, const Error& error) {
 void Report::tell_servers(const File& file) {
     if (style_ != Style::people || file.servers.empty()) return;
     std::string line = files::printable(file.name) + ":";
-    for (const auto& server : file.servers) line += " " + files::printable(server);
+    for (const auto& server : file.servers) line.append(1, ' ').append(files::printable(server));
     bar_.interrupted_by([&] { print_line(line); });
 }
 

@@ -132,7 +132,8 @@ std::string SocketAddress::host() const {
 }
 
 std::string SocketAddress::endpoint(std::string_view scheme) const {
-    const std::string text = family() == AF_INET ? host() : "[" + host() + "]";
+    std::string text = host();
+    if (family() == AF_INET6) text.insert(0, 1, '[').push_back(']');
     return std::string(scheme) + "://" + text + ":" + std::to_string(port());
 }
 
