@@ -24,6 +24,15 @@ constexpr std::array rxm_settings{
     Setting{"FI_OFI_RXM_TX_SIZE", "16384"},
 };
 
+// Over verbs RxM has no such buffers and ignores EAGER_LIMIT (rxm_ep_init_proto). What is larger than SAR_LIMIT, 128
+// KiB by default, the receiver reads; with this limit everything is sent in segments.
+constexpr std::array rxm_verbs_settings{
+    rxm_settings[0],
+    rxm_settings[1],
+    rxm_settings[2],
+    Setting{"FI_OFI_RXM_SAR_LIMIT", "2097152", largest_message},
+};
+
 constexpr std::string_view by_documentation = "entered from libfabric's manual pages; never run with this plugin";
 
 // In the order of preference, for a scheme that means several.
@@ -84,7 +93,7 @@ constexpr std::array table{
              .scheme = "ofi+verbs;ofi_rxm",
              .alias = "ofi+verbs",
              .on_request = true,
-             .settings = rxm_settings,
+             .settings = rxm_verbs_settings,
              .note = "tested on soft-RoCE only; the plugin verbs uses such devices directly"},
     // FI_ADDR_CXI (fabric.h of 1.17); otherwise libfabric's defaults.
     Provider{.name = "cxi",
