@@ -37,8 +37,8 @@ class Transfer final : public nixlBackendReqH {
         std::string message;
     };
     // NIXL_IN_PROG. NIXL_ERR_REPOST_ACTIVE: the last post has not ended. NIXL_ERR_NOT_ALLOWED: local memory was
-    // deregistered. NIXL_ERR_BACKEND: out of memory. With a notification, the transfer ends
-    // when the other agent has received it.
+    // deregistered. NIXL_ERR_BACKEND: out of memory. With a notification, the transfer ends when the other
+    // agent has received it.
     [[nodiscard]] nixl_status_t post(Microseconds deadline, std::optional<Notification> notification);
     [[nodiscard]] nixl_status_t status() const noexcept { return state_->status.load(std::memory_order_acquire); }
     // Asks the present post to end early. False: it was already asked.

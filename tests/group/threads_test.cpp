@@ -58,6 +58,15 @@ struct Threaded {
     [[nodiscard]] std::vector<std::string> seeds() const { return {node->address()}; }
 };
 
+using Members = std::vector<std::unique_ptr<Threaded>>;
+
+// Returns when each member knows all of them.
+void start(Members& all, std::size_t count) {
+    while (all.size() < count)
+        all.push_back(std::make_unique<Threaded>(all.empty() ? std::vector<std::string>{} : all.front()->seeds()));
+    for (const auto& each : all) ASSERT_TRUE(sync_wait(with_deadline(each->group->wait_for_members(count), 10s)).ok());
+}
+
 // What one reader sees of each rank, in order: only a rank that has joined leaves, and none joins twice.
 class Story {
   public:
@@ -128,11 +137,8 @@ TEST(group_threads, members_come_and_go_while_others_call_and_read) {
 TEST(group_threads, barriers_and_all_reduces_of_threads_meet) {
     constexpr int members = 3;
     constexpr int rounds = 10;
-    std::vector<std::unique_ptr<Threaded>> all;
-    for (int i = 0; i < members; ++i)
-        all.push_back(std::make_unique<Threaded>(i == 0 ? std::vector<std::string>{} : all.front()->seeds()));
-    for (const auto& each : all)
-        ASSERT_TRUE(sync_wait(with_deadline(each->group->wait_for_members(members), 10s)).ok());
+    Members all;
+    ASSERT_NO_FATAL_FAILURE(start(all, members));
     std::vector<std::thread> threads;
     for (const auto& each : all) {
         threads.emplace_back([&each] {
@@ -152,11 +158,8 @@ TEST(group_threads, barriers_and_all_reduces_of_threads_meet) {
 TEST(group_threads, variables_are_fetched_and_updated_by_all) {
     constexpr int members = 3;
     constexpr std::uint64_t rounds = 20;
-    std::vector<std::unique_ptr<Threaded>> all;
-    for (int i = 0; i < members; ++i)
-        all.push_back(std::make_unique<Threaded>(i == 0 ? std::vector<std::string>{} : all.front()->seeds()));
-    for (const auto& each : all)
-        ASSERT_TRUE(sync_wait(with_deadline(each->group->wait_for_members(members), 10s)).ok());
+    Members all;
+    ASSERT_NO_FATAL_FAILURE(start(all, members));
     std::vector<std::thread> threads;
     for (int i = 0; i < 2 * members; ++i) {
         threads.emplace_back([&all, i] {
@@ -226,12 +229,10 @@ Task<bool> swap_all(const Group& group, Rank members) {
 TEST(group_threads, memory_is_moved_by_tasks_on_a_pool) {
     constexpr Rank members = 4;
     constexpr int rounds = 15;
-    std::vector<std::unique_ptr<Threaded>> all;
-    for (Rank i = 0; i < members; ++i)
-        all.push_back(std::make_unique<Threaded>(i == 0 ? std::vector<std::string>{} : all.front()->seeds()));
+    Members all;
+    ASSERT_NO_FATAL_FAILURE(start(all, members));
     std::atomic<unsigned> loaded = 0;
     for (const auto& each : all) {
-        ASSERT_TRUE(sync_wait(with_deadline(each->group->wait_for_members(members), 10s)).ok());
         const auto loads = [&loaded](std::uint64_t first, group::Portion portion) -> Task<Result<void>> {
             std::vector<std::byte> memory(portion.bytes());
             auto receiving = portion.receive(Bytes(memory));
@@ -273,11 +274,8 @@ support::ForeignCoroutine swap_in_foreign(const Group& group, Rank members, std:
 
 TEST(group_threads, memory_is_moved_for_a_coroutine_of_another_library) {
     constexpr Rank members = 3;
-    std::vector<std::unique_ptr<Threaded>> all;
-    for (Rank i = 0; i < members; ++i)
-        all.push_back(std::make_unique<Threaded>(i == 0 ? std::vector<std::string>{} : all.front()->seeds()));
-    for (const auto& each : all)
-        ASSERT_TRUE(sync_wait(with_deadline(each->group->wait_for_members(members), 10s)).ok());
+    Members all;
+    ASSERT_NO_FATAL_FAILURE(start(all, members));
     for (int round = 0; round < 10; ++round) {
         std::vector<std::promise<bool>> ends(members);
         for (Rank rank = 0; rank < members; ++rank) swap_in_foreign(*all[rank]->group, members, ends[rank]);

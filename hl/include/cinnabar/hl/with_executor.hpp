@@ -12,7 +12,7 @@ namespace detail {
 struct ContinueOn {
     Executor& executor;
     Job job = {};
-    [[nodiscard]] bool await_ready() const noexcept { return false; }
+    [[nodiscard]] bool await_ready() const noexcept { return executor.here(); }
     void await_suspend(std::coroutine_handle<> handle) noexcept {
         job.resumes(handle);
         executor.post(job);
