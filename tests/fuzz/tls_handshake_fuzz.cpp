@@ -7,7 +7,7 @@
 // A peer without a key is never accepted: raw bytes end in an error. A handshake without changes succeeds. If one with
 // changes succeeds on both sides, because only unprotected bytes were changed (the version in a record's header), it
 // has the identity of the key.
-#include "tls/guards.hpp"
+#include "guards.hpp"
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
@@ -30,6 +30,7 @@
 
 using namespace cinnabar;
 using namespace cinnabar::tcp;
+using cinnabar::tls::TlsGuards;
 
 namespace {
 

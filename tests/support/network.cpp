@@ -22,6 +22,8 @@ const char* ofi_scheme(NetworkKind kind) noexcept {
     switch (kind) {
         case NetworkKind::ofi_tcp_rxm:
             return "ofi+tcp;ofi_rxm";
+        case NetworkKind::ofis_tcp_rxm:
+            return "ofis+tcp;ofi_rxm";
         case NetworkKind::ofi_net:
             return "ofi+net";
         case NetworkKind::ofi_sockets:
@@ -64,6 +66,8 @@ const char* to_string(NetworkKind kind) noexcept {
             return "cable";
         case NetworkKind::ofi_tcp_rxm:
             return "ofi_tcp_rxm";
+        case NetworkKind::ofis_tcp_rxm:
+            return "ofis_tcp_rxm";
         case NetworkKind::ofi_net:
             return "ofi_net";
         case NetworkKind::ofi_sockets:
@@ -91,6 +95,7 @@ std::vector<NetworkKind> networks() {
     if (built("ofi")) {
         all.insert(all.end(), std::begin(ofi_kinds), thread_sanitizer ? ofi_kinds + 1 : std::end(ofi_kinds));
     }
+    if (built("ofis")) all.push_back(NetworkKind::ofis_tcp_rxm);
     return all;
 }
 
@@ -118,7 +123,9 @@ bool Network::is_one_sided() const noexcept {
 
 std::string Network::missing() const {
     if (!is_ofi()) return {};
-    return missing_here(registry_.open(ofi_address(kind_, "0"), {}));
+    na::TransportOptions options;
+    options.tls.key_file = test_key_file();
+    return missing_here(registry_.open(ofi_address(kind_, "0"), options));
 }
 
 Result<std::unique_ptr<na::Transport>> Network::open(const std::string& name, const na::TransportOptions& options) {
@@ -126,13 +133,11 @@ Result<std::unique_ptr<na::Transport>> Network::open(const std::string& name, co
     if (kind_ == NetworkKind::self) return registry_.open("self://", options);
     if (kind_ == NetworkKind::shm) return registry_.open("shm://", options);
     if (kind_ == NetworkKind::shm_buffers) return registry_.open("shm://?copy=buffers", options);
-    if (is_ofi()) return registry_.open(ofi_address(kind_, "0"), options);
     if (cable_) return registry_.open(opened_++ % 2 == 0 ? cable_->near_end : cable_->far_end, options);
-    if (kind_ == NetworkKind::tcps) {
-        na::TransportOptions with_key = options;
-        with_key.tls.key_file = test_key_file();
-        return registry_.open("tcps://127.0.0.1:0", with_key);
-    }
+    na::TransportOptions with_key = options;
+    with_key.tls.key_file = test_key_file();
+    if (is_ofi()) return registry_.open(ofi_address(kind_, "0"), with_key);
+    if (kind_ == NetworkKind::tcps) return registry_.open("tcps://127.0.0.1:0", with_key);
     return registry_.open("tcp://127.0.0.1:0", options);
 }
 

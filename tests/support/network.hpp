@@ -23,11 +23,12 @@ enum class NetworkKind : std::uint8_t {
     sim_friendly,
     sim_strict,
     tcp,
-    tcps,         // with the key of test_key.hpp
-    shm,          // copies between address spaces, if the kernel permits that
-    shm_buffers,  // the same, without those copies
-    cable,        // the transport of cable_places(), with nodes alternately at its two ends
-    ofi_tcp_rxm,  // libfabric, by provider: those that this machine has
+    tcps,          // with the key of test_key.hpp
+    shm,           // copies between address spaces, if the kernel permits that
+    shm_buffers,   // the same, without those copies
+    cable,         // the transport of cable_places(), with nodes alternately at its two ends
+    ofi_tcp_rxm,   // libfabric, by provider: those that this machine has
+    ofis_tcp_rxm,  // protected, with the key of test_key.hpp
     ofi_net,
     ofi_sockets,
     ofi_shm,

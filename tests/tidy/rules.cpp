@@ -20,7 +20,8 @@ using Names = std::set<std::string_view>;
 const std::map<std::string_view, Names> arrows{
     {"base", {"base"}},
     {"na", {"base", "na"}},
-    {"plugins", {"base", "na"}},
+    {"tls", {"base", "na", "tls"}},
+    {"plugins", {"base", "na", "tls"}},
     {"bulk", {"base", "na", "bulk"}},
     {"rpc", {"base", "na", "bulk", "rpc"}},
     {"hl", {"base", "na", "bulk", "rpc", "hl", "builtin"}},
@@ -35,7 +36,7 @@ const std::map<std::string_view, Names> arrows{
 
 // The core depends on the C++ library only.
 const Names core_rooms{"base", "na", "bulk", "rpc"};
-const Names library_rooms{"base", "na", "bulk", "rpc", "hl", "plugins", "mercury", "files", "otlp", "group"};
+const Names library_rooms{"base", "na", "bulk", "rpc", "hl", "tls", "plugins", "mercury", "files", "otlp", "group"};
 
 constexpr std::array<std::string_view, 18> third_party_includes{
     "<boost/", "<cereal/",  "<fmt/",        "<spdlog/", "<CLI/",  "<gtest/",    "<gmock/",     "<benchmark/", "<xxhash",

@@ -99,6 +99,9 @@ TEST(Arrows, IncludesGoOneWayOnly) {
     EXPECT_TRUE(allowed("plugins/tcp/src/a.cpp", "na/op.hpp"));
     EXPECT_TRUE(allowed("plugins/tcp/src/a.cpp", "plugins/tcp.hpp"));
     EXPECT_FALSE(allowed("plugins/tcp/src/a.cpp", "plugins/sim.hpp"));
+    EXPECT_TRUE(allowed("plugins/tcp/src/a.cpp", "tls/guards_of.hpp"));
+    EXPECT_FALSE(allowed("tls/src/a.cpp", "plugins/tcp.hpp"));
+    EXPECT_FALSE(allowed("na/src/a.cpp", "tls/guards_of.hpp"));
     EXPECT_FALSE(allowed("plugins/tcp/src/a.cpp", "rpc/engine.hpp"));
     EXPECT_TRUE(allowed("plugins/builtin/src/builtin.cpp", "plugins/tcp.hpp"));
     EXPECT_FALSE(allowed("plugins/builtin/src/builtin.cpp", "rpc/engine.hpp"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files over tcps, with keys and certificates made by `cinnabar key` and `cinnabar cert`.
+// Files over tcps and ofis, with keys and certificates made by `cinnabar key` and `cinnabar cert`.
 #include "process.hpp"
 #include "support/folder.hpp"
 #include "support/test_key.hpp"
@@ -72,6 +72,20 @@ TEST_F(TcpsProcess, FilesGoByASharedKey) {
     const std::string secret = folder_.get("key").substr(6, 64);
     EXPECT_EQ(serving.process().err().find(secret), std::string::npos);
 }
+
+#ifdef CINNABAR_TEST_OFIS
+TEST_F(TcpsProcess, FilesGoOverAFabricByASharedKey) {
+    const std::string key = new_key("key");
+    Serving serving(folder_.at("root"), {"--listen", "ofis+tcp://127.0.0.1:0", "--key-file", key});
+    if (serving.uri().empty() && serving.process().err().find("libfabric has no provider") != std::string::npos) {
+        GTEST_SKIP() << serving.process().err();
+    }
+    ASSERT_TRUE(serving.uri().starts_with("ofis+tcp")) << serving.process().err();
+    EXPECT_EQ(moved(serving.uri(), {"--key-file", key}), 0);
+    EXPECT_EQ(moved(serving.uri(), {"--key-file", new_key("wrong")}), exit_permission);
+    EXPECT_NE(run({"save", folder_.at("a"), serving.uri()}).exit, 0) << "without a key";
+}
+#endif
 
 TEST_F(TcpsProcess, FilesGoByCertificates) {
     ASSERT_EQ(run({"cert", "ca", folder_.at("ca")}).exit, 0);

@@ -35,6 +35,7 @@ const std::map<NetworkKind, na::Caps>& table() {
         {NetworkKind::shm, with(same_host, &na::Caps::views, true)},
         {NetworkKind::shm_buffers, with(same_host, &na::Caps::confines, true)},
         {NetworkKind::ofi_tcp_rxm, sockets},
+        {NetworkKind::ofis_tcp_rxm, with(sockets, &na::Caps::proves_peers, true)},
         {NetworkKind::ofi_net, sockets},
         {NetworkKind::ofi_sockets, sockets},
         {NetworkKind::ofi_shm, with(with(sockets, &na::Caps::same_host_only, true), &na::Caps::wait_fd, false)},

@@ -27,7 +27,7 @@ namespace cinnabar::tools {
 // How to connect to a server.
 struct SessionOptions {
     std::string key_file;
-    na::TlsOptions tls;                  // tcps: certificates
+    na::TlsOptions tls;                  // tcps, ofis: certificates
     bool insecure = false;               // accept a server on the loopback that requires no key
     std::string transport;               // a scheme; empty: the best one in the address
     double wait_seconds = 0;             // how long to keep redialling a lost server
@@ -106,7 +106,7 @@ namespace spread {
 struct ManageOptions : SessionOptions {
     std::vector<std::string> names;  // URI/NAME; of a group only NAME
     GroupPlace group;
-    bool recursive = false;          // remove: folders with all their contents
+    bool recursive = false;  // remove: folders with all their contents
     bool json = false;
     bool quiet = false;  // verify: report only problems
 };
@@ -119,7 +119,7 @@ struct ServeOptions {
     std::vector<std::string> listen;
     std::string ready_file;
     std::string key_file;
-    na::TlsOptions tls;  // tcps: certificates
+    na::TlsOptions tls;  // tcps, ofis: certificates
     std::string policy_file;
     bool insecure = false;
     bool read_only = false;
@@ -150,7 +150,7 @@ struct ServeOptions {
 struct PingOptions {
     std::string to;
     std::string transport;  // as above
-    na::TlsOptions tls;     // for tcps
+    na::TlsOptions tls;     // for tcps and ofis
     std::uint32_t count = 4;
     double interval_seconds = 1;
     double timeout_seconds = 5;
@@ -160,7 +160,7 @@ struct PingOptions {
 
 struct InfoOptions {
     std::string to;      // a server to check; empty: only this machine
-    na::TlsOptions tls;  // for tcps
+    na::TlsOptions tls;  // for tcps and ofis
     bool json = false;
     bool verbose = false;
 };

@@ -9,6 +9,15 @@
 #include <utility>
 
 namespace cinnabar::tools {
+namespace {
+
+// Of schemes with a provider, as "ofis+tcp", the first part counts.
+bool is_proving(std::string_view scheme) {
+    const std::string_view family = scheme.substr(0, scheme.find('+'));
+    return family == "tcps" || family == "ofis";
+}
+
+}  // namespace
 
 Result<hl::Connected> reach(const std::string& server, const std::string& transport, unsigned contexts,
                             const na::TlsOptions& tls) {
@@ -35,7 +44,7 @@ bool leads_to_loopback(const hl::Connected& reached) {
     });
 }
 
-bool proves_server(const hl::Connected& reached) { return reached.node.transport_to(reached.peer) == "tcps"; }
+bool proves_server(const hl::Connected& reached) { return is_proving(reached.node.transport_to(reached.peer)); }
 
 bool keeps_strangers_out(const hl::Connected& reached) {
     if (proves_server(reached)) return true;
@@ -45,7 +54,7 @@ bool keeps_strangers_out(const hl::Connected& reached) {
            });
 }
 
-bool proves_peers(std::string_view uri) { return uri.starts_with("tcps://"); }
+bool proves_peers(std::string_view uri) { return is_proving(uri.substr(0, uri.find("://"))); }
 
 std::string way_to(const hl::Connected& reached) {
     std::string scheme(reached.node.transport_to(reached.peer));

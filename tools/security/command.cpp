@@ -34,7 +34,7 @@ ExitCode told(const Result<void>& made, const std::string& what) {
 }
 
 void add_key(CLI::App& app, Run& run) {
-    auto& key = *app.add_subcommand("key", "Make shared keys for tcps");
+    auto& key = *app.add_subcommand("key", "Make shared keys for tcps and ofis");
     key.require_subcommand(1);
     auto& command = *key.add_subcommand("new", "Make a key in a new file: cinnabar key new FILE");
     const auto path = std::make_shared<std::string>();
@@ -125,7 +125,8 @@ void add_revocation(CLI::App& cert, Run& run) {
 
 void add_commands(CLI::App& app, Run& run) {
     add_key(app, run);
-    auto& cert = *app.add_subcommand("cert", "Make certificates for tcps with a small authority, for labs and tests");
+    auto& cert =
+        *app.add_subcommand("cert", "Make certificates for tcps and ofis with a small authority, for labs and tests");
     cert.require_subcommand(1);
     add_authority(cert, run);
     add_certificate(cert, run, "server", true);
@@ -134,19 +135,19 @@ void add_commands(CLI::App& app, Run& run) {
 }
 
 void add_tls_options(CLI::App& command, na::TlsOptions& tls) {
-    command.add_option("--key-file", tls.key_file, "tcps: the key to prove (cinnabar key)");
+    command.add_option("--key-file", tls.key_file, "tcps, ofis: the key to prove (cinnabar key)");
     add_certificate_options(command, tls);
 }
 
 void add_certificate_options(CLI::App& command, na::TlsOptions& tls) {
-    command.add_option("--cert", tls.certificate_file, "tcps: your certificate (cinnabar cert)");
+    command.add_option("--cert", tls.certificate_file, "tcps, ofis: your certificate (cinnabar cert)");
     command.add_option("--cert-key", tls.private_key_file,
-                       "tcps: the key of your certificate, if it is in another file");
-    command.add_option("--ca", tls.ca_file, "tcps: the certificates of the CAs that sign those of peers");
+                       "tcps, ofis: the key of your certificate, if it is in another file");
+    command.add_option("--ca", tls.ca_file, "tcps, ofis: the certificates of the CAs that sign those of peers");
     command.add_option("--crl", tls.crl_file,
-                       "tcps: the lists of certificates that these CAs have revoked (cinnabar cert revoke)");
+                       "tcps, ofis: the lists of certificates that these CAs have revoked (cinnabar cert revoke)");
     command.add_option("--peer-name", tls.peer_name,
-                       "tcps: the name in the server's certificate (default: the host in its address)");
+                       "tcps, ofis: the name in the server's certificate (default: the host in its address)");
 }
 
 }  // namespace cinnabar::tools::security

@@ -44,7 +44,7 @@ Result<void> check_group(const ServeOptions& options) {
         if (proves_peers(uri) || (local && admits_own_user_only(uri))) continue;
         return Error{Errc::invalid_argument,
                      "strangers could join the group there, since only the save service asks for the key: listen on "
-                     "tcps:// or shm://, or give --insecure and no key",
+                     "tcps://, ofis:// or shm://, or give --insecure and no key",
                      uri};
     }
     return {};

@@ -35,7 +35,7 @@ Result<void> Sessions::connect_one(std::size_t server) {
         if (servers_[server].must_prove && !session.key && !keeps_strangers_out(reached))
             return Error{Errc::permission,
                          "no transport to it proves its identity, though the member that "
-                         "named it was proven: give --key-file, or have it listen on tcps:// or shm:// only"};
+                         "named it was proven: give --key-file, or have it listen on tcps://, ofis:// or shm:// only"};
         session.reached.emplace(std::move(reached));
         session.client = std::make_unique<files::Client>(session.reached->node, session.reached->peer,
                                                          session.key ? &*session.key : nullptr,

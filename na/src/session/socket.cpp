@@ -154,6 +154,10 @@ Moved send_some(int fd, iovec* pieces, std::size_t count) noexcept {
     return moved(::sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL), false);
 }
 
+Moved send_ahead(int fd, const void* from, std::size_t bytes) noexcept {
+    return moved(::send(fd, from, bytes, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE), false);
+}
+
 bool hung_up(int fd) noexcept {
     pollfd look{fd, POLLRDHUP, 0};
     return ::poll(&look, 1, 0) == 1 && (look.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;

@@ -63,6 +63,9 @@ void add_builtin(na::Registry& registry) {
 #ifdef CINNABAR_PLUGIN_ofi
     add(ofi::plugin_info);
 #endif
+#if defined(CINNABAR_PLUGIN_ofi) && defined(CINNABAR_PLUGIN_tcps)
+    add(ofi::guarded_plugin_info);
+#endif
 #ifdef CINNABAR_PLUGIN_verbs
     add(verbs::plugin_info);
 #endif

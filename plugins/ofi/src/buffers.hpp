@@ -17,11 +17,13 @@
 
 namespace cinnabar::ofi {
 
+class BufferPool;
 class FrameSender;
 
 // A message of the upper layer, or a control frame of the plugin, which belongs to no op. The FabricOp is what is
 // posted to the fabric.
 struct Buffer final : FabricOp, na::Message {
+    BufferPool* pool = nullptr;
     std::byte* storage = nullptr;
     Registration memory;             // if the provider needs it
     FrameSender* sender = nullptr;   // while the fabric has it
@@ -31,7 +33,8 @@ struct Buffer final : FabricOp, na::Message {
     // Frames of its session that are known to be sent when this one completes, itself included.
     std::uint32_t confirms = 0;
     bool control = false;
-    bool stands_in = false;              // sent in place of a message that the fabric still has; belongs to the sender
+    bool sealed = false;
+    bool stands_in = false;              // a copy that is sent in place of a message; belongs to the sender
     std::unique_ptr<std::byte[]> block;  // in the first buffer of a block: the memory of the block
     // Used if the op ended before the fabric gave the buffer back: how many of the two, the message's user and the
     // fabric, still have it. Otherwise 0.
@@ -44,10 +47,11 @@ using BufferList = IntrusiveList<Buffer, &Buffer::link>;
 class BufferPool {
   public:
     BufferPool(Threads threads, std::uint32_t slots_max, std::size_t payload_bytes_max, std::size_t header_room,
-               bool controls)
+               std::size_t trailer_room, bool controls)
         : pool_(threads, slots_max),
           payload_bytes_max_(padded(payload_bytes_max)),
           header_room_(header_room),
+          trailer_room_(trailer_room),
           controls_(controls) {}
     ~BufferPool() { unregister(); }
 
@@ -65,7 +69,7 @@ class BufferPool {
     }
     [[nodiscard]] Errc register_with(Endpoint& endpoint, Buffer& buffer) const noexcept {
         if (!endpoint.registrar().wants_local() || buffer.memory) return Errc::ok;
-        return endpoint.registrar().local({buffer.storage, header_room_ + payload_bytes_max_}, buffer.memory);
+        return endpoint.registrar().local({buffer.storage, slot_bytes()}, buffer.memory);
     }
     // Call it before the endpoint's domain is closed.
     void unregister() noexcept {
@@ -78,13 +82,15 @@ class BufferPool {
     [[nodiscard]] std::uint32_t taken() const noexcept { return pool_.taken(); }
 
   private:
-    bool fill(Buffer* first, na::Port& port) const noexcept {
-        const std::size_t bytes = header_room_ + payload_bytes_max_;
+    [[nodiscard]] std::size_t slot_bytes() const noexcept { return header_room_ + payload_bytes_max_ + trailer_room_; }
+    bool fill(Buffer* first, na::Port& port) noexcept {
+        const std::size_t bytes = slot_bytes();
         // Not initialized, so that pages that no message uses are never touched.
         first->block.reset(new (std::nothrow) std::byte[bytes * SlotPool<Buffer>::block_slots]);
         if (!first->block) return false;
         for (std::uint32_t i = 0; i < SlotPool<Buffer>::block_slots; ++i) {
             Buffer& buffer = first[i];
+            buffer.pool = this;
             buffer.port = &port;
             buffer.storage = first->block.get() + i * bytes;
             buffer.payload = buffer.storage + header_room_;
@@ -98,6 +104,7 @@ class BufferPool {
     SlotPool<Buffer> pool_;
     const std::size_t payload_bytes_max_;
     const std::size_t header_room_;
+    const std::size_t trailer_room_;  // behind the payload
     const bool controls_;
 };
 

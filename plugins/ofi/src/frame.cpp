@@ -40,6 +40,17 @@ bool well_formed(const Frame& frame, const TransferBody& body) noexcept {
 
 }  // namespace
 
+SessionName receiver_of(ConstBytes frame) noexcept {
+    constexpr SessionName nobody{~std::uint32_t{0}, 0};
+    if (frame.size() < frame_header_bytes) return nobody;
+    Reader reader(frame.subspan(session_offset));
+    SessionName name;
+    name.index = reader.u32();
+    (void)reader.u32();
+    name.check = reader.u64();
+    return name;
+}
+
 void encode(const Frame& frame, const TransferBody& body, Bytes out) noexcept {
     CINNABAR_DEBUG_ASSERT(out.size() >= head_bytes(frame.kind));
     Writer writer(out);

@@ -34,6 +34,7 @@ enum class FrameKind : std::uint8_t {
 
 inline constexpr std::size_t frame_header_bytes = 32;
 inline constexpr std::size_t transfer_body_bytes = 64;
+inline constexpr std::size_t session_offset = 16;
 // The most data of a small transfer; such data are part of a frame.
 inline constexpr std::uint32_t small_bytes_max = 4096;
 // Chunks of one transfer. The low bits of a chunk's tag are its number.
@@ -80,6 +81,9 @@ struct TransferBody {
 [[nodiscard]] constexpr std::uint32_t chunks_of(std::uint64_t bytes, std::uint32_t chunk) noexcept {
     return static_cast<std::uint32_t>((bytes + chunk - 1) / chunk);
 }
+
+// The session that a frame names; a name of no session: it is too short.
+[[nodiscard]] SessionName receiver_of(ConstBytes frame) noexcept;
 
 // Encodes the header and, for a transfer, the body. Requires: room for head_bytes(frame.kind).
 void encode(const Frame& frame, const TransferBody& body, Bytes out) noexcept;

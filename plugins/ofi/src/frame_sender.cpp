@@ -19,6 +19,7 @@ void FrameSender::reset() noexcept {
 // is false.
 Errc FrameSender::send(Buffer& buffer, std::byte* frame) noexcept {
     if (!may_send()) return Errc::overloaded;
+    if (session_.seals() && !seal(buffer, frame)) return Errc::out_of_memory;
     OfiPort& port = session_.port();
     Endpoint& endpoint = port.endpoint();
     const std::size_t bytes = buffer.frame_bytes;
@@ -28,14 +29,13 @@ Errc FrameSender::send(Buffer& buffer, std::byte* frame) noexcept {
         ++unconfirmed_;
         ++injected_;
         if (buffer.control) {
-            port.pools().controls.give(buffer);
+            buffer.pool->give(buffer);
         } else {
             end_message(buffer, Errc::ok);
         }
         return Errc::ok;
     }
-    BufferPool& pool = buffer.control ? port.pools().controls : port.messages();
-    Errc why = pool.register_with(endpoint, buffer);
+    Errc why = buffer.pool->register_with(endpoint, buffer);
     if (why != Errc::ok) return why;
     buffer.sender = this;
     buffer.done = [](FabricOp& op, const Done& done) noexcept {
@@ -53,13 +53,21 @@ Errc FrameSender::send(Buffer& buffer, std::byte* frame) noexcept {
     return Errc::ok;
 }
 
+// Seals a frame once: a control frame for which the fabric has no room keeps its number.
+bool FrameSender::seal(Buffer& buffer, std::byte* frame) noexcept {
+    if (buffer.sealed) return true;
+    if (!session_.seal_frame(frame, buffer.frame_bytes)) return false;
+    buffer.frame_bytes += static_cast<std::uint32_t>(na::MessageGuard::trailer_bytes);
+    buffer.sealed = true;
+    return true;
+}
+
 void FrameSender::sent(Buffer& buffer, const Done& done) noexcept {
-    OfiPort& port = session_.port();
     const Errc why = session_.reason(done);
     sending_.remove(buffer);
     confirmed(buffer.confirms);
     if (buffer.control) {
-        port.pools().controls.give(buffer);
+        buffer.pool->give(buffer);
     } else {
         end_message(buffer, why);
     }
@@ -70,21 +78,23 @@ void FrameSender::sent(Buffer& buffer, const Done& done) noexcept {
 
 // Requires: the fabric does not have it. Without an op, or in place of a message, it belongs to the sender.
 void FrameSender::end_message(Buffer& buffer, Errc why) noexcept {
-    OfiPort& port = session_.port();
     na::PostedOp* const posted = std::exchange(buffer.posted, nullptr);
     const bool stands_in = std::exchange(buffer.stands_in, false);
-    if (posted) port.end(*posted, why);
-    if (!posted || stands_in) port.messages().give(buffer);
+    if (posted) session_.port().end(*posted, why);
+    if (!posted || stands_in) buffer.pool->give(buffer);
 }
 
-// The buffer to send the op's message from: the message, or a copy if its user sends it again although the fabric
-// still has it from an op that has ended. Null: out of memory.
+// The buffer to send the op's message from: the message, or a copy if it is sealed, or if its user sends it again
+// although the fabric still has it from an op that has ended. Null: none is left, or out of memory.
 Buffer* FrameSender::buffer_for(const na::Op& op) noexcept {
     auto& message = static_cast<Buffer&>(*op.message);
-    if (!BufferPool::is_with_fabric(message)) return &message;
-    Buffer* const copy = session_.port().messages().take(session_.port());
+    const bool seals = session_.seals();
+    if (!seals && !BufferPool::is_with_fabric(message)) return &message;
+    OfiPort& port = session_.port();
+    Buffer* const copy = (seals ? port.pools().sealed : port.messages()).take(port);
     if (!copy) return nullptr;
     copy->stands_in = true;
+    copy->sealed = false;
     std::memcpy(copy->payload, message.payload, op.message_bytes);
     return copy;
 }
@@ -113,7 +123,7 @@ Sent FrameSender::send_controls() noexcept {
             ++controls_count_;
             return why == Errc::again ? Sent::blocked : Sent::unconfirmed;
         }
-        session_.port().pools().controls.give(*buffer);
+        buffer->pool->give(*buffer);
         session_.fail(why);
         return Sent::all;
     }
@@ -154,15 +164,18 @@ Sent FrameSender::send_messages() noexcept {
 bool FrameSender::send_now(FrameKind kind, na::Tag tag, ConstBytes message) noexcept {
     Endpoint& endpoint = session_.port().endpoint();
     const std::size_t bytes = frame_header_bytes + padded(message.size());
-    if (message.size() > send_now_bytes_max || bytes > endpoint.inject_bytes_max()) return false;
+    const std::size_t sent_bytes = bytes + session_.trailer_bytes();
+    if (message.size() > send_now_bytes_max || sent_bytes > endpoint.inject_bytes_max()) return false;
     if (injected_ + 1 >= confirm_every || !may_send()) return false;
-    alignas(8) std::array<std::byte, frame_header_bytes + padded(send_now_bytes_max)> frame;
+    constexpr std::size_t room = frame_header_bytes + padded(send_now_bytes_max) + na::MessageGuard::trailer_bytes;
+    alignas(8) std::array<std::byte, room> frame;
     encode(Frame{kind, 0, Errc::ok, static_cast<std::uint32_t>(message.size()), receiver_, tag}, {},
            Bytes(frame).first(frame_header_bytes));
     std::byte* const payload = frame.data() + frame_header_bytes;
     std::memset(frame.data() + bytes - sizeof(std::uint64_t), 0, message.empty() ? 0 : sizeof(std::uint64_t));
     std::memcpy(payload, message.data(), message.size());
-    if (endpoint.inject(frame.data(), bytes, session_.fabric_address()) != Errc::ok) return false;
+    if (session_.seals() && !session_.seal_frame(frame.data(), bytes)) return false;
+    if (endpoint.inject(frame.data(), sent_bytes, session_.fabric_address()) != Errc::ok) return false;
     ++unconfirmed_;
     ++injected_;
     return true;
@@ -179,6 +192,7 @@ Buffer* FrameSender::queue_control(const Frame& frame, const TransferBody& body,
     named.session = receiver_;
     named.bytes = static_cast<std::uint32_t>(data_bytes);
     std::byte* const begin = buffer->storage;
+    buffer->sealed = false;
     encode(named, body, {begin, head});
     std::memset(begin + head + data_bytes, 0, padded(data_bytes) - data_bytes);
     buffer->frame_bytes = static_cast<std::uint32_t>(head + padded(data_bytes));
@@ -189,7 +203,7 @@ Buffer* FrameSender::queue_control(const Frame& frame, const TransferBody& body,
 }
 
 void FrameSender::drop_controls() noexcept {
-    while (Buffer* buffer = controls_.pop_front()) session_.port().pools().controls.give(*buffer);
+    while (Buffer* buffer = controls_.pop_front()) buffer->pool->give(*buffer);
     controls_count_ = 0;
 }
 
@@ -208,7 +222,7 @@ void FrameSender::abandon() noexcept {
     drop_controls();
     while (Buffer* buffer = sending_.pop_front()) {
         if (buffer->control) {
-            session_.port().pools().controls.give(*buffer);
+            buffer->pool->give(*buffer);
         } else {
             end_message(*buffer, Errc::canceled);
         }

@@ -58,6 +58,7 @@ class FrameSender {
 
   private:
     [[nodiscard]] Errc send(Buffer& buffer, std::byte* frame) noexcept;
+    [[nodiscard]] bool seal(Buffer& buffer, std::byte* frame) noexcept;
     [[nodiscard]] Buffer* buffer_for(const na::Op& op) noexcept;
     void end_message(Buffer& buffer, Errc why) noexcept;
     // Whether the provider may be given one more frame. If not, the caller returns Sent::unconfirmed.

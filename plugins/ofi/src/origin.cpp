@@ -135,12 +135,13 @@ std::uint64_t Origin::begin_chunk(const Transfer& transfer, Chunk& chunk) const 
 }
 
 // The pieces of the operation's memory for a chunk at offset `at`. Staging memory is used instead if there are more
-// pieces than the provider takes, or if it needs registered memory. 0: out of memory.
+// pieces than the provider takes, if it needs registered memory, or if chunks are sealed. 0: out of memory.
 std::size_t Origin::local_pieces(const na::Op& op, std::uint64_t at, Chunk& chunk,
                                  std::array<iovec, pieces_limit>& out) noexcept {
     const Endpoint& endpoint = session_.port().endpoint();
     const std::uint64_t begin = op.local_offset + at;
-    const std::size_t count = endpoint.stages() ? 0 : gather(*op.local, begin, chunk.bytes, out, endpoint.pieces_max());
+    const bool stages = endpoint.stages() || session_.seals();
+    const std::size_t count = stages ? 0 : gather(*op.local, begin, chunk.bytes, out, endpoint.pieces_max());
     if (count > 0) return count;
     if (!session_.chunks().stage(chunk)) return 0;
     const Bytes staged{chunk.staging->bytes.get(), chunk.bytes};
@@ -157,6 +158,10 @@ Errc Origin::post_chunk(Transfer& transfer, Chunk& chunk) noexcept {
     const Registration& memory = memory_of(chunk);
     chunk.transfer = &transfer;
     const std::uint64_t tag = transfer.tag + chunk.number;
+    if (session_.seals()) {
+        if (!is_get(transfer) && !session_.seal_chunk(tag, *chunk.staging, chunk.bytes)) return Errc::out_of_memory;
+        pieces[0].iov_len += session_.trailer_bytes();
+    }
     const Errc why = is_get(transfer)
                          ? endpoint.receive_tagged(pieces.data(), count, memory, tag, session_.fabric_address(), chunk)
                          : endpoint.send_tagged(pieces.data(), count, memory, tag, session_.fabric_address(), chunk);
@@ -270,12 +275,10 @@ void Origin::chunk_ended(Chunk& chunk, const Done& done) noexcept {
     const bool get = transfer.posted && is_get(transfer);
     if (done.result == Errc::ok) {
         ++transfer.ended;
-        if (get && done.bytes != chunk.bytes) {
+        if (get && done.bytes != chunk.bytes + session_.trailer_bytes()) {
             transfer.failed = Errc::protocol;
         } else if (get && chunk.staging && transfer.failed == Errc::ok) {
-            const na::Op& op = *transfer.posted->op;
-            const std::uint64_t at = std::uint64_t{chunk.number} * session_.port().provider().chunk_bytes;
-            op.local->copy_in(op.local_offset + at, {chunk.staging->bytes.get(), chunk.bytes});
+            place(transfer, chunk);
         }
         session_.chunks().give(chunk);
         return settle(transfer);
@@ -292,11 +295,22 @@ void Origin::chunk_ended(Chunk& chunk, const Done& done) noexcept {
     settle(transfer);
 }
 
+// Copies the data of a get from staging memory into place.
+void Origin::place(Transfer& transfer, Chunk& chunk) noexcept {
+    if (session_.seals() && !session_.open_chunk(transfer.tag + chunk.number, *chunk.staging, chunk.bytes)) {
+        transfer.failed = Errc::protocol;
+        return;
+    }
+    const na::Op& op = *transfer.posted->op;
+    const std::uint64_t at = std::uint64_t{chunk.number} * session_.port().provider().chunk_bytes;
+    op.local->copy_in(op.local_offset + at, {chunk.staging->bytes.get(), chunk.bytes});
+}
+
 void Origin::discard(Chunk& chunk) noexcept {
     Transfer& transfer = *chunk.transfer;
     session_.chunks().unstage(chunk);
     Staging* sink = session_.port().pools().sink();
-    const iovec piece{sink ? sink->bytes.get() : nullptr, session_.port().provider().chunk_bytes};
+    const iovec piece{sink ? sink->bytes.get() : nullptr, session_.port().pools().staging_bytes()};
     chunk.discard = true;
     chunk.revoked = false;
     if (!sink || session_.port().endpoint().receive_tagged(&piece, 1, sink->memory, transfer.tag + chunk.number,

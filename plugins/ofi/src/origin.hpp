@@ -70,6 +70,7 @@ class Origin {
     void answered(Transfer& transfer) noexcept;
     void end_op(Transfer& transfer) noexcept;
     void leave_posting(Transfer& transfer) noexcept;
+    void place(Transfer& transfer, Chunk& chunk) noexcept;
     void discard(Chunk& chunk) noexcept;
 
     using Transfers = IntrusiveList<Transfer, &Transfer::link>;

@@ -180,18 +180,20 @@ Errc Owner::send_leased(const PeerRequest& request, Chunk& chunk, na::LeaseTable
     Endpoint& endpoint = session_.port().endpoint();
     std::array<iovec, pieces_limit> pieces;
     std::size_t count = 0;
-    if (endpoint.sends_leased()) count = gather(pin.memory(), pin.offset(), chunk.bytes, pieces, endpoint.pieces_max());
+    const std::uint64_t tag = request.tag + chunk.number;
+    if (endpoint.sends_leased() && !session_.seals())
+        count = gather(pin.memory(), pin.offset(), chunk.bytes, pieces, endpoint.pieces_max());
     if (count > 0) {
         chunk.pin.emplace(std::move(pin));
     } else {
         if (!session_.chunks().stage(chunk)) return Errc::again;
         const Bytes staged{chunk.staging->bytes.get(), chunk.bytes};
         pin.memory().copy_out(pin.offset(), staged);
-        pieces[0] = {staged.data(), staged.size()};
+        if (session_.seals() && !session_.seal_chunk(tag, *chunk.staging, chunk.bytes)) return Errc::out_of_memory;
+        pieces[0] = {staged.data(), staged.size() + session_.trailer_bytes()};
         count = 1;
     }
-    return endpoint.send_tagged(pieces.data(), count, memory_of(chunk), request.tag + chunk.number,
-                                session_.fabric_address(), chunk);
+    return endpoint.send_tagged(pieces.data(), count, memory_of(chunk), tag, session_.fabric_address(), chunk);
 }
 
 Sent Owner::grant_put(PeerRequest& request) noexcept {
@@ -201,7 +203,7 @@ Sent Owner::grant_put(PeerRequest& request) noexcept {
         to_serve_.push_front(request);
         return Sent::blocked;
     }
-    const iovec piece{chunk->staging->bytes.get(), chunk->bytes};
+    const iovec piece{chunk->staging->bytes.get(), chunk->bytes + session_.trailer_bytes()};
     const Errc why = session_.port().endpoint().receive_tagged(
         &piece, 1, chunk->staging->memory, request.tag + chunk->number, session_.fabric_address(), *chunk);
     if (why != Errc::ok) return not_taken(request, *chunk, why);
@@ -223,7 +225,7 @@ void Owner::chunk_ended(Chunk& chunk, const Done& done) noexcept {
     --granted_;
     granted_since_ = session_.port().host().now_us();
     if (done.result == Errc::ok && !request.failed) {
-        if (done.bytes == chunk.bytes) {
+        if (done.bytes == chunk.bytes + session_.trailer_bytes()) {
             place(request, chunk);
         } else {
             session_.fail(Errc::protocol);
@@ -244,7 +246,8 @@ void Owner::chunk_ended(Chunk& chunk, const Done& done) noexcept {
 }
 
 // Copies the data of a put into place, or tells the origin why not.
-void Owner::place(PeerRequest& request, const Chunk& chunk) noexcept {
+void Owner::place(PeerRequest& request, Chunk& chunk) noexcept {
+    if (session_.seals() && !session_.open_chunk(request.tag + chunk.number, *chunk.staging, chunk.bytes)) return;
     const std::uint64_t at = std::uint64_t{chunk.number} * request.chunk;
     const auto pin = pin_lease(request.key, request.offset + at, chunk.bytes, na::Access::write);
     if (pin.ok()) {

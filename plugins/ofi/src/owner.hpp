@@ -48,7 +48,7 @@ class Owner {
     [[nodiscard]] Chunk* next_chunk(const PeerRequest& request) noexcept;
     [[nodiscard]] Sent not_taken(PeerRequest& request, Chunk& chunk, Errc why) noexcept;
     [[nodiscard]] Sent grant_put(PeerRequest& request) noexcept;
-    void place(PeerRequest& request, const Chunk& chunk) noexcept;
+    void place(PeerRequest& request, Chunk& chunk) noexcept;
 
     using Requests = IntrusiveList<PeerRequest, &PeerRequest::link>;
     using WorkQueue = IntrusiveList<PeerRequest, &PeerRequest::work_link>;

@@ -32,7 +32,10 @@ std::size_t receives_for_chunks(OfiPort& port) noexcept {
 }  // namespace
 
 Pools::Pools(OfiPort& port)
-    : controls(Threads::one, controls_max, small_bytes_max, frame_header_bytes + transfer_body_bytes, true),
+    : controls(Threads::one, controls_max, small_bytes_max, frame_header_bytes + transfer_body_bytes,
+               port.transport().trailer_bytes(), true),
+      sealed(Threads::one, port.options().send_slots_max, port.options().message_bytes_max, frame_header_bytes,
+             port.transport().trailer_bytes(), false),
       transfers(Threads::one, transfers_max),
       requests(Threads::one, requests_max),
       chunks(Threads::one, chunks_slots_max),
@@ -106,7 +109,7 @@ Staging* Pools::take_staging(bool served) noexcept {
     Staging* staging = pool.acquire();
     if (!staging || staging->bytes) return staging;
     staging->pool = &pool;
-    const std::size_t bytes = port_.provider().chunk_bytes;
+    const std::size_t bytes = staging_bytes();
     staging->bytes.reset(new (std::nothrow) std::byte[bytes]);
     const Registrar& registrar = port_.endpoint().registrar();
     const bool known = staging->bytes && (!registrar.wants_local() ||
@@ -115,6 +118,10 @@ Staging* Pools::take_staging(bool served) noexcept {
     staging->bytes.reset();
     pool.release(*staging);
     return nullptr;
+}
+
+std::size_t Pools::staging_bytes() const noexcept {
+    return port_.provider().chunk_bytes + port_.transport().trailer_bytes();
 }
 
 Staging* Pools::sink() noexcept {

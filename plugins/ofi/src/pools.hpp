@@ -32,6 +32,8 @@ class Pools {
     // Call it when there is no room for a chunk of a get: as end_silent_writer(), for peers that do not answer stops.
     void end_silent_lender(const Session& asks) noexcept;
 
+    // The size of memory for a chunk.
+    [[nodiscard]] std::size_t staging_bytes() const noexcept;
     // Memory for a chunk; null: none is left. Chunks `served` to peers have a pool of their own: two sides that serve
     // each other from one pool could deadlock.
     [[nodiscard]] Staging* take_staging(bool served) noexcept;
@@ -53,6 +55,8 @@ class Pools {
     void close() noexcept;
 
     BufferPool controls;
+    // Copies of messages that are sent sealed. All of them are with the fabric, so each comes back.
+    BufferPool sealed;
     SlotPool<Transfer> transfers;
     SlotPool<PeerRequest> requests;
     SlotPool<Chunk> chunks;

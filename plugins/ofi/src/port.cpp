@@ -20,9 +20,10 @@ constexpr TimeUs tick_us = 500;
 constexpr TimeUs watchful_us = 20'000;
 constexpr TimeUs pause_us = 1000;
 
-std::size_t largest_frame(const na::TransportOptions& options) noexcept {
+std::size_t largest_frame(const OfiTransport& transport) noexcept {
     return frame_header_bytes + transfer_body_bytes +
-           padded(std::max<std::size_t>(options.message_bytes_max, small_bytes_max));
+           padded(std::max<std::size_t>(transport.options().message_bytes_max, small_bytes_max)) +
+           transport.trailer_bytes();
 }
 
 }  // namespace
@@ -57,15 +58,16 @@ void QueueWatch::on_ready(std::uint32_t) noexcept {
 }
 
 OfiPort::OfiPort(OfiTransport& transport, na::PortHost& host, std::unique_ptr<Endpoint> endpoint)
-    : SocketPort(*this, transport, transport.options(), host, largest_frame(transport.options())),
+    : SocketPort(*this, transport, transport.options(), host, largest_frame(transport)),
       transport_(transport),
       endpoint_(std::move(endpoint)),
-      messages_(host.threads(), options().send_slots_max, options().message_bytes_max, frame_header_bytes, false),
+      messages_(host.threads(), options().send_slots_max, options().message_bytes_max, frame_header_bytes, 0, false),
       pools_(*this),
-      receives_(*this, largest_frame(options())),
+      receives_(*this, largest_frame(transport)),
       sessions_(Threads::one, options().connections_max),
       dials_(Threads::one, options().connections_max),
       watch_(*this),
+      withdrawals_(*this),
       send_room_(endpoint_->sends_max()) {
     tick_.owner = this;
     tick_.fire = [](Timer&) noexcept {};  // it only has to wake the context
@@ -105,6 +107,7 @@ void OfiPort::end_connections() noexcept {
 void OfiPort::release_all() noexcept {
     messages_.unregister();
     pools_.controls.unregister();
+    pools_.sealed.unregister();
     endpoint_.reset();
 }
 
@@ -133,11 +136,22 @@ void OfiPort::cancel_begun(na::SessionPeer&, na::PostedOp& posted) noexcept {
     own.transfer->session->cancel(own);
 }
 
-void OfiPort::frame_came(ConstBytes bytes, na::ReceiveBlock& block, fi_addr_t source) noexcept {
+// Opens a frame before anything but its session is read. Empty: it is dropped.
+ConstBytes OfiPort::open_frame(Bytes sealed) noexcept {
+    const SessionName name = receiver_of(sealed);
+    Session* const session = sessions_.at(name.index);
+    if (session && session->is(name)) return session->open_frame(sealed);
+    transport_.count_stray();
+    return {};
+}
+
+void OfiPort::frame_came(Bytes bytes, na::ReceiveBlock& block, fi_addr_t source) noexcept {
+    const ConstBytes opened = transport_.guards() ? open_frame(bytes) : ConstBytes(bytes);
+    if (opened.empty()) return;
     Frame frame;
     TransferBody body;
     ConstBytes payload;
-    const Errc wrong = decode(bytes, options().message_bytes_max, frame, body, payload);
+    const Errc wrong = decode(opened, options().message_bytes_max, frame, body, payload);
     Session* session = wrong == Errc::ok ? sessions_.at(frame.session.index) : nullptr;
     if (!session || !session->is(frame.session)) {
         // The session has ended or never existed. The sender is unknown.

@@ -14,6 +14,7 @@
 
 #include <cinnabar/na/session/output_lists.hpp>
 #include <cinnabar/na/session/socket_port.hpp>
+#include <cinnabar/na/session/withdrawals.hpp>
 
 #include <memory>
 
@@ -64,11 +65,14 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     [[nodiscard]] na::OutputLists<Session>& output() noexcept { return output_; }
     [[nodiscard]] SendRoom& send_room() noexcept { return send_room_; }
     void connecting(int change) noexcept { connecting_ += change; }
-    void frame_came(ConstBytes bytes, na::ReceiveBlock& block, fi_addr_t source) noexcept;
+    [[nodiscard]] na::Withdrawals<OfiPort, Session>& withdrawals() noexcept { return withdrawals_; }
+    void frame_came(Bytes bytes, na::ReceiveBlock& block, fi_addr_t source) noexcept;
     // Polls the provider; returns the amount of work done.
     unsigned poll_endpoint() noexcept;
 
     // Sessions (sessions.cpp).
+    [[nodiscard]] Errc protect_accepted(na::Stream& stream) noexcept;
+    [[nodiscard]] Errc protect_dialled(na::Stream& stream, const na::SocketPeer& peer) noexcept;
     [[nodiscard]] Greeting greeting(const na::Hello& hello, const Session* session) const noexcept;
     void accept(Incoming incoming) noexcept;
     void reject(Incoming& incoming, Errc why) noexcept;
@@ -97,7 +101,9 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     void end_connections() noexcept override;
     void release_all() noexcept override;
 
-    void begin_session(OfiPeer& peer, Session& session, UniqueFd fd, const Greeting& theirs, bool dialled) noexcept;
+    void begin_session(OfiPeer& peer, Session& session, na::Stream stream, const Greeting& theirs,
+                       bool dialled) noexcept;
+    [[nodiscard]] ConstBytes open_frame(Bytes sealed) noexcept;
     void keep_awake() noexcept;
     [[nodiscard]] bool wants_asking() const noexcept;
 
@@ -112,6 +118,7 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     QueueWatch watch_;
     TimerOf<OfiPort> tick_;
 
+    na::Withdrawals<OfiPort, Session> withdrawals_;
     na::OutputLists<Session> output_;
     SendRoom send_room_;
     int connecting_ = 0;  // sessions that have received nothing on the fabric yet

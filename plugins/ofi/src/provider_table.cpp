@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdlib>
 #include <mutex>
+#include <string>
+#include <vector>
 
 namespace cinnabar::ofi {
 namespace {
@@ -135,6 +137,15 @@ constexpr std::array table{
 }  // namespace
 
 std::span<const Provider> providers() noexcept { return table; }
+
+std::string_view guarded_scheme(const Provider& provider) noexcept {
+    static const std::vector<std::string> schemes = [] {
+        std::vector<std::string> made;
+        for (const Provider& each : table) made.push_back("ofis" + std::string(each.scheme.substr(3)));
+        return made;
+    }();
+    return schemes[static_cast<std::size_t>(&provider - table.data())];
+}
 
 void apply_settings() noexcept {
     static std::once_flag once;

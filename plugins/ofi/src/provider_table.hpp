@@ -47,14 +47,27 @@ struct Provider {
 
 [[nodiscard]] std::span<const Provider> providers() noexcept;
 
-// Whether an address of that scheme ("ofi+tcp") means this provider. "ofi" means any tested provider that reaches other
-// hosts and that strangers cannot end.
+// Whether the sessions of that scheme ("ofis+tcp", as opposed to "ofi+tcp") are protected.
+[[nodiscard]] constexpr bool is_guarded(std::string_view scheme) noexcept {
+    return scheme.substr(0, scheme.find('+')) == "ofis";
+}
+// The scheme of a provider's addresses whose sessions are protected.
+[[nodiscard]] std::string_view guarded_scheme(const Provider& provider) noexcept;
+
+// Whether an address of that scheme ("ofi+tcp", "ofis+tcp") means this provider. "ofi" and "ofis" mean any tested
+// provider that reaches other hosts and that strangers cannot end.
 [[nodiscard]] inline bool means(std::string_view scheme, const Provider& provider) noexcept {
-    if (scheme == "ofi") {
+    const std::size_t plus = scheme.find('+');
+    const std::string_view family = scheme.substr(0, plus);
+    if (family != "ofi" && family != "ofis") return false;
+    if (plus == std::string_view::npos) {
         return provider.standing == Standing::tested && !provider.on_request && !provider.same_host_only &&
                !provider.trusted_only;
     }
-    return scheme == provider.scheme || scheme == provider.alias;
+    const auto is = [name = scheme.substr(plus)](std::string_view known) {
+        return !known.empty() && known.substr(known.find('+')) == name;
+    };
+    return is(provider.scheme) || is(provider.alias);
 }
 
 // Sets the environment variables of all providers, once.

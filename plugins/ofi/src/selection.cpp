@@ -177,7 +177,7 @@ Result<Wanted> read_address(const na::Uri& uri) {
             wanted.busy = true;
         } else if (name == "untested" && value == "yes") {
             wanted.untested = true;
-        } else if (name != "context") {
+        } else if (name == "busy" || name == "untested" || (name != "context" && !is_guarded(uri.scheme))) {
             return Error(Errc::bad_address, "options are domain, interface, subnet, busy=yes, untested=yes",
                          name + "=" + value);
         }
@@ -226,7 +226,8 @@ Result<Selection> select(const Wanted& wanted) {
                          provider.name + (": " + std::string(provider.note)));
         }
         auto selection = select_from(provider, wanted);
-        if (selection && wanted.uri->scheme == "ofi") selection->why += "; providers: " + survey();
+        if (selection && wanted.uri->scheme.find('+') == std::string::npos)
+            selection->why += "; providers: " + survey();
         if (selection) return selection;
         any = true;
         why = std::move(selection).error();

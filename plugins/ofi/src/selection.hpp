@@ -22,6 +22,7 @@ struct Wanted {
     bool untested = false;  // untested providers may be used
 };
 
+// Of ofi+PROVIDER:// and ofis+PROVIDER://, without the options of TLS:
 // ofi+PROVIDER://[INTERFACE[:PORT]][?domain=...&interface=...&subnet=...&busy=yes&untested=yes], or
 // ofi+PROVIDER://DOMAIN/INTERFACE[:PORT]. bad_address: an unknown option.
 [[nodiscard]] Result<Wanted> read_address(const na::Uri& uri);

@@ -9,11 +9,20 @@
 
 #include <sys/epoll.h>
 
+#include <array>
+
 namespace cinnabar::ofi {
 namespace {
 
 // How long a provider may take to return the buffers of an ended session.
 constexpr TimeUs drain_us = 2'000'000;
+
+// What a sealed chunk is bound to: its tag was chosen at random for one transfer.
+std::array<std::byte, sizeof(std::uint64_t)> head_of_chunk(std::uint64_t tag) noexcept {
+    std::array<std::byte, sizeof tag> head;
+    Writer(head).u64(tag);
+    return head;
+}
 
 }  // namespace
 
@@ -37,19 +46,24 @@ void Session::end_reserved() noexcept {
     port_->sessions().release(*this);
 }
 
-Errc Session::begin(OfiPeer& peer, UniqueFd fd, const Greeting& theirs, bool dialled) noexcept {
+Errc Session::begin(OfiPeer& peer, na::Stream stream, const Greeting& theirs, bool dialled) noexcept {
     CINNABAR_ASSERT(!peer_);
     peer_ = &peer;
     hello_ = theirs.hello;
     sender_.set_receiver(theirs.session);
     dialled_ = dialled;
-    fd_ = std::move(fd);
-    na::tune(fd_.get(), port_->options().keepalive);
+    stream_ = std::move(stream);
+    na::tune(stream_.fd(), port_->options().keepalive);
     port_->connecting(1);
     port_->host().arm(timer_, after(steady_clock().now_us(), port_->options().connect_timeout));
-    if (!port_->host().watch(fd_.get(), EPOLLIN | EPOLLRDHUP, *this)) {
-        fd_.reset();
+    if (!port_->host().watch(stream_.fd(), EPOLLIN | EPOLLRDHUP, *this)) {
+        stream_.reset();
         return Errc::overloaded;
+    }
+    if (stream_.guard()) {
+        port_->withdrawals().began(*this);
+        seal_ = stream_.guard()->message_guard();
+        if (!seal_) return Errc::out_of_memory;
     }
     const Errc why = port_->endpoint().insert({theirs.address.data(), theirs.address_bytes}, address_);
     if (why == Errc::ok && dialled) sender_.queue_control(Frame{FrameKind::probe}, {});
@@ -57,8 +71,11 @@ Errc Session::begin(OfiPeer& peer, UniqueFd fd, const Greeting& theirs, bool dia
 }
 
 void Session::close_socket() noexcept {
-    if (fd_) port_->host().unwatch(fd_.get());
-    fd_.reset();
+    port_->withdrawals().remove(*this);
+    if (stream_) port_->host().unwatch(stream_.fd());
+    seal_.reset();
+    if (stream_.guard()) stream_.guard()->end();
+    stream_.reset();
 }
 
 void Session::end(Errc why) noexcept {
@@ -119,10 +136,39 @@ void Session::abandon() noexcept {
 void Session::on_ready(std::uint32_t) noexcept {
     if (!peer_) return;
     std::byte nothing{};
-    const na::Moved moved = na::receive_some(fd_.get(), &nothing, 1);
-    // No bytes may follow the greetings on the socket.
-    if (moved.why != Errc::again) fail(moved.why == Errc::ok ? Errc::protocol : Errc::peer_lost);
+    const na::Moved moved = stream_.receive(&nothing, 1);
+    // No bytes may follow the greetings on the socket, but for those of TLS itself.
+    if (moved.why != Errc::again) fail(moved.why == Errc::ok ? Errc::protocol : moved.why);
     (void)port_->settle();
+}
+
+std::size_t Session::trailer_bytes() const noexcept { return port_->transport().trailer_bytes(); }
+
+bool Session::seal_frame(std::byte* frame, std::size_t bytes) noexcept {
+    std::byte* const body = frame + frame_header_bytes;
+    return seal_->seal(na::MessageGuard::Kind::frame, {frame, frame_header_bytes}, {body, bytes - frame_header_bytes},
+                       body);
+}
+
+ConstBytes Session::open_frame(Bytes frame) noexcept {
+    const Bytes header = frame.first(frame_header_bytes);
+    const bool opened = seal_ && seal_->open(na::MessageGuard::Kind::frame, header, frame.subspan(header.size()));
+    if (opened) return frame.first(frame.size() - na::MessageGuard::trailer_bytes);
+    fail(Errc::protocol);
+    return {};
+}
+
+bool Session::seal_chunk(std::uint64_t tag, Staging& chunk, std::size_t bytes) noexcept {
+    const auto head = head_of_chunk(tag);
+    return seal_->seal(na::MessageGuard::Kind::chunk, head, {chunk.bytes.get(), bytes}, chunk.bytes.get());
+}
+
+bool Session::open_chunk(std::uint64_t tag, Staging& chunk, std::size_t bytes) noexcept {
+    const auto head = head_of_chunk(tag);
+    const Bytes sealed{chunk.bytes.get(), bytes + na::MessageGuard::trailer_bytes};
+    if (seal_ && seal_->open(na::MessageGuard::Kind::chunk, head, sealed)) return true;
+    fail(Errc::protocol);
+    return false;
 }
 
 void Session::fail(Errc why) noexcept {

@@ -12,8 +12,10 @@
 
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/base/timer_of.hpp>
-#include <cinnabar/base/unique_fd.hpp>
+#include <cinnabar/na/session/stream.hpp>
 #include <cinnabar/na/transport.hpp>
+
+#include <memory>
 
 namespace cinnabar::ofi {
 
@@ -28,8 +30,8 @@ class Session final : public PoolSlot, public na::FdEvents {
     void reserve(OfiPort& port) noexcept;
     void end_reserved() noexcept;
     // After the handshake. `dialled`: this side dialled, and sends the probe. unreachable, protocol: the peer's fabric
-    // address is invalid; overloaded: the socket cannot be watched.
-    [[nodiscard]] Errc begin(OfiPeer& peer, UniqueFd fd, const Greeting& theirs, bool dialled) noexcept;
+    // address is invalid; overloaded: the socket cannot be watched; out_of_memory: its messages cannot be sealed.
+    [[nodiscard]] Errc begin(OfiPeer& peer, na::Stream stream, const Greeting& theirs, bool dialled) noexcept;
     // Operations that the fabric has end with `why`; waiting ones stay with the peer. The session is released when the
     // fabric has returned everything.
     void end(Errc why) noexcept;
@@ -57,6 +59,21 @@ class Session final : public PoolSlot, public na::FdEvents {
     // Ends the session and gives back at once what it holds of shared pools.
     void forfeit(Errc why) noexcept;
 
+    // The guard of the handshake socket; null: the session is not protected.
+    [[nodiscard]] const na::StreamGuard* guard() const noexcept { return stream_.guard(); }
+    // Whether frames and chunks are sealed, which makes them longer by trailer_bytes().
+    [[nodiscard]] bool seals() const noexcept { return seal_ != nullptr; }
+    [[nodiscard]] std::size_t trailer_bytes() const noexcept;
+    // Seals a frame in place, all but its header, which has to stay readable. `bytes`: without the trailer. False: out
+    // of memory.
+    [[nodiscard]] bool seal_frame(std::byte* frame, std::size_t bytes) noexcept;
+    // Opens a received frame in place; returns it without the trailer. Empty: nobody but the peer could have sealed it,
+    // and it did not; the session ends.
+    [[nodiscard]] ConstBytes open_frame(Bytes frame) noexcept;
+    // The same for a chunk, which is bound to its tag. False, of open_chunk: the session ends.
+    [[nodiscard]] bool seal_chunk(std::uint64_t tag, Staging& chunk, std::size_t bytes) noexcept;
+    [[nodiscard]] bool open_chunk(std::uint64_t tag, Staging& chunk, std::size_t bytes) noexcept;
+
     // The parts of the session, and functions that they call.
     [[nodiscard]] FrameSender& sender() noexcept { return sender_; }
     [[nodiscard]] const FrameSender& sender() const noexcept { return sender_; }
@@ -75,8 +92,9 @@ class Session final : public PoolSlot, public na::FdEvents {
     void go_on() noexcept;
 
     // Used by the port.
-    ListLink<Session> output_link;  // in OfiPort::output()
-    bool blocked = false;           // the provider had no room
+    ListLink<Session> output_link;   // in OfiPort::output()
+    ListLink<Session> guarded_link;  // in Withdrawals
+    bool blocked = false;            // the provider had no room
 
   private:
     void probed(const Frame& frame) noexcept;
@@ -85,7 +103,8 @@ class Session final : public PoolSlot, public na::FdEvents {
 
     OfiPort* port_ = nullptr;
     OfiPeer* peer_ = nullptr;  // null: reserved, or ended
-    UniqueFd fd_;
+    na::Stream stream_;
+    std::unique_ptr<na::MessageGuard> seal_;  // null: frames and chunks are not sealed
     fi_addr_t address_ = FI_ADDR_UNSPEC;
     std::uint64_t check_ = 0;
     na::Hello hello_;

@@ -6,9 +6,36 @@
 #include <cinnabar/na/session/socket.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 
 namespace cinnabar::ofi {
+namespace {
+
+void log_reflected(int fd) noexcept {
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, "ofi",
+                "a connection of this process came back to it, led there by somebody on the way or given up "
+                "meanwhile, and is refused (%s)",
+                na::SocketAddress::peer_of(fd).log_name("ofi").c_str());
+}
+
+void log_plain_rejected(int fd) noexcept {
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, "ofi", "%s takes protected connections only: reach it by ofis+PROVIDER://",
+                na::SocketAddress::peer_of(fd).log_name("ofi").c_str());
+}
+
+}  // namespace
+
+Errc OfiPort::protect_accepted(na::Stream& stream) noexcept {
+    return transport_.guards() ? transport_.guards()->protect_accepted(stream) : Errc::ok;
+}
+
+Errc OfiPort::protect_dialled(na::Stream& stream, const na::SocketPeer& peer) noexcept {
+    return transport_.guards() ? transport_.guards()->protect_dialled(stream, peer.addr()) : Errc::ok;
+}
 
 Greeting OfiPort::greeting(const na::Hello& hello, const Session* session) const noexcept {
     Greeting greeting;
@@ -37,16 +64,22 @@ void OfiPort::accept(Incoming incoming) noexcept {
         return reject(incoming, Errc::unreachable);
     }
     const na::Identity identity = na::sender_of(theirs);
+    const int fd = incoming.stream.fd();
+    const na::ProvenIdentity* const proven = incoming.stream.identity();
+    const bool own = transport_.own_dials().dialled(fd);
+    if (!own && na::is_reflected(theirs, proven, transport_.incarnation())) {
+        log_reflected(fd);
+        return reject(incoming, Errc::permission);
+    }
     Session* session = sessions_.acquire();
     if (!session) return reject(incoming, Errc::overloaded);
     session->reserve(*this);
-    const int fd = incoming.stream.fd();
-    const bool own = transport_.own_dials().dialled(fd);
     const Greeting answer = greeting(hello(na::HelloKind::accept, identity), session);
     OfiPeer* const peer = add_incoming([&] {
         const na::Addr addr =
             na::Addr::of_connection(transport_.scheme(), host().context_id(), identity.context, identity.incarnation,
-                                    own, na::SocketAddress::peer_of(fd).endpoint(transport_.scheme()));
+                                    own, na::SocketAddress::peer_of(fd).endpoint(transport_.scheme()), {},
+                                    proven ? std::optional<na::ProvenIdentity>(*proven) : std::nullopt);
         return std::make_unique<OfiPeer>(*this, addr, transport_, na::DialTargets());
     });
     if (!peer) {
@@ -57,13 +90,13 @@ void OfiPort::accept(Incoming incoming) noexcept {
         session->end_reserved();
         return end_session(*peer, Errc::peer_lost);
     }
-    begin_session(*peer, *session, incoming.stream.take_fd(), incoming.greeting, false);
+    begin_session(*peer, *session, std::move(incoming.stream), incoming.greeting, false);
 }
 
-void OfiPort::begin_session(OfiPeer& peer, Session& session, UniqueFd fd, const Greeting& theirs,
+void OfiPort::begin_session(OfiPeer& peer, Session& session, na::Stream stream, const Greeting& theirs,
                             bool dialled) noexcept {
     peer.session = &session;
-    const Errc why = session.begin(peer, std::move(fd), theirs, dialled);
+    const Errc why = session.begin(peer, std::move(stream), theirs, dialled);
     if (why != Errc::ok) end_session(peer, why);
 }
 
@@ -90,11 +123,12 @@ void OfiPort::dial_done(Dial& dial, Incoming answer) noexcept {
     Session& session = *dial.purpose();
     drop_dial(dials_, peer.dial);
     if (const Errc why = peer.check_answer(answer.greeting.hello); why != Errc::ok) {
+        if (why == Errc::permission && !transport_.guards()) log_plain_rejected(answer.stream.fd());
         session.end_reserved();
         return end_session(peer, why);
     }
     (void)peer.step(na::SessionEvent::greeted);
-    begin_session(peer, session, answer.stream.take_fd(), answer.greeting, true);
+    begin_session(peer, session, std::move(answer.stream), answer.greeting, true);
 }
 
 void OfiPort::dial_failed(Dial& dial, Errc why) noexcept {

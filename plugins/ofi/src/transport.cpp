@@ -14,25 +14,41 @@ constexpr std::size_t message_bytes_limit = 1024 * 1024;  // below the eager lim
 
 }  // namespace
 
-OfiTransport::OfiTransport(const na::TransportOptions& options, Selection selection)
-    : SocketTransport(options), selection_(std::move(selection)) {
+OfiTransport::OfiTransport(const na::TransportOptions& options, Selection selection,
+                           std::unique_ptr<na::StreamGuards> guards)
+    : SocketTransport(options), selection_(std::move(selection)), guards_(std::move(guards)) {
     caps_.ordered = (selection_.info->tx_attr->msg_order & FI_ORDER_SAS) != 0;
     caps_.wait_fd = selection_.wait_fd;
     caps_.same_host_only = provider().same_host_only;
     limits_.rma_bytes_max = std::min<std::size_t>(rma_bytes_max, provider().chunk_bytes * chunks_max);
     limits_.rma_inflight_max = Origin::admitted_max;
+    caps_.proves_peers = guards_ != nullptr;
+    if (guards_) guards_->tell_of_renewals(&OfiTransport::renewed, this);
 }
 
-OfiTransport::~OfiTransport() { CINNABAR_ASSERT(ports_.empty()); }
+OfiTransport::~OfiTransport() {
+    if (guards_) guards_->tell_of_renewals(nullptr, nullptr);
+    CINNABAR_ASSERT(ports_.empty());
+}
+
+void OfiTransport::renewed(void* self) {
+    static_cast<OfiTransport*>(self)->ports_.each([](OfiPort& port) { port.withdrawals().renewed(); });
+}
 
 Result<std::unique_ptr<na::Transport>> OfiTransport::open(const na::Uri& uri, const na::TransportOptions& options) {
+    return open_guarded(uri, options, nullptr);
+}
+
+Result<std::unique_ptr<na::Transport>> OfiTransport::open_guarded(const na::Uri& uri,
+                                                                  const na::TransportOptions& options,
+                                                                  std::unique_ptr<na::StreamGuards> guards) {
     if (options.message_bytes_max > message_bytes_limit) {
         return Error(Errc::invalid_argument, "message_bytes_max is at most 1 MiB on a fabric");
     }
     CINNABAR_TRY(const Wanted wanted, read_address(uri));
     CINNABAR_TRY(const FabricLibrary* const library, FabricLibrary::load());
     CINNABAR_TRY(Selection selection, select(wanted));
-    std::unique_ptr<OfiTransport> transport(new OfiTransport(options, std::move(selection)));
+    std::unique_ptr<OfiTransport> transport(new OfiTransport(options, std::move(selection), std::move(guards)));
     fid_fabric* fabric = nullptr;
     if (const int failed = library->fabric(transport->selection_.info->fabric_attr, &fabric, nullptr)) {
         return error_of(failed, "fi_fabric", transport->selection_.why);
@@ -45,7 +61,9 @@ Result<std::unique_ptr<na::Transport>> OfiTransport::open(const na::Uri& uri, co
 
 bool OfiTransport::reaches(std::string_view endpoint) const noexcept {
     const auto colon = endpoint.find("://");
-    return colon != std::string_view::npos && means(endpoint.substr(0, colon), provider());
+    if (colon == std::string_view::npos) return false;
+    const std::string_view theirs = endpoint.substr(0, colon);
+    return is_guarded(theirs) == (guards_ != nullptr) && means(theirs, provider());
 }
 
 Result<std::unique_ptr<na::Port>> OfiTransport::open_port(na::PortHost& host) {
@@ -70,6 +88,7 @@ std::string OfiTransport::diagnosis() const {
     if (const std::uint64_t strays = strays_.load(std::memory_order_relaxed); strays > 0) {
         text += "; " + std::to_string(strays) + " frames came that name no session";
     }
+    if (guards_) text += "; " + guards_->diagnosis() + "; messages and transfers by AES-128-GCM";
     if (!provider().note.empty()) text += "; " + std::string(provider().note);
     return text;
 }

@@ -8,7 +8,7 @@
 
 #include <cinnabar/na/session/port_table.hpp>
 #include <cinnabar/na/session/session_transport.hpp>
-#include <cinnabar/na/session/stream.hpp>
+#include <cinnabar/na/session/stream_guards.hpp>
 
 #include <atomic>
 #include <memory>
@@ -28,9 +28,15 @@ class OfiTransport final : public na::SocketTransport {
   public:
     [[nodiscard]] static Result<std::unique_ptr<na::Transport>> open(const na::Uri& uri,
                                                                      const na::TransportOptions& options);
+    // Opens a transport whose sessions are protected.
+    [[nodiscard]] static Result<std::unique_ptr<na::Transport>> open_guarded(const na::Uri& uri,
+                                                                             const na::TransportOptions& options,
+                                                                             std::unique_ptr<na::StreamGuards> guards);
     ~OfiTransport() override;
 
-    [[nodiscard]] std::string_view scheme() const noexcept override { return provider().scheme; }
+    [[nodiscard]] std::string_view scheme() const noexcept override {
+        return guards_ ? guarded_scheme(provider()) : provider().scheme;
+    }
     [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override;
     [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override;
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
@@ -41,13 +47,19 @@ class OfiTransport final : public na::SocketTransport {
     [[nodiscard]] const Provider& provider() const noexcept { return *selection_.provider; }
     [[nodiscard]] Fences& fences() noexcept { return fences_; }
     [[nodiscard]] na::PortTable<OfiPort>& ports() noexcept { return ports_; }
+    // Null: sessions are not protected.
+    [[nodiscard]] const na::StreamGuards* guards() const noexcept { return guards_.get(); }
+    // What sealing adds to a frame or chunk; 0: they are not sealed.
+    [[nodiscard]] std::size_t trailer_bytes() const noexcept { return guards_ ? na::MessageGuard::trailer_bytes : 0; }
     // Counts a frame that names no session, because it is late or forged; diagnosis() reports the number.
     void count_stray() noexcept { strays_.fetch_add(1, std::memory_order_relaxed); }
 
   private:
-    OfiTransport(const na::TransportOptions& options, Selection selection);
+    OfiTransport(const na::TransportOptions& options, Selection selection, std::unique_ptr<na::StreamGuards> guards);
+    static void renewed(void* self);
 
     Selection selection_;
+    const std::unique_ptr<na::StreamGuards> guards_;
     Fid<fid_fabric> fabric_;
     Fences fences_{leases_};
     std::atomic<std::uint64_t> strays_{0};

@@ -170,7 +170,7 @@ bool BulkLane::write_pieces(std::size_t& budget) noexcept {
 // The same for data from a pipe, after the headers.
 bool BulkLane::write_from_pipe(std::size_t& budget) noexcept {
     if (const std::size_t head = out_end_ - out_begin_; head > 0) {
-        const na::Moved moved = send_ahead(stream().fd(), out_head_.data() + out_begin_, head);
+        const na::Moved moved = na::send_ahead(stream().fd(), out_head_.data() + out_begin_, head);
         sent(moved.bytes);
         if (moved.bytes < head) return false;
     }

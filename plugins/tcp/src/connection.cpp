@@ -3,8 +3,6 @@
 
 #include "port.hpp"
 
-#include <cinnabar/base/log.hpp>
-
 #include <sys/epoll.h>
 
 namespace cinnabar::tcp {
@@ -96,15 +94,6 @@ void Connection::transmit_guarded() noexcept {
     if (!guard.unsent()) return;
     if (urgent()) peer_->delayed = true;  // the guard may have taken all messages, but the next ones must wait
     port_->output().block(*this);
-}
-
-void Connection::withdraw() noexcept {
-    if (peer_->ending()) return;
-    static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, LogModule::named(port_->transport().scheme()),
-                "%s proved a key or certificate that was withdrawn: its session ends",
-                peer_->addr().log_name().c_str());
-    fail(Errc::permission);
 }
 
 void Connection::fail(Errc why) noexcept { port_->end_session(*peer_, why); }

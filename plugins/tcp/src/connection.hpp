@@ -50,8 +50,9 @@ class Connection : public PoolSlot, public na::FdEvents {
     // Whether it is read and written before connections for bulk data.
     [[nodiscard]] virtual bool urgent() const noexcept = 0;
 
-    // The key or certificate that the other side has proven is no longer valid: ends the session.
-    void withdraw() noexcept;
+    // Ends the session, deferred: a read or write failed, the bytes are malformed, or what the other side has proven is
+    // no longer valid.
+    void fail(Errc why) noexcept;
 
     // Sets whether epoll reports room to write.
     void watch_room(bool wanted) noexcept;
@@ -79,8 +80,6 @@ class Connection : public PoolSlot, public na::FdEvents {
     [[nodiscard]] na::Stream& stream() noexcept { return stream_; }
     // A message of `bytes` was received in part; 0: no message is incomplete.
     void set_partial_message(std::size_t bytes) noexcept;
-    // Ends the session, deferred: a read or write failed, or the bytes are malformed.
-    void fail(Errc why) noexcept;
 
   private:
     virtual unsigned read_lane() noexcept = 0;

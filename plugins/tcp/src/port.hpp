@@ -11,12 +11,12 @@
 #include "peer.hpp"
 #include "transport.hpp"
 #include "unread_connections.hpp"
-#include "withdrawals.hpp"
 
 #include <cinnabar/na/session/message_pool.hpp>
 #include <cinnabar/na/session/output_lists.hpp>
 #include <cinnabar/na/session/small_traffic.hpp>
 #include <cinnabar/na/session/socket_port.hpp>
+#include <cinnabar/na/session/withdrawals.hpp>
 
 #include <memory>
 #include <unordered_map>
@@ -53,7 +53,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     [[nodiscard]] HotConnections& hot_connections() noexcept { return hot_connections_; }
     [[nodiscard]] UnreadConnections& unread() noexcept { return unread_; }
     [[nodiscard]] PartialInput& partial_input() noexcept { return partial_input_; }
-    [[nodiscard]] Withdrawals& withdrawals() noexcept { return withdrawals_; }
+    [[nodiscard]] na::Withdrawals<TcpPort, Connection>& withdrawals() noexcept { return withdrawals_; }
     [[nodiscard]] na::SmallTraffic& small_traffic() noexcept { return small_; }
 
     // Sessions (sessions.cpp).
@@ -102,7 +102,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     na::OutputLists<Connection> output_;
     UnreadConnections unread_;
     PartialInput partial_input_;
-    Withdrawals withdrawals_;
+    na::Withdrawals<TcpPort, Connection> withdrawals_;
     HotConnections hot_connections_;
     na::SmallTraffic small_;
 };

@@ -15,13 +15,6 @@ bool same_identity(const na::ProvenIdentity* one, const na::ProvenIdentity* othe
     return one->by == other->by && one->name == other->name;
 }
 
-// Whether an attacker on the path reflected a dial of this process back to it. With a shared key, only the incarnation
-// shows that, since both ends prove the same (RFC 9257, section 4.1); with certificates, the name that was dialled
-// does.
-bool is_reflected(const na::Hello& theirs, const na::ProvenIdentity* proven, na::Incarnation own) noexcept {
-    return proven && proven->by == na::ProvenIdentity::By::key && theirs.incarnation == own;
-}
-
 void log_reflected(int fd) noexcept {
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::warning, "tcp",
@@ -66,7 +59,7 @@ void TcpPort::accept_session(Incoming incoming) noexcept {
     if (const Errc refused = refusal(theirs); refused != Errc::ok) return reject(incoming, refused);
     const na::Identity identity = na::sender_of(theirs);
     const bool own = transport_.own_dials().dialled(incoming.stream.fd());
-    if (!own && is_reflected(theirs, incoming.stream.identity(), transport_.incarnation())) {
+    if (!own && na::is_reflected(theirs, incoming.stream.identity(), transport_.incarnation())) {
         log_reflected(incoming.stream.fd());
         return reject(incoming, Errc::permission);
     }

@@ -45,10 +45,6 @@ na::Moved moved_of(ssize_t count) noexcept {
 
 }  // namespace
 
-na::Moved send_ahead(int socket, const void* from, std::size_t bytes) noexcept {
-    return moved_of(::send(socket, from, bytes, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE));
-}
-
 na::Moved splice_some(int socket, int pipe, std::size_t bytes) noexcept {
     const NoSigpipe quiet;
     const ssize_t count = ::splice(pipe, nullptr, socket, nullptr, bytes, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);

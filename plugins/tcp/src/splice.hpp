@@ -8,8 +8,6 @@
 
 namespace cinnabar::tcp {
 
-// As na::send_some, but the next bytes sent go into the same packet (MSG_MORE).
-[[nodiscard]] na::Moved send_ahead(int socket, const void* from, std::size_t bytes) noexcept;
 // As na::send_some; io: the bytes were pages of a file that its file system has taken back meanwhile. A closed
 // connection raises no signal. Requires: the pipe holds at least `bytes` bytes.
 [[nodiscard]] na::Moved splice_some(int socket, int pipe, std::size_t bytes) noexcept;

@@ -10,7 +10,7 @@
 namespace cinnabar::tcp {
 
 TcpTransport::TcpTransport(const na::TransportOptions& options, std::string_view scheme,
-                           std::unique_ptr<StreamGuards> guards)
+                           std::unique_ptr<na::StreamGuards> guards)
     : SocketTransport(options), scheme_(scheme), guards_(std::move(guards)) {
     caps_.proves_peers = guards_ != nullptr;
     if (guards_) guards_->tell_of_renewals(&TcpTransport::renewed, this);
@@ -32,7 +32,7 @@ Result<std::unique_ptr<na::Transport>> TcpTransport::open(const na::Uri& uri, co
 Result<std::unique_ptr<na::Transport>> TcpTransport::open_guarded(const na::Uri& uri,
                                                                   const na::TransportOptions& options,
                                                                   std::string_view scheme,
-                                                                  std::unique_ptr<StreamGuards> guards) {
+                                                                  std::unique_ptr<na::StreamGuards> guards) {
     constexpr std::size_t message_bytes_limit = 64 * 1024 * 1024;
     if (options.message_bytes_max > message_bytes_limit) {
         return Error(Errc::invalid_argument, "message_bytes_max is at most 64 MiB");

@@ -7,7 +7,7 @@
 #include <cinnabar/na/pipe_memory.hpp>
 #include <cinnabar/na/session/port_table.hpp>
 #include <cinnabar/na/session/session_transport.hpp>
-#include <cinnabar/na/session/stream.hpp>
+#include <cinnabar/na/session/stream_guards.hpp>
 
 #include <memory>
 #include <string>
@@ -23,23 +23,6 @@ struct Incoming {
     Greeting greeting;
 };
 
-// Creates the guards that protect a transport's connections. Any thread.
-class StreamGuards {
-  public:
-    virtual ~StreamGuards() = default;
-    // Create the guard of a connection. out_of_memory; bad_address: nothing can be proven about such an address.
-    [[nodiscard]] virtual Errc protect_accepted(na::Stream& stream) const noexcept = 0;
-    [[nodiscard]] virtual Errc protect_dialled(na::Stream& stream, const na::Addr& peer) const noexcept = 0;
-    // Whether the key or certificate that the other side of an established connection has proven is still valid.
-    // `guard` was created by this object.
-    [[nodiscard]] virtual bool knows(const na::StreamGuard& guard) const noexcept = 0;
-    // Sets a function that is called, on any thread, each time the valid keys and certificates have changed. Null:
-    // none; when this returns, the previous function is not running and will not be called.
-    virtual void tell_of_renewals(void (*renewed)(void* user), void* user) noexcept = 0;
-    // For `cinnabar info`.
-    [[nodiscard]] virtual std::string diagnosis() const = 0;
-};
-
 class TcpTransport final : public na::SocketTransport, public na::PipeTaker {
   public:
     [[nodiscard]] static Result<std::unique_ptr<na::Transport>> open(const na::Uri& uri,
@@ -48,7 +31,7 @@ class TcpTransport final : public na::SocketTransport, public na::PipeTaker {
     [[nodiscard]] static Result<std::unique_ptr<na::Transport>> open_guarded(const na::Uri& uri,
                                                                              const na::TransportOptions& options,
                                                                              std::string_view scheme,
-                                                                             std::unique_ptr<StreamGuards> guards);
+                                                                             std::unique_ptr<na::StreamGuards> guards);
     ~TcpTransport() override;
 
     [[nodiscard]] std::string_view scheme() const noexcept override { return scheme_; }
@@ -59,14 +42,15 @@ class TcpTransport final : public na::SocketTransport, public na::PipeTaker {
 
     [[nodiscard]] na::PortTable<TcpPort>& ports() noexcept { return ports_; }
     // Null: connections are not protected.
-    [[nodiscard]] const StreamGuards* guards() const noexcept { return guards_.get(); }
+    [[nodiscard]] const na::StreamGuards* guards() const noexcept { return guards_.get(); }
 
   private:
-    TcpTransport(const na::TransportOptions& options, std::string_view scheme, std::unique_ptr<StreamGuards> guards);
+    TcpTransport(const na::TransportOptions& options, std::string_view scheme,
+                 std::unique_ptr<na::StreamGuards> guards);
     static void renewed(void* self);
 
     const std::string_view scheme_;
-    const std::unique_ptr<StreamGuards> guards_;
+    const std::unique_ptr<na::StreamGuards> guards_;
     na::PortTable<TcpPort> ports_;
 };
 

@@ -11,7 +11,7 @@ std::vector<Figure> all_figures() {
         for (auto& figure : group()) all.push_back(std::move(figure));
     }
 #ifdef CINNABAR_BENCH_TCPS
-    for (auto& figure : tcps_figures()) all.push_back(std::move(figure));
+    for (auto& figure : tls_figures()) all.push_back(std::move(figure));
 #endif
 #ifdef CINNABAR_BENCH_OFI
     for (auto& figure : ofi_figures()) all.push_back(std::move(figure));

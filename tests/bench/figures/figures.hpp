@@ -24,7 +24,7 @@ namespace cinnabar::bench {
 [[nodiscard]] std::vector<Figure> group_figures();
 [[nodiscard]] std::vector<Figure> machine_figures();
 #ifdef CINNABAR_BENCH_TCPS
-[[nodiscard]] std::vector<Figure> tcps_figures();
+[[nodiscard]] std::vector<Figure> tls_figures();
 #endif
 #ifdef CINNABAR_BENCH_OFI
 [[nodiscard]] std::vector<Figure> ofi_figures();

@@ -19,6 +19,8 @@ const char* place_of(Wire wire, bool listen) noexcept {
             return "shm://";
         case Wire::ofi_tcp_rxm:
             return "ofi+tcp;ofi_rxm://127.0.0.1:0?busy=yes";
+        case Wire::ofis_tcp_rxm:
+            return "ofis+tcp;ofi_rxm://127.0.0.1:0?busy=yes";
         case Wire::ofi_shm:
             return "ofi+shm://127.0.0.1:0";
         case Wire::verbs_rxe:
@@ -38,7 +40,7 @@ std::shared_ptr<na::Transport> open_wire(Wire wire, bool listen) {
     na::TransportOptions options;
     options.listen = listen;
 #ifdef CINNABAR_BENCH_TCPS
-    if (wire == Wire::tcps) options.tls = secrets().key;
+    if (wire == Wire::tcps || wire == Wire::ofis_tcp_rxm) options.tls = secrets().key;
 #endif
     return registry.open(place_of(wire, listen), options).value();
 }

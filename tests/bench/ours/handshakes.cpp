@@ -3,8 +3,8 @@
 
 #include "../limits/tcp_pair.hpp"
 #include "secrets.hpp"
-#include "tls/guards.hpp"
-#include "tls/stream.hpp"
+#include "guards.hpp"
+#include "stream.hpp"
 
 #include <cinnabar/na/addr.hpp>
 
@@ -26,7 +26,7 @@ class End {
             throw std::runtime_error{"a handshake ended with " + std::string{to_string(state_)}};
         return state_ == Errc::ok;
     }
-    [[nodiscard]] bool resumed() const { return static_cast<const tcp::TlsStream&>(*stream_.guard()).resumed(); }
+    [[nodiscard]] bool resumed() const { return static_cast<const tls::TlsStream&>(*stream_.guard()).resumed(); }
 
   private:
     na::Stream stream_;
@@ -37,8 +37,8 @@ class OurHandshakes final : public Subject {
   public:
     explicit OurHandshakes(Handshake kind)
         : resumes_(kind == Handshake::resumed),
-          server_(tcp::TlsGuards::make(secrets().server, {}).value()),
-          client_(tcp::TlsGuards::make(secrets().client, tuning(resumes_)).value()),
+          server_(tls::TlsGuards::make(secrets().server, {}).value()),
+          client_(tls::TlsGuards::make(secrets().client, tuning(resumes_)).value()),
           addr_(na::Addr::parse("tcps://127.0.0.1:" + std::to_string(port_of(listener_.get()))).value()) {
         (void)shake();
     }
@@ -57,8 +57,8 @@ class OurHandshakes final : public Subject {
 
   private:
     // The server gives out a ticket in any case.
-    static tcp::TlsTuning tuning(bool resumes) {
-        tcp::TlsTuning tuning;
+    static tls::TlsTuning tuning(bool resumes) {
+        tls::TlsTuning tuning;
         if (!resumes) tuning.resume_seconds = 0;
         return tuning;
     }
@@ -84,8 +84,8 @@ class OurHandshakes final : public Subject {
 
     bool resumes_;
     UniqueFd listener_ = listen_on_loopback();
-    std::shared_ptr<const tcp::TlsGuards> server_;
-    std::shared_ptr<const tcp::TlsGuards> client_;
+    std::shared_ptr<const tls::TlsGuards> server_;
+    std::shared_ptr<const tls::TlsGuards> client_;
     na::Addr addr_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A hand-made peer: it makes its own greetings, and sends and receives every frame itself. One endpoint may have
-// several sessions with the library. It receives only while it is polled.
+// several sessions with the library. It receives only while it is polled. It seals nothing by itself.
 #pragma once
 
 #include "frame.hpp"
@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -61,6 +62,8 @@ class Stranger {
         greeting.address_bytes = static_cast<std::uint16_t>(address.size());
         std::copy(address.begin(), address.end(), greeting.address.begin());
     }
+    // For protected transports: makes the guard of each new connection.
+    std::function<void(na::Stream&)> protect;
     // Returns the index of the new session. Fails the test if the greeting is refused.
     std::size_t meet(support::Pump& pump, const Greeting& greeting) {
         Joined& joined = joined_.emplace_back();
@@ -68,6 +71,7 @@ class Stranger {
         UniqueFd socket;
         EXPECT_EQ(na::start_connect(na::resolve(uri, na::Purpose::dial).value().front(), nullptr, socket), Errc::ok);
         joined.stream = na::Stream(std::move(socket));
+        if (protect) prove(pump, joined.stream);
         EXPECT_TRUE(na::send_greeting(joined.stream, greeting.encode()));
         na::GreetingReader reader;
         reader.expect(Greeting::wire_bytes);
@@ -98,6 +102,7 @@ class Stranger {
         std::byte nothing{};
         return na::receive_some(joined_[session].stream.fd(), &nothing, 1).why != Errc::again;
     }
+    [[nodiscard]] na::StreamGuard& guard(std::size_t session) { return *joined_[session].stream.guard(); }
 
     // The library's address on the fabric.
     [[nodiscard]] ConstBytes theirs(std::size_t session) const { return joined_[session].address; }
@@ -113,6 +118,12 @@ class Stranger {
         word.to = joined_[session].there;
         word.bytes.resize(head_bytes(kind));
         encode({kind, 0, Errc::ok, 0, name, id}, body, word.bytes);
+    }
+    // Sends these bytes to that session's address.
+    void say_bytes(std::size_t session, std::vector<std::byte> bytes) {
+        Word& word = words_.emplace_back();
+        word.to = joined_[session].there;
+        word.bytes = std::move(bytes);
     }
     // The library's name for the session.
     [[nodiscard]] const SessionName& name(std::size_t session) const { return joined_[session].session; }
@@ -150,6 +161,12 @@ class Stranger {
         std::vector<std::byte> bytes;
     };
 
+    void prove(support::Pump& pump, na::Stream& stream) const {
+        std::uint32_t events = 0;
+        EXPECT_TRUE(pump.until([&] { return na::connect_outcome(stream.fd()) == Errc::ok; }));
+        protect(stream);
+        EXPECT_TRUE(pump.until([&] { return stream.guard()->establish(events) == Errc::ok; }));
+    }
     static Selection chosen(const std::string& target) {
         const auto uri = na::Uri::parse(target).value();
         return select(read_address(uri).value()).value();
@@ -159,6 +176,10 @@ class Stranger {
         if (done.result != Errc::ok) return;
         Heard& came = heard.emplace_back();
         ConstBytes data;
+        if (protect) {  // sealed
+            came.data.assign(ear.room.begin(), ear.room.begin() + static_cast<std::ptrdiff_t>(done.bytes));
+            return listen(ear);
+        }
         EXPECT_EQ(decode({ear.room.data(), done.bytes}, message_bytes_max, came.frame, came.body, data), Errc::ok);
         came.data.assign(data.begin(), data.end());
         listen(ear);

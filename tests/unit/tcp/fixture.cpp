@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fixture.hpp"
 
+#ifdef CINNABAR_TEST_OFIS
+#include <cinnabar/plugins/ofi.hpp>
+#endif
+
 namespace cinnabar::tcp {
 
 TestOp::TestOp() {
@@ -36,6 +40,10 @@ na::Registry TcpTest::registry() {
     EXPECT_TRUE(both.add(plugin_info));
 #ifdef CINNABAR_PLUGIN_tcps
     EXPECT_TRUE(both.add(tls_plugin_info));
+#endif
+#ifdef CINNABAR_TEST_OFIS
+    EXPECT_TRUE(both.add(ofi::plugin_info));
+    EXPECT_TRUE(both.add(ofi::guarded_plugin_info));
 #endif
     return both;
 }

@@ -56,7 +56,7 @@ class TcpTest : public testing::Test {
     TcpTest() = default;
     ~TcpTest() override;
 
-    // tcp, and tcps if that is built.
+    // tcp, and tcps and ofis if the test is built with them.
     [[nodiscard]] static na::Registry registry();
     [[nodiscard]] static na::TransportOptions listening();
     Process& open(const std::string& uri = "tcp://127.0.0.1:0", na::TransportOptions options = listening(),

@@ -2,8 +2,8 @@
 // A hand-made peer: a plain socket that sends bytes of the test's choice. Never blocks.
 #pragma once
 
-#include "framing.hpp"
-#include "greeting.hpp"
+#include "tcp/src/framing.hpp"
+#include "tcp/src/greeting.hpp"
 
 #include <cinnabar/base/bytes.hpp>
 #include <cinnabar/base/unique_fd.hpp>

@@ -5,7 +5,7 @@ namespace cinnabar::tcp {
 
 std::string Relay::endpoint() const {
     const std::string plain = listener_.endpoint();
-    return "tcps" + plain.substr(plain.find("://"));
+    return to_.substr(0, to_.find("://")) + plain.substr(plain.find("://"));
 }
 
 void Relay::step() {

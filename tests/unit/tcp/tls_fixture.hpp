@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes on tcps, each with secrets of its own, and a relay between them.
+// Processes on tcps, or another scheme with TLS, each with secrets of its own, and a relay between them.
 #pragma once
 
 #include "fixture.hpp"
@@ -27,7 +27,7 @@ class Relay {
 
     explicit Relay(std::string to) : to_(std::move(to)) {}
 
-    [[nodiscard]] std::string endpoint() const;  // with the scheme tcps
+    [[nodiscard]] std::string endpoint() const;  // with the scheme of the target
     void change(Change change) { change_ = std::move(change); }
     // Passes on what has arrived. When one side of a connection closes, the other side is closed as well.
     void step();
@@ -68,8 +68,8 @@ class TlsTest : protected SecretFolder, public TcpTest {
     // Makes a file with the line NAME:HEX.
     [[nodiscard]] std::string key(const std::string& name, const std::string& hex);
     [[nodiscard]] static na::TransportOptions with(na::TlsOptions tls, bool listen);
-    Process& serve(const na::TlsOptions& tls) { return open("tcps://127.0.0.1:0", with(tls, true)); }
-    Process& dial_from(const na::TlsOptions& tls) { return open("tcps://", with(tls, false)); }
+    Process& serve(const na::TlsOptions& tls) { return open(scheme_ + "://127.0.0.1:0", with(tls, true)); }
+    Process& dial_from(const na::TlsOptions& tls) { return open(scheme_ + "://", with(tls, false)); }
     [[nodiscard]] na::TlsOptions alice() { return {.key_file = key("alice", hex_of_alice)}; }
     [[nodiscard]] na::TlsOptions bob() { return {.key_file = key("bob", hex_of_bob)}; }
 
@@ -90,6 +90,7 @@ class TlsTest : protected SecretFolder, public TcpTest {
         EXPECT_TRUE(server.receiver.events.empty()) << "nobody hears of it";
     }
 
+    std::string scheme_ = "tcps";
     unsigned files_ = 0;
 };
 

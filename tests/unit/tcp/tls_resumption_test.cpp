@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sessions resumed with tickets: they prove as much as those with signatures, and no ticket helps what is no longer
 // valid.
-#include "tls/guards.hpp"
-#include "tls/stream.hpp"
+#include "guards.hpp"
+#include "stream.hpp"
 #include "tls_fixture.hpp"
 #include "wall_clock.hpp"
 
@@ -24,6 +24,9 @@
 namespace cinnabar::tcp {
 namespace {
 
+using tls::TicketCache;
+using tls::TlsGuards;
+using tls::TlsStream;
 using Guards = std::shared_ptr<const TlsGuards>;
 using std::chrono::system_clock;
 using tools::security::Validity;

@@ -113,8 +113,8 @@ class Addr {
     [[nodiscard]] std::optional<HostProcess> process() const noexcept {
         return body_ ? body_->process : std::optional<HostProcess>();
     }
-    // The proven identity of the other side of a connection over `tcps`; null for other transports and for names (a
-    // dial proves that the peer is the one that the name asks for). Lives as long as this address.
+    // The proven identity of the other side of a connection over `tcps` or `ofis`; null for other transports and for
+    // names (a dial proves that the peer is the one that the name asks for). Lives as long as this address.
     [[nodiscard]] const ProvenIdentity* identity() const noexcept {
         return body_ && body_->proven ? &*body_->proven : nullptr;
     }

@@ -65,10 +65,10 @@ struct Segment {
     std::size_t bytes = 0;
 };
 
-// How the two sides of a `tcps` connection prove their identity: with a key that both have, or with certificates. All
-// but peer_name are paths of files, which are read when the transport is opened. Files with secrets must belong to this
-// user or root and be closed to others. The address that is opened may have the same options, under the name at the
-// beginning of each comment.
+// How the two sides of a `tcps` or `ofis` connection prove their identity: with a key that both have, or with
+// certificates. All but peer_name are paths of files, which are read when the transport is opened. Files with secrets
+// must belong to this user or root and be closed to others. The address that is opened may have the same options, under
+// the name at the beginning of each comment.
 struct TlsOptions {
     // key: the keys of this side and its peers, one NAME:HEX per line, as `cinnabar key new` makes them. A dial uses
     // the first; an incoming connection may use any.
@@ -100,7 +100,7 @@ struct TransportOptions {
     Microseconds hello_timeout{2'000'000};  // an incoming connection without a greeting is dropped after this
     Microseconds keepalive{10'000'000};     // a dead host is noticed within this time; 0: never
     std::uint64_t seed = 0;                 // sim: seeds all random decisions
-    TlsOptions tls = {};                    // only for tcps
+    TlsOptions tls = {};                    // only for tcps and ofis
 };
 
 }  // namespace cinnabar::na

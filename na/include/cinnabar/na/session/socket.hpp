@@ -45,5 +45,7 @@ struct Moved {
 [[nodiscard]] CINNABAR_API Moved receive_some(int fd, iovec* pieces, std::size_t count) noexcept;
 [[nodiscard]] CINNABAR_API Moved send_some(int fd, const void* from, std::size_t bytes) noexcept;
 [[nodiscard]] CINNABAR_API Moved send_some(int fd, iovec* pieces, std::size_t count) noexcept;
+// As send_some, but the next bytes sent go into the same packet (MSG_MORE).
+[[nodiscard]] CINNABAR_API Moved send_ahead(int fd, const void* from, std::size_t bytes) noexcept;
 
 }  // namespace cinnabar::na

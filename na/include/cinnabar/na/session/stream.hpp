@@ -4,6 +4,7 @@
 
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/addr.hpp>
+#include <cinnabar/na/session/message_guard.hpp>
 #include <cinnabar/na/session/socket.hpp>
 
 #include <sys/uio.h>
@@ -41,6 +42,9 @@ class StreamGuard {
 
     // Who the other side is. Requires: established.
     [[nodiscard]] virtual const ProvenIdentity& identity() const noexcept = 0;
+    // A guard for messages that both sides exchange outside of this stream; it must not outlive this object. Null: it
+    // cannot be made. Requires: established.
+    [[nodiscard]] virtual std::unique_ptr<MessageGuard> message_guard() noexcept = 0;
     // Tells the other side that no more bytes follow, if there is room for that.
     virtual void end() noexcept = 0;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ofi plugin: the fabrics that libfabric reaches, through reliable-datagram endpoints. Needs libfabric 1.14 or
-// later. See plugins/ofi/README.md for addresses, providers and limits.
+// later. With OpenSSL 3 it has a second scheme, ofis, whose sessions are proven and encrypted. See
+// plugins/ofi/README.md for addresses, providers and limits.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -9,5 +10,7 @@
 namespace cinnabar::ofi {
 
 extern CINNABAR_API const na::PluginInfo plugin_info;
+// Only in builds that found OpenSSL.
+extern CINNABAR_API const na::PluginInfo guarded_plugin_info;
 
 }  // namespace cinnabar::ofi

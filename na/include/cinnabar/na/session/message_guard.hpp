@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Protects messages that two contexts exchange outside of the stream on which they have proven who they are, such as
+// those of a fabric. Owner of the context only.
+#pragma once
+
+#include <cinnabar/base/bytes.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace cinnabar::na {
+
+// Encrypts and authenticates messages with keys that only the two ends of the stream have. Each direction and each kind
+// has keys of its own.
+class MessageGuard {
+  public:
+    enum class Kind : std::uint8_t {
+        frame,  // open() takes each message once, in about the order of sealing
+        chunk,  // open() takes them in any order, also again: `head` must name the place that the bytes belong to
+    };
+    // A sealed message is longer by this.
+    static constexpr std::size_t trailer_bytes = 24;
+
+    virtual ~MessageGuard() = default;
+
+    // Encrypts `from` to `to`, which may be the same memory and has room for trailer_bytes more. `head` is not
+    // encrypted, but protected from changes, and is not part of the result. False: it could not be encrypted.
+    [[nodiscard]] virtual bool seal(Kind kind, ConstBytes head, ConstBytes from, std::byte* to) noexcept = 0;
+    // Decrypts in place; `sealed` includes the trailer. False: the other end did not seal this with that head, or, of a
+    // frame: it was taken before, or many later ones were. The bytes are then meaningless, and the session must end.
+    [[nodiscard]] virtual bool open(Kind kind, ConstBytes head, Bytes sealed) noexcept = 0;
+};
+
+}  // namespace cinnabar::na

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The guards of all connections of one transport. Any thread.
+#pragma once
+
+#include <cinnabar/base/error.hpp>
+#include <cinnabar/na/hello.hpp>
+#include <cinnabar/na/session/stream.hpp>
+
+#include <string>
+
+namespace cinnabar::na {
+
+// Creates the guards that protect a transport's connections.
+class StreamGuards {
+  public:
+    virtual ~StreamGuards() = default;
+    // Create the guard of a connection. out_of_memory; bad_address: nothing can be proven about such an address.
+    [[nodiscard]] virtual Errc protect_accepted(Stream& stream) const noexcept = 0;
+    [[nodiscard]] virtual Errc protect_dialled(Stream& stream, const Addr& peer) const noexcept = 0;
+    // Whether the key or certificate that the other side of an established connection has proven is still valid.
+    // `guard` was created by this object.
+    [[nodiscard]] virtual bool knows(const StreamGuard& guard) const noexcept = 0;
+    // Sets a function that is called, on any thread, each time the valid keys and certificates have changed. Null:
+    // none; when this returns, the previous function is not running and will not be called.
+    virtual void tell_of_renewals(void (*renewed)(void* user), void* user) noexcept = 0;
+    // For `cinnabar info`.
+    [[nodiscard]] virtual std::string diagnosis() const = 0;
+};
+
+// Whether an attacker on the path reflected a dial of this process, which has the incarnation `own`, back to it. With a
+// shared key, only the incarnation shows that, since both ends prove the same (RFC 9257, section 4.1); with
+// certificates, the name that was dialled does.
+[[nodiscard]] inline bool is_reflected(const Hello& theirs, const ProvenIdentity* proven, Incarnation own) noexcept {
+    return proven && proven->by == ProvenIdentity::By::key && theirs.incarnation == own;
+}
+
+}  // namespace cinnabar::na

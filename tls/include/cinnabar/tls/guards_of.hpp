@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TLS 1.3 for the connections of a transport, by OpenSSL 3, which is loaded when the first guards are made. For
+// plugins.
+#pragma once
+
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/na/session/stream_guards.hpp>
+#include <cinnabar/na/types.hpp>
+#include <cinnabar/na/uri.hpp>
+
+#include <cstddef>
+#include <memory>
+
+namespace cinnabar::tls {
+
+// The scheme whose connections are protected. The text has static storage.
+struct ProtectedScheme {
+    const char* name = "tcps";
+    // Of a greeting of the same transport without TLS: a peer that sends one is rejected in its own format.
+    std::size_t plain_greeting_bytes = 56;
+};
+
+// The options of an address that guards_of() reads, as in na::PluginInfo::options.
+#define CINNABAR_TLS_ADDRESS_OPTIONS "key, cert, cert_key, ca, crl, name, key_update, resume"
+
+// Guards with the keys and certificates that the options of the address name, otherwise `options`; they follow changes
+// of those files. unsupported: OpenSSL cannot be loaded. invalid_argument: neither a key nor certificates, only a part
+// of the certificate files is given, a file is malformed, or an option is out of range. not_found, permission, io: of a
+// file. Blocks while it reads the files.
+[[nodiscard]] CINNABAR_API Result<std::unique_ptr<na::StreamGuards>> guards_of(const na::Uri& uri,
+                                                                               const na::TransportOptions& options,
+                                                                               const ProtectedScheme& scheme);
+
+}  // namespace cinnabar::tls
