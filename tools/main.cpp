@@ -343,8 +343,8 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
         ->required();
     command
         .add_option("--listen", options.listen,
-                    "Where to listen, tcp://HOST[:PORT], tcps://HOST[:PORT] or shm://[NAME]; may be given several "
-                    "times")
+                    "Where to listen, tcp://HOST[:PORT], tcps://HOST[:PORT], ofi+PROVIDER://HOST[:PORT], "
+                    "ofis+PROVIDER://HOST[:PORT] or shm://[NAME]; may be given several times")
         ->default_str("tcp://127.0.0.1:0");
     command.add_option("--ready-file", options.ready_file, "File to write the address to once ready")
         ->type_name("FILE");

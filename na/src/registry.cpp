@@ -83,7 +83,7 @@ Result<std::unique_ptr<Transport>> Registry::open(std::string_view text, const T
     CINNABAR_TRY(Uri uri, Uri::parse(text));
     std::string known;
     // "ofi+tcp" belongs to the plugin "ofi", which interprets the rest of the scheme.
-    const std::string_view family = std::string_view(uri.scheme).substr(0, uri.scheme.find('+'));
+    const std::string_view family = family_of(uri.scheme);
     for (const PluginInfo& plugin : plugins_) {
         if (plugin.scheme == uri.scheme || plugin.scheme == family) return open_by(plugin, uri, options);
         known.append(known.empty() ? "" : ", ").append(plugin.scheme);

@@ -7,6 +7,7 @@
 // A peer without a key is never accepted: raw bytes end in an error. A handshake without changes succeeds. If one with
 // changes succeeds on both sides, because only unprotected bytes were changed (the version in a record's header), it
 // has the identity of the key.
+#include "greeting.hpp"
 #include "guards.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -56,7 +57,7 @@ const TlsGuards& guards() {
         set_log_sink([](const LogLine&, void*) {}, nullptr);  // each input causes a log line
         na::TlsOptions options;
         options.key_file = key_file();
-        auto loaded = TlsGuards::make(options, {});
+        auto loaded = TlsGuards::make(options, {.scheme = {"tcps", Greeting::wire_bytes}});
         CINNABAR_ASSERT(loaded.ok());
         return *std::move(loaded);
     }();

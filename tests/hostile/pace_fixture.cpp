@@ -28,6 +28,7 @@ constexpr Bounds quick{30'000, {2, 100}, {2, 3'000}};
 constexpr Bounds quick_by_median{30'000, {2, 100}, {2, not_judged}};
 constexpr Bounds quick_in_turns{30'000, {crowd_members + 1, 1'500}, {2, not_judged}};
 constexpr Bounds quick_tls{30'000, {3, 100}, {3, not_judged}};
+constexpr Bounds sealed{30'000, {4, 100}, {3, not_judged}};
 constexpr Bounds thorough{200'000, {3, 20}, {2, 300}};
 constexpr std::size_t memory_noise = 128u << 10;
 constexpr std::size_t memory_noise_ofi = 2u << 20;  // providers keep pools for each connection
@@ -74,6 +75,7 @@ bool Times::in_bounds(const Times& calm, const Bounds& bounds) const {
 }
 
 const Bounds& PaceTest::bounds(bool lends) const {
+    if (network_.kind() == support::NetworkKind::ofis_tcp_rxm) return sealed;
     const bool is_real = network_.kind() != support::NetworkKind::cable && !network_.is_sim();
     if (is_long_plan && is_real && !(lends && network_.is_one_sided())) return thorough;
     if (network_.kind() == support::NetworkKind::tcps) return quick_tls;

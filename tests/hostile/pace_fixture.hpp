@@ -17,6 +17,8 @@
 //   once (net.core.netdev_budget_usecs). So percentiles count above 3 ms and medians above 0.1 ms. Next to peers that
 //   lend memory, of which a server reads many times as much, only medians count. The same holds over `tcps`, where a
 //   handshake takes milliseconds, and there medians may be three times the baseline.
+// - Over `ofis` only medians count, in both plans, and they may be four times the baseline: each of the many small
+//   messages of a peer that cancels is opened for itself, where busy peers send fewer and larger ones.
 // - On devices and on virtual networks the long plan judges like the short one.
 // - If memory is read without its owner, lent memory costs the server the same, no matter which peer lends it. Over
 //   devices the busy peers also lend as much as they are allowed; over shared memory honest calls would then reach

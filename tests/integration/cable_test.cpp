@@ -50,8 +50,8 @@ class CableTest : public testing::TestWithParam<Cable::End> {
             transfer_ended_ = Clock::now();
             transfer_ = result.code();
         });
-        ASSERT_TRUE(drive_until(*client_, [this] { return now_at_server().pulls > 0; }));
-        ASSERT_FALSE(transfer_);
+        ASSERT_TRUE(drive_until(*client_, [this] { return transfer_ || now_at_server().pulls > 0; }));
+        ASSERT_FALSE(transfer_) << "it ended before all bytes were pulled once: " << to_string(*transfer_);
     }
     [[nodiscard]] bool transfer_ends() {
         return drive_until(*client_, [this] { return transfer_.has_value(); });
@@ -125,7 +125,8 @@ TEST_P(CableTest, ends_calls_that_are_made_afterwards) {
 // leases are revoked by force.
 TEST_P(CableTest, ends_a_transfer_by_its_deadline) {
     start(20s);
-    constexpr auto deadline = 2s;  // long enough for the request to arrive
+    // Long enough to pull 16 MiB once; RDMA devices are emulated, by a machine that is busy with other tests.
+    const auto deadline = cable_->near_place().starts_with("verbs") ? 8s : 2s;
     ASSERT_NO_FATAL_FAILURE(begin_transfer(deadline));
     cable_->unplug(GetParam());
     ASSERT_TRUE(transfer_ends());

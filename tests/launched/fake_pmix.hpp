@@ -17,6 +17,7 @@ struct FakePmix {
     pmix_status_t commit = PMIX_SUCCESS;
     pmix_status_t fence = PMIX_SUCCESS;                  // what the call returns
     std::optional<pmix_status_t> fenced = PMIX_SUCCESS;  // what is reported later; empty: nothing ever is
+    unsigned fences_spoiled = 0;  // so many report that a process was missing, before `fenced` is reported
     pmix_status_t get = PMIX_SUCCESS;
     pmix_rank_t rank = 1;
     std::optional<std::uint32_t> size = 3;

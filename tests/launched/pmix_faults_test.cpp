@@ -82,6 +82,15 @@ TEST_F(PmixFaults, who_comes_too_late_is_not_waited_for) {
     EXPECT_EQ(exchange(1ms).code(), Errc::timed_out);
 }
 
+TEST_F(PmixFaults, an_exchange_that_others_begin_before_this_process_has_ended_the_last_one_is_begun_again) {
+    fake_pmix().fences_spoiled = 2;
+    EXPECT_TRUE(exchange().ok());
+    EXPECT_EQ(fake_pmix().fences_spoiled, 0u);
+    fake_pmix() = {};
+    fake_pmix().fences_spoiled = 1'000'000;
+    EXPECT_EQ(exchange(50ms).code(), Errc::io) << "not beyond the time for joining";
+}
+
 TEST_F(PmixFaults, of_two_exchanges_at_once_one_is_refused) {
     fake_pmix().fenced = {};
     auto one = std::async(std::launch::async, [&] { return exchange(1ms).code(); });

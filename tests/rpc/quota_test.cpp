@@ -142,7 +142,7 @@ TEST_P(CallerQuotaTest, ConnectionsOfOneCallerShareItAndOthersHaveTheirOwn) {
     ASSERT_TRUE(held(2));
     const bool one_caller = caller_name(held_[0]->source()) == caller_name(held_[1]->source());
     const NetworkKind kind = network_.kind();
-    if (kind == NetworkKind::shm || kind == NetworkKind::tcps) {
+    if (kind == NetworkKind::shm || kind == NetworkKind::tcps || kind == NetworkKind::ofis_tcp_rxm) {
         EXPECT_TRUE(one_caller) << "one user, or one key";
     }
     if (kind == NetworkKind::tcp) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A key for tcps, shared by all tests of a program, in a file that is removed at its end.
+// A key for tcps and ofis, shared by all tests of a program, in a file that is removed at its end.
 #pragma once
 
 #include "support/folder.hpp"

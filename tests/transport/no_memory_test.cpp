@@ -203,8 +203,8 @@ TEST_P(NoMemoryContract, ADialFailsAloneWhenItsNameCannotBeLookedUp) {
     fail_each_dial(true, &Left::resolver);
 }
 
-// Leaves out libfabric's `net`, which leaks memory with each connection, and tcps, since OpenSSL allocates very often
-// in a handshake.
+// Leaves out libfabric's `net`, which leaks memory with each connection, and tcps and ofis (the next kind), since
+// OpenSSL allocates very often in a handshake.
 bool is_tried(NetworkKind kind) {
     return kind >= NetworkKind::tcp && kind <= NetworkKind::ofi_tcp_rxm && kind != NetworkKind::tcps;
 }

@@ -33,7 +33,7 @@ constexpr TlsFailure says_revoked{Errc::permission,
 constexpr TlsFailure wants_certificate{Errc::permission, "wants a certificate, and this side has none: give cert"};
 constexpr TlsFailure other_version{Errc::protocol, "does not speak TLS 1.3"};
 constexpr TlsFailure not_cinnabar{Errc::protocol, "speaks TLS, but is no Cinnabar peer"};
-constexpr TlsFailure not_tls{Errc::protocol, "does not speak TLS: reach it by tcp:// or ofi+PROVIDER://"};
+constexpr TlsFailure not_tls{Errc::protocol, "does not speak TLS: reach it without TLS, by tcp:// or ofi+PROVIDER://"};
 constexpr TlsFailure changed{Errc::protocol, "sent or received a record that was changed on the way"};
 
 constexpr std::array rows{

@@ -3,6 +3,8 @@
 
 #include "stream.hpp"
 
+#include <cinnabar/base/assert.hpp>
+#include <cinnabar/na/session/greeting.hpp>
 #include <cinnabar/na/uri.hpp>
 
 #include <array>
@@ -40,6 +42,7 @@ int choose_alpn(SSL*, const unsigned char** out, unsigned char* out_bytes, const
 }  // namespace
 
 Result<std::shared_ptr<const TlsGuards>> TlsGuards::make(const na::TlsOptions& options, const TlsTuning& tuning) {
+    CINNABAR_ASSERT(tuning.scheme.plain_greeting_bytes <= na::greeting_bytes_max);
     CINNABAR_TRY_VOID(OpenSsl::load());
     std::shared_ptr<TlsGuards> guards(new TlsGuards);
     guards->tuning_ = tuning;
@@ -54,7 +57,7 @@ Result<std::shared_ptr<const TlsGuards>> TlsGuards::make(const na::TlsOptions& o
     if (guards->keys_.empty() && !guards->certificates_)
         return Error(
             Errc::invalid_argument,
-            "TLS wants a key (key=FILE, made by `cinnabar key new FILE`), or certificates (cert=FILE, ca=FILE)");
+            "TLS needs a key (key=FILE, made by `cinnabar key new FILE`), or certificates (cert=FILE, ca=FILE)");
     guards->peer_name_ = options.peer_name;
     return std::shared_ptr<const TlsGuards>(std::move(guards));
 }
@@ -120,8 +123,7 @@ std::vector<std::string> TlsGuards::names_of(const na::Addr& peer) const {
     if (!peer_name_.empty()) return {peer_name_};
     for (const std::string& endpoint : peer.body().endpoints) {
         const auto uri = na::Uri::parse(endpoint);
-        // "ofis+tcp" is of the scheme "ofis".
-        if (uri && uri->scheme.substr(0, uri->scheme.find('+')) == tuning_.scheme.name)
+        if (uri && na::family_of(uri->scheme) == tuning_.scheme.name)
             names.push_back(uri->host.empty() ? "localhost" : uri->host);
     }
     return names;

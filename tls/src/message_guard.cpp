@@ -89,8 +89,8 @@ std::unique_ptr<TlsMessageGuard> TlsMessageGuard::make(SSL* connection, bool dia
 
 bool TlsMessageGuard::seal(Kind kind, ConstBytes head, ConstBytes from, std::byte* to) noexcept {
     Sealing& sealing = sealing_[static_cast<std::size_t>(kind)];
-    if (sealing.bytes > 0 && sealing.bytes + from.size() > key_update_bytes_) {
-        if (sealing.epoch == std::numeric_limits<Epoch>::max()) return false;
+    const bool last = sealing.epoch == std::numeric_limits<Epoch>::max();
+    if (sealing.bytes > 0 && sealing.bytes + from.size() > key_update_bytes_ && !last) {
         if (!sealing.key.set(connection_, dialled_, kind, ++sealing.epoch, true)) return false;
         sealing.bytes = 0;
     }
@@ -107,7 +107,8 @@ bool TlsMessageGuard::seal(Kind kind, ConstBytes head, ConstBytes from, std::byt
 TlsMessageGuard::Key* TlsMessageGuard::key_to_open(Kind kind, Epoch epoch) noexcept {
     Opening& opening = opening_[static_cast<std::size_t>(kind)];
     if (Key& key = opening.keys[epoch % 2]; key.is(epoch)) return &key;
-    if (opening.newest == std::numeric_limits<Epoch>::max() || epoch != opening.newest + 1) return nullptr;
+    // Not just the next one: what the sender had no room for has used up numbers, and perhaps epochs.
+    if (epoch <= opening.newest) return nullptr;
     if (opening.next.is(epoch)) return &opening.next;
     return opening.next.set(connection_, !dialled_, kind, epoch, false) ? &opening.next : nullptr;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Protects messages outside of a TLS connection by AES-128-GCM, with keys that are exported from it (RFC 8446, section
-// 7.5), so that only its two ends have them. docs/wire-format-ofi.md, "Sealed messages". Owner of the context only.
+// 7.5), so that only its two ends have them. docs/wire-format-ofi.md, "Sealed frames and chunks". Owner of the context
+// only.
 #pragma once
 
 #include "openssl.hpp"
@@ -56,7 +57,7 @@ class TlsMessageGuard final : public na::MessageGuard {
     };
     struct Opening {
         std::array<Key, 2> keys;  // of the newest epoch and the one before, by the lowest bit
-        Key next;                 // of the epoch after it; used once a message was authenticated by it
+        Key next;                 // of a later epoch; used once a message was authenticated by it
         Epoch newest = 0;
     };
 

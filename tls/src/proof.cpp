@@ -150,7 +150,7 @@ Errc TlsStream::failed(bool handshake) noexcept {
         return Errc::peer_lost;
     }
     if (socket_.last_read() == Errc::protocol)
-        return tell(Errc::protocol, "does not speak TLS: reach it by tcp:// or ofi+PROVIDER://", nullptr);
+        return tell(Errc::protocol, "does not speak TLS: reach it without TLS, by tcp:// or ofi+PROVIDER://", nullptr);
     // The other side has closed its direction. (After an alert, the error has the alert's number.)
     const bool closed = (ssl_.SSL_get_shutdown(connection_) & SSL_RECEIVED_SHUTDOWN) != 0;
     if (error == 0 || (closed && ERR_GET_REASON(error) < SSL_AD_REASON_OFFSET)) return Errc::peer_lost;

@@ -4,6 +4,7 @@
 #include "commands/address.hpp"
 
 #include <cinnabar/files/name.hpp>
+#include <cinnabar/na/uri.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -11,9 +12,8 @@
 namespace cinnabar::tools {
 namespace {
 
-// Of schemes with a provider, as "ofis+tcp", the first part counts.
 bool is_proving(std::string_view scheme) {
-    const std::string_view family = scheme.substr(0, scheme.find('+'));
+    const std::string_view family = na::family_of(scheme);
     return family == "tcps" || family == "ofis";
 }
 

@@ -86,7 +86,7 @@ class Gate {
         std::shared_ptr<Session> session;
         TimeUs until;  // when the hold call must have arrived
     };
-    // False if the connection has proven its identity (tcps); its calls then need neither a key proof nor seals.
+    // False if the connection has proven its identity (tcps, ofis); its calls then need neither a key proof nor seals.
     [[nodiscard]] bool wants_key(const na::Addr& source) const { return key_ && !source.identity(); }
     [[nodiscard]] MacText tag_text(const Nonce& client, const Challenge& challenge, const na::Addr& source) const;
     std::optional<Key> key_;

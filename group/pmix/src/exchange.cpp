@@ -118,23 +118,33 @@ class Session {
         return {};
     }
 
-    // Waits until all processes of the job have called this. The server has the same limit; where it has none, this
-    // side gives up by itself.
+    // Waits until all processes of the job have called this. A process that finalizes PMIx after an earlier exchange,
+    // when others have begun this one already, counts for the server as one that left; so they begin again.
     Result<void> fence(Clock::time_point end) const {
+        for (;;) {
+            const pmix_status_t status = fence_once(end);
+            if (status == PMIX_SUCCESS) return {};
+            if (status != PMIX_ERR_PARTIAL_SUCCESS || Clock::now() >= end) return failed("PMIx_Fence_nb", status);
+        }
+    }
+
+    // Any status of PMIx. The server has the same limit; where it has none, this side gives up by itself.
+    pmix_status_t fence_once(Clock::time_point end) const {
         const pmix_proc_t everybody = process(PMIX_RANK_WILDCARD);
         const std::array<pmix_info_t, 2> wanted{flag_of(PMIX_COLLECT_DATA), limit_of(end)};
         auto fence = std::make_shared<Fence>();
         auto held = std::make_unique<std::shared_ptr<Fence>>(fence);
         const pmix_status_t status = ::PMIx_Fence_nb(&everybody, 1, wanted.data(), wanted.size(), on_fence, held.get());
-        if (status == PMIX_OPERATION_SUCCEEDED) return {};
-        if (status != PMIX_SUCCESS) return failed("PMIx_Fence_nb", status);
+        if (status == PMIX_OPERATION_SUCCEEDED) return PMIX_SUCCESS;
+        if (status != PMIX_SUCCESS) return status;
         (void)held.release();
         std::unique_lock lock(fence->mutex);
         const auto until = std::max(end, Clock::now()) + std::chrono::seconds(1);
-        if (!fence->ended.wait_until(lock, until, [&] { return fence->status.has_value(); }))
-            return failed("PMIx_Fence_nb", PMIX_ERR_TIMEOUT);
-        if (*fence->status != PMIX_SUCCESS) return failed("PMIx_Fence_nb", *fence->status);
-        return {};
+        if (!fence->ended.wait_until(lock, until, [&] { return fence->status.has_value(); })) return PMIX_ERR_TIMEOUT;
+        // Others may be about to come back.
+        if (*fence->status == PMIX_ERR_PARTIAL_SUCCESS)
+            (void)fence->ended.wait_for(lock, std::chrono::milliseconds(10), [] { return false; });
+        return *fence->status;
     }
 
     Result<std::string> address_of(Rank rank, const std::string& key, Clock::time_point end) const {

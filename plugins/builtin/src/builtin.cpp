@@ -64,7 +64,7 @@ void add_builtin(na::Registry& registry) {
     add(ofi::plugin_info);
 #endif
 #if defined(CINNABAR_PLUGIN_ofi) && defined(CINNABAR_PLUGIN_tcps)
-    add(ofi::guarded_plugin_info);
+    add(ofi::tls_plugin_info);
 #endif
 #ifdef CINNABAR_PLUGIN_verbs
     add(verbs::plugin_info);

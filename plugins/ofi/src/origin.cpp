@@ -159,7 +159,8 @@ Errc Origin::post_chunk(Transfer& transfer, Chunk& chunk) noexcept {
     chunk.transfer = &transfer;
     const std::uint64_t tag = transfer.tag + chunk.number;
     if (session_.seals()) {
-        if (!is_get(transfer) && !session_.seal_chunk(tag, *chunk.staging, chunk.bytes)) return Errc::out_of_memory;
+        if (!is_get(transfer) && !session_.seal_chunk({true, id_of(transfer), tag}, *chunk.staging, chunk.bytes))
+            return Errc::out_of_memory;
         pieces[0].iov_len += session_.trailer_bytes();
     }
     const Errc why = is_get(transfer)
@@ -297,7 +298,8 @@ void Origin::chunk_ended(Chunk& chunk, const Done& done) noexcept {
 
 // Copies the data of a get from staging memory into place.
 void Origin::place(Transfer& transfer, Chunk& chunk) noexcept {
-    if (session_.seals() && !session_.open_chunk(transfer.tag + chunk.number, *chunk.staging, chunk.bytes)) {
+    const ChunkPlace place{false, id_of(transfer), transfer.tag + chunk.number};
+    if (session_.seals() && !session_.open_chunk(place, *chunk.staging, chunk.bytes)) {
         transfer.failed = Errc::protocol;
         return;
     }

@@ -189,7 +189,8 @@ Errc Owner::send_leased(const PeerRequest& request, Chunk& chunk, na::LeaseTable
         if (!session_.chunks().stage(chunk)) return Errc::again;
         const Bytes staged{chunk.staging->bytes.get(), chunk.bytes};
         pin.memory().copy_out(pin.offset(), staged);
-        if (session_.seals() && !session_.seal_chunk(tag, *chunk.staging, chunk.bytes)) return Errc::out_of_memory;
+        if (session_.seals() && !session_.seal_chunk({false, request.id, tag}, *chunk.staging, chunk.bytes))
+            return Errc::out_of_memory;
         pieces[0] = {staged.data(), staged.size() + session_.trailer_bytes()};
         count = 1;
     }
@@ -247,7 +248,8 @@ void Owner::chunk_ended(Chunk& chunk, const Done& done) noexcept {
 
 // Copies the data of a put into place, or tells the origin why not.
 void Owner::place(PeerRequest& request, Chunk& chunk) noexcept {
-    if (session_.seals() && !session_.open_chunk(request.tag + chunk.number, *chunk.staging, chunk.bytes)) return;
+    const ChunkPlace place{true, request.id, request.tag + chunk.number};
+    if (session_.seals() && !session_.open_chunk(place, *chunk.staging, chunk.bytes)) return;
     const std::uint64_t at = std::uint64_t{chunk.number} * request.chunk;
     const auto pin = pin_lease(request.key, request.offset + at, chunk.bytes, na::Access::write);
     if (pin.ok()) {

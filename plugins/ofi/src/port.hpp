@@ -71,8 +71,6 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     unsigned poll_endpoint() noexcept;
 
     // Sessions (sessions.cpp).
-    [[nodiscard]] Errc protect_accepted(na::Stream& stream) noexcept;
-    [[nodiscard]] Errc protect_dialled(na::Stream& stream, const na::SocketPeer& peer) noexcept;
     [[nodiscard]] Greeting greeting(const na::Hello& hello, const Session* session) const noexcept;
     void accept(Incoming incoming) noexcept;
     void reject(Incoming& incoming, Errc why) noexcept;

@@ -139,12 +139,13 @@ constexpr std::array table{
 std::span<const Provider> providers() noexcept { return table; }
 
 std::string_view guarded_scheme(const Provider& provider) noexcept {
-    static const std::vector<std::string> schemes = [] {
-        std::vector<std::string> made;
-        for (const Provider& each : table) made.push_back("ofis" + std::string(each.scheme.substr(3)));
+    // Never destroyed, because contexts may be closed at exit.
+    static const auto* const schemes = [] {
+        auto* const made = new std::vector<std::string>;
+        for (const Provider& each : table) made->push_back("ofis" + std::string(each.scheme.substr(3)));
         return made;
     }();
-    return schemes[static_cast<std::size_t>(&provider - table.data())];
+    return (*schemes)[static_cast<std::size_t>(&provider - table.data())];
 }
 
 void apply_settings() noexcept {

@@ -2,6 +2,8 @@
 // A table of what the plugin must know about each libfabric provider. No other code depends on which provider is used.
 #pragma once
 
+#include <cinnabar/na/uri.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -48,24 +50,21 @@ struct Provider {
 [[nodiscard]] std::span<const Provider> providers() noexcept;
 
 // Whether the sessions of that scheme ("ofis+tcp", as opposed to "ofi+tcp") are protected.
-[[nodiscard]] constexpr bool is_guarded(std::string_view scheme) noexcept {
-    return scheme.substr(0, scheme.find('+')) == "ofis";
-}
+[[nodiscard]] constexpr bool is_guarded(std::string_view scheme) noexcept { return na::family_of(scheme) == "ofis"; }
 // The scheme of a provider's addresses whose sessions are protected.
 [[nodiscard]] std::string_view guarded_scheme(const Provider& provider) noexcept;
 
 // Whether an address of that scheme ("ofi+tcp", "ofis+tcp") means this provider. "ofi" and "ofis" mean any tested
 // provider that reaches other hosts and that strangers cannot end.
 [[nodiscard]] inline bool means(std::string_view scheme, const Provider& provider) noexcept {
-    const std::size_t plus = scheme.find('+');
-    const std::string_view family = scheme.substr(0, plus);
+    const std::string_view family = na::family_of(scheme);
     if (family != "ofi" && family != "ofis") return false;
-    if (plus == std::string_view::npos) {
+    if (family == scheme) {
         return provider.standing == Standing::tested && !provider.on_request && !provider.same_host_only &&
                !provider.trusted_only;
     }
-    const auto is = [name = scheme.substr(plus)](std::string_view known) {
-        return !known.empty() && known.substr(known.find('+')) == name;
+    const auto is = [name = scheme.substr(family.size())](std::string_view known) {
+        return !known.empty() && known.substr(na::family_of(known).size()) == name;
     };
     return is(provider.scheme) || is(provider.alias);
 }

@@ -177,9 +177,8 @@ Result<Wanted> read_address(const na::Uri& uri) {
             wanted.busy = true;
         } else if (name == "untested" && value == "yes") {
             wanted.untested = true;
-        } else if (name == "busy" || name == "untested" || (name != "context" && !is_guarded(uri.scheme))) {
-            return Error(Errc::bad_address, "options are domain, interface, subnet, busy=yes, untested=yes",
-                         name + "=" + value);
+        } else if (name == "busy" || name == "untested") {
+            return Error(Errc::bad_address, "busy and untested are set by =yes", name + "=" + value);
         }
     }
     if (!uri.path.empty()) {

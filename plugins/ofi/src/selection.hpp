@@ -22,9 +22,9 @@ struct Wanted {
     bool untested = false;  // untested providers may be used
 };
 
-// Of ofi+PROVIDER:// and ofis+PROVIDER://, without the options of TLS:
-// ofi+PROVIDER://[INTERFACE[:PORT]][?domain=...&interface=...&subnet=...&busy=yes&untested=yes], or
-// ofi+PROVIDER://DOMAIN/INTERFACE[:PORT]. bad_address: an unknown option.
+// Reads ofi+PROVIDER://[INTERFACE[:PORT]][?domain=...&interface=...&subnet=...&busy=yes&untested=yes], or
+// ofi+PROVIDER://DOMAIN/INTERFACE[:PORT]; also with ofis for ofi. Does not look at other options. bad_address: a value
+// other than yes.
 [[nodiscard]] Result<Wanted> read_address(const na::Uri& uri);
 
 // Where the socket for handshakes listens, as a uri.

@@ -17,10 +17,12 @@ namespace {
 // How long a provider may take to return the buffers of an ended session.
 constexpr TimeUs drain_us = 2'000'000;
 
-// What a sealed chunk is bound to: its tag was chosen at random for one transfer.
-std::array<std::byte, sizeof(std::uint64_t)> head_of_chunk(std::uint64_t tag) noexcept {
-    std::array<std::byte, sizeof tag> head;
-    Writer(head).u64(tag);
+std::array<std::byte, 24> head_of(const ChunkPlace& place) noexcept {
+    std::array<std::byte, 24> head;
+    Writer writer(head);
+    writer.u64(place.of_put ? 1 : 0);
+    writer.u64(place.id);
+    writer.u64(place.tag);
     return head;
 }
 
@@ -38,6 +40,7 @@ void Session::reserve(OfiPort& port) noexcept {
     open_ = false;
     draining_ = false;
     blocked = false;
+    partial_record_ = 0;
     sender_.reset();
 }
 
@@ -138,16 +141,23 @@ void Session::on_ready(std::uint32_t) noexcept {
     std::byte nothing{};
     const na::Moved moved = stream_.receive(&nothing, 1);
     // No bytes may follow the greetings on the socket, but for those of TLS itself.
-    if (moved.why != Errc::again) fail(moved.why == Errc::ok ? Errc::protocol : moved.why);
+    if (moved.why != Errc::again) {
+        fail(moved.why == Errc::ok ? Errc::protocol : moved.why);
+    } else if (stream_.guard()) {
+        watch_partial_record();
+    }
     (void)port_->settle();
 }
+
+// By the transport, so that nothing goes out unsealed where a guard is missing.
+bool Session::seals() const noexcept { return port_->transport().guards() != nullptr; }
 
 std::size_t Session::trailer_bytes() const noexcept { return port_->transport().trailer_bytes(); }
 
 bool Session::seal_frame(std::byte* frame, std::size_t bytes) noexcept {
     std::byte* const body = frame + frame_header_bytes;
-    return seal_->seal(na::MessageGuard::Kind::frame, {frame, frame_header_bytes}, {body, bytes - frame_header_bytes},
-                       body);
+    return seal_ && seal_->seal(na::MessageGuard::Kind::frame, {frame, frame_header_bytes},
+                                {body, bytes - frame_header_bytes}, body);
 }
 
 ConstBytes Session::open_frame(Bytes frame) noexcept {
@@ -158,17 +168,26 @@ ConstBytes Session::open_frame(Bytes frame) noexcept {
     return {};
 }
 
-bool Session::seal_chunk(std::uint64_t tag, Staging& chunk, std::size_t bytes) noexcept {
-    const auto head = head_of_chunk(tag);
-    return seal_->seal(na::MessageGuard::Kind::chunk, head, {chunk.bytes.get(), bytes}, chunk.bytes.get());
+bool Session::seal_chunk(const ChunkPlace& place, Staging& chunk, std::size_t bytes) noexcept {
+    const auto head = head_of(place);
+    return seal_ && seal_->seal(na::MessageGuard::Kind::chunk, head, {chunk.bytes.get(), bytes}, chunk.bytes.get());
 }
 
-bool Session::open_chunk(std::uint64_t tag, Staging& chunk, std::size_t bytes) noexcept {
-    const auto head = head_of_chunk(tag);
+bool Session::open_chunk(const ChunkPlace& place, Staging& chunk, std::size_t bytes) noexcept {
+    const auto head = head_of(place);
     const Bytes sealed{chunk.bytes.get(), bytes + na::MessageGuard::trailer_bytes};
     if (seal_ && seal_->open(na::MessageGuard::Kind::chunk, head, sealed)) return true;
     fail(Errc::protocol);
     return false;
+}
+
+// The rest of a record must come soon, because OpenSSL holds memory for it.
+void Session::watch_partial_record() noexcept {
+    const std::uint64_t partial = stream_.guard()->partial_record();
+    if (!open_ || partial == partial_record_) return;
+    partial_record_ = partial;
+    port_->host().disarm(timer_);
+    if (partial != 0) port_->host().arm(timer_, after(port_->host().now_us(), port_->options().hello_timeout));
 }
 
 void Session::fail(Errc why) noexcept {
@@ -213,6 +232,8 @@ void Session::time_out(Timer& timer) noexcept {
                     "the sockets are connected, but %s transfers nothing to %s: check its fabric address",
                     port.provider().name, self.peer_->addr().log_name().c_str());
         self.fail(Errc::unreachable);
+    } else if (self.partial_record_ != 0) {
+        self.fail(Errc::timed_out);
     }
     (void)port.settle();
 }
@@ -223,6 +244,7 @@ void Session::probed(const Frame& frame) noexcept {
     open_ = true;
     port_->connecting(-1);
     port_->host().disarm(timer_);
+    if (stream_.guard()) watch_partial_record();
     port_->session_open(*this, hello_);
 }
 

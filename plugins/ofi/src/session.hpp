@@ -22,6 +22,13 @@ namespace cinnabar::ofi {
 class OfiPeer;
 class OfiPort;
 
+// What a sealed chunk is bound to. The tag is random, but may come again, so it does not do alone.
+struct ChunkPlace {
+    bool of_put = false;
+    std::uint64_t id = 0;  // that the origin gave the operation
+    std::uint64_t tag = 0;
+};
+
 class Session final : public PoolSlot, public na::FdEvents {
   public:
     Session() noexcept;
@@ -62,17 +69,17 @@ class Session final : public PoolSlot, public na::FdEvents {
     // The guard of the handshake socket; null: the session is not protected.
     [[nodiscard]] const na::StreamGuard* guard() const noexcept { return stream_.guard(); }
     // Whether frames and chunks are sealed, which makes them longer by trailer_bytes().
-    [[nodiscard]] bool seals() const noexcept { return seal_ != nullptr; }
+    [[nodiscard]] bool seals() const noexcept;
     [[nodiscard]] std::size_t trailer_bytes() const noexcept;
     // Seals a frame in place, all but its header, which has to stay readable. `bytes`: without the trailer. False: out
     // of memory.
     [[nodiscard]] bool seal_frame(std::byte* frame, std::size_t bytes) noexcept;
-    // Opens a received frame in place; returns it without the trailer. Empty: nobody but the peer could have sealed it,
-    // and it did not; the session ends.
+    // Opens a received frame in place; returns it without the trailer. Empty: the peer did not seal it for this
+    // session, or it came before; the session ends.
     [[nodiscard]] ConstBytes open_frame(Bytes frame) noexcept;
-    // The same for a chunk, which is bound to its tag. False, of open_chunk: the session ends.
-    [[nodiscard]] bool seal_chunk(std::uint64_t tag, Staging& chunk, std::size_t bytes) noexcept;
-    [[nodiscard]] bool open_chunk(std::uint64_t tag, Staging& chunk, std::size_t bytes) noexcept;
+    // The same for a chunk of `bytes`. False, of open_chunk: the session ends.
+    [[nodiscard]] bool seal_chunk(const ChunkPlace& place, Staging& chunk, std::size_t bytes) noexcept;
+    [[nodiscard]] bool open_chunk(const ChunkPlace& place, Staging& chunk, std::size_t bytes) noexcept;
 
     // The parts of the session, and functions that they call.
     [[nodiscard]] FrameSender& sender() noexcept { return sender_; }
@@ -99,6 +106,7 @@ class Session final : public PoolSlot, public na::FdEvents {
   private:
     void probed(const Frame& frame) noexcept;
     void close_socket() noexcept;
+    void watch_partial_record() noexcept;
     static void time_out(Timer& timer) noexcept;
 
     OfiPort* port_ = nullptr;
@@ -111,8 +119,11 @@ class Session final : public PoolSlot, public na::FdEvents {
     bool open_ = false;  // a frame has arrived from the peer over the fabric
     bool dialled_ = false;
     bool draining_ = false;
-    std::uint32_t with_fabric_ = 0;  // buffers and chunks that the fabric has
-    TimerOf<Session> timer_;         // runs until the session is open; after its end, until everything is returned
+    std::uint32_t with_fabric_ = 0;     // buffers and chunks that the fabric has
+    std::uint64_t partial_record_ = 0;  // the record of TLS that timer_ runs for; 0: none
+    // Runs until the session is open; then while a record of TLS is incomplete; after the end, until everything is
+    // returned.
+    TimerOf<Session> timer_;
 
     FrameSender sender_{*this};
     Chunks chunks_{*this};

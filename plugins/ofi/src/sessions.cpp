@@ -11,31 +11,6 @@
 #include <utility>
 
 namespace cinnabar::ofi {
-namespace {
-
-void log_reflected(int fd) noexcept {
-    static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, "ofi",
-                "a connection of this process came back to it, led there by somebody on the way or given up "
-                "meanwhile, and is refused (%s)",
-                na::SocketAddress::peer_of(fd).log_name("ofi").c_str());
-}
-
-void log_plain_rejected(int fd) noexcept {
-    static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, "ofi", "%s takes protected connections only: reach it by ofis+PROVIDER://",
-                na::SocketAddress::peer_of(fd).log_name("ofi").c_str());
-}
-
-}  // namespace
-
-Errc OfiPort::protect_accepted(na::Stream& stream) noexcept {
-    return transport_.guards() ? transport_.guards()->protect_accepted(stream) : Errc::ok;
-}
-
-Errc OfiPort::protect_dialled(na::Stream& stream, const na::SocketPeer& peer) noexcept {
-    return transport_.guards() ? transport_.guards()->protect_dialled(stream, peer.addr()) : Errc::ok;
-}
 
 Greeting OfiPort::greeting(const na::Hello& hello, const Session* session) const noexcept {
     Greeting greeting;
@@ -68,7 +43,7 @@ void OfiPort::accept(Incoming incoming) noexcept {
     const na::ProvenIdentity* const proven = incoming.stream.identity();
     const bool own = transport_.own_dials().dialled(fd);
     if (!own && na::is_reflected(theirs, proven, transport_.incarnation())) {
-        log_reflected(fd);
+        na::log_reflected(transport_.scheme(), fd);
         return reject(incoming, Errc::permission);
     }
     Session* session = sessions_.acquire();
@@ -123,7 +98,8 @@ void OfiPort::dial_done(Dial& dial, Incoming answer) noexcept {
     Session& session = *dial.purpose();
     drop_dial(dials_, peer.dial);
     if (const Errc why = peer.check_answer(answer.greeting.hello); why != Errc::ok) {
-        if (why == Errc::permission && !transport_.guards()) log_plain_rejected(answer.stream.fd());
+        if (why == Errc::permission && !transport_.guards())
+            na::log_refused_without_guard(transport_.scheme(), answer.stream.fd(), "ofis+PROVIDER");
         session.end_reserved();
         return end_session(peer, why);
     }

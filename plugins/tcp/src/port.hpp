@@ -57,8 +57,6 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     [[nodiscard]] na::SmallTraffic& small_traffic() noexcept { return small_; }
 
     // Sessions (sessions.cpp).
-    [[nodiscard]] Errc protect_accepted(na::Stream& stream) noexcept;
-    [[nodiscard]] Errc protect_dialled(na::Stream& stream, const na::SocketPeer& peer) noexcept;
     void accept(Incoming incoming) noexcept;
     void reject(Incoming& incoming, Errc why) noexcept;
     [[nodiscard]] Greeting dial_greeting(const Dial& dial) const noexcept;

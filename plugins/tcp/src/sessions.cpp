@@ -15,29 +15,7 @@ bool same_identity(const na::ProvenIdentity* one, const na::ProvenIdentity* othe
     return one->by == other->by && one->name == other->name;
 }
 
-void log_reflected(int fd) noexcept {
-    static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, "tcp",
-                "a connection of this process came back to it, led there by somebody on the way or given up "
-                "meanwhile, and is refused (%s)",
-                SocketAddress::peer_of(fd).log_name("tcp").c_str());
-}
-
-void log_plain_rejected(int fd) noexcept {
-    static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, "tcp", "%s takes protected connections only: reach it by tcps://",
-                SocketAddress::peer_of(fd).log_name("tcp").c_str());
-}
-
 }  // namespace
-
-Errc TcpPort::protect_accepted(na::Stream& stream) noexcept {
-    return transport_.guards() ? transport_.guards()->protect_accepted(stream) : Errc::ok;
-}
-
-Errc TcpPort::protect_dialled(na::Stream& stream, const na::SocketPeer& peer) noexcept {
-    return transport_.guards() ? transport_.guards()->protect_dialled(stream, peer.addr()) : Errc::ok;
-}
 
 void TcpPort::reject(Incoming& incoming, Errc why) noexcept {
     (void)na::send_greeting(incoming.stream, Greeting{reject_hello(incoming.greeting.hello, why), {}}.encode());
@@ -60,7 +38,7 @@ void TcpPort::accept_session(Incoming incoming) noexcept {
     const na::Identity identity = na::sender_of(theirs);
     const bool own = transport_.own_dials().dialled(incoming.stream.fd());
     if (!own && na::is_reflected(theirs, incoming.stream.identity(), transport_.incarnation())) {
-        log_reflected(incoming.stream.fd());
+        na::log_reflected(transport_.scheme(), incoming.stream.fd());
         return reject(incoming, Errc::permission);
     }
     const Greeting answer{hello(na::HelloKind::accept, identity), random_token()};
@@ -168,7 +146,8 @@ void TcpPort::dial_done(Dial& dial, Incoming answer) noexcept {
     }
     drop_dial(dials_, peer.dial);
     if (const Errc why = peer.check_answer(theirs); why != Errc::ok) {
-        if (why == Errc::permission && !transport_.guards()) log_plain_rejected(answer.stream.fd());
+        if (why == Errc::permission && !transport_.guards())
+            na::log_refused_without_guard(transport_.scheme(), answer.stream.fd(), "tcps");
         return end_session(peer, why);
     }
     peer.token = answer.greeting.token;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tcps compared with tcp, ofis with ofi, and both with OpenSSL by itself.
+// tcps compared with tcp and with OpenSSL by itself, and ofis with ofi.
 #include "../limits/bare_tls.hpp"
 #include "../ours/handshakes.hpp"
 #include "../ours/ours.hpp"

@@ -11,7 +11,7 @@
 namespace cinnabar::bench {
 
 // The network of a figure: sockets on the loopback; the same with TLS and a shared key (secrets.hpp); shared memory;
-// both of these through libfabric; or the RDMA devices of the machine of tests/vm.
+// both of these through libfabric, tcp also with TLS; or the RDMA devices of the machine of tests/vm.
 enum class Wire : std::uint8_t { tcp, tcps, shm, ofi_tcp_rxm, ofis_tcp_rxm, ofi_shm, verbs_rxe, verbs_siw };
 
 // A transport that listens at any free address, or one that only dials.

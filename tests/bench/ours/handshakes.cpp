@@ -2,8 +2,9 @@
 #include "handshakes.hpp"
 
 #include "../limits/tcp_pair.hpp"
-#include "secrets.hpp"
+#include "greeting.hpp"
 #include "guards.hpp"
+#include "secrets.hpp"
 #include "stream.hpp"
 
 #include <cinnabar/na/addr.hpp>
@@ -37,7 +38,7 @@ class OurHandshakes final : public Subject {
   public:
     explicit OurHandshakes(Handshake kind)
         : resumes_(kind == Handshake::resumed),
-          server_(tls::TlsGuards::make(secrets().server, {}).value()),
+          server_(tls::TlsGuards::make(secrets().server, tuning(true)).value()),
           client_(tls::TlsGuards::make(secrets().client, tuning(resumes_)).value()),
           addr_(na::Addr::parse("tcps://127.0.0.1:" + std::to_string(port_of(listener_.get()))).value()) {
         (void)shake();
@@ -59,6 +60,7 @@ class OurHandshakes final : public Subject {
     // The server gives out a ticket in any case.
     static tls::TlsTuning tuning(bool resumes) {
         tls::TlsTuning tuning;
+        tuning.scheme = {"tcps", tcp::Greeting::wire_bytes};
         if (!resumes) tuning.resume_seconds = 0;
         return tuning;
     }

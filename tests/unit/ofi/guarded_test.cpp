@@ -7,14 +7,14 @@
 
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
+#include <array>
 #include <filesystem>
 #include <functional>
-#include <numeric>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace {
 
@@ -94,7 +94,7 @@ class Guarded : public tcp::TlsTest {
         EXPECT_TRUE(until([&] { return op.done(); }));
         return op.result;
     }
-    // Flips one bit of the first write of at least `bytes`; afterwards both sides lose the session.
+    // Flips one bit of the first write of at least `bytes`.
     void change_write_of(std::size_t bytes) {
         tap([this, bytes](Bytes sent) {
             if (sent.size() < bytes || changed_) return;
@@ -178,50 +178,76 @@ TEST_F(Guarded, SchemesAreNotMixed) {
     EXPECT_FALSE(server.transport->reaches("tcps://127.0.0.1:1"));
 }
 
-TEST_F(Guarded, NothingCanBeReadOnTheWay) {
-    std::vector<std::byte> seen;
-    connect_both();
-    tap([&](Bytes bytes) { seen.insert(seen.end(), bytes.begin(), bytes.end()); });
-    (void)send(*client_, *there_, 5, 64);     // injected
-    (void)send(*client_, *there_, 6, 4'000);  // not
-    ASSERT_TRUE(until([&] { return server_->receiver.count_tag(5) + server_->receiver.count_tag(6) == 2; }));
-    std::vector<std::vector<std::byte>> secrets(6);
-    const std::array<std::size_t, 6> sizes{64, 4'000, 1'000, 1'000, large, large};
-    for (std::size_t i = 0; i < secrets.size(); ++i) {
-        secrets[i].resize(sizes[i]);
-        support::fill_pattern(secrets[i], 5 + i);
+// What an attacker finds of messages and transfers, of all sizes, and of the keys of leases.
+struct Found {
+    std::size_t messages = 0;
+    std::size_t data = 0;
+    std::size_t keys = 0;
+};
+
+class Readable : public Guarded {
+  protected:
+    // Sends and moves data between client_ and server_, and looks for it in all that is sent.
+    Found read_on_the_way();
+
+  private:
+    using Secrets = std::vector<std::vector<std::byte>>;
+    static Secrets patterns(const std::vector<std::size_t>& sizes, std::uint64_t seed) {
+        Secrets made;
+        for (const std::size_t bytes : sizes) support::fill_pattern(made.emplace_back(bytes), seed++);
+        return made;
     }
-    for (std::size_t i = 2; i < secrets.size(); i += 2) {
-        std::vector<std::byte> room(sizes[i]);
-        ASSERT_EQ(moved(na::OpKind::put, secrets[i], room), Errc::ok);
-        EXPECT_EQ(room, secrets[i]);
-        ASSERT_EQ(moved(na::OpKind::get, room, secrets[i + 1]), Errc::ok);
-        EXPECT_EQ(room, secrets[i + 1]);
-    }
-    for (const Lent& lent : lent_) secrets.emplace_back(lent.key.begin(), lent.key.end());
-    EXPECT_GT(seen.size(), 2 * large);
-    for (const std::vector<std::byte>& secret : secrets) {
-        const std::size_t step = std::max<std::size_t>(16, secret.size() / 8);
-        for (std::size_t at = 0; at + 16 <= secret.size(); at += step) {
-            const auto part = secret.begin() + static_cast<std::ptrdiff_t>(at);
-            EXPECT_EQ(std::search(seen.begin(), seen.end(), part, part + 16), seen.end()) << secret.size();
+    [[nodiscard]] std::size_t count(const Secrets& secrets) const {
+        std::size_t found = 0;
+        for (const std::vector<std::byte>& secret : secrets) {
+            const std::size_t step = std::max<std::size_t>(16, secret.size() / 8);
+            for (std::size_t at = 0; at + 16 <= secret.size(); at += step) {
+                const auto part = secret.begin() + static_cast<std::ptrdiff_t>(at);
+                found += std::search(seen_.begin(), seen_.end(), part, part + 16) != seen_.end() ? 1 : 0;
+            }
         }
+        return found;
     }
+    std::vector<std::byte> seen_;
+};
+
+Found Readable::read_on_the_way() {
+    tap([this](Bytes bytes) { seen_.insert(seen_.end(), bytes.begin(), bytes.end()); });
+    const Secrets messages = patterns({64, 4'000}, 5);  // the first one is injected
+    for (na::Tag tag = 5; tag < 7; ++tag) (void)send(*client_, *there_, tag, messages[tag - 5].size());
+    EXPECT_TRUE(until([&] { return server_->receiver.count_tag(5) + server_->receiver.count_tag(6) == 2; }));
+    Secrets data = patterns({1'000, 1'000, large, large}, 7);
+    for (std::size_t i = 0; i < data.size(); i += 2) {
+        std::vector<std::byte> room(data[i].size());
+        EXPECT_EQ(moved(na::OpKind::put, data[i], room), Errc::ok);
+        EXPECT_EQ(room, data[i]);
+        EXPECT_EQ(moved(na::OpKind::get, room, data[i + 1]), Errc::ok);
+        EXPECT_EQ(room, data[i + 1]);
+    }
+    Secrets keys;
+    for (const Lent& lent : lent_) keys.emplace_back(lent.key.begin(), lent.key.end());
+    EXPECT_GT(seen_.size(), 2 * large);
+    return {count(messages), count(data), count(keys)};
 }
 
-// The tap sees what is not protected.
-TEST_F(Guarded, OnPlainFabricsAllCanBeRead) {
-    std::vector<std::byte> seen;
-    Process& server = open("ofi+tcp;ofi_rxm://127.0.0.1:0");
-    Process& client = open("ofi+tcp;ofi_rxm://", {});
-    na::Peer& there = peer(client, server);
-    connect(client, there, server);
-    tap([&](Bytes bytes) { seen.insert(seen.end(), bytes.begin(), bytes.end()); });
-    (void)send(client, there, 5, 64);
-    ASSERT_TRUE(until([&] { return server.receiver.count_tag(5) == 1; }));
-    std::vector<std::byte> message(64);
-    support::fill_pattern(message, 5);
-    EXPECT_NE(std::search(seen.begin(), seen.end(), message.begin(), message.end()), seen.end());
+TEST_F(Readable, NothingCanBeReadOnTheWay) {
+    connect_both();
+    const Found found = read_on_the_way();
+    EXPECT_EQ(found.messages, 0u);
+    EXPECT_EQ(found.data, 0u);
+    EXPECT_EQ(found.keys, 0u);
+}
+
+// The same test finds all of it where nothing is sealed.
+TEST_F(Readable, OnPlainFabricsAllCanBeRead) {
+    server_ = &open("ofi+tcp;ofi_rxm://127.0.0.1:0");
+    client_ = &open("ofi+tcp;ofi_rxm://", {});
+    there_ = &peer(*client_, *server_);
+    connect(*client_, *there_, *server_);
+    const Found found = read_on_the_way();
+    EXPECT_GE(found.messages, 4u + 8u);
+    EXPECT_GE(found.data, 4u * 7);
+    EXPECT_EQ(found.keys, 4u);
 }
 
 TEST_F(Guarded, AChangedMessageEndsTheSession) {
@@ -281,6 +307,24 @@ TEST_F(Guarded, KeysChangeWithTheTraffic) {
     EXPECT_EQ(server_->receiver.count(na::PeerEvent::lost), 0u);
 }
 
+// An attacker leads a dial of this process back to it.
+TEST_F(Guarded, AProcessIsNotLedBackToItself) {
+    log_.allow("a connection of this process came back to it, led there by somebody on the way");
+    Process& process = serve(alice());
+    tcp::Relay relay(process.endpoint());
+    EXPECT_EQ(sent(process, relay.endpoint(), [&] { relay.step(); }), Errc::permission);
+    EXPECT_EQ(process.receiver.count(na::PeerEvent::connected), 0u);
+}
+
+TEST_F(Guarded, TheKeyMayBeInTheAddress) {
+    const std::string file = key("alice", hex_of_alice);
+    Process& server = open(scheme_ + "://127.0.0.1:0?key=" + file, listening());
+    Process& client = open(scheme_ + "://?key=" + file, {});
+    connect(client, peer(client, server), server);
+    EXPECT_EQ(registry().open(scheme_ + "://?keys=" + file, {}).code(), Errc::bad_address);
+    EXPECT_EQ(registry().open(scheme_ + "://", {}).code(), Errc::invalid_argument) << "neither key nor certificate";
+}
+
 TEST_F(Guarded, ASessionEndsWhoseKeyWasTakenAwayAndOthersGoOn) {
     log_.allow("proved a key or certificate that was withdrawn: its session ends");
     const std::string alices = std::string("alice:") + hex_of_alice;
@@ -306,7 +350,9 @@ class GuardedByHand : public Guarded {
     void SetUp() override {
         Guarded::SetUp();
         if (IsSkipped()) return;
-        server_ = &serve(alice());
+        na::TransportOptions options = with(alice(), true);
+        options.hello_timeout = Microseconds(300'000);
+        server_ = &open(scheme_ + "://127.0.0.1:0", options);
         hand_.emplace(server_->endpoint());
         hand_->protect = [this](na::Stream& stream) {
             const na::Addr server = na::Addr::parse(server_->endpoint()).value();
@@ -361,7 +407,35 @@ TEST_F(GuardedByHand, SealedMessagesArrive) {
     EXPECT_TRUE(comes([this] { return server_->receiver.count_tag(5) == 1; }));
 }
 
+// A number has the epoch of its key in the upper bits of the first word of the trailer.
+TEST_F(GuardedByHand, KeysOfTheLibraryChange) {
+    Process& server = open(scheme_ + "://127.0.0.1:0?key_update=65536", with(alice(), true));
+    Stranger other(server.endpoint());
+    other.protect = hand_->protect;
+    const std::size_t session = other.meet(pump_, other.greeting());
+    const auto seal = other.guard(session).message_guard();
+    std::vector<std::byte> probe(frame_header_bytes + na::MessageGuard::trailer_bytes);
+    encode({FrameKind::probe, 0, Errc::ok, 0, other.name(session), 0}, {}, probe);
+    const ConstBytes header = ConstBytes(probe).first(frame_header_bytes);
+    ASSERT_TRUE(seal->seal(na::MessageGuard::Kind::frame, header, {}, probe.data() + frame_header_bytes));
+    other.say_bytes(session, probe);
+    ASSERT_TRUE(until([&] { return other.poll(), server.receiver.count(na::PeerEvent::connected) == 1; }));
+    na::Peer& there = server.only_peer();
+    constexpr na::Tag messages = 50;  // of 4,000 bytes
+    for (na::Tag tag = 1; tag <= messages; ++tag) (void)send(server, there, tag, 4'000);
+    ASSERT_TRUE(until([&] { return other.poll(), other.heard.size() == messages + 1; }));
+    std::vector<unsigned> epochs;
+    for (const Heard& heard : other.heard) {
+        Reader trailer(ConstBytes(heard.data).last(na::MessageGuard::trailer_bytes));
+        epochs.push_back(static_cast<unsigned>(trailer.u64() >> 48));
+    }
+    EXPECT_TRUE(std::is_sorted(epochs.begin(), epochs.end()));
+    EXPECT_EQ(epochs.front(), 0u);
+    EXPECT_EQ(epochs.back(), 3u) << "some 200 KiB by keys for 64 KiB each";
+}
+
 TEST_F(GuardedByHand, AProbeThatIsNotSealedEndsTheSession) {
+    ASSERT_FALSE(hand_->ended(session_));
     say(frame(FrameKind::probe));
     EXPECT_TRUE(comes([this] { return hand_->ended(session_); }));
     EXPECT_EQ(server_->receiver.count(na::PeerEvent::connected), 0u);
@@ -392,7 +466,52 @@ TEST_F(GuardedByHand, AChangedHeaderEndsTheSession) {
     EXPECT_EQ(server_->receiver.messages.size(), 0u);
 }
 
-// It knows the name of the session of somebody else.
+TEST_F(GuardedByHand, HalfARecordAfterTheGreetingsEndsTheSession) {
+    probe();
+    constexpr std::array<unsigned char, 8> begin{23, 3, 3, 0x40, 0, 1, 2, 3};  // of 16 KiB
+    ASSERT_EQ(::send(hand_->socket(session_), begin.data(), begin.size(), MSG_NOSIGNAL), ssize_t{begin.size()});
+    EXPECT_TRUE(comes([this] { return server_->receiver.count(na::PeerEvent::lost) == 1; }));
+    EXPECT_EQ(server_->receiver.events.back().why, Errc::timed_out);
+}
+
+// A get by hand: what it is answered with is bound to its id and tag.
+TEST_F(GuardedByHand, AChunkIsOpenedForItsOwnOperationAlone) {
+    probe();
+    std::vector<std::byte> theirs(100'000);
+    support::fill_pattern(theirs, 4);
+    const Lent& lent = lend(*server_, {{theirs.data(), theirs.size()}});
+    std::vector<std::byte> bytes(head_bytes(FrameKind::get));
+    TransferBody body;
+    Reader key(lent.key);
+    body.key = na::LeaseKey::decode(key);
+    body.bytes = theirs.size();
+    body.chunk = chunk_bytes_max / 16;
+    body.tag = 0x100;
+    constexpr std::uint64_t id = 7;
+    encode({FrameKind::get, 0, Errc::ok, 0, hand_->name(session_), id}, body, bytes);
+    std::vector<std::byte> came(theirs.size() + na::MessageGuard::trailer_bytes);
+    Watched receive;
+    const iovec piece{came.data(), came.size()};
+    ASSERT_EQ(hand_->endpoint().receive_tagged(&piece, 1, {}, body.tag, FI_ADDR_UNSPEC, receive), Errc::ok);
+    say(sealed(bytes));
+    ASSERT_TRUE(comes([&] { return receive.endings == 1; }));
+    const auto opens = [&](bool of_put, std::uint64_t of, std::uint64_t tag) {
+        std::array<std::byte, 24> head;
+        Writer writer(head);
+        writer.u64(of_put ? 1 : 0);
+        writer.u64(of);
+        writer.u64(tag);
+        std::vector<std::byte> chunk = came;
+        return seal_->open(na::MessageGuard::Kind::chunk, head, Bytes(chunk)) &&
+               std::equal(theirs.begin(), theirs.end(), chunk.begin());
+    };
+    EXPECT_FALSE(opens(true, id, body.tag)) << "a put";
+    EXPECT_FALSE(opens(false, id + 1, body.tag)) << "a later operation that has drawn the same tag";
+    EXPECT_FALSE(opens(false, id, body.tag + 1)) << "another chunk of it";
+    EXPECT_TRUE(opens(false, id, body.tag));
+}
+
+// The attacker has proven who it is, and knows the name of another peer's session.
 TEST_F(GuardedByHand, AnotherPeerCannotSpeakForThisOne) {
     probe();
     Stranger other(server_->endpoint());
@@ -408,6 +527,7 @@ TEST_F(GuardedByHand, AnotherPeerCannotSpeakForThisOne) {
         other.poll();
         return server_->receiver.count(na::PeerEvent::lost) == 1;
     }));
+    EXPECT_EQ(server_->receiver.events.back().why, Errc::protocol);
     EXPECT_EQ(server_->receiver.count_tag(5), 0u);
 }
 

@@ -102,6 +102,7 @@ class Stranger {
         std::byte nothing{};
         return na::receive_some(joined_[session].stream.fd(), &nothing, 1).why != Errc::again;
     }
+    [[nodiscard]] int socket(std::size_t session) const { return joined_[session].stream.fd(); }
     [[nodiscard]] na::StreamGuard& guard(std::size_t session) { return *joined_[session].stream.guard(); }
 
     // The library's address on the fabric.

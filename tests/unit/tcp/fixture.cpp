@@ -43,7 +43,7 @@ na::Registry TcpTest::registry() {
 #endif
 #ifdef CINNABAR_TEST_OFIS
     EXPECT_TRUE(both.add(ofi::plugin_info));
-    EXPECT_TRUE(both.add(ofi::guarded_plugin_info));
+    EXPECT_TRUE(both.add(ofi::tls_plugin_info));
 #endif
     return both;
 }

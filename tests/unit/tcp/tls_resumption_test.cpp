@@ -89,7 +89,7 @@ class TlsResumption : public TlsTest {
         EXPECT_TRUE(until([&] { return listener_.accept().has_value(); }));
     }
     [[nodiscard]] static Guards guards(const na::TlsOptions& tls, std::uint32_t resume_seconds = 300) {
-        auto made = TlsGuards::make(tls, {.resume_seconds = resume_seconds});
+        auto made = TlsGuards::make(tls, {.resume_seconds = resume_seconds, .scheme = {"tcps", Greeting::wire_bytes}});
         EXPECT_TRUE(made.ok());
         return *std::move(made);
     }

@@ -15,6 +15,11 @@
 
 namespace cinnabar::na {
 
+// The part of a scheme that names the plugin: "ofi" of "ofi+tcp".
+[[nodiscard]] constexpr std::string_view family_of(std::string_view scheme) noexcept {
+    return scheme.substr(0, scheme.find('+'));
+}
+
 struct Uri {
     std::string scheme;  // "tcp", "ofi+verbs"; lower case
     std::string host;    // without the brackets of IPv6; empty means any interface, or this host

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names of callers, as used in rules.
 //
-//     key:NAME, cert:NAME  a caller that has proven this key or certificate (tcps, ofis); a '*' at the end matches any
-//     ending uid:N, gid:N         a process of this user or group on this host, as reported by the kernel (shm) proven
-//     a caller that has proven any key or certificate local                a process whose user the kernel reports
+//     key:NAME, cert:NAME  a caller that has proven this key or certificate (tcps, ofis); NAME* matches any ending
+//     uid:N, gid:N         a process of this user or group on this host, as reported by the kernel (shm)
+//     proven               a caller that has proven any key or certificate
+//     local                a process whose user the kernel reports
 //     dialled              a peer that this process dialled: for calls back over that connection
 //     anyone               every caller, including those that have proven nothing
 #pragma once

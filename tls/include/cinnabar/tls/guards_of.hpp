@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TLS 1.3 for the connections of a transport, by OpenSSL 3, which is loaded when the first guards are made. For
-// plugins.
+// plugins. Any thread.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -14,11 +14,12 @@
 
 namespace cinnabar::tls {
 
-// The scheme whose connections are protected. The text has static storage.
+// The scheme whose connections are protected.
 struct ProtectedScheme {
-    const char* name = "tcps";
-    // Of a greeting of the same transport without TLS: a peer that sends one is rejected in its own format.
-    std::size_t plain_greeting_bytes = 56;
+    const char* name = "";  // "tcps", "ofis"; static storage
+    // Of a greeting of the same transport without TLS: a peer that sends one is rejected in its own format. At most
+    // na::greeting_bytes_max.
+    std::size_t plain_greeting_bytes = 0;
 };
 
 // The options of an address that guards_of() reads, as in na::PluginInfo::options.
@@ -27,7 +28,8 @@ struct ProtectedScheme {
 // Guards with the keys and certificates that the options of the address name, otherwise `options`; they follow changes
 // of those files. unsupported: OpenSSL cannot be loaded. invalid_argument: neither a key nor certificates, only a part
 // of the certificate files is given, a file is malformed, or an option is out of range. not_found, permission, io: of a
-// file. Blocks while it reads the files.
+// file; io: also if the thread cannot be started that looks for changes, and lives as long as the guards. Blocks while
+// it reads the files.
 [[nodiscard]] CINNABAR_API Result<std::unique_ptr<na::StreamGuards>> guards_of(const na::Uri& uri,
                                                                                const na::TransportOptions& options,
                                                                                const ProtectedScheme& scheme);

@@ -12,6 +12,8 @@
 #include <cinnabar/na/session/pending_handshakes.hpp>
 #include <cinnabar/na/session/receive_blocks.hpp>
 #include <cinnabar/na/session/session_port.hpp>
+#include <cinnabar/na/session/stream_guards.hpp>
+#include <cinnabar/na/uri.hpp>
 
 #include <algorithm>
 #include <span>
@@ -20,7 +22,8 @@
 namespace cinnabar::na {
 
 // `Connection`, an incoming connection, has a `stream` and a `greeting` with a `hello`. `Own` has transport(), whose
-// ports() is a PortTable, accept(Connection) and reject(Connection&, Errc).
+// ports() is a PortTable, accept(Connection) and reject(Connection&, Errc). With the handshakes below, transport() also
+// has guards(), a StreamGuards or null.
 template <typename Own, typename Handshake, typename Connection>
 class SocketPort : public SessionPort {
   public:
@@ -40,9 +43,16 @@ class SocketPort : public SessionPort {
 
     // Whether connections may be accepted now. A port that sometimes may not hides this function with its own.
     [[nodiscard]] bool may_accept() const noexcept { return true; }
-    // Create the guard of a new connection. A port whose transport protects connections hides these with its own.
-    [[nodiscard]] Errc protect_accepted(Stream&) noexcept { return Errc::ok; }
-    [[nodiscard]] Errc protect_dialled(Stream&, const SocketPeer&) noexcept { return Errc::ok; }
+    // Create the guard of a new connection, if the transport protects its connections. For IncomingHandshake and
+    // OutgoingHandshake.
+    [[nodiscard]] Errc protect_accepted(Stream& stream) noexcept {
+        const StreamGuards* const guards = own().transport().guards();
+        return guards ? guards->protect_accepted(stream) : Errc::ok;
+    }
+    [[nodiscard]] Errc protect_dialled(Stream& stream, const SocketPeer& peer) noexcept {
+        const StreamGuards* const guards = own().transport().guards();
+        return guards ? guards->protect_dialled(stream, peer.addr()) : Errc::ok;
+    }
 
     // The greeting of an incoming connection was received. The connection goes to the context that it asks for, or is
     // rejected (with `wrong`, if that is not ok).
@@ -106,7 +116,7 @@ class IncomingHandshake final : public SocketHandshake {
         const Errc wrong = incoming.greeting.decode(bytes, incoming.greeting);
         if (wrong == Errc::protocol) {
             static constinit LogLimit lines;
-            return log_limited(lines, LogLevel::info, LogModule::named(port_->transport().scheme()),
+            return log_limited(lines, LogLevel::info, LogModule::named(family_of(port_->transport().scheme())),
                                "%s is not a Cinnabar peer: dropped",
                                SocketAddress::peer_of(stream.fd()).log_name("tcp").c_str());
         }

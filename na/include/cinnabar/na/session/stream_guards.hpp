@@ -3,14 +3,16 @@
 #pragma once
 
 #include <cinnabar/base/error.hpp>
+#include <cinnabar/base/export.hpp>
 #include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/session/stream.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace cinnabar::na {
 
-// Creates the guards that protect a transport's connections.
+// Creates the guards that protect a transport's connections. They may outlive it.
 class StreamGuards {
   public:
     virtual ~StreamGuards() = default;
@@ -33,5 +35,9 @@ class StreamGuards {
 [[nodiscard]] inline bool is_reflected(const Hello& theirs, const ProvenIdentity* proven, Incarnation own) noexcept {
     return proven && proven->by == ProvenIdentity::By::key && theirs.incarnation == own;
 }
+// Log, for a connection over `scheme` whose socket is `fd`: that a dial was reflected; that a peer without guards was
+// refused, which is reached by `protected_scheme`.
+CINNABAR_API void log_reflected(std::string_view scheme, int fd) noexcept;
+CINNABAR_API void log_refused_without_guard(std::string_view scheme, int fd, const char* protected_scheme) noexcept;
 
 }  // namespace cinnabar::na

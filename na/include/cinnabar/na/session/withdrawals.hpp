@@ -9,6 +9,7 @@
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/base/work.hpp>
 #include <cinnabar/na/session/stream_guards.hpp>
+#include <cinnabar/na/uri.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -73,7 +74,7 @@ class Withdrawals {
     void withdraw(Connection& connection) noexcept {
         if (connection.peer().ending()) return;
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, LogModule::named(port_.transport().scheme()),
+        log_limited(lines, LogLevel::warning, LogModule::named(family_of(port_.transport().scheme())),
                     "%s proved a key or certificate that was withdrawn: its session ends",
                     connection.peer().addr().log_name().c_str());
         connection.fail(Errc::permission);

@@ -11,6 +11,6 @@ namespace cinnabar::ofi {
 
 extern CINNABAR_API const na::PluginInfo plugin_info;
 // Only in builds that found OpenSSL.
-extern CINNABAR_API const na::PluginInfo guarded_plugin_info;
+extern CINNABAR_API const na::PluginInfo tls_plugin_info;
 
 }  // namespace cinnabar::ofi

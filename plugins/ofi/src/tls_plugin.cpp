@@ -15,9 +15,9 @@ Result<std::unique_ptr<na::Transport>> open_guarded(const na::Uri& uri, const na
 
 }  // namespace
 
-const na::PluginInfo guarded_plugin_info{
+const na::PluginInfo tls_plugin_info{
     na::plugin_abi, "ofis",
-    "libfabric as ofi+PROVIDER://..., encrypted, by shared keys or certificates; needs OpenSSL 3", &open_guarded,
+    "libfabric: ofis+PROVIDER://..., with TLS 1.3, by shared keys or certificates; needs OpenSSL 3", &open_guarded,
     "domain, interface, subnet, busy, untested, " CINNABAR_TLS_ADDRESS_OPTIONS};
 
 }  // namespace cinnabar::ofi
