@@ -123,9 +123,9 @@ bool Network::is_one_sided() const noexcept {
 
 std::string Network::missing() const {
     if (!is_ofi()) return {};
-    na::TransportOptions options;
-    options.tls.key_file = test_key_file();
-    return missing_here(registry_.open(ofi_address(kind_, "0"), options));
+    // The plain scheme tells whether the provider is here; then the protected one has to open.
+    const NetworkKind plain = kind_ == NetworkKind::ofis_tcp_rxm ? NetworkKind::ofi_tcp_rxm : kind_;
+    return missing_here(registry_.open(ofi_address(plain, "0"), {}));
 }
 
 Result<std::unique_ptr<na::Transport>> Network::open(const std::string& name, const na::TransportOptions& options) {

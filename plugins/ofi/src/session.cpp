@@ -41,6 +41,7 @@ void Session::reserve(OfiPort& port) noexcept {
     draining_ = false;
     blocked = false;
     partial_record_ = 0;
+    seals_ = port.transport().guards() != nullptr;
     sender_.reset();
 }
 
@@ -148,11 +149,6 @@ void Session::on_ready(std::uint32_t) noexcept {
     }
     (void)port_->settle();
 }
-
-// By the transport, so that nothing goes out unsealed where a guard is missing.
-bool Session::seals() const noexcept { return port_->transport().guards() != nullptr; }
-
-std::size_t Session::trailer_bytes() const noexcept { return port_->transport().trailer_bytes(); }
 
 bool Session::seal_frame(std::byte* frame, std::size_t bytes) noexcept {
     std::byte* const body = frame + frame_header_bytes;

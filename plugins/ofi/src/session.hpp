@@ -69,8 +69,8 @@ class Session final : public PoolSlot, public na::FdEvents {
     // The guard of the handshake socket; null: the session is not protected.
     [[nodiscard]] const na::StreamGuard* guard() const noexcept { return stream_.guard(); }
     // Whether frames and chunks are sealed, which makes them longer by trailer_bytes().
-    [[nodiscard]] bool seals() const noexcept;
-    [[nodiscard]] std::size_t trailer_bytes() const noexcept;
+    [[nodiscard]] bool seals() const noexcept { return seals_; }
+    [[nodiscard]] std::size_t trailer_bytes() const noexcept { return seals_ ? na::MessageGuard::trailer_bytes : 0; }
     // Seals a frame in place, all but its header, which has to stay readable. `bytes`: without the trailer. False: out
     // of memory.
     [[nodiscard]] bool seal_frame(std::byte* frame, std::size_t bytes) noexcept;
@@ -112,7 +112,8 @@ class Session final : public PoolSlot, public na::FdEvents {
     OfiPort* port_ = nullptr;
     OfiPeer* peer_ = nullptr;  // null: reserved, or ended
     na::Stream stream_;
-    std::unique_ptr<na::MessageGuard> seal_;  // null: frames and chunks are not sealed
+    bool seals_ = false;  // by the transport, so that nothing goes out unsealed where seal_ is missing
+    std::unique_ptr<na::MessageGuard> seal_;
     fi_addr_t address_ = FI_ADDR_UNSPEC;
     std::uint64_t check_ = 0;
     na::Hello hello_;

@@ -88,8 +88,6 @@ class Stream {
         guard_.reset();
         fd_.reset();
     }
-    // Gives the socket away. Requires: no guard.
-    [[nodiscard]] UniqueFd take_fd() noexcept { return std::move(fd_); }
 
   private:
     UniqueFd fd_;
