@@ -31,9 +31,9 @@ void RequestState::begin_span() noexcept {
     if (served_.node->tracer()) span_ = detail::new_trace_number();
 }
 
-void RequestState::end_span(Errc result) noexcept {
-    served_.node->tracer()->ended({SpanKind::handler, served_.name, trace(), request_.trace().span, started_us_,
-                                   loop_->now_us(), result, &request_.source(), 0});
+void RequestState::end_span(Errc result, TimeUs now) noexcept {
+    served_.node->tracer()->ended({SpanKind::handler, served_.name, trace(), request_.trace().span, started_us_, now,
+                                   result, &request_.source(), 0});
     span_ = 0;  // reported once
 }
 
@@ -79,9 +79,10 @@ Microseconds RequestState::time_left() const noexcept {
 }
 
 void RequestState::count(Errc result) noexcept {
-    if (span_ != 0) end_span(result);
-    if (!served_.stats) return;
-    served_.stats->count_request(std::max(loop_->now_us(), started_us_) - started_us_, result);
+    const TimeUs now = loop_->now_us();
+    request_.ends(now);
+    if (span_ != 0) end_span(result, now);
+    if (served_.stats) served_.stats->count_request(std::max(now, started_us_) - started_us_, result);
 }
 
 Bytes RequestState::large_room(std::size_t bytes) noexcept {

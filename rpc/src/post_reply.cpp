@@ -49,7 +49,9 @@ TargetTimes Serving::times_of(const Request& request) const noexcept {
     const auto span = [](TimeUs from, TimeUs to) {
         return static_cast<std::uint32_t>(std::min<TimeUs>(to - std::min(from, to), ~std::uint32_t{0}));
     };
-    const TimeUs answered = core_.na->clock().now_us();
+    // An answer by another thread may have waited for this round of the owner.
+    const TimeUs answered =
+        request.ended_us_ != 0 ? std::max(request.ended_us_, core_.na->now_us()) : core_.na->clock().now_us();
     const TimeUs began = request.handler_us_ != 0 ? request.handler_us_ : answered;
     return {span(request.came_us_, began), span(began, answered)};
 }

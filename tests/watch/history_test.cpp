@@ -3,6 +3,8 @@
 
 #include "watch/states.hpp"
 
+#include <cinnabar/hl/histogram.hpp>
+
 #include <gtest/gtest.h>
 
 namespace cinnabar::tools::watch {
@@ -25,8 +27,8 @@ TEST(History, QuantilesAreOfWhatIsNew) {
     auto before = served("a", 1'000);
     auto now = before;
     now.requests += 10;
-    now.serve_time.resize(11);
-    now.serve_time[10] = 10;  // the new calls took 512 to 1,024 us
+    now.serve_time.resize(hl::Histogram::bucket_of(1'000) + 1);
+    now.serve_time.back() = 10;
     (void)history.take(state_at(0, {before}));
     const auto rows = history.take(state_at(1, {now}));
     EXPECT_DOUBLE_EQ(rows.at(0).p50_us, 1'024);

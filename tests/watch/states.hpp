@@ -14,7 +14,7 @@ inline look::RpcReport served(const std::string& name, std::uint64_t requests, s
     rpc.serving = 1;
     rpc.requests = requests;
     rpc.requests_failed = failed;
-    rpc.serve_time = {0, 0, requests};  // each call took 2 to 4 us
+    rpc.serve_time = {0, 0, 0, requests};  // each call took 3 us
     return rpc;
 }
 

@@ -5,6 +5,8 @@
 #include "watch/prometheus.hpp"
 #include "watch/states.hpp"
 
+#include <cinnabar/hl/histogram.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -53,6 +55,19 @@ TEST(CallsText, JsonIsOneLineWithAllOfIt) {
               "\"peer\": \"tcp://10.0.0.7:4000\", \"transport\": \"tcp\", \"context\": 0, \"phase\": \"waiting for a "
               "credit\", \"reason\": \"waiting for a credit: the peer accepts no more requests of this node\", "
               "\"age_us\": 4000000, \"bytes\": 0, \"ahead\": 0}], \"cut\": false}\n");
+}
+
+// What a server says of itself may be anything.
+TEST(Prometheus, AHistogramEndsWithTheLongestTimeThatThereIs) {
+    State state = state_at(5, {served("longest", 1), served("longer", 1)});
+    state.rpcs[0].serve_time.assign(hl::Histogram::buckets, 1);
+    state.rpcs[1].serve_time.assign(hl::Histogram::buckets + 1'000, 1);
+    const std::string all = prometheus_text(state);
+    const std::string end = "le=\"+Inf\"} " + std::to_string(hl::Histogram::buckets) + "\n";
+    for (const std::string name : {"longest", "longer"}) {
+        const std::string series = "cinnabar_request_seconds_bucket{rpc=\"" + name + "\",side=\"target\",";
+        EXPECT_NE(all.find(series + end), std::string::npos) << all;
+    }
 }
 
 // Each line is a comment, or a name with labels and a number. The lines of a family are together, and no series occurs

@@ -10,14 +10,6 @@ namespace cinnabar::tools::perf {
 
 Histogram::Histogram(unsigned bits) : bits_(bits), counts_(index_of(value_max) + 1) {}
 
-std::uint64_t Histogram::upper_edge(std::size_t index) const noexcept {
-    const std::uint64_t half = std::uint64_t{1} << (bits_ - 1);
-    if (index < 2 * half) return index;
-    const std::uint64_t shift = index / half - 1;
-    const std::uint64_t kept = index - shift * half;
-    return ((kept + 1) << shift) - 1;
-}
-
 void Histogram::add(const Histogram& other) {
     CINNABAR_ASSERT(other.bits_ == bits_);
     for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];

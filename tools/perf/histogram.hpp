@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A log-linear histogram of nanoseconds, like HdrHistogram: exact below 2^bits; above, the width of a bucket is less
-// than a 2^(bits - 1)th of the value, so that 11 bits give 0.1 % precision. Fixed memory. One thread.
+// A log-linear histogram of nanoseconds (base/log_linear.hpp), like HdrHistogram: 11 bits give 0.1 % precision. Fixed
+// memory. One thread.
 #pragma once
 
-#include <bit>
+#include <cinnabar/base/log_linear.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -46,12 +47,9 @@ class Histogram {
 
   private:
     [[nodiscard]] std::size_t index_of(std::uint64_t value) const noexcept {
-        const auto width = static_cast<unsigned>(std::bit_width(value));
-        if (width <= bits_) return static_cast<std::size_t>(value);
-        const unsigned shift = width - bits_;
-        return static_cast<std::size_t>((std::uint64_t{shift} << (bits_ - 1)) + (value >> shift));
+        return log_linear_bucket(value, bits_);
     }
-    [[nodiscard]] std::uint64_t upper_edge(std::size_t index) const noexcept;
+    [[nodiscard]] std::uint64_t upper_edge(std::size_t index) const noexcept { return log_linear_to(index, bits_); }
 
     unsigned bits_;
     std::vector<std::uint64_t> counts_;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <string_view>
 
@@ -57,16 +58,22 @@ class Text {
     std::string name_;
 };
 
-// Converts buckets i of [2^(i-1), 2^i) microseconds to Prometheus' cumulative ones. The sum is estimated from the
-// middle of each bucket.
+// Prometheus' buckets are cumulative; their edges are the powers of two, up to the one above the longest time. The sum
+// is estimated from the middle of each bucket.
 void histogram(Text& text, const std::string& labels, const std::vector<std::uint64_t>& counts) {
+    const std::size_t kept = std::min(counts.size(), hl::Histogram::buckets);
     std::uint64_t below = 0;
     double sum_us = 0;
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-        const double edge_us = static_cast<double>(std::uint64_t{1} << i);
-        below += counts[i];
-        sum_us += static_cast<double>(counts[i]) * (i == 0 ? 0.5 : 0.75 * edge_us);
-        text.part("_bucket", fmt::format("{},le=\"{:.9g}\"", labels, edge_us / 1e6), fmt::format("{}", below));
+    TimeUs from_us = 0;
+    for (std::size_t i = 0; i < kept || (i < hl::Histogram::buckets && !std::has_single_bit(from_us)); ++i) {
+        const std::uint64_t count = i < kept ? counts[i] : 0;
+        const TimeUs to_us = hl::Histogram::lower_edge_us(i + 1);
+        below += count;
+        sum_us += static_cast<double>(count) * (static_cast<double>(from_us) + static_cast<double>(to_us)) / 2;
+        from_us = to_us;
+        if (!std::has_single_bit(to_us)) continue;
+        text.part("_bucket", fmt::format("{},le=\"{:.9g}\"", labels, static_cast<double>(to_us) / 1e6),
+                  fmt::format("{}", below));
     }
     text.part("_bucket", labels + ",le=\"+Inf\"", fmt::format("{}", below));
     text.part("_sum", labels, fmt::format("{:.9g}", sum_us / 1e6));

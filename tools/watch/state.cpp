@@ -2,6 +2,7 @@
 #include "watch/state.hpp"
 
 #include <cinnabar/hl/call.hpp>
+#include <cinnabar/hl/histogram.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -55,18 +56,10 @@ std::uint64_t total(const std::vector<std::uint64_t>& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-// Bucket i counts durations of [2^(i-1), 2^i) microseconds. Returns the upper edge of the bucket that contains the
-// quantile.
 double quantile_us(const std::vector<std::uint64_t>& counts, double fraction) {
-    const std::uint64_t all = total(counts);
-    if (all == 0) return 0;
-    std::uint64_t below = 0;
-    std::size_t bucket = 0;
-    for (; bucket < counts.size(); ++bucket) {
-        below += counts[bucket];
-        if (static_cast<double>(below) >= fraction * static_cast<double>(all)) break;
-    }
-    return static_cast<double>(std::uint64_t{1} << std::min<std::size_t>(bucket, 63));
+    hl::Histogram histogram;
+    std::copy_n(counts.begin(), std::min(counts.size(), hl::Histogram::buckets), histogram.counts.begin());
+    return static_cast<double>(histogram.quantile_us(fraction));
 }
 
 }  // namespace cinnabar::tools::watch

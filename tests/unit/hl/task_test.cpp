@@ -181,18 +181,5 @@ TEST(FramePool, frames_come_back_from_other_threads) {
     give_frame(large, 100'000);
 }
 
-TEST(Histogram, quantiles_are_upper_edges) {
-    RpcStats stats;
-    for (int i = 0; i < 99; ++i) stats.count_call(3, Errc::ok);
-    stats.count_call(1'000'000, Errc::timed_out);
-    RpcCounts counts;
-    stats.read(counts);
-    EXPECT_EQ(counts.calls, 100u);
-    EXPECT_EQ(counts.calls_failed, 1u);
-    EXPECT_EQ(counts.call_time.quantile_us(0.5), 4u);
-    EXPECT_EQ(counts.call_time.quantile_us(1.0), 1u << 20);
-    EXPECT_EQ(counts.serve_time.quantile_us(0.5), 0u);
-}
-
 }  // namespace
 }  // namespace cinnabar::hl

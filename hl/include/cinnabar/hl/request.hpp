@@ -58,7 +58,7 @@ class CINNABAR_API RequestState {
     [[nodiscard]] Bytes large_room(std::size_t bytes) noexcept;
     void count(Errc result) noexcept;
     [[gnu::cold, gnu::noinline]] void begin_span() noexcept;
-    [[gnu::cold, gnu::noinline]] void end_span(Errc result) noexcept;
+    [[gnu::cold, gnu::noinline]] void end_span(Errc result, TimeUs now) noexcept;
 
     ServedBase& served_;
     rpc::Request& request_;

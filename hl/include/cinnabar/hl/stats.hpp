@@ -6,34 +6,18 @@
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/error.hpp>
 #include <cinnabar/base/export.hpp>
+#include <cinnabar/hl/histogram.hpp>
 #include <cinnabar/rpc/times.hpp>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
 
 namespace cinnabar::hl {
-
-// Bucket i counts durations of [2^(i-1), 2^i) microseconds; bucket 0 counts those below 1.
-struct Histogram {
-    static constexpr std::size_t buckets = 40;
-    std::array<std::uint64_t, buckets> counts{};
-
-    [[nodiscard]] static constexpr std::size_t bucket_of(TimeUs took_us) noexcept {
-        constexpr TimeUs longest = (TimeUs{1} << (buckets - 1)) - 1;
-        // bit_width() of a number that is never 0 needs no branch.
-        return static_cast<std::size_t>(std::bit_width(std::min(took_us, longest) << 1 | 1)) - 1;
-    }
-    [[nodiscard]] CINNABAR_API std::uint64_t total() const noexcept;
-    // The upper edge, in microseconds, of the bucket that holds the quantile `fraction` (0 to 1); 0 if nothing was
-    // counted.
-    [[nodiscard]] CINNABAR_API std::uint64_t quantile_us(double fraction) const noexcept;
-};
 
 // The parts of a call's time, in order. They add up to the whole.
 enum class CallPart : std::uint8_t {
@@ -87,8 +71,9 @@ class RpcStats {
     CINNABAR_API void read(RpcCounts& out) const noexcept;
 
   private:
+    using Times = std::array<std::atomic<std::uint64_t>, Histogram::buckets>;
     struct Side {
-        std::array<std::atomic<std::uint64_t>, Histogram::buckets> times{};
+        Times times{};
         std::atomic<std::uint64_t> failed{0};
 
         void count(TimeUs took_us, Errc result) noexcept {
@@ -97,7 +82,7 @@ class RpcStats {
         }
     };
     struct Part {
-        std::array<std::atomic<std::uint64_t>, Histogram::buckets> times{};
+        Times times{};
         std::atomic<std::uint64_t> sum_us{0};
 
         void count(TimeUs took_us) noexcept {

@@ -60,6 +60,12 @@ class CINNABAR_API Request : public AlignedPoolSlot {
         if (timed()) [[unlikely]]
             handler_us_ = now;
     }
+    // For the layer above, which may have read the clock already: records when the handler has ended. Otherwise the
+    // clock is read when a reply with times is written.
+    void ends(TimeUs now) noexcept {
+        if (timed()) [[unlikely]]
+            ended_us_ = now;
+    }
 
     [[nodiscard]] RpcId rpc() const noexcept { return rpc_; }
     [[nodiscard]] ProviderId provider() const noexcept { return provider_; }
@@ -228,6 +234,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     TraceContext trace_;
     TimeUs came_us_ = 0;     // arrival time, if timed or traced
     TimeUs handler_us_ = 0;  // when its handler began, if timed; 0: not yet
+    TimeUs ended_us_ = 0;    // when its handler ended, if timed; 0: not yet, or nobody tells
 
     Work release_work_;  // for the last release, unless the reply holds a reference
 

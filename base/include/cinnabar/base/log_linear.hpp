@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Log-linear buckets for histograms: values below 2^bits have a bucket each; above, each power of two is divided into
+// 2^(bits - 1) buckets of equal width, so that a bucket is less than a 2^(bits - 1)th of its values wide.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace cinnabar {
+
+[[nodiscard]] constexpr std::size_t log_linear_bucket(std::uint64_t value, unsigned bits) noexcept {
+    // A width of at least `bits` without a branch.
+    const auto width = static_cast<unsigned>(std::bit_width(value | std::uint64_t{1} << (bits - 1)));
+    const unsigned shift = width - bits;
+    return (std::size_t{shift} << (bits - 1)) + static_cast<std::size_t>(value >> shift);
+}
+
+// How many buckets all values of 64 bits have.
+[[nodiscard]] constexpr std::size_t log_linear_buckets(unsigned bits) noexcept {
+    return log_linear_bucket(~std::uint64_t{0}, bits) + 1;
+}
+
+// The smallest value of a bucket. Requires: the bucket exists.
+[[nodiscard]] constexpr std::uint64_t log_linear_from(std::size_t bucket, unsigned bits) noexcept {
+    const std::size_t half = std::size_t{1} << (bits - 1);
+    if (bucket < 2 * half) return bucket;
+    const std::size_t shift = bucket / half - 1;
+    return std::uint64_t{bucket - shift * half} << shift;
+}
+
+// The largest value of a bucket. Requires: the bucket exists.
+[[nodiscard]] constexpr std::uint64_t log_linear_to(std::size_t bucket, unsigned bits) noexcept {
+    return bucket + 1 == log_linear_buckets(bits) ? ~std::uint64_t{0} : log_linear_from(bucket + 1, bits) - 1;
+}
+
+}  // namespace cinnabar

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A histogram of times whose buckets are at most a quarter of their values wide (base/log_linear.hpp): exact below
+// 8 microseconds, then four buckets for each power of two.
+#pragma once
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/export.hpp>
+#include <cinnabar/base/log_linear.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace cinnabar::hl {
+
+struct Histogram {
+    static constexpr unsigned bits = 3;
+    static constexpr std::size_t buckets = log_linear_buckets(bits);
+    std::array<std::uint64_t, buckets> counts{};
+
+    [[nodiscard]] static constexpr std::size_t bucket_of(TimeUs took_us) noexcept {
+        return log_linear_bucket(took_us, bits);
+    }
+    // Bucket i counts times from lower_edge_us(i) to below lower_edge_us(i + 1), in microseconds. Times beyond the last
+    // bucket do not exist; for any larger `bucket`, the end of the last one.
+    [[nodiscard]] static constexpr TimeUs lower_edge_us(std::size_t bucket) noexcept {
+        return bucket < buckets ? log_linear_from(bucket, bits) : ~TimeUs{0};
+    }
+    [[nodiscard]] CINNABAR_API std::uint64_t total() const noexcept;
+    // The upper edge, in microseconds, of the bucket that holds the quantile `fraction` (0 to 1); 0 if nothing was
+    // counted.
+    [[nodiscard]] CINNABAR_API std::uint64_t quantile_us(double fraction) const noexcept;
+};
+
+}  // namespace cinnabar::hl

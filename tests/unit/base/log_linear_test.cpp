@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/log_linear.hpp>
+
+#include <gtest/gtest.h>
+
+namespace cinnabar {
+namespace {
+
+class LogLinear : public testing::TestWithParam<unsigned> {};
+
+TEST_P(LogLinear, BucketsFollowEachOtherWithoutAGap) {
+    const unsigned bits = GetParam();
+    std::uint64_t next = 0;
+    for (std::size_t bucket = 0; bucket < log_linear_buckets(bits); ++bucket) {
+        ASSERT_EQ(log_linear_from(bucket, bits), next) << bucket;
+        next = log_linear_to(bucket, bits) + 1;
+    }
+    EXPECT_EQ(next, 0u) << "the last bucket ends with the last value";
+}
+
+TEST_P(LogLinear, TheEdgesOfABucketAreInIt) {
+    const unsigned bits = GetParam();
+    for (std::size_t bucket = 0; bucket < log_linear_buckets(bits); ++bucket) {
+        ASSERT_EQ(log_linear_bucket(log_linear_from(bucket, bits), bits), bucket);
+        ASSERT_EQ(log_linear_bucket(log_linear_to(bucket, bits), bits), bucket);
+    }
+}
+
+TEST_P(LogLinear, BucketsAreNarrow) {
+    const unsigned bits = GetParam();
+    const std::size_t exact = std::size_t{1} << bits;
+    for (std::size_t bucket = 0; bucket < log_linear_buckets(bits); ++bucket) {
+        const std::uint64_t from = log_linear_from(bucket, bits);
+        const std::uint64_t beyond_first = log_linear_to(bucket, bits) - from;
+        if (bucket < exact) {
+            ASSERT_EQ(beyond_first, 0u) << bucket;
+        } else {
+            ASSERT_LT(beyond_first, from >> (bits - 1)) << bucket;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Bits, LogLinear, testing::Values(1u, 3u, 5u, 11u));
+
+}  // namespace
+}  // namespace cinnabar
