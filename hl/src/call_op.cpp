@@ -54,6 +54,7 @@ CallOp::CallOp(CallOp&& other) noexcept
       not_encoded_(other.not_encoded_),
       error_(other.error_),
       ended_in_(other.ended_in_),
+      longest_in_(other.longest_in_),
       app_code_(other.app_code_),
       text_(std::move(other.text_)) {
     CINNABAR_ASSERT(!other.in_flight_);
@@ -124,9 +125,16 @@ void CallOp::give_back() noexcept {
     give_back();
 }
 
+// The call cannot even be started.
+bool CallOp::refuse(Errc code) noexcept {
+    if (stats_) stats_->count_call(0, code);
+    if (call_) fail(code);
+    return false;
+}
+
 bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
-    if (!call_) return false;
-    if (loop_->leaving()) return fail(Errc::closed), false;
+    if (!call_) return refuse(error_);
+    if (loop_->leaving()) return refuse(Errc::closed);
     const bool in_task = task != nullptr && task->deadline != time_never;
     const TimeUs now = loop_->now_us();
     call_->began_us = now;
@@ -138,14 +146,14 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
     finished_ = finished;
     scope_ = task ? task->stop_scope() : nullptr;
     watched_ = scope_ != nullptr || stop_.stop_possible();
-    if ((scope_ && scope_->stopped()) || stop_.stop_requested()) return fail(Errc::canceled), false;
+    if ((scope_ && scope_->stopped()) || stop_.stop_requested()) return refuse(Errc::canceled);
     if (tracing() && joins_trace(task)) [[unlikely]]
         begin_span(task);
     in_flight_ = true;
     const bool watched = watched_;
     if (const Errc refused = call_->forward(input_bytes_, &CallOp::on_done, this); refused != Errc::ok) {
         in_flight_ = watched_ = false;
-        return fail(refused), false;
+        return refuse(refused);
     }
     // If the call cannot be stopped, it may have ended by now and this object may be destroyed.
     if (!watched) return true;
@@ -216,7 +224,7 @@ bool CallOp::ended_well(std::uint16_t shape) noexcept {
 
 namespace {
 
-// Advice for a call that ended in this phase.
+// Advice for a call that spent most of its time in this phase.
 std::string_view advice_for(rpc::CallPhase phase) noexcept {
     switch (phase) {
         case rpc::CallPhase::connecting:
@@ -255,20 +263,43 @@ std::string span_text(TimeUs us) {
     return text.data();
 }
 
+// The phase in which most of the time was spent.
+rpc::CallPhase longest_of(const rpc::CallWaits& waits) noexcept {
+    const TimeUs longest = std::max({waits.connecting_us, waits.queued_us, waits.sent_us});
+    if (longest == 0) return waits.phase;
+    if (waits.connecting_us == longest) return rpc::CallPhase::connecting;
+    return waits.queued_us == longest ? waits.queued_for : waits.phase;
+}
+
+// Adds the phases in order. An earlier one is left out if it took less than a hundredth of the time.
+void add_waits(std::string& text, const rpc::CallWaits& waits) {
+    const TimeUs least = (waits.connecting_us + waits.queued_us + waits.sent_us) / 100;
+    const auto add = [&](rpc::CallPhase phase, TimeUs us) {
+        if (phase != waits.phase && us <= least) return;
+        text.append(to_string(phase));
+        if (us != 0) text.append(" for ").append(span_text(us));
+        if (phase == rpc::CallPhase::waits_for_credit && waits.ahead != 0)
+            text.append(" behind ").append(std::to_string(waits.ahead)).append(" unanswered calls");
+        text.append(", ");
+    };
+    if (waits.phase == rpc::CallPhase::connecting || waits.connecting_us != 0)
+        add(rpc::CallPhase::connecting, waits.connecting_us);
+    if (waits.queued_for != rpc::CallPhase::unknown && waits.queued_for != rpc::CallPhase::connecting)
+        add(waits.queued_for, waits.queued_us);
+    if (waits.phase != waits.queued_for && waits.phase != rpc::CallPhase::connecting) add(waits.phase, waits.sent_us);
+}
+
 }  // namespace
 
-// For example ", over tcp: waiting for a credit for 3.9 s, ended after 4.0 s".
+// For example ", over tcp: waiting for a credit for 3.9 s behind 64 unanswered calls, ended after 4.0 s".
 std::string CallOp::ending_of(rpc::Call& call, TimeUs took_us) noexcept {
     if (!ends_early(error_)) return {};
-    TimeUs waited_us = 0;
-    ended_in_ = call.ended_in(waited_us);
+    const rpc::CallWaits waits = call.waits();
+    ended_in_ = waits.phase;
+    longest_in_ = longest_of(waits);
     try {
         std::string text = ", over " + std::string(call.scheme()) + ": ";
-        if (ended_in_ != rpc::CallPhase::unknown) {
-            text.append(to_string(ended_in_));
-            if (waited_us != 0) text.append(" for ").append(span_text(waited_us));
-            text.append(", ");
-        }
+        if (ended_in_ != rpc::CallPhase::unknown) add_waits(text, waits);
         return text.append("ended after ").append(span_text(took_us));
     } catch (const std::bad_alloc&) {
         return {};
@@ -313,8 +344,13 @@ void CallOp::end_span(const rpc::Call& call) const noexcept {
 Error CallOp::failure() const {
     // No error: the outcome was taken before, or the call was never started.
     const Errc code = error_ != Errc::ok ? error_ : Errc::invalid_argument;
-    const std::string_view where = advice_for(ended_in_);
-    Error error(code, where.empty() || code == Errc::canceled ? advice(code) : where);
+    const std::string_view where = advice_for(longest_in_);
+    const bool target_refused = code == Errc::overloaded && ended_in_ == rpc::CallPhase::sent;
+    Error error(code, where.empty() || code == Errc::canceled || target_refused ? advice(code) : where);
+    if (code == Errc::overloaded && ended_in_ == rpc::CallPhase::unknown)
+        error.hint =
+            "this node has no slot or no memory for another call: wait for earlier ones to end, or raise rpc.calls_max "
+            "or rpc.overflow_bytes_max";
     if (code == Errc::too_large)
         error.hint =
             "over NodeOptions::rpc.argument_bytes_max of this node or the peer, or, decoded, over half of "

@@ -30,7 +30,6 @@ void Deadlines::watch_alone(Call& call) noexcept {
     call.whole_way_ = true;
     call.timer_.fire = [](Timer& timer) noexcept {
         Call& late = call_of(timer.user);
-        late.core_->origin.note_phase(late);
         late.core_->origin.finish(late, Errc::timed_out);
     };
     core_.na->arm(call.timer_, call.args.deadline);
@@ -40,7 +39,6 @@ void Deadlines::look() noexcept {
     const TimeUs now = core_.na->now_us();
     for (Call* first = calls_.front(); first; first = calls_.front()) {
         if (first->args.deadline > now) return core_.na->arm(first_, first->args.deadline);
-        core_.origin.note_phase(*first);
         core_.origin.finish(*first, Errc::timed_out);
     }
 }

@@ -7,6 +7,14 @@
 #include <cinnabar/base/test_yield.hpp>
 
 namespace cinnabar::rpc {
+namespace {
+
+bool ends_early(Errc result) noexcept {
+    return result == Errc::timed_out || result == Errc::canceled || result == Errc::peer_lost ||
+           result == Errc::overloaded;
+}
+
+}  // namespace
 
 // A delivered call belongs to its caller, which may be freeing it at this moment without owning the context (reuse()).
 // A call in flight cannot be freed that way: the thread that takes delivery of it later sees that a cancel is queued.
@@ -16,7 +24,6 @@ void Origin::cancel_if_under_way(Call& call) noexcept {
         call.canceled_early_ = true;  // submit() is queued, and will see this
     } else if (call.state_ != Call::State::idle) {
         CINNABAR_TEST_YIELD("call: about to be canceled");
-        note_phase(call);
         finish(call, Errc::canceled);
     }
 }
@@ -31,6 +38,7 @@ void Origin::cancel_requested(Call& call) noexcept {
 
 void Origin::finish(Call& call, Errc result) noexcept {
     if (call.state_ == Call::State::ended) return;
+    if (ends_early(result)) note_waits(call);
     const Call::State before = call.state_;
     call.state_ = Call::State::ended;
     call.result_ = result;

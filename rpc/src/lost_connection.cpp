@@ -7,10 +7,13 @@
 
 namespace cinnabar::rpc {
 
-// Records what the calls waited for, while the book still knows it.
-void Peers::note_phases(PeerBook& book) noexcept {
+// Visits the calls that refer to the book. Without any, it does not look at the slots, of which a context that once had
+// many calls has many.
+template <typename Visit>
+void Peers::each_call(PeerBook& book, Visit visit) noexcept {
+    if (book.users == 0) return;
     core_.origin.calls.for_each([&](Call& call) {
-        if (call.book_ == &book) core_.origin.note_phase(call);
+        if (call.book_ == &book) visit(call);
     });
 }
 
@@ -41,7 +44,9 @@ void Peers::end_orphans(PeerBook& book) noexcept {
 }
 
 void Peers::close(PeerBook& book, Errc why) noexcept {
-    if (why == Errc::peer_lost) note_phases(book);
+    if (why == Errc::peer_lost) {  // the book still knows what its calls wait for
+        each_call(book, [&](Call& call) { core_.origin.note_waits(call); });
+    }
     const bool dial_failed = !book.open;
     if (book.open) {
         core_.credits.close(book);
@@ -61,8 +66,8 @@ void Peers::close(PeerBook& book, Errc why) noexcept {
     book.control_unacked = false;
     book.owes_ack = false;
     book.one_way_sent = book.ending = book.complained = false;
-    core_.origin.calls.for_each([&](Call& call) {
-        if (call.book_ != &book || !call.is_sent()) return;
+    each_call(book, [&](Call& call) {
+        if (!call.is_sent()) return;
         call.never_left_ = dial_failed;
         core_.origin.finish(call, why);
     });
@@ -71,8 +76,8 @@ void Peers::close(PeerBook& book, Errc why) noexcept {
     if (left) --leaving_;
     // The end of a call may end other calls, so the list is read again each time.
     while (Call* call = left ? nullptr : book.queued.front()) core_.origin.finish(*call, why);
-    core_.origin.calls.for_each([&](Call& call) {
-        if (call.book_ == &book && call.awaiting_release_) core_.origin.release_came(call);
+    each_call(book, [&](Call& call) {
+        if (call.awaiting_release_) core_.origin.release_came(call);
     });
     end_orphans(book);
     core_.target.forget_canceled(*book.peer);

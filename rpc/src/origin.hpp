@@ -49,8 +49,9 @@ class Origin {
     // When the context closes: revokes all lent memory by force.
     void end_lends() noexcept;
 
-    // Records what the call waits for, for Call::ended_in (snapshot.cpp).
-    void note_phase(Call& call) noexcept;
+    // Records where the call is, for Call::waits(), unless that was done before the connection was closed
+    // (snapshot.cpp).
+    void note_waits(Call& call) noexcept;
 
     SlotPool<Call> calls;
 

@@ -49,13 +49,15 @@ struct PeerBook : PoolSlot {
     std::uint64_t claimed_bytes = 0;  // of large results that are being pulled
     ListLink<PeerBook> reply_waiter;  // in Replies::waiters_
     bool one_way_sent = false;        // on this connection, or on the dial: a closing context asks for a receipt
-    bool looks_again = false;         // `look` is queued or `retry` is armed: what waits will be tried again soon
+    CallPhase stuck_on = CallPhase::waits_for_room;  // why the last queued call could not be sent
+    bool looks_again = false;  // `look` is queued or `retry` is armed: what waits will be tried again soon
     Work look;
     Timer retry;
 
     // Armed while calls wait for replies and heartbeats are on, or while the peer is asked to leave.
     Timer beat;
     TimeUs heard = 0;   // when the last message arrived
+    TimeUs opened = 0;  // when the connection was made
     TimeUs pinged = 0;  // when the last beat sent a ping; 0: it sent none
 
     Leaving leaving = Leaving::no;

@@ -35,7 +35,7 @@ PeerBook* Peers::make(na::Peer& peer) noexcept {
 void Peers::open(PeerBook& book) noexcept {
     if (book.open) return;
     book.open = true;
-    book.heard = core_.na->now_us();
+    book.opened = book.heard = core_.na->now_us();
     const std::uint32_t first = std::clamp(book.peer->initial_credits(), 1u, Credits::budget_max);
     const std::uint32_t used = book.posted;  // requests that were posted before the connection was made
     book.credits = first > used ? first - used : 0;

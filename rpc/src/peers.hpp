@@ -49,7 +49,8 @@ class Peers {
   private:
     [[nodiscard]] PeerBook* make(na::Peer& peer) noexcept;
     [[gnu::noinline]] void drop_closed_if_idle(PeerBook& book) noexcept;
-    void note_phases(PeerBook& book) noexcept;
+    template <typename Visit>
+    void each_call(PeerBook& book, Visit visit) noexcept;
     void orphan_requests(PeerBook& book) noexcept;
     void end_orphans(PeerBook& book) noexcept;
     void make_room() noexcept;

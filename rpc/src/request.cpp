@@ -136,7 +136,6 @@ bool Serving::reply_at_once(Request& request) noexcept { return reply_short_way(
     book.account.request_over();
     if (request.slot_index >= core_.messages_retained) drop_message(request);
     request.user_data = nullptr;
-    request.began_.store(0, std::memory_order_relaxed);
     request.credit_returned_ = request.reply_done_ = request.users_gone_ = request.orphaned_ = false;
     request.answered_.store(false, std::memory_order_relaxed);
     request.canceled_.store(false, std::memory_order_relaxed);

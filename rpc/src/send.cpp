@@ -9,7 +9,10 @@
 namespace cinnabar::rpc {
 // The request was sent, or was accepted by the transport.
 inline void Origin::request_left(Call& call, PeerBook& book) noexcept {
-    core_.queue.leave(call);
+    if (call.link_.linked) {
+        core_.queue.note_sent(call);
+        core_.queue.leave(call);
+    }
     note_sent(call, book);
 }
 

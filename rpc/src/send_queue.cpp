@@ -16,16 +16,21 @@ constexpr Microseconds retry_after{20};
 // The number of credits is not known before the connection is made, so only one call is sent ahead, which dials.
 bool SendQueue::may_send(PeerBook& book) noexcept {
     if (book.looks_again || book.leaving != Leaving::no) return false;
-    if (book.credits == 0 && (book.open || (book.sent | book.posted) != 0)) return false;
+    if (book.credits == 0 && (book.open || (book.sent | book.posted) != 0)) {
+        book.stuck_on = book.open ? CallPhase::waits_for_credit : CallPhase::connecting;
+        return false;
+    }
     if (core_.replies.has_slot()) return true;
+    book.stuck_on = CallPhase::waits_for_reply_slot;
     core_.replies.wait(book);
     return false;
 }
 
 void SendQueue::enter(Call& call, bool first) noexcept {
-    const TimeUs now = core_.na->now_us();
-    const TimeUs deadline = call.args.deadline;
-    call.stale_at_ = deadline == time_never ? time_never : now + (deadline - std::min(now, deadline)) / 2;
+    if (!call.was_queued()) {
+        call.queued_use_ = call.use();
+        call.queued_us_ = core_.na->now_us();
+    }
     call.state_ = Call::State::queued;
     if (first) {
         call.book_->queued.push_front(call);
@@ -34,6 +39,12 @@ void SendQueue::enter(Call& call, bool first) noexcept {
     }
     bytes_ += call.input_bytes_;
     ++calls_;
+}
+
+// When it leaves the queue because it was sent.
+void SendQueue::note_sent(Call& call) noexcept {
+    call.queued_for_ = call.book_->stuck_on;
+    if (!call.args.timed) call.sent_us_ = core_.na->now_us();
 }
 
 void SendQueue::look_soon(PeerBook& book) noexcept {
@@ -50,6 +61,7 @@ void SendQueue::look_soon(PeerBook& book) noexcept {
 // The transport has no room. It does not report when it has room again, so the next attempt is made a little later.
 void SendQueue::try_later(PeerBook& book) noexcept {
     if (book.looks_again || core_.closed_) return;
+    book.stuck_on = CallPhase::waits_for_room;
     book.looks_again = true;
     book.retry.user = &book;
     book.retry.fire = [](Timer& timer) noexcept {
@@ -71,12 +83,19 @@ void SendQueue::look_again(PeerBook& book) noexcept {
     core_.peers.drop_if_idle(book);
 }
 
+// Whether half of the time that a queued call had is over.
+bool SendQueue::is_stale(const Call& call) const noexcept {
+    const TimeUs deadline = call.args.deadline;
+    const TimeUs half = (deadline - std::min(call.queued_us_, deadline)) / 2;
+    return deadline != time_never && call.queued_us_ + half <= core_.na->now_us();
+}
+
 // The oldest call, unless half of its time is over. In that case the peer handles less than it is offered, and the
 // answer to the oldest call would come too late, while the newest call still has time. The calls that are passed over
 // are sent when the load falls, or expire.
 Call& SendQueue::next(PeerBook& book) noexcept {
     Call& oldest = *book.queued.front();
-    return oldest.stale_at_ > core_.na->now_us() ? oldest : *book.queued.back();
+    return is_stale(oldest) ? *book.queued.back() : oldest;
 }
 
 void SendQueue::send_queued(PeerBook& book) noexcept {

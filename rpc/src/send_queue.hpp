@@ -22,6 +22,8 @@ class SendQueue {
         bytes_ -= call.input_bytes_;
         --calls_;
     }
+    // Before a queued call leaves because it was sent.
+    void note_sent(Call& call) noexcept;
     // The arguments of a queued call had `before` bytes until now.
     void resized(const Call& call, std::uint32_t before) noexcept { bytes_ = bytes_ - before + call.input_bytes_; }
 
@@ -36,6 +38,7 @@ class SendQueue {
     void look_soon(PeerBook& book) noexcept;
 
   private:
+    [[nodiscard]] bool is_stale(const Call& call) const noexcept;
     [[nodiscard]] Call& next(PeerBook& book) noexcept;
     [[gnu::noinline]] void send_queued(PeerBook& book) noexcept;
     void look_again(PeerBook& book) noexcept;

@@ -127,33 +127,47 @@ CallPhase ContextCore::Snapshots::phase_of(const PeerBook& book, const Call& cal
 CallPhase ContextCore::Snapshots::phase_of(const Request& request) noexcept {
     if (request.answered()) return CallPhase::answered;
     if (request.whole_way() && request.pull_) return CallPhase::fetching;
-    return request.began_.load(std::memory_order_relaxed) != 0 ? CallPhase::in_handler : CallPhase::waits_for_handler;
+    const bool began = (request.since_.load(std::memory_order_relaxed) & 1) != 0;
+    return began ? CallPhase::in_handler : CallPhase::waits_for_handler;
 }
 
 TimeUs ContextCore::Snapshots::began_us(const Request& request) const noexcept {
-    const std::uint32_t began = request.began_.load(std::memory_order_relaxed);
-    if (began == 0) return 0;
+    const std::uint32_t since = request.since_.load(std::memory_order_relaxed) | 1;
     const TimeUs now = core_.na->now_us();
-    const TimeUs age = TimeUs{(static_cast<std::uint32_t>(now >> 10) | 1) - began} << 10;  // modulo 50 days
+    const TimeUs age = TimeUs{(static_cast<std::uint32_t>(now >> 10) | 1) - since} << 10;  // modulo 50 days
     return now - std::min(std::max(age, TimeUs{1}), now);
 }
 
 // Does not write to a call that is not in progress, because another thread may be using it.
-void Origin::note_phase(Call& call) noexcept {
+void Origin::note_waits(Call& call) noexcept {
     const CallPhase phase = call.book_ ? ContextCore::Snapshots::phase_of(*call.book_, call) : CallPhase::unknown;
-    if (phase == CallPhase::unknown) return;
-    call.noted_generation_ = call.generation_.load(std::memory_order_relaxed);
+    if (phase == CallPhase::unknown || call.noted_use_ == call.use()) return;
+    call.noted_use_ = call.use();
     call.noted_phase_ = phase;
-    const bool waited = call.state_ == Call::State::queued && call.stale_at_ != time_never;
-    // stale_at_ is in the middle between the time when the call was queued and its deadline.
-    const TimeUs began = waited ? 2 * call.stale_at_ - call.args.deadline : 0;
-    call.noted_wait_us_ = waited ? core_.na->now_us() - std::min(began, core_.na->now_us()) : 0;
+    call.noted_opened_us_ = phase == CallPhase::connecting ? time_never : call.book_->opened;
+    const std::uint32_t ahead = call.book_->sent - (call.is_sent() ? 1 : 0);
+    call.noted_ahead_ = static_cast<std::uint16_t>(std::min<std::uint32_t>(ahead, 0xffff));
+    if (call.state_ == Call::State::queued) {
+        call.queued_for_ = phase;
+        call.sent_us_ = time_never;
+    }
 }
 
-CallPhase Call::ended_in(TimeUs& waited_us) const noexcept {
-    const bool noted = noted_generation_ == generation_.load(std::memory_order_relaxed);
-    waited_us = noted ? noted_wait_us_ : 0;
-    return noted ? noted_phase_ : CallPhase::unknown;
+CallWaits Call::waits() const noexcept {
+    CallWaits waits;
+    if (noted_use_ != use()) return waits;
+    waits.phase = noted_phase_;
+    waits.ahead = noted_ahead_;
+    const TimeUs began = began_us != 0 || !was_queued() ? began_us : queued_us_;
+    if (began == 0) return waits;
+    const TimeUs ended = std::max(ended_us_, began);
+    const TimeUs opened = std::clamp(noted_opened_us_, began, ended);
+    const TimeUs sent = was_queued() ? std::clamp(sent_us_, opened, ended) : opened;
+    waits.connecting_us = opened - began;
+    waits.queued_us = sent - opened;
+    waits.sent_us = ended - sent;
+    if (was_queued()) waits.queued_for = queued_for_;
+    return waits;
 }
 
 std::string_view Call::scheme() const noexcept { return core_->na->transport_of(*port_).scheme(); }

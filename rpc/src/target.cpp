@@ -49,6 +49,7 @@ inline std::uint32_t Target::in_handlers() const noexcept { return taken() - cor
     if (request.source_ != book.peer->addr()) request.source_ = book.peer->addr();
     if (request.message_ && request.message_->port != arrival.port) Serving::drop_message(request);
     request.references_.store(1, std::memory_order_relaxed);
+    request.since_.store(static_cast<std::uint32_t>(core_.na->now_us() >> 10) & ~1u, std::memory_order_relaxed);
 }
 
 inline void Target::copy_input(Request& request, ConstBytes payload) noexcept {

@@ -8,8 +8,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -52,9 +54,70 @@ TEST_F(ErrorPlace, OneThatWaitedForACreditSaysForHowLong) {
     ASSERT_EQ(late.code(), Errc::timed_out);
     EXPECT_TRUE(tells(late.error(), "place.held at " + server_.address() + ", over tcp: waiting for a credit for "));
     EXPECT_TRUE(tells(late.error(), ", ended after "));
+    EXPECT_TRUE(tells(late.error(), " unanswered calls, "));
     EXPECT_TRUE(tells(late.error(), "credits_per_peer_max"));
     gate_.open();
     for (auto& call : before) EXPECT_TRUE(call.get().ok());
+}
+
+// It waited for a credit for most of its time, and was sent near its end.
+TEST_F(ErrorPlace, OneThatWasSentLateSaysWhatTookTheTime) {
+    ASSERT_TRUE(server_.serve(held, [this](std::string_view text) { return gate_.pass(), text.size(); }).ok());
+    test::Gate second;
+    const auto wait = [&second](int value) { return second.pass(), value; };
+    ASSERT_TRUE(server_.serve(stuck, wait).ok());
+    const std::string large(4'000, 'x');
+    std::vector<Future<std::size_t>> before;
+    for (int i = 0; i < 12; ++i) before.push_back(client_.node.call(held, client_.peer, large).future());
+    gate_.await(1);
+    Future<int> call = client_.node.call(stuck, client_.peer, 1, 1s).future();
+    std::this_thread::sleep_for(700ms);
+    gate_.open();
+    second.await(1);
+    const auto late = call.get();
+    ASSERT_EQ(late.code(), Errc::timed_out);
+    EXPECT_TRUE(tells(late.error(), "over tcp: waiting for a credit for "));
+    EXPECT_TRUE(tells(late.error(), ", waiting for the answer for "));
+    EXPECT_TRUE(tells(late.error(), "credits_per_peer_max"));
+    for (auto& earlier : before) EXPECT_TRUE(earlier.get().ok());
+}
+
+// No credit, and no room for another call that waits for one.
+TEST_F(ErrorPlace, OneThatFoundTheQueueFullSaysWhatTheOthersWaitFor) {
+    NodeOptions short_queue;
+    short_queue.rpc.queued_bytes_max = 16'000;
+    const Connected caller = Node::connect(server_.address(), short_queue).value();
+    ASSERT_TRUE(server_.serve(held, [this](std::string_view text) { return gate_.pass(), text.size(); }).ok());
+    const std::string large(4'000, 'x');
+    std::vector<Future<std::size_t>> before;
+    for (int i = 0; i < 32; ++i) before.push_back(caller.node.call(held, caller.peer, large).future());
+    const auto refused = caller.node.call(held, caller.peer, large).wait();
+    ASSERT_EQ(refused.code(), Errc::overloaded);
+    EXPECT_TRUE(tells(refused.error(), "over tcp: "));
+    EXPECT_TRUE(tells(refused.error(), "ended after "));
+    gate_.open();
+}
+
+TEST_F(ErrorPlace, OneThatCouldNotBeMadeSaysWhatToRaiseAndIsCounted) {
+    ASSERT_TRUE(server_
+                    .serve(
+                        stuck, [this](int value) { return gate_.pass(), value; }, on(pool_))
+                    .ok());
+    NodeOptions few;
+    few.rpc.calls_max = 1;
+    const Connected caller = Node::connect(server_.address(), few).value();
+    Future<int> first = caller.node.call(stuck, caller.peer, 1).future();
+    gate_.await(1);
+    const auto refused = caller.node.call(stuck, caller.peer, 2).wait();
+    ASSERT_EQ(refused.code(), Errc::overloaded);
+    EXPECT_TRUE(tells(refused.error(), "rpc.calls_max"));
+    gate_.open();
+    EXPECT_TRUE(first.get().ok());
+    const std::vector<RpcCounts> counts = caller.node.stats();
+    const auto found = std::find_if(counts.begin(), counts.end(), [](const auto& rpc) { return rpc.name == stuck.name.text; });
+    ASSERT_NE(found, counts.end());
+    EXPECT_EQ(found->calls, 2u);
+    EXPECT_EQ(found->calls_failed, 1u);
 }
 
 TEST_F(ErrorPlace, OneThatWasSentSaysThatNoAnswerCame) {
@@ -64,7 +127,8 @@ TEST_F(ErrorPlace, OneThatWasSentSaysThatNoAnswerCame) {
                     .ok());
     const auto late = client_.node.call(stuck, client_.peer, 1, 200ms).wait();
     ASSERT_EQ(late.code(), Errc::timed_out);
-    EXPECT_TRUE(tells(late.error(), "over tcp: waiting for the answer, ended after "));
+    EXPECT_TRUE(tells(late.error(), "over tcp: waiting for the answer for "));
+    EXPECT_TRUE(tells(late.error(), ", ended after "));
     EXPECT_TRUE(tells(late.error(), "no answer came"));
 }
 
@@ -86,7 +150,7 @@ TEST_F(ErrorPlace, OneWhosePeerIsLostSaysWhereItWas) {
     }
     const auto ended = call.get();
     ASSERT_EQ(ended.code(), Errc::peer_lost) << ended.error().message();
-    EXPECT_TRUE(tells(ended.error(), "over tcp: waiting for the answer, ended after "));
+    EXPECT_TRUE(tells(ended.error(), "over tcp: waiting for the answer for "));
 }
 
 // The slot of a call that timed out is reused: the next call does not inherit its notes.

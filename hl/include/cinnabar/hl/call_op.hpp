@@ -87,6 +87,7 @@ class CINNABAR_API CallOp {
     [[nodiscard]] Bytes room_for(std::size_t bytes) noexcept;
     void fail(Errc code) noexcept;
     void not_encoded(Errc code) noexcept;
+    [[gnu::cold]] bool refuse(Errc code) noexcept;
     static void on_done(rpc::Call& call, void* user) noexcept;
     void watch() noexcept;
     void end() noexcept;
@@ -131,6 +132,7 @@ class CINNABAR_API CallOp {
     bool comes_again_ = false;  // app_code_ and place_ are set
     Errc error_ = Errc::ok;
     rpc::CallPhase ended_in_ = rpc::CallPhase::unknown;
+    rpc::CallPhase longest_in_ = rpc::CallPhase::unknown;
     std::uint32_t app_code_ = 0;
     std::uint64_t place_;  // valid only if comes_again_: most calls have none
     std::string text_;     // of an application's error, or how the call ended

@@ -18,8 +18,8 @@
 #include <cinnabar/na/addr.hpp>
 #include <cinnabar/na/arrival.hpp>
 #include <cinnabar/na/op.hpp>
+#include <cinnabar/rpc/call_waits.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
-#include <cinnabar/rpc/snapshot.hpp>
 #include <cinnabar/rpc/times.hpp>
 
 #include <atomic>
@@ -140,9 +140,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // The number of bytes that the call lends. Call it before forward().
     [[nodiscard]] std::uint64_t lent_bytes() const noexcept;
 
-    // The phase that the call was in when it ended with `timed_out`, `canceled` or `peer_lost`; `unknown` if it was not
-    // recorded. `waited_us`: how long the call had waited to be sent; 0 if it was not waiting.
-    [[nodiscard]] CallPhase ended_in(TimeUs& waited_us) const noexcept;
+    // Where the call was when it ended with `timed_out`, `canceled`, `peer_lost` or `overloaded`.
+    [[nodiscard]] CallWaits waits() const noexcept;
     // For an answered call with CallArgs::timed: when the request was sent, on the context's clock, and the times that
     // the target reports. False: the answer does not contain them.
     [[nodiscard]] bool times(TimeUs& sent_us, TargetTimes& target) const noexcept {
@@ -181,6 +180,11 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     [[nodiscard]] static CallId id_of(std::uint64_t generation, std::uint32_t slot) noexcept {
         return generation << call_slot_bits | slot;
     }
+    // Counts the uses of the slot.
+    [[nodiscard]] std::uint32_t use() const noexcept {
+        return static_cast<std::uint32_t>(generation_.load(std::memory_order_relaxed));
+    }
+    [[nodiscard]] bool was_queued() const noexcept { return queued_use_ == use(); }
     [[nodiscard]] bool holds_message_only() const noexcept { return !whole_way_ || nothing_beside_message(); }
     [[nodiscard]] bool nothing_beside_message() const noexcept {
         return op_.state == na::OpState::idle && !pull_ && !lends_ && !reply_ && !reply_copy_ && !large_input_ &&
@@ -220,8 +224,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     bool free_after_cancel_ = false;
     bool free_when_over_ = false;  // released, but the transport still holds the message
 
-    TimeUs stale_at_ = time_never;  // while queued: when half of the time until the deadline is over
-    Work cancel_work_;              // queued while cancel_generation_ is not 0
+    TimeUs queued_us_ = 0;  // when it was queued, if queued_use_ is use()
+    Work cancel_work_;      // queued while cancel_generation_ is not 0
 
     // Fields of the slow path: idle and empty while whole_way_ is false.
     bool awaiting_release_ = false;  // the target was asked to release lent memory and may still use it
@@ -244,15 +248,17 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     bulk::Transfer* pull_ = nullptr;
     StallWatch watch_;
 
-    // Valid if args.timed.
-    TimeUs sent_us_ = 0;
-    TargetTimes target_times_;
+    TimeUs sent_us_ = 0;        // if args.timed, or if it was queued and sent
+    TargetTimes target_times_;  // if args.timed
 
-    // Recorded only when a call ends early, so that other calls do not pay for it. Valid if noted_generation_ is the
-    // slot's generation; otherwise left by an earlier use of the slot.
-    std::uint64_t noted_generation_ = 0;
-    TimeUs noted_wait_us_ = 0;
+    // Recorded only when a call is queued, or ends early, so that other calls do not pay for it. Left by an earlier use
+    // of the slot if queued_use_, or noted_use_, is not use().
+    std::uint32_t queued_use_ = 0;
+    std::uint32_t noted_use_ = 0;
+    TimeUs noted_opened_us_ = 0;  // when it had a connection; time_never: it had none
+    std::uint16_t noted_ahead_ = 0;
     CallPhase noted_phase_ = CallPhase::unknown;
+    CallPhase queued_for_ = CallPhase::unknown;
 
     bool times_came_ = false;     // target_times_ was received
     bool never_left_ = false;     // the request waited for a dial that failed

@@ -56,7 +56,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     void* user_data = nullptr;
     // For the layer above: records when the handler began, so that snapshots show for how long it has run.
     void begins(TimeUs now) noexcept {
-        began_.store(static_cast<std::uint32_t>(now >> 10) | 1, std::memory_order_relaxed);
+        since_.store(static_cast<std::uint32_t>(now >> 10) | 1, std::memory_order_relaxed);
         if (timed()) [[unlikely]]
             handler_us_ = now;
     }
@@ -227,9 +227,9 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     bool arriving_ = false;      // its handler runs on arrival, inside progress() (on_arrival.cpp)
     std::atomic<bool> answered_{false};
     std::atomic<bool> canceled_{false};
-    // When its handler began, in units of 1,024 microseconds, with the lowest bit set; 0: not yet. Placed here to fill
-    // a gap.
-    std::atomic<std::uint32_t> began_{0};
+    // When its handler began, with the lowest bit set; until then when it arrived, with the lowest bit clear; in units of
+    // 1,024 microseconds. Placed here to fill a gap.
+    std::atomic<std::uint32_t> since_{0};
     alignas(8) std::array<std::byte, small_bytes_max> small_input_;  // uninitialized until it is used
     TraceContext trace_;
     TimeUs came_us_ = 0;     // arrival time, if timed or traced

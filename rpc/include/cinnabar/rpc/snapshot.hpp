@@ -67,7 +67,9 @@ struct CallSnapshot {
     RpcId rpc = 0;
     ProviderId provider = 0;
     std::uint64_t id = 0;  // the id that its origin gave it
-    TimeUs began_us = 0;   // when it was made, or passed to its handler, on the context's clock; 0: not known
+    // When it was made; of a request, when it arrived, and then when it was passed to its handler. On the context's
+    // clock; 0: not known.
+    TimeUs began_us = 0;
     TimeUs deadline_us = time_never;
     std::uint64_t bytes = 0;    // of the encoded arguments
     std::uint32_t credits = 0;  // requests that this side may send to the peer
