@@ -232,14 +232,21 @@ CallReport report_of(NodeCore& node, const rpc::CallSnapshot& call, TimeUs now) 
     return report;
 }
 
+// Answers also while another handler holds the thread of the loop (stuck_watch.hpp).
+struct Urgent {
+    void apply(ServeOptions& options) const noexcept { options.urgent = true; }
+};
+
 // Makes a handler that answers permitted callers with the result of `answer`.
 template <typename R, typename Answer>
 Result<void> serve_to(const NodeRef& node, const R& rpc, Introspection to, Answer answer) {
     return node.serve(
-        rpc, [to, answer = std::move(answer)](Request<typename R::Input> request) -> Result<typename R::Output> {
+        rpc,
+        [to, answer = std::move(answer)](Request<typename R::Input> request) -> Result<typename R::Output> {
             if (!may_ask(to, request)) return not_for_you();
             return answer(*request);
-        });
+        },
+        Urgent());
 }
 
 }  // namespace

@@ -48,9 +48,23 @@ void Loop::post(Job& job) noexcept {
     posting_.fetch_sub(1, std::memory_order_release);
 }
 
+// Without a thread of its own, a loop is driven by several threads; then nobody asks for turns_.
 void Loop::run_completions() noexcept {
     const Turn turn(*this);
+    const std::uint32_t turns = turns_.load(std::memory_order_relaxed);
+    turns_.store(turns + 1, std::memory_order_relaxed);
     (void)context_->trigger(completions_per_round);
+    turns_.store(turns + 2, std::memory_order_relaxed);
+}
+
+bool Loop::help_if_stuck() noexcept {
+    const std::uint32_t turn = turns_.load(std::memory_order_relaxed);
+    const bool stuck = turn % 2 == 1 && turn == seen_turn_;
+    seen_turn_ = turn;
+    if (!stuck) return false;
+    (void)context_->progress(Microseconds{0});
+    context_->run_urgent();
+    return true;
 }
 
 void Loop::drive(Microseconds timeout) noexcept {

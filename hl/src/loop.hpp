@@ -52,6 +52,9 @@ class Loop final : public Executor {
     // (shared_clock.hpp).
     [[nodiscard]] TimeSource* simulated_clock() const noexcept { return simulated_clock_; }
     void run_completions() noexcept;
+    // Makes progress and runs urgent handlers (rpc::Handler::urgent), if the thread has been in the same
+    // run_completions() since the last call. Only StuckWatch calls this. True: it is stuck.
+    [[nodiscard]] bool help_if_stuck() noexcept;
 
     // Starts a thread that drives the loop until stop_driving(). out_of_memory: the system gives no thread.
     [[nodiscard]] Result<void> start_thread();
@@ -88,6 +91,8 @@ class Loop final : public Executor {
     std::atomic<std::uint32_t> posting_{0};  // threads inside post()
     std::thread thread_;
     Work ring_;
+    std::atomic<std::uint32_t> turns_{0};  // odd while the thread is in run_completions()
+    std::uint32_t seen_turn_ = 0;          // by help_if_stuck()
 
     std::mutex leader_mutex_;
     std::condition_variable leader_left_;

@@ -64,6 +64,7 @@ Result<NodeCore*> NodeCore::open(std::span<const std::string_view> uris, NodeOpt
     CINNABAR_TRY(core->engine_, rpc::Engine::open(core->transports_));
     CINNABAR_TRY_VOID(core->open_loops());
     CINNABAR_TRY_VOID(serve_introspection(*core, core->options_.introspection));
+    if (core->watches_loops()) CINNABAR_TRY_VOID(core->stuck_watch_.start(core->loops_));
     return core.release();
 }
 
@@ -118,6 +119,10 @@ Result<void> NodeCore::open_loops() {
     }
     for (Loop* loop : loops_) CINNABAR_TRY_VOID(loop->start_thread());
     return {};
+}
+
+bool NodeCore::watches_loops() const noexcept {
+    return options_.introspection != Introspection::off && options_.progress_thread && !simulated_clock();
 }
 
 TimeSource* NodeCore::simulated_clock() const noexcept {
@@ -298,6 +303,7 @@ void NodeCore::close() noexcept {
     stop_tasks();
     if (tasks_run) await_tasks(waiter);
     for (const auto& pool : pools_) pool->stop();
+    stuck_watch_.stop();
     for (Loop* loop : loops_) loop->stop_driving();
     for (Loop* loop : loops_) {
         // Other threads may still read results in the context's memory.

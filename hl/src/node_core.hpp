@@ -5,6 +5,7 @@
 
 #include "loop.hpp"
 #include "pool_core.hpp"
+#include "stuck_watch.hpp"
 
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/hl/buffers.hpp>
@@ -103,6 +104,7 @@ class NodeCore {
     ~NodeCore();
     [[nodiscard]] Result<void> open_transports(std::span<const std::string_view> uris, Purpose purpose);
     [[nodiscard]] Result<void> open_loops();
+    [[nodiscard]] bool watches_loops() const noexcept;
     [[nodiscard]] RpcStats* find_stats(const RpcName& rpc) noexcept;
     void stop_tasks() noexcept;
     void await_tasks(Waiter& waiter) noexcept;
@@ -127,6 +129,7 @@ class NodeCore {
     std::vector<std::shared_ptr<na::Transport>> transports_;
     std::unique_ptr<rpc::Engine> engine_;
     std::vector<Loop*> loops_;
+    StuckWatch stuck_watch_;
     Buffers buffers_;
     std::unique_ptr<ScopeCore> scope_;
     std::shared_ptr<RemoteTable> remote_table_;

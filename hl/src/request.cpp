@@ -125,8 +125,11 @@ Result<void> ServedBase::add(std::shared_ptr<ServedBase> served, const RpcName& 
     served->stats = served->node->stats_of(rpc);
     const rpc::ProviderId provider = served->options.provider;
     rpc::Engine& engine = served->node->engine();
-    const bool at_once = served->options.on_arrival;
-    return engine.serve(rpc.id, provider, rpc::Handler{run, std::move(served), std::string(rpc.text), shape, at_once});
+    rpc::Handler handler{run, {}, std::string(rpc.text), shape};
+    handler.on_arrival = served->options.on_arrival || served->options.urgent;
+    handler.urgent = served->options.urgent;
+    handler.target = std::move(served);
+    return engine.serve(rpc.id, provider, std::move(handler));
 }
 
 }  // namespace cinnabar::hl

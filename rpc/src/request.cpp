@@ -42,6 +42,14 @@ void Serving::run_handler(Request& request) noexcept {
     }
 }
 
+void Serving::run_urgent(Request& request) noexcept {
+    if (request.canceled()) {
+        request.respond_error(request.canceled_.load(std::memory_order_relaxed) ? Errc::canceled : Errc::timed_out);
+        return request.release();
+    }
+    request.handler_->run(request, request.handler_->target.get());
+}
+
 void Serving::answer_now(Request& request, Errc code) noexcept {
     const bool malformed = code == Errc::protocol || code == Errc::bad_checksum;
     if (malformed && !std::exchange(request.book_->complained, true)) {

@@ -28,7 +28,8 @@ class Serving {
   public:
     Serving(ContextCore& core, const Options& options) noexcept;
 
-    void run_handler(Request& request) noexcept;  // trigger
+    void run_handler(Request& request) noexcept;        // trigger
+    static void run_urgent(Request& request) noexcept;  // any thread
     // Answers without a handler: the request has no references.
     void answer_now(Request& request, Errc code) noexcept;
     // For a request that runs on arrival. False: use post_reply().

@@ -147,7 +147,12 @@ inline bool Target::accept_plain(PeerBook& book, na::Arrival& arrival) noexcept 
     const bool same_shape = handler->shape == frame.shape();
     if (!same_shape && !shapes_match(handler->shape, frame.shape())) [[unlikely]]
         return false;
-    const bool at_once = handler->on_arrival && book.account.may_give();
+    bool at_once = false;
+    if (handler->on_arrival) {
+        if (handler->urgent) [[unlikely]]
+            return false;
+        at_once = book.account.may_give();
+    }
     if (!at_once && in_handlers() >= uncrowded_max_) [[unlikely]]
         return false;
     if (const auto* const verdict = core_.access.refusal_of(book, *handler, frame.provider())) [[unlikely]]
@@ -206,7 +211,32 @@ void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict*
         return core_.serving.answer_now(*request, refused);
     }
     if (overflow) return core_.large.pull_input(*request, request->input_);
+    if (handler->urgent) return start_urgent(*request);
     start(*request);
+}
+
+// Not in the completion queue, where it would wait for the handlers before it; but that queue is told, so that the
+// thread that runs it empties this one, too.
+void Target::start_urgent(Request& request) noexcept {
+    request.work_.run = [](Work& work) noexcept {
+        Request& next = request_of(work.user);
+        Serving::run_urgent(next);
+    };
+    urgent_.push_back(request.work_);
+    if (std::exchange(rings_, true)) return;
+    ring_.user = this;
+    ring_.run = [](Work& work) noexcept {
+        auto& target = *static_cast<Target*>(work.user);
+        target.core_.owned([&] { target.rings_ = false; });
+        target.run_urgent();
+    };
+    core_.na->enqueue(ring_);
+}
+
+void Target::run_urgent() noexcept {
+    WorkQueue taken;
+    core_.owned([&] { taken.splice_back(urgent_); });
+    while (Work* request = taken.pop_front()) request->run(*request);
 }
 
 // Requests that arrived since the last call are at the end of the list; each is inserted into the table once.

@@ -22,6 +22,8 @@ class Target {
     void on_unexpected(na::Arrival& arrival) noexcept;
     // Passes the request to its handler through the completion queue.
     void start(Request& request) noexcept;
+    // Any thread.
+    void run_urgent() noexcept;
     // The request of that peer with that id; null: it is not here, or arrived on an earlier connection.
     [[nodiscard]] Request* find(PeerBook& book, std::uint64_t tag) noexcept;
     // For a handler that runs on arrival and keeps its request (on_arrival.cpp).
@@ -57,12 +59,16 @@ class Target {
     [[nodiscard]] std::uint32_t in_handlers() const noexcept;
     [[nodiscard]] bool crowded(const PeerBook& book) const noexcept;
     void begin(Request& request, PeerBook& book, const na::Arrival& arrival) noexcept;
+    void start_urgent(Request& request) noexcept;
     void run_on_arrival(Request& request, ConstBytes payload) noexcept;
 
     ContextCore& core_;
     Tombstones tombstones_;
     bool is_short_way_closed_ = false;  // also set when there are tombstones
-    Request* at_hand_ = nullptr;        // reserved, but in use only while a handler runs on arrival
+    WorkQueue urgent_;                  // requests whose handlers are urgent
+    Work ring_;                         // in the completion queue while rings_
+    bool rings_ = false;
+    Request* at_hand_ = nullptr;  // reserved, but in use only while a handler runs on arrival
     // While at most this many requests are in handlers, crowded() is not checked: one peer may have all of them.
     const std::uint32_t uncrowded_max_;
 };

@@ -114,7 +114,8 @@ TEST_F(ErrorPlace, OneThatCouldNotBeMadeSaysWhatToRaiseAndIsCounted) {
     gate_.open();
     EXPECT_TRUE(first.get().ok());
     const std::vector<RpcCounts> counts = caller.node.stats();
-    const auto found = std::find_if(counts.begin(), counts.end(), [](const auto& rpc) { return rpc.name == stuck.name.text; });
+    const auto found =
+        std::find_if(counts.begin(), counts.end(), [](const auto& rpc) { return rpc.name == stuck.name().text; });
     ASSERT_NE(found, counts.end());
     EXPECT_EQ(found->calls, 2u);
     EXPECT_EQ(found->calls_failed, 1u);

@@ -182,6 +182,33 @@ TEST(Introspection, APageIsBoundedWhateverIsAskedFor) {
     for (Future<int>& call : calls) EXPECT_TRUE(call.get().ok());
 }
 
+// A plain handler that does not return holds the only thread of the node.
+TEST(Introspection, IsAnsweredWhileAHandlerHoldsTheThread) {
+    const auto server = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
+    test::Gate gate;
+    ASSERT_TRUE(server.serve(stuck_there, [&gate](int value) { return gate.pass(), value; }).ok());
+    const auto [client, peer] = Node::connect(server.address()).value();
+    Future<int> first = client.call(stuck_there, peer, 1).future();
+    Future<int> second = client.call(stuck_there, peer, 2).future();
+    gate.await(1);
+    const auto [late, same] = Node::connect(server.address()).value();
+    EXPECT_EQ(late.call(look::node, same, 10s).wait().value().process, ::getpid());
+    EXPECT_FALSE(all(late, look::peers, same).empty());
+    std::vector<std::uint8_t> phases;
+    for (const auto& call : all(late, look::calls, same)) {
+        if (call.rpc != "look.stuck") continue;
+        phases.push_back(call.phase);
+        EXPECT_GT(call.age_us, 0u);
+    }
+    std::sort(phases.begin(), phases.end());
+    const std::vector expected{static_cast<std::uint8_t>(CallPhase::waits_for_handler),
+                               static_cast<std::uint8_t>(CallPhase::in_handler)};
+    EXPECT_EQ(phases, expected);
+    gate.open();
+    EXPECT_TRUE(first.get().ok());
+    EXPECT_TRUE(second.get().ok());
+}
+
 TEST(Introspection, ACallIsSeenAtBothSidesWhileItsHandlerRuns) {
     const auto server = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
     const auto pool = server.make_pool({.threads = 1}).value();

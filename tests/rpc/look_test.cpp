@@ -231,6 +231,11 @@ TEST_F(Look, WaitingForItsHandler) {
     }
     EXPECT_TRUE(shows(target_, true, hold_id, CallPhase::waits_for_handler));
     EXPECT_TRUE(shows(origin_, false, hold_id, CallPhase::sent));
+    progress(target_, Microseconds{3'000'000});
+    for (const CallSnapshot& held : look(target_)) {
+        if (held.phase != CallPhase::waits_for_handler) continue;
+        EXPECT_NEAR(static_cast<double>(world_->now_us() - held.began_us), 3e6, 4'000);
+    }
 }
 
 TEST_F(Look, FetchingArguments) {

@@ -58,20 +58,21 @@ class Text {
     std::string name_;
 };
 
-// Prometheus' buckets are cumulative; their edges are the powers of two, up to the one above the longest time. The sum
-// is estimated from the middle of each bucket.
+// Prometheus' buckets are cumulative, and are the same in each scrape, since a series that begins with what is rare
+// would hide it from rate(). Their edges are powers of two. The sum is estimated from the middle of each bucket of the
+// node.
 void histogram(Text& text, const std::string& labels, const std::vector<std::uint64_t>& counts) {
-    const std::size_t kept = std::min(counts.size(), hl::Histogram::buckets);
+    constexpr TimeUs last_edge_us = TimeUs{1} << 27;  // over two minutes
     std::uint64_t below = 0;
     double sum_us = 0;
     TimeUs from_us = 0;
-    for (std::size_t i = 0; i < kept || (i < hl::Histogram::buckets && !std::has_single_bit(from_us)); ++i) {
-        const std::uint64_t count = i < kept ? counts[i] : 0;
+    for (std::size_t i = 0; i < hl::Histogram::buckets; ++i) {
+        const std::uint64_t count = i < counts.size() ? counts[i] : 0;
         const TimeUs to_us = hl::Histogram::lower_edge_us(i + 1);
         below += count;
         sum_us += static_cast<double>(count) * (static_cast<double>(from_us) + static_cast<double>(to_us)) / 2;
         from_us = to_us;
-        if (!std::has_single_bit(to_us)) continue;
+        if (to_us > last_edge_us || !std::has_single_bit(to_us)) continue;
         text.part("_bucket", fmt::format("{},le=\"{:.9g}\"", labels, static_cast<double>(to_us) / 1e6),
                   fmt::format("{}", below));
     }

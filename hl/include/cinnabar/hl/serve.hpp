@@ -20,6 +20,7 @@ struct CINNABAR_API ServeOptions {
     Priority priority = Priority::normal;
     rpc::ProviderId provider = 0;
     bool on_arrival = false;
+    bool urgent = false;  // rpc::Handler::urgent
 
     void set_pool(const Pool& wanted) noexcept;
 };

@@ -45,6 +45,8 @@ class CINNABAR_API Context {
     // As in na::Context.
     unsigned progress(Microseconds timeout) noexcept;
     unsigned trigger(unsigned count_max) noexcept;
+    // Runs the handlers of urgent requests that have arrived (Handler::urgent). Any thread.
+    void run_urgent() noexcept;
     [[nodiscard]] int wait_fd() const noexcept;
     [[nodiscard]] bool prepare_wait() noexcept;
 

@@ -25,6 +25,9 @@ struct Handler {
     // may use other contexts only to forward calls. If it keeps the request, or hands it to another thread, it must
     // call detach() first.
     bool on_arrival = false;
+    // Requests wait in a queue of their own, which trigger() or Context::run_urgent() empties, so that a handler that
+    // holds trigger() does not delay them. Requires: on_arrival is set, too, which then has no other effect.
+    bool urgent = false;
     // Each request carries a key that the handler checks, so the policy is not consulted.
     bool by_key = false;
 };
