@@ -124,6 +124,7 @@ RemoteMany TransferPlan::post(Make call_of, na::Access of_local, const Result<bu
         if (!region) return refuse(std::move(region).error());
         calls.push_back(call_of(node_, remote_, there_part, *region, options));
     }
+    if (options.notify && calls.size() > 1) return refuse(detail::too_many_to_notify());
     return RemoteMany(std::move(calls), remote->bytes());
 }
 

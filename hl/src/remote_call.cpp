@@ -85,6 +85,7 @@ class Batches {
             return;
         }
         const auto [open, fresh] = open_.try_emplace(&target.body(), batches_.size());
+        if (!fresh && batches_[open->second].full()) split_ = true;
         if (fresh || batches_[open->second].full()) {
             open->second = batches_.size();
             batches_.emplace_back();
@@ -93,6 +94,8 @@ class Batches {
         batches_[open->second].add(token, local);
         batches_[open->second].not_followed |= not_followed(token, options_);
     }
+    // Whether an owner gets more than one call.
+    [[nodiscard]] bool split() const noexcept { return split_; }
     // `lend(region)` puts this side's memory into the arguments.
     template <typename R, typename Lend>
     std::vector<RemoteMade> calls(const R& rpc, na::Access of_memory, Lend lend) {
@@ -120,6 +123,7 @@ class Batches {
     const RemoteOptions& options_;
     const na::Access access_;
     std::vector<Batch<In>> batches_;
+    bool split_ = false;
     std::unordered_map<const na::AddrBody*, std::size_t> open_;  // the latest batch for each target
 };
 
@@ -185,11 +189,22 @@ std::vector<RemoteMade> make_writes(const NodeRef& node, std::span<const RemoteW
         // The region is exposed read-only, so the memory is never written.
         batches.add(part.to, Bytes(const_cast<std::byte*>(part.from.data()), part.from.size()));
     }
+    std::vector<RemoteMade> refused;
+    if (options.notify && batches.split()) {
+        refused.push_back(refused_call(node, too_many_to_notify()));
+        return refused;
+    }
     return batches.calls(remote_calls::scatter, na::Access::read,
                          [&options](auto& arguments, const bulk::Region& from) {
                              arguments.from = Bulk(from);
                              arguments.notify = options.notify;
                          });
+}
+
+Error too_many_to_notify() {
+    return {Errc::too_large,
+            "a write that notifies is one call, so that its owner learns of it once all is in place: write in several "
+            "steps, and notify with the last"};
 }
 
 Error remote_error(std::optional<Error>& refused, bool not_followed, Error error) {

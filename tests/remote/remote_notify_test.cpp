@@ -61,6 +61,22 @@ TEST_P(RemoteNotify, a_write_of_many_parts_is_told_once) {
     EXPECT_EQ(memory_[1], 9u);
 }
 
+// Two calls would tell the owner of the first before the second is in place.
+TEST_P(RemoteNotify, a_write_that_needs_two_calls_cannot_tell) {
+    const auto token = this->token();
+    const Words from(hl::remote_parts_max + 1, 6);
+    std::vector<hl::RemoteWrite> parts;
+    for (const std::uint64_t& word : from)
+        parts.push_back({token[parts.size() % 4].token(), std::as_bytes(std::span(&word, 1))});
+    EXPECT_EQ(hl::write_many(user(), parts, {.notify = 5}).wait().code(), Errc::too_large);
+    parts.pop_back();
+    ASSERT_TRUE(hl::write_many(user(), parts, {.notify = 6}).wait().ok());
+    const std::lock_guard lock(mutex_);
+    ASSERT_EQ(notices_.size(), 1u);
+    EXPECT_EQ(notices_[0].value, 6u);
+    EXPECT_EQ(notices_[0].bytes, hl::remote_parts_max * sizeof(std::uint64_t));
+}
+
 TEST_P(RemoteNotify, a_write_that_is_refused_is_not_told) {
     const auto old = token();
     shared_.renew();

@@ -77,8 +77,9 @@ class Remote {
         static_assert(sizeof(T) <= remote_inline_bytes_max, "cinnabar: read an object so large into a span of one");
         return RemoteOp(detail::make_look(node, token_, sizeof(T), options), detail::ReadValue<T>{});
     }
-    // Returns the number of bytes written.
+    // Returns the number of bytes written. The value may be a temporary.
     [[nodiscard]] auto write(const NodeRef& node, const T& value, const RemoteOptions& options = {}) const {
+        static_assert(sizeof(T) <= remote_inline_bytes_max, "cinnabar: write an object so large from a span of one");
         const ConstBytes from = std::as_bytes(std::span(&value, 1));
         return RemoteOp(detail::make_write(node, token_, from, options), detail::Wrote{sizeof(T)});
     }

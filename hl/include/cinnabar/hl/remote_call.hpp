@@ -25,7 +25,9 @@ struct RemoteOptions {
     // For a token received in a request. True: calls the owner named by the token, at an address that the sender chose.
     // False: calls the sender.
     bool follow_owner = false;
-    // write: sends this value to the owner once the bytes are in place (Shared::on_notified).
+    // write: sends this value to the owner once the bytes are in place (Shared::on_notified); to each owner, if there
+    // are several, once its own are. too_large: the write needs more than one call to an owner (remote_parts_max,
+    // remote_grants_max; blocks with gaps here: 32,768).
     std::optional<std::uint32_t> notify = {};
 };
 static_assert(std::is_trivially_destructible_v<RemoteOptions>);
