@@ -207,6 +207,10 @@ PeerReport report_of(const rpc::PeerSnapshot& peer, TimeUs now) {
     report.large_bytes = peer.large_bytes;
     report.decoded_bytes = peer.decoded_bytes;
     report.silent_us = since(peer.heard_us, now);
+    report.timed = peer.timed;
+    if (peer.timed != 0) report.parts_us.assign(peer.parts_us.begin(), peer.parts_us.end());
+    report.p50_us = peer.p50_us;
+    report.p99_us = peer.p99_us;
     return report;
 }
 

@@ -82,6 +82,17 @@ void NodeRef::poll() const noexcept {
 }
 Errc NodeRef::drain(Microseconds span) const { return core_->drain(span); }
 std::vector<RpcCounts> NodeRef::stats() const { return core_->stats(); }
+
+std::optional<rpc::PeerTimes> NodeRef::peer_times(const na::Addr& to) const {
+    std::optional<rpc::PeerTimes> all;
+    for (Loop* loop : core_->loops()) {
+        rpc::PeerTimes times;
+        if (!loop->context() || !loop->context()->peer_times(to, times)) continue;
+        if (!all) all.emplace();
+        all->add(times);
+    }
+    return all;
+}
 rpc::Context& NodeRef::rpc_context(unsigned index) const noexcept { return *core_->loops().at(index)->context(); }
 
 Result<Node> Node::listen(std::string_view uri, Options options) {

@@ -1,15 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/hl/stats.hpp>
 
-#include <array>
-
 namespace cinnabar::hl {
-
-std::string_view to_string(CallPart part) noexcept {
-    constexpr std::array<std::string_view, call_parts> words{"leaving", "on the wire", "waiting for the handler",
-                                                             "in the handler", "waiting for the caller"};
-    return words[static_cast<std::size_t>(part)];
-}
 
 void RpcStats::read(RpcCounts& out) const noexcept {
     const auto copy = [](const Times& times, Histogram& histogram) {

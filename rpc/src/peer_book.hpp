@@ -13,6 +13,7 @@
 
 #include <cinnabar/na/peer.hpp>
 #include <cinnabar/rpc/call.hpp>
+#include <cinnabar/rpc/peer_times.hpp>
 #include <cinnabar/rpc/request.hpp>
 
 #include <atomic>
@@ -53,6 +54,8 @@ struct PeerBook : PoolSlot {
     bool looks_again = false;  // `look` is queued or `retry` is armed: what waits will be tried again soon
     Work look;
     Timer retry;
+
+    std::unique_ptr<PeerTimes> times;  // null: no call was timed, or out of memory
 
     // Armed while calls wait for replies and heartbeats are on, or while the peer is asked to leave.
     Timer beat;

@@ -39,9 +39,13 @@ void Replies::settle_all(PeerBook& book) noexcept {
     return true;
 }
 
-inline void Replies::take_times(Call& call, ConstBytes reply) noexcept {
+void Replies::take_times(PeerBook& book, Call& call, ConstBytes reply) noexcept {
     call.target_times_ = decode_times(reply);
     call.times_came_ = true;
+    if (call.began_us == 0 || !call.args.timed) return;
+    if (!book.times) book.times.reset(new (std::nothrow) PeerTimes);
+    const TimeUs now = core_.na->now_us();
+    if (book.times) book.times->count(parts_of(call.began_us, call.sent_us_, now, now, call.target_times_));
 }
 
 // Handles the answer to a call of the fast path, if its result is small. False, and nothing has changed: anything else.
@@ -55,7 +59,7 @@ inline void Replies::take_times(Call& call, ConstBytes reply) noexcept {
         return false;
     if (!copy_small(call, {frame.payload(), frame.payload_bytes()}, call.output_)) [[unlikely]]
         return false;
-    if (timed) take_times(call, arrival.bytes);
+    if (timed) take_times(book, call, arrival.bytes);
     const TimeUs now = core_.na->now_us();
     book.heard = now;
     book.credits += frame.credits();
@@ -101,7 +105,7 @@ void Replies::take_any(na::Arrival& arrival) noexcept {
     if (Call* const call = core_.origin.find(arrival.tag, book)) {
         if (call->state_ == Call::State::sent) {
             if (decoded == Errc::ok) {
-                if ((header.flags & flag_times) != 0) take_times(*call, arrival.bytes);
+                if ((header.flags & flag_times) != 0) take_times(*book, *call, arrival.bytes);
                 accept(*call, arrival, header, payload);
             } else {
                 if (decoded == Errc::bad_checksum) {

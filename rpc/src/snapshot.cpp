@@ -187,6 +187,11 @@ void ContextCore::Snapshots::describe(const PeerBook& book, PeerSnapshot& out) c
     out.large_bytes = book.overflow_bytes.load(std::memory_order_relaxed) + book.claimed_bytes;
     out.decoded_bytes = book.decoded_bytes.load(std::memory_order_relaxed);
     out.heard_us = book.heard;
+    if (!book.times) return;
+    out.timed = book.times->calls;
+    std::copy_n(book.times->sums_us.begin(), call_parts, out.parts_us.begin());
+    out.p50_us = book.times->quantile_us(PeerTimes::whole, 0.5);
+    out.p99_us = book.times->quantile_us(PeerTimes::whole, 0.99);
 }
 
 unsigned ContextCore::Snapshots::describe_calls(const PeerBook& book, LookPlace& place,
@@ -257,6 +262,18 @@ unsigned Context::look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) n
         }
     });
     return filled;
+}
+
+bool Context::peer_times(const na::Addr& to, PeerTimes& out) noexcept {
+    bool found = false;
+    core_->owned([&] {
+        const na::Peer* const peer = core_->closed_ || to.empty() ? nullptr : core_->na->known_peer(to);
+        const auto* const book = peer ? static_cast<const PeerBook*>(peer->upper) : nullptr;
+        if (!book || !book->times) return;
+        out = *book->times;
+        found = true;
+    });
+    return found;
 }
 
 unsigned Context::look_at_calls(LookPlace& place, std::span<CallSnapshot> out) noexcept {

@@ -95,6 +95,18 @@ TEST_F(SimulatedParts, AddUpExactly) {
     EXPECT_LE(part(counts.parts_us, CallPart::on_the_wire), calls * 2 * (way_us + 2));
     EXPECT_GE(part(counts.parts_us, CallPart::in_handler), calls * 7'000);
     EXPECT_LE(part(counts.parts_us, CallPart::in_handler), calls * 8'100);
+
+    const auto peer = client_->peer_times(to_);
+    ASSERT_TRUE(peer);
+    EXPECT_EQ(peer->calls, calls + 1);
+    const RpcCounts first = counts_of(*client_, "parts.quick");
+    for (std::size_t i = 0; i < hl::call_parts; ++i)
+        EXPECT_EQ(peer->sums_us[i], counts.parts_us[i] + first.parts_us[i]) << i;
+    EXPECT_EQ(peer->sums_us[rpc::PeerTimes::whole], whole + sum(first.parts_us));
+    const TimeUs p50_us = peer->quantile_us(rpc::PeerTimes::whole, 0.5);
+    EXPECT_GE(p50_us, whole / calls);
+    EXPECT_LE(p50_us, whole / calls * 3 / 2 + 1);
+    EXPECT_FALSE(client_->peer_times(client_->self_addr())) << "nobody was called there";
 }
 
 TEST_F(SimulatedParts, TheDialAndTheWaitForAReplySlotAreBeforeItLeaves) {

@@ -90,12 +90,15 @@ std::string peer_table(const State& state) {
                      {"queued"},
                      {"unsent"},
                      {"credits"},
+                     {"p50"},
+                     {"p99"},
                      {"memory"}});
     for (const auto& peer : state.peers) {
         table.add({html_text(peer.peer), html_text(peer.scheme), html_text(peer.state),
                    fmt::format("{}", peer.requests), fmt::format("{}", peer.calls_sent),
                    fmt::format("{}", peer.calls_queued), fmt::format("{}", peer.replies_unsent),
                    fmt::format("{} / {}", peer.credits, peer.credits_given),
+                   latency_text(static_cast<double>(peer.p50_us)), latency_text(static_cast<double>(peer.p99_us)),
                    human_bytes(peer.large_bytes + peer.decoded_bytes)});
     }
     return table.html();

@@ -96,12 +96,15 @@ std::vector<std::string> peer_lines(std::vector<look::PeerReport> peers, const V
                  {"queue", 5},
                  {"unsent", 6},
                  {"credits", 8},
+                 {"p50", 8},
+                 {"p99", 8},
                  {"silent", 8}},
                 view.width);
     for (const auto& peer : peers) {
         table.add({files::printable(peer.peer), peer.state, fmt::format("{}", peer.requests),
                    fmt::format("{}", peer.calls_sent), fmt::format("{}", peer.calls_queued),
                    fmt::format("{}", peer.replies_unsent), fmt::format("{}/{}", peer.credits, peer.credits_given),
+                   latency_text(static_cast<double>(peer.p50_us)), latency_text(static_cast<double>(peer.p99_us)),
                    peer.silent_us == 0 ? "-" : duration(peer.silent_us)});
     }
     return std::move(table.lines);

@@ -103,7 +103,11 @@ struct PeerReport {
     std::uint32_t replies_unsent = 0;
     std::uint64_t large_bytes = 0;
     std::uint64_t decoded_bytes = 0;
-    std::uint64_t silent_us = 0;  // since its last message
+    std::uint64_t silent_us = 0;          // since its last message
+    std::uint64_t timed = 0;              // calls to it that recorded their phases
+    std::vector<std::uint64_t> parts_us;  // sums over them, by CallPart; empty if there are none
+    std::uint64_t p50_us = 0;             // of their time until the answer
+    std::uint64_t p99_us = 0;
 };
 
 struct CallReport {

@@ -10,6 +10,7 @@
 #include <cinnabar/na/context.hpp>
 #include <cinnabar/rpc/call.hpp>
 #include <cinnabar/rpc/options.hpp>
+#include <cinnabar/rpc/peer_times.hpp>
 #include <cinnabar/rpc/request.hpp>
 #include <cinnabar/rpc/snapshot.hpp>
 
@@ -86,6 +87,9 @@ class CINNABAR_API Context {
     // function that owns the context.
     unsigned look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) noexcept;
     unsigned look_at_calls(LookPlace& place, std::span<CallSnapshot> out) noexcept;
+    // The times of the calls that were made to this address: `to` must be a copy of the Addr that they were given.
+    // False: none was timed since the connection was made. Any thread, as above.
+    [[nodiscard]] bool peer_times(const na::Addr& to, PeerTimes& out) noexcept;
     // The number of message buffers that slots of calls and requests retain, in use or not. For tests. Requires: no
     // other thread uses the context or its calls.
     [[nodiscard]] std::uint32_t messages_retained();

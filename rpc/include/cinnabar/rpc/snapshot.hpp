@@ -10,6 +10,7 @@
 #include <cinnabar/na/addr.hpp>
 #include <cinnabar/na/peer.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
+#include <cinnabar/rpc/times.hpp>
 
 #include <cstdint>
 #include <string_view>
@@ -56,7 +57,11 @@ struct PeerSnapshot {
     std::uint32_t replies_unsent = 0;  // replies to the peer that were not sent yet
     std::uint64_t large_bytes = 0;     // of large values of its requests, and of results that are pulled from it
     std::uint64_t decoded_bytes = 0;   // of the decoded arguments of its requests
-    TimeUs heard_us = 0;               // when its last message arrived, on the context's clock; 0: never
+    std::uint32_t timed = 0;           // calls that were timed and answered (CallArgs::timed)
+    CallParts parts_us{};              // sums over them
+    TimeUs p50_us = 0;                 // quantiles of their whole time until the answer
+    TimeUs p99_us = 0;
+    TimeUs heard_us = 0;  // when its last message arrived, on the context's clock; 0: never
 
     static constexpr std::uint32_t steps_max = 1024;
 };

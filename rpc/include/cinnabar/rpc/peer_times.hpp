@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Histograms of the times of the answered calls to one peer that were timed (CallArgs::timed): of each part until the
+// answer came, and of the whole. Buckets are at most half of their values wide.
+#pragma once
+
+#include <cinnabar/base/log_linear.hpp>
+#include <cinnabar/rpc/times.hpp>
+
+namespace cinnabar::rpc {
+
+struct PeerTimes {
+    static constexpr unsigned bits = 2;
+    static constexpr std::uint64_t longest_us = ~std::uint32_t{0};  // longer times count as this
+    static constexpr std::size_t buckets = log_linear_bucket(longest_us, bits) + 1;
+    static constexpr std::size_t whole = call_parts;  // index, beside those of CallPart
+
+    std::uint32_t calls = 0;
+    std::array<std::array<std::uint32_t, buckets>, call_parts + 1> counts{};
+    std::array<TimeUs, call_parts + 1> sums_us{};
+
+    void count(const CallParts& parts) noexcept;
+    CINNABAR_API void add(const PeerTimes& other) noexcept;
+    // The upper edge, in microseconds, of the bucket that holds the quantile `fraction` (0 to 1) of a CallPart, or of
+    // the whole; 0 if nothing was counted.
+    [[nodiscard]] CINNABAR_API TimeUs quantile_us(std::size_t index, double fraction) const noexcept;
+};
+
+}  // namespace cinnabar::rpc

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/rpc/peer_times.hpp>
+
+#include <cmath>
+#include <numeric>
+
+namespace cinnabar::rpc {
+
+void PeerTimes::count(const CallParts& parts) noexcept {
+    const auto add = [this](std::size_t index, TimeUs us) {
+        ++counts[index][log_linear_bucket(std::min(us, longest_us), bits)];
+        sums_us[index] += us;
+    };
+    ++calls;
+    TimeUs all = 0;
+    for (std::size_t part = 0; part < call_parts; ++part) {
+        add(part, parts[part]);
+        all += parts[part];
+    }
+    add(whole, all);
+}
+
+void PeerTimes::add(const PeerTimes& other) noexcept {
+    calls += other.calls;
+    for (std::size_t index = 0; index < counts.size(); ++index) {
+        for (std::size_t i = 0; i < buckets; ++i) counts[index][i] += other.counts[index][i];
+        sums_us[index] += other.sums_us[index];
+    }
+}
+
+TimeUs PeerTimes::quantile_us(std::size_t index, double fraction) const noexcept {
+    const auto& times = counts[index];
+    const auto all = std::accumulate(times.begin(), times.end(), std::uint64_t{0});
+    const double wanted = std::ceil(fraction * static_cast<double>(all));
+    const std::uint64_t rank = std::max<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1);
+    std::uint64_t below = 0;
+    for (std::size_t i = 0; i < buckets; ++i) {
+        below += times[i];
+        if (below >= rank) return log_linear_from(i + 1, bits);
+    }
+    return 0;
+}
+
+}  // namespace cinnabar::rpc
