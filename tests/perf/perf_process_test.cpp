@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `cinnabar perf` as processes, with servers that stall, drop, corrupt and die: failures are counted and reported, also
 // by the exit code.
+#include "support/folder.hpp"
 #include "tools/process.hpp"
 
 #include <gtest/gtest.h>
@@ -69,6 +70,22 @@ TEST(PerfProcess, CallsAndBulkOverEachWayToAServer) {
         const auto bulk = run(measure("bulk", server.uri()));
         EXPECT_EQ(bulk.exit, 0) << bulk.err;
         EXPECT_GT(number(row(bulk.out, "bulk"), "bytes_per_second"), 0) << bulk.out;
+        server.process().send(SIGTERM);
+        EXPECT_EQ(server.process().wait(), 0);
+    }
+}
+
+// Beside the save service.
+TEST(PerfProcess, CallsAndBulkToALiveServiceIfItAllows) {
+    for (const bool allowed : {true, false}) {
+        const support::Folder root;
+        Serving server(root.path().string(), allowed ? Words{"--perf"} : Words());
+        const auto calls = run(measure("calls", server.uri()));
+        EXPECT_EQ(calls.exit == 0, allowed) << calls.out << calls.err;
+        if (allowed) {
+            EXPECT_EQ(number(row(calls.out, "calls"), "failed"), 0);
+            EXPECT_EQ(run(measure("bulk", server.uri())).exit, 0);
+        }
         server.process().send(SIGTERM);
         EXPECT_EQ(server.process().wait(), 0);
     }

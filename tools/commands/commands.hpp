@@ -129,6 +129,7 @@ struct ServeOptions {
     std::string roster_file;           // the addresses of the group's members
     std::vector<std::string> members;  // callers (rpc/callers.hpp) that may be members; empty: all that can connect
     hl::Introspection introspection = hl::Introspection::own_user;  // who may use cinnabar top
+    bool perf = false;                                              // answer cinnabar perf and doctor
     bool json = false;
     bool verbose = false;
     unsigned writers = 2;

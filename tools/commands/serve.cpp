@@ -5,6 +5,7 @@
 #include "commands/policy_file.hpp"
 #include "commands/reach.hpp"
 #include "commands/server_messages.hpp"
+#include "perf/service.hpp"
 #include "spread/member.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/report.hpp"
@@ -115,6 +116,16 @@ Result<hl::Node> listen(const ServeOptions& options, std::uint32_t connections_m
     return error;
 }
 
+// Serves what `cinnabar perf` and `cinnabar doctor` measure with, if that is asked for.
+Result<std::optional<perf::Service>> measured_on(const hl::NodeRef& node, const ServeOptions& options) {
+    std::optional<perf::Service> service;
+    if (!options.perf) return service;
+    perf::ServiceOptions service_options;
+    service_options.release = CINNABAR_VERSION;
+    CINNABAR_TRY(service, perf::Service::serve_on(node, service_options));
+    return service;
+}
+
 Result<void> serve(const ServeOptions& options, ServerMessages& messages, const Interrupt& interrupt) {
     CINNABAR_TRY(auto key, key_for(options));
     CINNABAR_TRY(auto root, options.read_only
@@ -133,6 +144,7 @@ Result<void> serve(const ServeOptions& options, ServerMessages& messages, const 
                                      {.ended = [&](const files::ServerEvent& event) { messages.tell(event); }}));
     CINNABAR_TRY(const auto node, listen(options, may_open.connections));
     CINNABAR_TRY_VOID(server->serve_on(node));
+    CINNABAR_TRY(const auto measured, measured_on(node, options));
     CINNABAR_TRY(const auto followed, FollowedPolicy::make(policy_file, *server));
     auto endpoints = node.endpoints();
     // Leaves out self://, which is of no use to other processes.
