@@ -5,7 +5,8 @@
 set -euo pipefail
 
 build=$1
-place=${2:-$build/demo}
+where=${2:-$build/demo}
+place=  # a new folder below `where`, and all that is removed at the end
 listen=${CINNABAR_DEMO_LISTEN:-tcp://127.0.0.1:0}
 cinnabar=$build/tools/cinnabar
 big_bytes=$((3 << 30))
@@ -27,7 +28,7 @@ cleanup() {
         kill "$server" 2>/dev/null || true
         wait "$server" 2>/dev/null || true
     fi
-    rm -rf "$place"
+    [[ -z $place ]] || rm -rf "$place"
 }
 
 # Endless random bytes. A cipher makes them several times as fast as the kernel does.
@@ -42,11 +43,12 @@ random_bytes() {
 prepare() {
     local free
     [[ -x $cinnabar ]] || die "$cinnabar is not there: build it first"
-    rm -rf "$place"
-    mkdir -p "$place"/{own,root,back,plain}
+    mkdir -p "$where"
     trap cleanup EXIT
+    place=$(mktemp -d "$where/cinnabar-demo.XXXXXX")
+    mkdir "$place"/{own,root,back,plain}
     free=$(df --output=avail -B1 "$place" | tail -n 1)
-    ((free > 4 * big_bytes)) || die "$place needs 12 GiB of free space; name another folder: ./dev demo FOLDER"
+    ((free > 4 * big_bytes)) || die "$where needs 12 GiB of free space; name another folder: ./dev demo FOLDER"
 
     say "$small_count files of this machine, and one of 3 GiB of random bytes made now"
     # Any readable files with distinct names, since one folder will hold them all; the same choice each time.
