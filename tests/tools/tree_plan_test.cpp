@@ -79,6 +79,23 @@ TEST_F(TreePlanTest, AFileInAFoldersPlaceIsNotThatFolder) {
     EXPECT_EQ(std::ranges::find(left, "tree"), left.end()) << "that one is there";
 }
 
+TEST(LinksThatLeadOut, AreAbsoluteOrHaveTooManyDots) {
+    for (const auto* inside : {"d", "./d", "d/up", "d//deep", ".", "d/..name"}) EXPECT_FALSE(leads_out("link", inside));
+    EXPECT_FALSE(leads_out("d/up", ".."));
+    EXPECT_FALSE(leads_out("d/deep/up", "../../other"));
+    for (const auto* out : {"/etc", "..", "./..", "../d"}) EXPECT_TRUE(leads_out("link", out)) << out;
+    EXPECT_TRUE(leads_out("d/deep/up", "../../.."));
+}
+
+// With d/up -> "..", which stays inside, d/up/.. is above the tree.
+TEST(LinksThatLeadOut, AreThoseThatGoUpBehindAnotherName) {
+    for (const auto* out : {"d/up/..", "d/up/../", "d/up/./..", "d//..", "d/../d"}) {
+        EXPECT_TRUE(leads_out("link", out)) << out;
+        EXPECT_TRUE(leads_out("a/b/c/link", out)) << out;
+    }
+    EXPECT_TRUE(leads_out("a/link", "../d/..")) << "d may be a link";
+}
+
 TEST(Report, StepsThatNobodySeesAreNotCountedAsLeft) {
     ProgressBar bar;
     Report report(Report::Style::people, "saved", bar);

@@ -201,14 +201,15 @@ bool may_be_packed(const Report::File& file, const SaveOptions& options) noexcep
 bool leads_out(std::string_view name, std::string_view target) {
     if (target.starts_with('/')) return true;
     std::size_t depth = depth_of(name);  // number of folders between the top of the tree and the link
+    bool descended = false;              // into what may be a link, so ".." is no longer the folder that was left
     for (;;) {
         const auto slash = target.find('/');
         const auto component = target.substr(0, slash);
         if (component == "..") {
-            if (depth == 0) return true;
+            if (descended || depth == 0) return true;
             --depth;
         } else if (!component.empty() && component != ".") {
-            ++depth;
+            descended = true;
         }
         if (slash == target.npos) return false;
         target.remove_prefix(slash + 1);

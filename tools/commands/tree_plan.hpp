@@ -68,7 +68,8 @@ class TreePlan {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::string> first_names_;
 };
 
-// Whether a link `name` in a tree points out of the tree, by an absolute target or by too many "..". No side effects.
+// Whether a link `name` in a tree may point out of the tree: by an absolute target, by too many "..", or by a ".."
+// after another name, which may be a link itself. No side effects.
 [[nodiscard]] bool leads_out(std::string_view name, std::string_view target);
 
 // Whether a file may be saved with others in one call: it is small, and not saved by a push.
