@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+#include <string>
+
 namespace cinnabar::tools {
 namespace {
 
@@ -41,14 +45,42 @@ TEST(Place, FolderOfThisHostAndWhatIsBelow) {
 }
 
 TEST(Place, WhatStaysOnTheHost) {
-    for (const char* local : {"tcp://127.0.0.1:0", "tcp://127.9.9.9:1", "tcp://[::1]:0", "tcp://localhost:0"})
+    for (const char* local : {"tcp://127.0.0.1:0", "tcp://127.9.9.9:1", "tcp://[::1]:0", "tcp://localhost:0",
+                              "tcp://[::ffff:127.0.0.1]:0", "tcp://127.1:0"})
         EXPECT_TRUE(stays_on_host(local).value()) << local;
-    for (const char* open : {"tcp://0.0.0.0:0", "tcp://[::]:0", "tcp://:0", "tcp://", "tcp://example.org:1",
-                             "tcp://10.0.0.1:0", "tcp://localhost.example.org:0", "tcp://eth0:0", "tcp://1.127.0.0:0"})
+    for (const char* open :
+         {"tcp://0.0.0.0:0", "tcp://[::]:0", "tcp://:0", "tcp://", "tcp://example.org:1", "tcp://10.0.0.1:0",
+          "tcp://localhost.example.org:0", "tcp://eth0:0", "tcp://1.127.0.0:0", "tcp://[::ffff:10.0.0.1]:0"})
         EXPECT_FALSE(stays_on_host(open).value()) << open;
     EXPECT_TRUE(stays_on_host("shm://x").value());
     EXPECT_FALSE(stays_on_host("shm://x?group=users").value()) << "its members are others";
     EXPECT_EQ(stays_on_host("malformed").code(), Errc::bad_address);
+}
+
+TEST(Place, WhomTheKernelLetsIn) {
+    for (const char* own : {"shm://x", "shm://", "self://x"}) EXPECT_TRUE(admits_own_user_only(own)) << own;
+    for (const char* others : {"shm://x?group=staff", "shm://?group=staff", "tcp://127.0.0.1:1", "malformed"})
+        EXPECT_FALSE(admits_own_user_only(others)) << others;
+}
+
+TEST(Place, WhatTheKernelConnectsToThisHost) {
+    for (const char* here : {"tcp://127.0.0.1:1", "tcp://[::1]:1", "tcp://[::ffff:127.0.0.1]:1", "tcp://127.1:1",
+                             "tcp://0.0.0.0:1", "tcp://[::]:1", "tcp://:1", "tcp://localhost:1"})
+        EXPECT_TRUE(dials_loopback(here)) << here;
+    for (const char* elsewhere : {"tcp://10.0.0.1:1", "tcp://[::ffff:10.0.0.1]:1", "shm://x", "shm://localhost?group=1",
+                                  "self://x", "malformed"})
+        EXPECT_FALSE(dials_loopback(elsewhere)) << elsewhere;
+}
+
+// On Debian, /etc/hosts gives the host's own name to 127.0.1.1.
+TEST(Place, NamesOfTheLoopbackAreLookedUp) {
+    std::ifstream hosts("/etc/hosts");
+    for (std::string line; std::getline(hosts, line);) {
+        std::istringstream words(line.substr(0, line.find('#')));
+        std::string number;
+        if (!(words >> number) || !number.starts_with("127.")) continue;
+        for (std::string name; words >> name;) EXPECT_TRUE(dials_loopback("tcp://" + name + ":1")) << name;
+    }
 }
 
 TEST(Address, AServerReachesAnotherByATransportThatBothHave) {

@@ -92,6 +92,18 @@ TEST_F(UserProcess, AStoppedServersPlaceIsTrustedOnlyOnRequest) {
     EXPECT_EQ(run({"save", "--insecure", "--as", "other", file, uri}).exit, 0);
 }
 
+// Each of these connects to the loopback, where the server may be any user's.
+TEST_F(UserProcess, AServerWithoutAKeyOnTheLoopbackIsRefusedHoweverItIsNamed) {
+    const Serving anyone(root, {"--listen", "tcp://127.0.0.1:0", "--insecure"});
+    const auto port = anyone.uri().substr(anyone.uri().rfind(':'));
+    for (const auto* host : {"127.0.0.1", "[::ffff:127.0.0.1]", "127.1", "0.0.0.0", ""}) {
+        const auto refused = run({"save", file, "tcp://" + std::string(host) + port});
+        EXPECT_EQ(refused.exit, 4) << host << ": " << refused.err;
+        EXPECT_NE(refused.err.find("or --insecure if that is meant"), std::string::npos) << refused.err;
+    }
+    EXPECT_FALSE(fs::exists(fs::path(root) / "file"));
+}
+
 TEST_F(UserProcess, AGroupIsOthers) {
     const auto group = run({"serve", "--root", root, "--listen", "shm://x?group=users"});
     EXPECT_EQ(group.exit, 1);

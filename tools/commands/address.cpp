@@ -2,10 +2,8 @@
 #include "commands/address.hpp"
 
 #include <cinnabar/files/name.hpp>
+#include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/uri.hpp>
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
 
 #include <algorithm>
 #include <vector>
@@ -42,6 +40,11 @@ std::vector<std::string_view> endpoints_of(std::string_view server) {
 
 std::string_view scheme_of(std::string_view endpoint) { return endpoint.substr(0, endpoint.find("://")); }
 
+bool is_local_transport(const na::Uri& uri) { return uri.scheme == "shm" || uri.scheme == "self"; }
+
+// Other users may connect, too.
+bool admits_group(const na::Uri& uri) { return !uri.option("group").empty(); }
+
 }  // namespace
 
 std::string reachable_from(std::string_view from, std::string_view to) {
@@ -77,17 +80,24 @@ std::string join_path(std::string_view folder, std::string_view below) {
 
 Result<bool> stays_on_host(std::string_view uri) {
     CINNABAR_TRY(const auto parsed, na::Uri::parse(uri));
-    // with ?group=, other users may connect
-    if (parsed.scheme == "shm") return parsed.option("group").empty();
-    if (parsed.scheme == "self") return true;
+    if (is_local_transport(parsed)) return !admits_group(parsed);
     if (parsed.host == "localhost") return true;
-    in_addr four{};
-    if (::inet_pton(AF_INET, parsed.host.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24) == 127;
-    in6_addr six{};
-    if (::inet_pton(AF_INET6, parsed.host.c_str(), &six) == 1) return IN6_IS_ADDR_LOOPBACK(&six) != 0;
-    return false;
+    const auto known = na::resolve_at_once(parsed, na::Purpose::listen);
+    return known && *known && std::ranges::all_of(**known, &na::SocketAddress::is_loopback);
 }
 
-bool admits_own_user_only(std::string_view uri) { return uri.starts_with("shm://") || uri.starts_with("self://"); }
+bool admits_own_user_only(std::string_view uri) {
+    const auto parsed = na::Uri::parse(uri);
+    return parsed && is_local_transport(*parsed) && !admits_group(*parsed);
+}
+
+bool dials_loopback(std::string_view uri) {
+    const auto parsed = na::Uri::parse(uri);
+    if (!parsed || is_local_transport(*parsed)) return false;
+    const auto found = na::resolve(*parsed, na::Purpose::dial);
+    return found && std::ranges::any_of(*found, [](const na::SocketAddress& address) {
+               return address.is_loopback() || address.is_any();  // the kernel connects both to this host
+           });
+}
 
 }  // namespace cinnabar::tools

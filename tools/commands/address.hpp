@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses on the command line: where a server listens, and URI/NAME, which names a file on a server. Pure functions.
+// Addresses on the command line: where a server listens, and URI/NAME, which names a file on a server. Functions
+// without side effects.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -36,8 +37,10 @@ struct Place {
 // Whether a server that listens at `uri` can be reached only from this machine: a loopback address in numbers,
 // "localhost", or a local transport that is not open to a group. bad_address: `uri` cannot be parsed.
 [[nodiscard]] Result<bool> stays_on_host(std::string_view uri);
-// Whether the kernel lets only this user connect to `uri` (shm, self). Any user of the host can connect to the
-// loopback.
+// Whether the kernel lets only this user connect to `uri` (self, and shm without a group). Any user of the host can
+// connect to the loopback.
 [[nodiscard]] bool admits_own_user_only(std::string_view uri);
+// Whether a connection to `uri` may go over the loopback of this host. Looks host names up, so it may block.
+[[nodiscard]] bool dials_loopback(std::string_view uri);
 
 }  // namespace cinnabar::tools

@@ -39,8 +39,7 @@ Result<hl::Connected> reach(const std::string& server, const std::string& transp
 bool leads_to_loopback(const hl::Connected& reached) {
     const std::string scheme(reached.node.transport_to(reached.peer));
     return std::ranges::any_of(reached.peer.body().endpoints, [&](const auto& endpoint) {
-        return endpoint.starts_with(scheme + "://") && !admits_own_user_only(endpoint) &&
-               stays_on_host(endpoint).value_or(false);
+        return endpoint.starts_with(scheme + "://") && dials_loopback(endpoint);
     });
 }
 

@@ -22,7 +22,7 @@ namespace cinnabar::tools {
 // Whether every transport in the address verifies identities.
 [[nodiscard]] bool proves_peers(std::string_view uri);
 
-// Whether calls go over the loopback, where the server may belong to any user of this host.
+// Whether calls may go over the loopback, where the server may belong to any user of this host. Looks host names up.
 [[nodiscard]] bool leads_to_loopback(const hl::Connected& reached);
 
 // Describes which endpoint is in use, and why.
