@@ -6,6 +6,7 @@
 // wakes it if it leaves something to do. So does a thread that only pushes (submit), because push and count are
 // sequentially consistent.
 #include "context_impl.hpp"
+#include "kernel_wait.hpp"
 
 #include <sched.h>
 #include <sys/epoll.h>
@@ -37,9 +38,7 @@ class InsidePort {
     const CallingUser outer_;
 };
 
-timespec to_timespec(TimeUs us) {
-    return {static_cast<time_t>(us / 1'000'000u), static_cast<long>(us % 1'000'000u * 1'000u)};
-}
+constinit KernelWait wait_in_kernel(&::epoll_pwait2);
 
 }  // namespace
 
@@ -63,9 +62,8 @@ unsigned Context::Impl::dispatch(Look look, TimeUs until) noexcept {
         count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
     } else {
         const TimeUs now = clock_.now_us();
-        const timespec timeout = to_timespec(until > now ? until - now : 0);
-        count = ::epoll_pwait2(epoll_.get(), events.data(), static_cast<int>(events.size()),
-                               until == time_never ? nullptr : &timeout, nullptr);
+        const TimeUs rest = until > now ? until - now : 0;
+        count = wait_in_kernel(epoll_.get(), events, until == time_never ? time_never : rest);
         // Woken: own the context before touching anything.
         own();
         sleepers_.remove();

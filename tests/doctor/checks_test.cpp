@@ -47,7 +47,7 @@ TEST_F(Doctor, AnOldKernel) {
     host.files["/proc/sys/kernel/osrelease"] = "5.4.0-216-generic\n";
     expect("kernel", Severity::problem, "openat2", ExitCode::unsuitable);
     host.files["/proc/sys/kernel/osrelease"] = "5.10.0-34-amd64\n";
-    expect("kernel", Severity::warning, "shm", ExitCode::unsuitable);
+    expect("kernel", Severity::warning, "up to a millisecond late", ExitCode::unsuitable);
     host.files["/proc/sys/kernel/osrelease"] = "5.11\n";
     expect("kernel", Severity::good, "5.11");
     host.files.erase("/proc/sys/kernel/osrelease");

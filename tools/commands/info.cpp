@@ -14,8 +14,10 @@
 #include <cinnabar/rpc/context.hpp>
 
 #include <fmt/format.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -83,6 +85,8 @@ std::vector<std::string> obstacles() {
     std::vector<std::string> found;
     if (const auto root = files::Root::open("."); !root && root.code() == Errc::unsupported)
         found.push_back("the kernel has no openat2 (Linux 5.6 or later): serve and fetch refuse to work");
+    if (::epoll_pwait2(-1, nullptr, 0, nullptr, nullptr) != 0 && (errno == ENOSYS || errno == EPERM))
+        found.push_back("there is no epoll_pwait2 (Linux 5.11 or later): sleeps end up to a millisecond late");
     rlimit files{};
     constexpr rlim_t few_files = 1024;
     if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur <= few_files)

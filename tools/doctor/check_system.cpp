@@ -44,11 +44,12 @@ void check_kernel(const Host& host, Findings& found) {
     if (release.before(5, 6))
         return found.problem("kernel", ExitCode::unsuitable,
                              fmt::format("Linux {}: no openat2, so `cinnabar serve` and `fetch` refuse to work", text),
-                             "Linux 5.6 or newer; 5.11 for shared memory");
+                             "Linux 5.6 or newer; from 5.11 on, sleeps are exact to the microsecond");
     if (release.before(5, 11))
-        return found.warning("kernel", ExitCode::unsuitable,
-                             fmt::format("Linux {} is too old for the transport shm, which needs 5.11", text),
-                             "a newer kernel; until then processes of one host talk over tcp://");
+        return found.warning(
+            "kernel", ExitCode::unsuitable,
+            fmt::format("Linux {}: no epoll_pwait2, so a thread that sleeps wakes up to a millisecond late", text),
+            "Linux 5.11 or newer");
     found.good("kernel", "Linux " + text);
 }
 
