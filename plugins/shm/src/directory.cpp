@@ -20,6 +20,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -43,6 +44,32 @@ std::string root_path() {
 std::string folder_of(const Audience& audience) {
     const std::string begin = root_path() + "/cinnabar-";
     return audience.group ? begin + "group-" + std::to_string(*audience.group) : begin + std::to_string(audience.user);
+}
+
+// Returns 0, or -1 with errno: EEXIST or ENOTEMPTY if another process was first.
+int move_to_new_name(const std::string& from, const std::string& to) noexcept {
+    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
+    // EINVAL: a file system without that flag. There an empty folder is replaced, which harms nobody.
+    return errno == EINVAL ? ::rename(from.c_str(), to.c_str()) : -1;
+}
+
+// Makes the folder under another name first: other processes must not find it before it is open to its group.
+Result<void> make_folder(const std::string& path, const Audience& audience) {
+    const auto cannot_make = [&path](int why) {
+        return Error(errc_from_errno(why),
+                     "making the folder of shared memory (to use another place, set CINNABAR_SHM_DIR)", path, why);
+    };
+    std::string fresh = path + ".XXXXXX";
+    if (!::mkdtemp(fresh.data())) return cannot_make(errno);
+    const mode_t mode = audience.group ? S_ISVTX | S_ISGID | S_IRWXU | S_IRWXG : S_IRWXU;
+    const bool shared = !audience.group || ::chown(fresh.c_str(), static_cast<uid_t>(-1), *audience.group) == 0;
+    const bool open = shared && ::chmod(fresh.c_str(), mode) == 0;
+    if (open && move_to_new_name(fresh, path) == 0) return {};
+    const int why = errno;
+    (void)::rmdir(fresh.c_str());
+    if (!open) return Error(errc_from_errno(why), "opening the folder of shared memory to the group", path, why);
+    if (why == EEXIST || why == ENOTEMPTY) return {};
+    return cannot_make(why);
 }
 
 // Locks the folder. Empty, with errno; EWOULDBLOCK: another process does not release the lock, as any member of a group
@@ -193,20 +220,8 @@ std::string Directory::socket_path(std::string_view name) const {
 }
 
 Result<void> Directory::make() const {
-    const mode_t mode = audience_.group ? S_ISVTX | S_ISGID | S_IRWXU | S_IRWXG : S_IRWXU;
-    if (::mkdir(path_.c_str(), S_IRWXU) == 0) {
-        const bool shared = !audience_.group || ::chown(path_.c_str(), static_cast<uid_t>(-1), *audience_.group) == 0;
-        if (!shared || ::chmod(path_.c_str(), mode) != 0) {
-            const int why = errno;
-            (void)::rmdir(path_.c_str());
-            return Error(errc_from_errno(why), "opening the folder of shared memory to the group", path_, why);
-        }
-    } else if (errno != EEXIST) {
-        const int why = errno;
-        return Error(errc_from_errno(why),
-                     "making the folder of shared memory (to use another place, set CINNABAR_SHM_DIR)", path_, why);
-    }
     struct stat status {};
+    if (::lstat(path_.c_str(), &status) != 0) CINNABAR_TRY_VOID(make_folder(path_, audience_));
     if (::lstat(path_.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
         return Error(Errc::permission,
                      "the folder of shared memory is not a folder: remove it, or set CINNABAR_SHM_DIR to another "

@@ -8,17 +8,23 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <future>
+#include <iterator>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace cinnabar::shm {
 namespace {
@@ -167,6 +173,40 @@ TEST_F(Names, of_a_group_are_open_to_it) {
         EXPECT_EQ(of(na::Uri::parse("shm://x?group=root").value()).value().group, 0u);
         EXPECT_EQ(of(na::Uri::parse("shm://x?group=4321").value()).value().group, 4321u);
     }
+}
+
+// Whoever finds the folder finds it with its group and its mode: no process sees it in between, and none is killed
+// there.
+TEST_F(Names, of_a_group_come_in_a_folder_that_is_finished_when_it_appears) {
+    Directory place = directory("shm://?group=" + std::to_string(::getegid()));
+    const UniqueFd watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    ASSERT_GE(::inotify_add_watch(watch.get(), root_.path().c_str(), IN_CREATE | IN_ATTRIB | IN_MOVED_TO), 0);
+    const NameHolder held = place.listen("one").value();
+    const std::string own = place.path().substr(place.path().rfind('/') + 1);
+    alignas(inotify_event) std::array<char, 16 * 1024> told{};
+    const ssize_t size = ::read(watch.get(), told.data(), told.size());
+    std::vector<std::uint32_t> changes;
+    for (ssize_t at = 0; at < size;) {
+        const auto* const event = reinterpret_cast<const inotify_event*>(told.data() + at);
+        if (own == event->name) changes.push_back(event->mask & ~std::uint32_t{IN_ISDIR});
+        at += static_cast<ssize_t>(sizeof *event + event->len);
+    }
+    EXPECT_EQ(changes, std::vector<std::uint32_t>{IN_MOVED_TO});
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(root_.path()), {}), 1) << "nothing else is left";
+}
+
+// As two processes that both look before either has made it.
+TEST_F(Names, of_a_group_are_taken_by_many_at_once) {
+    constexpr int many = 8;
+    const std::string group = std::to_string(::geteuid() == 0 ? 4321 : ::getegid());
+    std::vector<std::future<Errc>> taken;
+    for (int i = 0; i < many; ++i) {
+        taken.push_back(std::async(std::launch::async, [i, group] {
+            return directory("shm://?group=" + group).listen("name" + std::to_string(i)).code();
+        }));
+    }
+    for (auto& one : taken) EXPECT_EQ(one.get(), Errc::ok);
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(root_.path()), {}), 1);
 }
 
 }  // namespace
