@@ -15,14 +15,21 @@ constexpr Microseconds page_answer_max{2'000'000};
 
 }  // namespace
 
-// Queries the node at most once per `every_`, however many clients ask.
+// Queries the node at most once per `every_`, however many clients ask, and whether it answers or not.
 Result<void> PageSite::refresh() {
-    if (state_ && std::chrono::steady_clock::now() - state_->when < every_) return {};
+    const bool due = !asked_at_ || std::chrono::steady_clock::now() - *asked_at_ >= every_;
+    if (due) failure_ = query();
+    if (failure_) return *failure_;
+    return {};
+}
+
+std::optional<Error> PageSite::query() {
     auto state = ask(node_, {}, page_answer_max);
-    if (!state) return state.error();
+    asked_at_ = std::chrono::steady_clock::now();  // the end, because a node that does not answer takes long
+    if (!state) return std::move(state).error();
     state_ = *std::move(state);
     rows_ = history_.take(*state_);
-    return {};
+    return std::nullopt;
 }
 
 HttpAnswer PageSite::answer(const std::string& path) {

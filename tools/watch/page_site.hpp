@@ -22,9 +22,12 @@ class PageSite {
 
   private:
     [[nodiscard]] Result<void> refresh();
+    [[nodiscard]] std::optional<Error> query();
     const hl::Connected& node_;
     const std::string address_;
     const std::chrono::duration<double> every_;
+    std::optional<std::chrono::steady_clock::time_point> asked_at_;
+    std::optional<Error> failure_;  // of the last query
     std::optional<State> state_;
     std::vector<RpcRow> rows_;
     History history_;
