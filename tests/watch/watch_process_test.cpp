@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -167,8 +168,9 @@ std::string ask(std::uint16_t port, const std::string& request) {
     }
     return answer;
 }
-std::string get(std::uint16_t port, const std::string& path, const std::string& verb = "GET") {
-    return ask(port, verb + " " + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+std::string get(std::uint16_t port, const std::string& path, const std::string& verb = "GET",
+                const std::string& host = "127.0.0.1") {
+    return ask(port, verb + " " + path + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
 }
 
 TEST_F(Watch, ThePageHasThreeDocuments) {
@@ -187,6 +189,30 @@ TEST_F(Watch, ThePageHasThreeDocuments) {
     EXPECT_TRUE(get(port, "/", "HEAD").ends_with("\r\n\r\n"));
     page.send(SIGTERM);
     EXPECT_EQ(page.wait(), 0) << page.err();
+}
+
+// A page of the web whose name leads to 127.0.0.1 is, to a browser, of the same origin as this one.
+TEST_F(Watch, ThePageIsNotReadUnderAForeignName) {
+    Process page({"page", shm(), "--listen", "127.0.0.1:0"});
+    const std::string line = page.read_line();
+    ASSERT_TRUE(line.starts_with("listening on ")) << line << page.err();
+    const auto port = static_cast<std::uint16_t>(std::stoi(line.substr(line.rfind(':') + 1)));
+    const std::string number = ":" + std::to_string(port);
+    for (const std::string foreign : {"evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "[evil]"}) {
+        for (const auto& host : {foreign, foreign + number}) {
+            const auto answer = get(port, "/calls.json", "GET", host);
+            EXPECT_TRUE(answer.starts_with("HTTP/1.1 403")) << host << answer;
+            EXPECT_EQ(answer.find("watch.stuck"), std::string::npos) << host;
+        }
+    }
+    std::array<char, 256> own{};
+    ASSERT_EQ(::gethostname(own.data(), own.size() - 1), 0);
+    for (const std::string good :
+         {"127.0.0.1", "10.0.0.7", "[::1]", "LocalHost", static_cast<const char*>(own.data())}) {
+        for (const auto& host : {good, good + number})
+            EXPECT_TRUE(get(port, "/calls.json", "GET", host).starts_with("HTTP/1.1 200")) << host;
+    }
+    EXPECT_NE(ask(port, "GET /calls.json HTTP/1.0\r\n\r\n").find(" 200 "), std::string::npos) << "not a browser";
 }
 
 TEST_F(Watch, ThePageSaysWhenTheNodeDoesNotAnswer) {

@@ -4,7 +4,10 @@
 #include <arpa/inet.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <strings.h>
+#include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <string_view>
 #include <utility>
@@ -20,6 +23,22 @@ struct HttpServer::Impl {
 };
 
 namespace {
+
+// Whether a Host header names this host by a number, as localhost, or by its own name. A page of the web could have its
+// own name lead here, and then read the answers; programs that send no header are not browsers.
+bool is_named_right(const char* header) {
+    if (!header) return true;
+    std::string host(header);
+    if (const auto colon = host.rfind(':'); colon != std::string::npos && host.find(']', colon) == std::string::npos)
+        host.resize(colon);
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    in6_addr number{};
+    if (::inet_pton(AF_INET, host.c_str(), &number) == 1 || ::inet_pton(AF_INET6, host.c_str(), &number) == 1)
+        return true;
+    std::array<char, 256> own{};
+    (void)::gethostname(own.data(), own.size() - 1);
+    return ::strcasecmp(host.c_str(), "localhost") == 0 || ::strcasecmp(host.c_str(), own.data()) == 0;
+}
 
 MHD_Result send(MHD_Connection* connection, const HttpAnswer& answer, bool with_body) {
     MHD_Response* const response = MHD_create_response_from_buffer(
@@ -44,6 +63,11 @@ MHD_Result HttpServer::Impl::answer(void* self, MHD_Connection* connection, cons
         *upload_bytes = 0;  // discards the body
         return send(connection, {MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "use GET or HEAD\n"}, false);
     }
+    if (!is_named_right(MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST)))
+        return send(connection,
+                    {MHD_HTTP_FORBIDDEN, "text/plain; charset=utf-8",
+                     "use the number of this host, its own name or localhost in the address\n"},
+                    true);
     return send(connection, static_cast<Impl*>(self)->make(path), true);
 }
 
