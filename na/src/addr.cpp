@@ -113,25 +113,15 @@ Result<std::string> parse_endpoint(std::string_view text, std::optional<ContextI
     return endpoint;
 }
 
-// The first address of a list: the text up to a comma that is followed by another address.
-std::string_view first_of(std::string_view list) noexcept {
-    std::size_t comma = list.find(',');
-    while (comma != list.npos && !Uri::begins(list.substr(comma + 1))) comma = list.find(',', comma + 1);
-    return list.substr(0, comma);
-}
-
 }  // namespace
 
 Result<Addr> Addr::parse(std::string_view text) {
     std::vector<std::string> endpoints;
     std::optional<ContextId> context;
-    for (bool more = true; more;) {
-        const std::string_view first = first_of(text);
-        CINNABAR_TRY(std::string endpoint, parse_endpoint(first, context));
+    for (const std::string_view one : Uri::split(text)) {
+        CINNABAR_TRY(std::string endpoint, parse_endpoint(one, context));
         if (endpoints.size() == endpoints_max) return Error(Errc::bad_address, "a peer has at most 8 endpoints");
         endpoints.push_back(std::move(endpoint));
-        more = first.size() < text.size();
-        if (more) text.remove_prefix(first.size() + 1);
     }
     return AddrTable::get().intern(name_of(std::move(endpoints), context.value_or(0), context.has_value(), 0));
 }

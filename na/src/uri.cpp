@@ -36,6 +36,21 @@ bool Uri::begins(std::string_view text) noexcept {
     return end != text.begin() && text.substr(static_cast<std::size_t>(end - text.begin())).starts_with("://");
 }
 
+std::string_view Uri::first_of(std::string_view list) noexcept {
+    std::size_t comma = list.find(',');
+    while (comma != list.npos && !begins(list.substr(comma + 1))) comma = list.find(',', comma + 1);
+    return list.substr(0, comma);
+}
+
+std::vector<std::string_view> Uri::split(std::string_view list) {
+    std::vector<std::string_view> addresses{first_of(list)};
+    while (addresses.back().size() < list.size()) {
+        list.remove_prefix(addresses.back().size() + 1);
+        addresses.push_back(first_of(list));
+    }
+    return addresses;
+}
+
 Result<Uri> Uri::parse(std::string_view text) {
     if (text.size() > uri_bytes_max) return malformed("an address is at most 1024 bytes long", text);
     if (!printable(text)) return malformed("an address has only printable characters and no blanks", text);

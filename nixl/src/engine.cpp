@@ -4,6 +4,7 @@
 #include "transfer.hpp"
 
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/na/uri.hpp>
 
 #include <charconv>
 #include <limits>
@@ -21,16 +22,6 @@ constexpr std::uint64_t seconds_max = 1'000'000'000;
 std::string option_of(const nixl_b_params_t& given, const std::string& key) {
     const auto found = given.find(key);
     return found != given.end() ? found->second : Engine::options().at(key);
-}
-
-std::vector<std::string> split(const std::string& text) {
-    std::vector<std::string> parts;
-    for (std::size_t at = 0; at <= text.size();) {
-        const std::size_t end = std::min(text.find(',', at), text.size());
-        parts.push_back(text.substr(at, end - at));
-        at = end + 1;
-    }
-    return parts;
 }
 
 Result<Microseconds> deadline_from(const std::string& text) {
@@ -57,7 +48,9 @@ Engine::Engine(const nixlBackendInitParams* params) : nixlBackendEngine(params) 
 
 Result<void> Engine::open() {
     CINNABAR_TRY(deadline_, deadline_from(option_of(getCustomParams(), deadline_option)));
-    const std::vector<std::string> uris = split(option_of(getCustomParams(), listen_option));
+    const std::string listed = option_of(getCustomParams(), listen_option);
+    const auto addresses = na::Uri::split(listed);
+    const std::vector<std::string> uris(addresses.begin(), addresses.end());
     CINNABAR_TRY(hl::Node node, hl::Node::listen(std::span<const std::string>(uris)));
     node_.emplace(std::move(node));
     const auto told = [notices = notices_](const std::string& agent, const std::string& message) -> Result<void> {

@@ -6,37 +6,23 @@
 #include <cinnabar/na/uri.hpp>
 
 #include <algorithm>
-#include <vector>
 
 namespace cinnabar::tools {
 
 Result<Place> parse_place(std::string_view text) {
-    std::size_t begin = 0;  // start of the last endpoint so far
-    for (;;) {
-        if (!na::Uri::begins(text.substr(begin)))
+    for (std::size_t begin = 0;;) {
+        const auto first = na::Uri::first_of(text.substr(begin));
+        if (!na::Uri::begins(first))
             return Error{Errc::bad_address, "an address is SCHEME://HOST:PORT", files::printable(text)};
-        auto end = text.find_first_of(",/", text.find("://", begin) + 3);
-        while (end != text.npos && text[end] == ',' && !na::Uri::begins(text.substr(end + 1)))
-            end = text.find_first_of(",/", end + 1);
-        if (end == text.npos) return Place{std::string(text), {}};
-        if (text[end] == '/') return Place{std::string(text.substr(0, end)), std::string(text.substr(end + 1))};
-        begin = end + 1;
+        const auto slash = first.find('/', first.find("://") + 3);
+        if (slash != first.npos)
+            return Place{std::string(text.substr(0, begin + slash)), std::string(text.substr(begin + slash + 1))};
+        if (begin + first.size() == text.size()) return Place{std::string(text), {}};
+        begin += first.size() + 1;
     }
 }
 
 namespace {
-
-std::vector<std::string_view> endpoints_of(std::string_view server) {
-    std::vector<std::string_view> result;
-    for (std::size_t begin = 0; begin <= server.size();) {
-        auto end = server.find(',', begin);
-        while (end != server.npos && !na::Uri::begins(server.substr(end + 1))) end = server.find(',', end + 1);
-        result.push_back(server.substr(begin, end - begin));
-        if (end == server.npos) break;
-        begin = end + 1;
-    }
-    return result;
-}
 
 std::string_view scheme_of(std::string_view endpoint) { return endpoint.substr(0, endpoint.find("://")); }
 
@@ -48,9 +34,9 @@ bool admits_group(const na::Uri& uri) { return !uri.option("group").empty(); }
 }  // namespace
 
 std::string reachable_from(std::string_view from, std::string_view to) {
-    const auto there = endpoints_of(to);
+    const auto there = na::Uri::split(to);
     std::string result;
-    for (const auto endpoint : endpoints_of(from)) {
+    for (const auto endpoint : na::Uri::split(from)) {
         const auto same = [&](std::string_view other) { return scheme_of(other) == scheme_of(endpoint); };
         if (std::ranges::none_of(there, same)) continue;
         if (!result.empty()) result += ',';

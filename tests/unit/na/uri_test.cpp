@@ -37,6 +37,17 @@ TEST(Uri, Ipv6InBrackets) {
     EXPECT_EQ(Uri::parse("tcp://[::1]").value().host, "::1");
 }
 
+TEST(Uri, AListIsCutWhereAnotherAddressBegins) {
+    using List = std::vector<std::string_view>;
+    EXPECT_EQ(Uri::split("tcp://a:1"), List{"tcp://a:1"});
+    EXPECT_EQ(Uri::split("tcp://:0,shm://"), (List{"tcp://:0", "shm://"}));
+    EXPECT_EQ(Uri::split("tcps://a:1?key=x,y,ofi+tcp://b:2"), (List{"tcps://a:1?key=x,y", "ofi+tcp://b:2"}));
+    EXPECT_EQ(Uri::split("tcp://a,"), List{"tcp://a,"}) << "refused when it is parsed";
+    EXPECT_EQ(Uri::split(",tcp://a"), (List{"", "tcp://a"})) << "the same";
+    EXPECT_EQ(Uri::split(""), List{""});
+    EXPECT_EQ(Uri::first_of("tcp://a,b,tcp://c,shm://d"), "tcp://a,b");
+}
+
 TEST(Uri, SchemesOfOtherLibraries) {
     EXPECT_EQ(Uri::parse("ofi+tcp;ofi_rxm://eth0").value().scheme, "ofi+tcp;ofi_rxm");
     EXPECT_EQ(Uri::parse("na-sm://1.2").value().scheme, "na-sm");

@@ -32,6 +32,10 @@ struct Uri {
     [[nodiscard]] CINNABAR_API static Result<Uri> parse(std::string_view text);
     // Whether it begins with a scheme and "://".
     [[nodiscard]] CINNABAR_API static bool begins(std::string_view text) noexcept;
+    // The first address of a list: the text up to a comma that another address follows. Others are part of an address.
+    [[nodiscard]] CINNABAR_API static std::string_view first_of(std::string_view list) noexcept;
+    // All addresses of a list, at least one, which may be empty.
+    [[nodiscard]] CINNABAR_API static std::vector<std::string_view> split(std::string_view list);
     // The shortest text that parses to the same uri; IPv6 hosts are in brackets.
     [[nodiscard]] CINNABAR_API std::string to_string() const;
     [[nodiscard]] CINNABAR_API std::string_view option(std::string_view name) const noexcept;
