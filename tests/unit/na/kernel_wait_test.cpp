@@ -41,7 +41,7 @@ struct KernelWaitTest : testing::Test {
         ASSERT_EQ(::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, bell.get(), &event), 0);
     }
     // Returns how long it slept at least.
-    TimeUs sleep(KernelWait& wait, TimeUs timeout) {
+    TimeUs time_of(KernelWait& wait, TimeUs timeout) {
         const TimeUs before = steady_clock().now_us();
         EXPECT_EQ(wait(epoll.get(), events, timeout), 0);
         return steady_clock().now_us() - before;
@@ -51,14 +51,14 @@ struct KernelWaitTest : testing::Test {
 
 TEST_F(KernelWaitTest, WithoutTheCallItSleepsAndAsksOnce) {
     KernelWait wait(&no_such_call);
-    EXPECT_GE(sleep(wait, 5'000), 5'000u) << "not at once, which would be a loop";
-    EXPECT_GE(sleep(wait, 1), 1u) << "rounded up";
+    EXPECT_GE(time_of(wait, 5'000), 5'000u) << "not at once, which would be a loop";
+    EXPECT_GE(time_of(wait, 1), 1u) << "rounded up";
     EXPECT_EQ(times_asked, 1);
 }
 
 TEST_F(KernelWaitTest, AFilterThatForbidsTheCallIsTheSame) {
     KernelWait wait(&not_permitted);
-    EXPECT_GE(sleep(wait, 5'000), 5'000u);
+    EXPECT_GE(time_of(wait, 5'000), 5'000u);
 }
 
 TEST_F(KernelWaitTest, WithoutTheCallEventsEndASleepOfAnyLength) {
