@@ -4,6 +4,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <new>
+#include <string>
 
 namespace cinnabar {
 namespace {
@@ -126,16 +128,29 @@ Errc errc_from_errno(int os_errno) noexcept {
     }
 }
 
-std::string Error::message() const {
-    std::string text(to_string(code));
-    if (code == Errc::application) text.append(" ").append(std::to_string(app_code));
-    if (!hint.empty()) text.append(": ").append(hint);
-    if (!subject.empty()) text.append(" (").append(subject).append(")");
-    if (os_errno != 0) {
+namespace {
+
+std::string text_of(const Error& error) {
+    std::string text(to_string(error.code));
+    if (error.code == Errc::application) text.append(" ").append(std::to_string(error.app_code));
+    if (!error.hint.empty()) text.append(": ").append(error.hint);
+    if (!error.subject.empty()) text.append(" (").append(error.subject).append(")");
+    if (error.os_errno != 0) {
         std::array<char, 128> buffer{};
-        text.append(": ").append(::strerror_r(os_errno, buffer.data(), buffer.size()));
+        text.append(": ").append(::strerror_r(error.os_errno, buffer.data(), buffer.size()));
     }
     return text;
+}
+
+}  // namespace
+
+// Must not throw: it is called where an exception has just been caught, which may be that memory is out.
+std::string Error::message() const noexcept {
+    try {
+        return text_of(*this);
+    } catch (const std::bad_alloc&) {
+        return "out of memory";  // so short that it is not allocated
+    }
 }
 
 }  // namespace cinnabar

@@ -3,6 +3,8 @@
 #include <cinnabar/hl/serve.hpp>
 #include <cinnabar/hl/task.hpp>
 
+#include <new>
+
 namespace cinnabar::hl {
 
 StopScope* TaskContext::stop_scope() const noexcept {
@@ -12,15 +14,29 @@ StopScope* TaskContext::stop_scope() const noexcept {
 
 namespace detail {
 
-Error error_of_exception() noexcept {
+namespace {
+
+constexpr std::string_view escaped = "an exception escaped";
+
+Error current_error() {
     try {
         throw;
     } catch (const BadResult& bad) {
         return bad.error();
     } catch (const std::exception& thrown) {
-        return Error(Errc::handler_failed, "an exception escaped", thrown.what());
+        return Error(Errc::handler_failed, escaped, thrown.what());
     } catch (...) {
-        return Error(Errc::handler_failed, "an exception escaped");
+        return Error(Errc::handler_failed, escaped);
+    }
+}
+
+}  // namespace
+
+Error error_of_exception() noexcept {
+    try {
+        return current_error();
+    } catch (const std::bad_alloc&) {
+        return Error(Errc::handler_failed, escaped);  // without its text, for which there is no memory
     }
 }
 

@@ -3,6 +3,7 @@
 // its malloc is replaced.
 #include "support/allocation_count.hpp"
 
+#include <cinnabar/base/log.hpp>
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
 #include <cinnabar/hl/when_all.hpp>
@@ -10,10 +11,15 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <array>
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 
 namespace cinnabar::hl {
 namespace {
@@ -36,6 +42,54 @@ TEST_F(NodeWithoutMemory, SaysThatATaskWasNotSpawned) {
         const support::NoMemory out(left);
         EXPECT_EQ(node.spawn(std::move(task)), Errc::out_of_memory) << spared;
     }
+}
+
+// The last line that was logged, kept without an allocation.
+class LastLine {
+  public:
+    LastLine() { set_log_sink(&LastLine::keep, this); }
+    ~LastLine() { set_log_sink(nullptr, nullptr); }
+    LastLine(const LastLine&) = delete;
+    LastLine& operator=(const LastLine&) = delete;
+    [[nodiscard]] std::string_view text() const { return {text_.data(), size_}; }
+
+  private:
+    static void keep(const LogLine& line, void* self) {
+        auto& last = *static_cast<LastLine*>(self);
+        last.size_ = line.text.copy(last.text_.data(), last.text_.size());
+    }
+    std::array<char, 256> text_{};
+    std::size_t size_ = 0;
+};
+
+// What a callback throws is often that memory is out; to say so must not need any.
+TEST_F(NodeWithoutMemory, LogsAnExceptionThatEscaped) {
+    const LastLine line;
+    const auto logged = [&line](const auto& thrown) {
+        try {
+            throw thrown;  // NOLINT(misc-throw-by-value-catch-by-reference)
+        } catch (...) {
+            const support::NoMemory out;
+            detail::log_exception("a callback");
+        }
+        return std::string(line.text());
+    };
+    EXPECT_NE(logged(std::bad_alloc()).find("a callback threw: out of memory"), std::string::npos) << line.text();
+    EXPECT_NE(logged(std::runtime_error(std::string(100, 'x'))).find("a callback threw:"), std::string::npos);
+}
+
+TEST_F(NodeWithoutMemory, ATextThatDoesNotFitIsLeftOut) {
+    const std::runtime_error thrown(std::string(100, 'x'));
+    const Error error = [&thrown] {
+        try {
+            throw thrown;  // NOLINT(misc-throw-by-value-catch-by-reference)
+        } catch (...) {
+            const support::NoMemory out;
+            return detail::error_of_exception();
+        }
+    }();
+    EXPECT_EQ(error.code, Errc::handler_failed);
+    EXPECT_EQ(error.subject, "");
 }
 
 // Suspends until it is resumed by hand.

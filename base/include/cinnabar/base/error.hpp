@@ -79,8 +79,9 @@ struct Error {
     Error(Errc c, std::string_view h = {}, std::string s = {}, int e = 0)
         : code(c), os_errno(e), hint(h), subject(std::move(s)) {}
 
-    // "refused: nothing listens there (tcp://127.0.0.1:1): Connection refused"
-    [[nodiscard]] CINNABAR_API std::string message() const;
+    // "refused: nothing listens there (tcp://127.0.0.1:1): Connection refused". "out of memory" if there is none for
+    // it.
+    [[nodiscard]] CINNABAR_API std::string message() const noexcept;
 };
 
 }  // namespace cinnabar
