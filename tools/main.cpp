@@ -48,7 +48,9 @@ std::string check_server_rate(const std::string& text) {
 }
 
 void add_transport(CLI::App& command, std::string& transport) {
-    command.add_option("--transport", transport, "The transport to use, if the address names several: tcp, shm");
+    command.add_option(
+        "--transport", transport,
+        "The transport to use, if the address names several: tcp, tcps, shm, or another of cinnabar info");
 }
 
 void add_session_options(CLI::App& command, SessionOptions& options) {
@@ -213,8 +215,10 @@ void add_copy(CLI::App& app, CopyOptions& options, Run& run) {
                     "folder to put it in")
         ->required()
         ->expected(2, -1);
-    command.add_option("--from-key-file", options.from_key_file,
-                       "The key of the source server, if it differs from --key-file");
+    command
+        .add_option("--from-key-file", options.from_key_file,
+                    "The key of the source server, if it differs from --key-file")
+        ->type_name("FILE");
     add_sync(command, options.sync);
     add_transfer_options(command, options);
     add_tree_options(command, options);

@@ -174,6 +174,11 @@ TEST(BashCompletion, OffersCommandsValuesAndFiles) {
     EXPECT_EQ(completed({"save", "f"}, here), (Set{"file", "found it", "folder"}));
     EXPECT_EQ(completed({"save", "--key-file", "fi"}, here), Set{"file"});
     EXPECT_EQ(completed({"serve", "--root", ""}, here), Set{"folder"});
+    for (const char* option : {"--cert", "--cert-key", "--ca", "--crl"})
+        EXPECT_EQ(completed({"save", option, "fi"}, here), Set{"file"}) << option;
+    EXPECT_EQ(completed({"copy", "--from-key-file", "fi"}, here), Set{"file"});
+    EXPECT_EQ(completed({"top", "--key-file", "fi"}, here), Set{"file"});
+    EXPECT_EQ(completed({"cert", "server", "--output", ""}, here), Set{"folder"});
     EXPECT_EQ(completed({"save", "--jobs", ""}, here), Set{}) << "a number";
     EXPECT_EQ(completed({"list", ""}, here), Set{}) << "an address";
     EXPECT_EQ(completed({"bogus", ""}, here).count("save"), 1u) << "not a command: those that there are";

@@ -61,7 +61,7 @@ void add_authority(CLI::App& cert, Run& run) {
     command.add_option("FOLDER", options->authority, "The folder for ca.pem and ca.key; created if it does not exist")
         ->required();
     command.add_option("--name", options->subject.name, "Name of the CA")->capture_default_str();
-    command.add_option("--days", options->days, "How long it is good")
+    command.add_option("--days", options->days, "Days until it expires")
         ->capture_default_str()
         ->check(CLI::Range(1u, 36'500u));
     command.callback([options, &run] {
@@ -80,8 +80,9 @@ void add_certificate(CLI::App& cert, Run& run, const char* kind, bool serves) {
     options->subject.serves = serves;
     command.add_option("FOLDER", options->authority, "Where the authority is")->required();
     command.add_option("NAME", options->subject.name, "The name that peers see")->required();
-    command.add_option("-o,--output", options->into, "The folder for NAME.pem and NAME.key (default: FOLDER)");
-    command.add_option("--days", options->days, "How long it is good")
+    command.add_option("-o,--output", options->into, "The folder for NAME.pem and NAME.key (default: FOLDER)")
+        ->type_name("DIR");
+    command.add_option("--days", options->days, "Days until it expires")
         ->capture_default_str()
         ->check(CLI::Range(1u, 36'500u));
     auto* const hosts = command.add_option("--host", options->subject.hosts,
@@ -135,17 +136,19 @@ void add_commands(CLI::App& app, Run& run) {
 }
 
 void add_tls_options(CLI::App& command, na::TlsOptions& tls) {
-    command.add_option("--key-file", tls.key_file, "tcps, ofis: the key to prove (cinnabar key)");
+    command.add_option("--key-file", tls.key_file, "tcps, ofis: the key to prove (cinnabar key)")->type_name("FILE");
     add_certificate_options(command, tls);
 }
 
 void add_certificate_options(CLI::App& command, na::TlsOptions& tls) {
-    command.add_option("--cert", tls.certificate_file, "tcps, ofis: your certificate (cinnabar cert)");
-    command.add_option("--cert-key", tls.private_key_file,
-                       "tcps, ofis: the key of your certificate, if it is in another file");
-    command.add_option("--ca", tls.ca_file, "tcps, ofis: the certificates of the CAs that sign those of peers");
-    command.add_option("--crl", tls.crl_file,
-                       "tcps, ofis: the lists of certificates that these CAs have revoked (cinnabar cert revoke)");
+    const auto add_file = [&command](const char* name, std::string& path, const char* what) {
+        command.add_option(name, path, what)->type_name("FILE");
+    };
+    add_file("--cert", tls.certificate_file, "tcps, ofis: your certificate (cinnabar cert)");
+    add_file("--cert-key", tls.private_key_file, "tcps, ofis: the key of your certificate, if it is in another file");
+    add_file("--ca", tls.ca_file, "tcps, ofis: the certificates of the CAs that sign those of peers");
+    add_file("--crl", tls.crl_file,
+             "tcps, ofis: the lists of certificates that these CAs have revoked (cinnabar cert revoke)");
     command.add_option("--peer-name", tls.peer_name,
                        "tcps, ofis: the name in the server's certificate (default: the host in its address)");
 }
