@@ -29,6 +29,7 @@ const std::map<std::string_view, Names> arrows{
     {"files", {"base", "na", "bulk", "rpc", "hl", "files"}},
     {"otlp", {"base", "na", "bulk", "rpc", "hl", "otlp"}},
     {"group", {"base", "na", "bulk", "rpc", "hl", "group"}},
+    {"nixl", {"base", "na", "bulk", "rpc", "hl", "builtin"}},  // loaded by NIXL, so it brings the transports
     {"tools", {"base", "na", "bulk", "rpc", "hl", "files", "group", "tools", "builtin", "cinnabar"}},
     // sim is included because users test their services on it.
     {"examples", {"base", "na", "bulk", "rpc", "hl", "files", "group", "builtin", "cinnabar", "sim"}},
@@ -36,7 +37,8 @@ const std::map<std::string_view, Names> arrows{
 
 // The core depends on the C++ library only.
 const Names core_rooms{"base", "na", "bulk", "rpc"};
-const Names library_rooms{"base", "na", "bulk", "rpc", "hl", "tls", "plugins", "mercury", "files", "otlp", "group"};
+const Names library_rooms{"base",    "na",      "bulk",  "rpc",  "hl",    "tls",
+                          "plugins", "mercury", "files", "otlp", "group", "nixl"};
 
 constexpr std::array<std::string_view, 18> third_party_includes{
     "<boost/", "<cereal/",  "<fmt/",        "<spdlog/", "<CLI/",  "<gtest/",    "<gmock/",     "<benchmark/", "<xxhash",

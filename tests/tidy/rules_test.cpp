@@ -119,6 +119,9 @@ TEST(Arrows, IncludesGoOneWayOnly) {
     EXPECT_TRUE(allowed("files/src/service.cpp", "hl/node.hpp"));
     EXPECT_FALSE(allowed("files/src/service.cpp", "cinnabar.hpp"));
     EXPECT_FALSE(allowed("hl/src/node.cpp", "files/client.hpp"));
+    EXPECT_TRUE(allowed("nixl/src/engine.cpp", "hl/node.hpp"));
+    EXPECT_FALSE(allowed("nixl/src/engine.cpp", "plugins/tcp.hpp"));
+    EXPECT_FALSE(allowed("nixl/src/engine.cpp", "group/group.hpp"));
     EXPECT_FALSE(allowed("examples/hello.cpp", "plugins/tcp.hpp"));
     EXPECT_TRUE(allowed("examples/hello.cpp", "plugins/sim.hpp"));
     EXPECT_TRUE(allowed("tests/transport/a_test.cpp", "plugins/sim.hpp"));
@@ -168,6 +171,7 @@ TEST(BannedNames, AreFoundAsWholeNames) {
     EXPECT_FALSE(clean("base/src/a.cpp", "void* p = malloc (5);\n"));
     EXPECT_FALSE(clean("hl/src/a.cpp", "std::cout << 1;\n"));
     EXPECT_FALSE(clean("hl/src/a.cpp", "std::printf(\"x\");\n"));
+    EXPECT_FALSE(clean("nixl/src/a.cpp", "std::cerr << 1;\n")) << "it is loaded by programs of others";
     EXPECT_TRUE(clean("tools/a.cpp", "std::cout << 1; std::printf(\"x\");\n"));
     EXPECT_TRUE(
         clean("base/src/a.cpp", "std::snprintf(b, 5, \"malloc(5)\"); __attribute__((format(printf, 2, 3)));\n"));
