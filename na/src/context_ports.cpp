@@ -56,7 +56,8 @@ std::uint64_t next_serial() noexcept {
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
 }
 
-// The index of the transport that reaches the address, one within the host first; their number: none does.
+// The index of the transport that reaches the address, one within the host first; transports.size() if none reaches
+// it.
 std::size_t find_route(const Addr& addr, std::span<Transport* const> transports) noexcept {
     const AddrBody& body = addr.body();
     std::size_t found = transports.size();

@@ -8,7 +8,7 @@
 namespace cinnabar::counts {
 namespace {
 
-constexpr unsigned long instructions_max = 43;  // the same as for the figure `credit.cost`
+constexpr unsigned long instructions_max = 43;  // the figure `credit.cost` wants 40; a little room for other compilers
 
 class CreditCost : public testing::TestWithParam<const char*> {};
 

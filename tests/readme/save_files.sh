@@ -11,10 +11,9 @@ head -c 3000000 /dev/urandom >results.h5
 
 block=$(awk '/^## /{here = /^## Save files/} here && /^```/{inside = !inside; next} here && inside' "$readme")
 [[ $block == *'cinnabar save'* ]]
-block=${block//\/srv\/files/$work/srv/files}
 block=${block//127.0.0.1/$address}
 block=${block/-o \/tmp/-o $work/back}
 eval "$block"
 cmp report.pdf back/report.pdf
-cmp report.pdf srv/files/report.pdf
-cmp results.h5 srv/files/results.h5
+cmp report.pdf files/report.pdf
+cmp results.h5 files/results.h5

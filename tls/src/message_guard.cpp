@@ -42,7 +42,7 @@ bool TlsMessageGuard::Key::set(SSL* connection, bool of_dialler, Kind kind, Epoc
     return made;
 }
 
-// As in TLS 1.3: the number is added to the secret nonce without carry.
+// As in TLS 1.3: the number is XORed with the secret nonce (RFC 8446, 5.3).
 TlsMessageGuard::Nonce TlsMessageGuard::Key::nonce_of(std::uint64_t number) const noexcept {
     Nonce nonce = nonce_;
     for (std::size_t i = 0; i < sizeof number; ++i) {

@@ -18,7 +18,7 @@ class PolicyFile {
     // `path` may be empty: no policy.
     explicit PolicyFile(std::string path);
 
-    // Loads the policy; null if there is no file. Errors of AccessPolicy::load().
+    // Loads the policy; null if no path was given. Errors of AccessPolicy::load().
     [[nodiscard]] Result<std::shared_ptr<const files::AccessPolicy>> load() const;
 
   private:

@@ -118,8 +118,8 @@ class CINNABAR_API Buffers {
 
     // Takes a buffer of `bytes`; its memory is rounded up to a power of two. overloaded: the node's buffer_bytes_max is
     // used up; out_of_memory; invalid_argument: 0 bytes. `peer`: the peer that chose the size (Request::source), as in
-    // Bulk::fetch. A peer may hold no more than it leaves free (half of buffer_bytes_max if it is the only one); beyond
-    // that, also `overloaded`. The same applies to the memory that its buffers keep from other uses.
+    // Bulk::fetch. One peer gets at most half of buffer_bytes_max; less while others use it too; beyond that, also
+    // `overloaded`. The same applies to the memory that its buffers keep from other uses.
     [[nodiscard]] Result<Buffer> take(std::size_t bytes, const na::Addr& peer = {});
 
     // Total memory of the buffers, in use or kept for reuse.
