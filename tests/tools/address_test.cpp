@@ -65,7 +65,7 @@ TEST(Place, WhomTheKernelLetsIn) {
 
 TEST(Place, WhatTheKernelConnectsToThisHost) {
     for (const char* here : {"tcp://127.0.0.1:1", "tcp://[::1]:1", "tcp://[::ffff:127.0.0.1]:1", "tcp://127.1:1",
-                             "tcp://0.0.0.0:1", "tcp://[::]:1", "tcp://:1", "tcp://localhost:1"})
+                             "tcp://0.0.0.0:1", "tcp://[::]:1", "tcp://:1", "tcp://localhost:1", "ofi+shm://127.0.0.1"})
         EXPECT_TRUE(dials_loopback(here)) << here;
     for (const char* elsewhere : {"tcp://10.0.0.1:1", "tcp://[::ffff:10.0.0.1]:1", "shm://x", "shm://localhost?group=1",
                                   "self://x", "malformed"})

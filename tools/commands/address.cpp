@@ -78,8 +78,9 @@ bool admits_own_user_only(std::string_view uri) {
 }
 
 bool dials_loopback(std::string_view uri) {
-    const auto parsed = na::Uri::parse(uri);
+    auto parsed = na::Uri::parse(uri);
     if (!parsed || is_local_transport(*parsed)) return false;
+    parsed->port = 1;  // any: only hosts are looked up
     const auto found = na::resolve(*parsed, na::Purpose::dial);
     return found && std::ranges::any_of(*found, [](const na::SocketAddress& address) {
                return address.is_loopback() || address.is_any();  // the kernel connects both to this host
