@@ -5,6 +5,7 @@
 #include "support/cable_places.hpp"
 #include "support/missing_here.hpp"
 #include "support/sanitizers.hpp"
+#include "support/test_key.hpp"
 
 #include <cinnabar/na/registry.hpp>
 #include <cinnabar/plugins/builtin.hpp>
@@ -43,6 +44,13 @@ inline const std::vector<Way>& ways() {
             if (support::thread_sanitizer && name != "ofi_tcp_rxm") continue;
             if (support::missing_here(registry.open(uri, {})).empty()) list.push_back({name, uri, uri});
         }
+#ifdef CINNABAR_FULL_TESTS
+        for (const auto& [name, scheme] : std::vector<std::pair<std::string, std::string>>{
+                 {"tcps", "tcps"}, {"ofis_tcp_rxm", "ofis+tcp;ofi_rxm"}}) {
+            const std::string uri = scheme + "://127.0.0.1:0?key=" + support::test_key_file();
+            if (support::missing_here(registry.open(uri, {})).empty()) list.push_back({name, uri, uri});
+        }
+#endif
         if (const auto cable = support::cable_places()) list.push_back({"cable", cable->far_end, cable->near_end});
         return list;
     }();
