@@ -118,16 +118,17 @@ TEST_F(PushingClientTest, AServerThatTakesWindowsItHasNotAskedForEndsTheFile) {
 }
 
 // A server that makes false claims about files and folders.
-hl::Task<Result<Moved>> open_and_fetch(Client& session, const Root& into) {
+hl::Task<Result<Moved>> open_and_fetch(Client& session, const Root& into, FetchMode mode) {
     CINNABAR_CO_TRY_VOID(co_await session.open());
-    Result<Moved> fetched = co_await session.fetch("file", into);
-    if (!fetched) fetched = co_await session.fetch("file", into, {.as = "a name that is longer than a short string"});
+    Result<Moved> fetched = co_await session.fetch("file", into, mode);
+    mode.as = "a name that is longer than a short string";
+    if (!fetched) fetched = co_await session.fetch("file", into, mode);
     co_await session.close();
     co_return fetched;
 }
-hl::Task<Result<Listing>> open_and_list(Client& session) {
+hl::Task<Result<Listing>> open_and_list(Client& session, ExtendedKinds extended) {
     CINNABAR_CO_TRY_VOID(co_await session.open());
-    Result<Listing> listing = co_await session.list("folder");
+    Result<Listing> listing = co_await session.list("folder", extended);
     co_await session.close();
     co_return listing;
 }
@@ -157,10 +158,10 @@ TEST(Client, AFileThatCannotBeIsRefused) {
     ASSERT_TRUE(there.serve(ask_rpc, [&told](const AskIn&) { return told; }).ok());
     ASSERT_TRUE(there.serve(finish_rpc, [](const FinishIn&) -> Result<FinishOut> { return Errc::io; }).ok());
     ASSERT_TRUE(there.serve(abort_rpc, [&given_up](const AbortIn&) { given_up = true; }).ok());
-    const auto fetch = [&] {
+    const auto fetch = [&](const FetchMode& mode = {}) {
         const auto here = hl::Node::open("tcp://", {.progress_thread = false}).value();
         Client session(here, here.lookup(there.endpoints().front()).value(), nullptr);
-        return hl::sync_wait(open_and_fetch(session, into)).code();
+        return hl::sync_wait(open_and_fetch(session, into, mode)).code();
     };
     EXPECT_EQ(fetch(), Errc::io) << "an empty file";
     told.bytes = file_bytes_max + 1;
@@ -171,7 +172,15 @@ TEST(Client, AFileThatCannotBeIsRefused) {
     EXPECT_EQ(fetch(), Errc::protocol);
     told = {};
     told.attributes.extended = too_much();
-    EXPECT_EQ(fetch(), Errc::protocol);
+    EXPECT_EQ(fetch({.extended = {.user = true}}), Errc::protocol);
+    told.attributes.extended = {{"user.x", "1"}};
+    EXPECT_EQ(fetch({.exact = true, .extended = {.user = true}}), Errc::io) << "an empty file with what was asked for";
+    EXPECT_EQ(fetch({.exact = true}), Errc::protocol) << "attributes that nobody asked for";
+    EXPECT_EQ(fetch({.exact = true, .extended = {.acls = true}}), Errc::protocol);
+    told.attributes.extended = {{"system.posix_acl_access", "1"}};
+    EXPECT_EQ(fetch({.exact = true, .extended = {.user = true}}), Errc::protocol);
+    told.attributes.extended = {{"security.capability", "1"}};
+    EXPECT_EQ(fetch({.exact = true, .extended = {.user = true, .acls = true}}), Errc::protocol);
     EXPECT_TRUE(folder.list().empty());
 }
 
@@ -211,10 +220,10 @@ TEST(Client, AListingThatCannotBeIsRefused) {
     const auto there = hl::Node::listen("tcp://127.0.0.1:0").value();
     accept_anybody(there);
     ASSERT_TRUE(there.serve(list_rpc, [&told](const ListIn&) { return told; }).ok());
-    const auto list = [&] {
+    const auto list = [&](ExtendedKinds extended = {}) {
         const auto here = hl::Node::open("tcp://", {.progress_thread = false}).value();
         Client session(here, here.lookup(there.endpoints().front()).value(), nullptr);
-        return hl::sync_wait(open_and_list(session)).code();
+        return hl::sync_wait(open_and_list(session, extended)).code();
     };
     Entry good;
     good.name = "file";
@@ -240,15 +249,46 @@ TEST(Client, AListingThatCannotBeIsRefused) {
     EXPECT_EQ(list(), Errc::protocol) << "a target that no link has";
     told.entries = {good};
     told.entries[0].attributes.extended = too_much();
-    EXPECT_EQ(list(), Errc::protocol);
+    EXPECT_EQ(list({.user = true}), Errc::protocol);
     told.entries = {good};
     told.attributes.extended = too_much();
-    EXPECT_EQ(list(), Errc::protocol);
+    EXPECT_EQ(list({.user = true}), Errc::protocol);
+    told.attributes.extended = {{"system.posix_acl_default", "1"}};
+    EXPECT_EQ(list({.user = true, .acls = true}), Errc::ok);
+    EXPECT_EQ(list({.user = true}), Errc::protocol) << "an ACL that nobody asked for";
     told.attributes = {};
+    told.entries[0].attributes.extended = {{"user.x", "1"}};
+    EXPECT_EQ(list({.user = true}), Errc::ok);
+    EXPECT_EQ(list(), Errc::protocol) << "an attribute that nobody asked for";
+    told.entries = {good};
     told.cursor = 7;
     EXPECT_EQ(list(), Errc::protocol) << "a listing that comes again and again";
     told.entries.clear();
     EXPECT_EQ(list(), Errc::protocol) << "one that never ends";
+}
+
+hl::Task<Result<Seen>> open_and_look(Client& session, ExtendedKinds extended) {
+    CINNABAR_CO_TRY_VOID(co_await session.open());
+    Result<Seen> seen = co_await session.look("file", extended);
+    co_await session.close();
+    co_return seen;
+}
+
+TEST(Client, AttributesThatNobodyAskedForAreRefused) {
+    LookOut told;
+    told.entry.name = "file";
+    told.entry.attributes.extended = {{"system.posix_acl_access", "1"}};
+    const auto there = hl::Node::listen("tcp://127.0.0.1:0").value();
+    accept_anybody(there);
+    ASSERT_TRUE(there.serve(look_rpc, [&told](const LookIn&) { return told; }).ok());
+    const auto look = [&](ExtendedKinds extended) {
+        const auto here = hl::Node::open("tcp://", {.progress_thread = false}).value();
+        Client session(here, here.lookup(there.endpoints().front()).value(), nullptr);
+        return hl::sync_wait(open_and_look(session, extended)).code();
+    };
+    EXPECT_EQ(look({.acls = true}), Errc::ok);
+    EXPECT_EQ(look({}), Errc::protocol);
+    EXPECT_EQ(look({.user = true}), Errc::protocol);
 }
 
 }  // namespace

@@ -64,10 +64,13 @@ void try_name(const std::string& name) {
 }
 
 void try_attributes(const Attributes& attributes) {
-    if (!can_be(attributes)) return;
+    if (!can_be(attributes, {true, true})) return;
     CINNABAR_ASSERT(attributes.modified_ns < 1'000'000'000);
     std::size_t bytes = 0;
-    for (const auto& extended : attributes.extended) bytes += extended.name.size() + extended.value.size();
+    for (const auto& extended : attributes.extended) {
+        bytes += extended.name.size() + extended.value.size();
+        CINNABAR_ASSERT(extended.name.starts_with("user.") || extended.name.starts_with("system.posix_acl_"));
+    }
     CINNABAR_ASSERT(bytes <= extended_bytes_max);
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "file/kept_attributes.hpp"
 #include "file/stored_checksum.hpp"
 
 #include <cinnabar/files/attributes.hpp>
@@ -15,11 +16,6 @@ namespace cinnabar::files {
 namespace {
 
 bool is_acl(std::string_view name) { return name == "system.posix_acl_access" || name == "system.posix_acl_default"; }
-
-bool is_kept(std::string_view name, const ExtendedKinds& kinds) {
-    if (name.find('\0') != std::string_view::npos || name.starts_with(own_attributes)) return false;
-    return (kinds.user && name.starts_with("user.")) || (kinds.acls && is_acl(name));
-}
 
 // Reads into a buffer of the largest allowed size, since the list may grow between asking for its size and reading it.
 Result<std::string> list_names(int fd, std::string_view name) {
@@ -61,6 +57,11 @@ Result<void> give_extended(int fd, const Attributes& attributes, std::string_vie
 }
 
 }  // namespace
+
+bool is_kept(std::string_view name, const ExtendedKinds& kinds) noexcept {
+    if (name.find('\0') != std::string_view::npos || name.starts_with(own_attributes)) return false;
+    return (kinds.user && name.starts_with("user.")) || (kinds.acls && is_acl(name));
+}
 
 std::size_t extended_bytes(const std::vector<ExtendedAttribute>& extended) noexcept {
     std::size_t bytes = 0;

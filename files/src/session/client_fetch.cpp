@@ -62,7 +62,7 @@ hl::Task<Result<AskOut>> ClientSession::ask_for(const std::string& name, Extende
     seals_.stamp(ask);
     auto asked = co_await node_.call(ask_rpc, server_, ask, open_deadline);
     if (!asked) co_return from_remote(std::move(asked).error());
-    if (asked->bytes > file_bytes_max || !can_be(asked->attributes)) {
+    if (asked->bytes > file_bytes_max || !can_be(asked->attributes, extended)) {
         co_await give_up(asked->file);
         co_return Error{Errc::protocol, "the server's description of the file is impossible", printable(name)};
     }

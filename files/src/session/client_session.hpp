@@ -25,8 +25,9 @@
 
 namespace cinnabar::files {
 
-// Whether attributes received from a server are valid.
-[[nodiscard]] bool can_be(const Attributes& attributes) noexcept;
+// Whether a server that was asked for `extended` may send these attributes: without this check, it could give fetched
+// files and folders an ACL that nobody wants.
+[[nodiscard]] bool can_be(const Attributes& attributes, const ExtendedKinds& extended) noexcept;
 // Whether only the blocks that differ from the older version are sent. For small files this would not be faster.
 [[nodiscard]] constexpr bool compares_blocks(Existing existing, bool whole, std::uint64_t bytes) noexcept {
     return existing == Existing::replace && !whole && bytes > small_file_bytes_max;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The client's operations on folders, links and remains.
+#include "file/kept_attributes.hpp"
 #include "session/client_session.hpp"
 #include "session/remote_error.hpp"
 
@@ -21,9 +22,9 @@ bool is_one_component(std::string_view name) {
     return name.find('/') == std::string_view::npos && check_name(std::string("d/").append(name)).ok();
 }
 
-bool can_be(const Entry& entry) {
+bool can_be(const Entry& entry, const ExtendedKinds& extended) {
     return is_one_component(entry.name) && entry.kind <= EntryKind::other && entry.bytes <= file_bytes_max &&
-           can_be(entry.attributes) && entry.target.size() <= name_bytes_max &&
+           can_be(entry.attributes, extended) && entry.target.size() <= name_bytes_max &&
            (entry.kind != EntryKind::link || !entry.target.empty());
 }
 
@@ -31,8 +32,10 @@ bool can_be(const StoredChecksum& stored) { return stored.state <= StoredChecksu
 
 }  // namespace
 
-bool can_be(const Attributes& attributes) noexcept {
-    return attributes.modified_ns < 1'000'000'000 && extended_bytes(attributes.extended) <= extended_bytes_max;
+bool can_be(const Attributes& attributes, const ExtendedKinds& extended) noexcept {
+    return attributes.modified_ns < 1'000'000'000 && extended_bytes(attributes.extended) <= extended_bytes_max &&
+           std::ranges::all_of(attributes.extended,
+                               [&](const ExtendedAttribute& attribute) { return is_kept(attribute.name, extended); });
 }
 
 hl::Task<Result<void>> ClientSession::make(MakeIn in) {
@@ -56,8 +59,9 @@ hl::Task<Result<Listing>> ClientSession::list(std::string name, ExtendedKinds ex
         for (const Entry& entry : part->entries)
             bytes += entry.name.size() + entry.target.size() + extended_bytes(entry.attributes.extended);
         const bool believed = all.entries.size() + part->entries.size() <= entries_max && bytes <= listed_bytes_max;
-        const bool possible = can_be(part->attributes) &&
-                              std::ranges::all_of(part->entries, [](const Entry& entry) { return can_be(entry); });
+        const bool possible =
+            can_be(part->attributes, extended) &&
+            std::ranges::all_of(part->entries, [&](const Entry& entry) { return can_be(entry, extended); });
         if (!has_end || !believed || !possible)
             co_return Error{Errc::protocol, "what the server tells of a folder cannot be", printable(in.name)};
         std::ranges::move(part->entries, std::back_inserter(all.entries));
@@ -87,7 +91,7 @@ hl::Task<Result<Seen>> ClientSession::look(const std::string& name, ExtendedKind
     seals_.stamp(in);
     auto out = co_await node_.call(look_rpc, server_, in, open_deadline);
     if (!out) co_return from_remote(std::move(out).error());
-    if (!can_be(out->entry) || !can_be(out->stored) || out->entry.name != leaf_of(name))
+    if (!can_be(out->entry, extended) || !can_be(out->stored) || out->entry.name != leaf_of(name))
         co_return Error{Errc::protocol, "what the server tells of a name cannot be", printable(name)};
     co_return Seen{std::move(out->entry), out->stored};
 }
