@@ -187,13 +187,19 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
     });
 }
 
+// Undoes what words_for() does to local paths: "./[x]" is no name on a server.
+std::string as_given(std::string word) {
+    return word.starts_with("./[") && word.ends_with(']') ? word.substr(2) : word;
+}
+
 void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
     auto& command =
         *app.add_subcommand("fetch", "Fetch files and folders from a server: cinnabar fetch URI/NAME... [-o DIR]");
     command
         .add_option("URI/NAME", options.from,
                     "What to fetch: tcp://HOST:PORT/NAME, shm://SERVER/NAME; with --group, NAME")
-        ->required();
+        ->required()
+        ->transform(as_given);
     command.add_option("-o,--output", options.folder, "The directory for the files; created if it is missing")
         ->type_name("DIR")
         ->capture_default_str();
@@ -255,7 +261,8 @@ CLI::App& add_manage(CLI::App& app, ManageOptions& options, const std::string& n
     command
         .add_option("URI/NAME", options.names,
                     "What: tcp://HOST:PORT/NAME, shm://SERVER/NAME; with --group, NAME, at all servers that have it")
-        ->required();
+        ->required()
+        ->transform(as_given);
     add_session_options(command, options);
     (void)add_group_place(command, options.group);
     command.add_flag("--json", options.json, "One line of JSON for each");

@@ -209,6 +209,26 @@ TEST_F(GroupSaveProcess, CopiesAreSeenVerifiedAndRemovedWhereverTheyAre) {
     EXPECT_EQ(copies_of("file-0"), 0u) << "the rest goes on";
 }
 
+TEST_F(GroupSaveProcess, NamesInBracketsAreNames) {
+    start("a");
+    fs::create_directories(folder_.at("here"));
+    const Words names{"[x]", "[a,b]"};
+    const Words files{folder_.put("here/[x]", "one"), folder_.put("here/[a,b]", "two")};
+    ASSERT_EQ(group_run("save", uri("a"), files).exit, 0);
+    const auto fetched = group_run("fetch", uri("a"), joined({"-o", folder_.at("back")}, names));
+    EXPECT_EQ(fetched.exit, 0) << fetched.err;
+    EXPECT_EQ(folder_.get("back/[x]"), "one");
+    EXPECT_EQ(folder_.get("back/[a,b]"), "two");
+    for (const char* command : {"stat", "verify"}) {
+        const auto told = group_run(command, uri("a"), names);
+        EXPECT_EQ(told.exit, 0) << told.err;
+        EXPECT_EQ(lines_with(told.out, ": [a,b]: "), 1u) << told.out;
+    }
+    const auto removed = group_run("remove", uri("a"), joined({"--"}, names));
+    EXPECT_EQ(removed.exit, 0) << removed.err;
+    for (const auto& name : names) EXPECT_EQ(copies_of(name), 0u) << name;
+}
+
 TEST_F(GroupSaveProcess, AFolderIsVerifiedAndRemovedOnAllServers) {
     start("a");
     start("b");
