@@ -510,6 +510,29 @@ TEST_F(SaveProcess, FetchMakesItsFolder) {
     EXPECT_EQ(run({"fetch", serving.uri() + "/a", "-o", folder.at("file/below")}).exit, 11) << "no directory";
 }
 
+TEST_F(SaveProcess, APingThatIsInterruptedHasSucceededIfAReplyArrived) {
+    Serving serving(root);
+    Process ping({"ping", "-c", "1000000", "-i", "0", "-W", "0.2", serving.uri()});
+    EXPECT_NE(ping.read_line().find("over "), std::string::npos);
+    EXPECT_NE(ping.read_line().find(" time="), std::string::npos);
+    serving.process().send(SIGSTOP);
+    EXPECT_TRUE(eventually([&] { return ping.err().find("timed out") != std::string::npos; }));
+    ping.send(SIGINT);  // in the middle of the next call
+    EXPECT_EQ(ping.wait(), 0) << ping.err();
+    EXPECT_EQ(ping.err().find("cancel"), std::string::npos) << ping.err();
+    EXPECT_NE(ping.out().find(" received\n"), std::string::npos);
+}
+
+TEST_F(SaveProcess, APingThatIsInterruptedBeforeAnyReplyWasInterrupted) {
+    Serving serving(root);
+    serving.process().send(SIGSTOP);
+    Process ping({"ping", "-W", "3600", serving.uri()});
+    EXPECT_NE(ping.read_line().find("over "), std::string::npos);
+    ping.send(SIGINT);
+    EXPECT_EQ(ping.wait(), 9) << ping.err();
+    EXPECT_NE(ping.out().find("0 received\n"), std::string::npos) << ping.out();
+}
+
 TEST_F(SaveProcess, PingAndInfo) {
     Serving serving(root);
     const auto ping = run({"ping", "-c", "3", "-i", "0", "--json", serving.uri()});

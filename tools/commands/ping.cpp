@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 namespace cinnabar::tools {
@@ -82,13 +83,18 @@ void print_summary(const PingOptions& options, std::string_view transport, std::
                            human_latency(Seconds(statistics.deviation))));
 }
 
+// Without a reply and without a failure it was interrupted.
+ExitCode exit_after(const std::vector<double>& samples, std::optional<ExitCode> failed) {
+    return samples.empty() ? failed.value_or(ExitCode::interrupted) : ExitCode::ok;
+}
+
 Result<ExitCode> ping(const PingOptions& options, const Interrupt& interrupt) {
     CINNABAR_TRY(const auto place, parse_place(options.to));
     CINNABAR_TRY(const auto reached, reach(place.server, options.transport, 1, options.tls));
     if (!options.json) print_line("over " + way_to(reached));
     const auto timeout = std::chrono::duration_cast<Microseconds>(Seconds(options.timeout_seconds));
     std::vector<double> samples;
-    auto exit = ExitCode::ok;
+    std::optional<ExitCode> failed;
     std::uint64_t sent = 0;
     const std::stop_token stop = interrupt.token();
     for (std::uint32_t number = 1; number <= options.count && !interrupt.happened(); ++number) {
@@ -102,13 +108,14 @@ Result<ExitCode> ping(const PingOptions& options, const Interrupt& interrupt) {
         if (answer && *answer == number) {
             samples.push_back(took.count());
             print_reply(options, number, took.count());
-        } else {
+        } else if (answer.code() != Errc::canceled || !interrupt.happened()) {
             const Error error = answer ? Error{Errc::protocol, "the reply does not match"} : answer.error();
             print_failure(options, number, error);
-            if (exit == ExitCode::ok) exit = exit_code(error.code);
+            if (!failed) failed = exit_code(error.code);
         }
         if (number < options.count && interrupt.wait_for(Seconds(options.interval_seconds))) break;
     }
+    const auto exit = exit_after(samples, failed);
     print_summary(options, reached.node.transport_to(reached.peer), sent, samples, exit);
     return exit;
 }
