@@ -63,7 +63,9 @@ class Copier {
             auto ended = over_sessions(ends, from_, work, interrupt_, from_failed);
             return {std::move(ended), from_failed ? server : to_.server};
         };
-        const Planner planner = [&](files::Client& session) { return plan(session, server, sources); };
+        const Planner planner = [&](files::Client& session, LeftOut& left_out) {
+            return plan(session, server, sources, left_out);
+        };
         move_over(open, options_, planner, report_, bar_, interrupt_);
     }
 
@@ -85,7 +87,8 @@ class Copier {
                 }};
     }
 
-    hl::Task<Result<Plan>> plan(files::Client& to, const std::string& server, const std::vector<CopySource>& sources) {
+    hl::Task<Result<Plan>> plan(files::Client& to, const std::string& server, const std::vector<CopySource>& sources,
+                                LeftOut& left_out) {
         TreePlan plan;
         for (const auto& source : sources) {
             const std::string name = join_name(source.name, {});
@@ -97,13 +100,13 @@ class Copier {
             }
             const std::string path = server + "/" + name;
             if (!listing) {
-                report_.failed({source.as, path}, listing.error());
+                left_out.failed({source.as, path}, listing.error());
                 continue;
             }
             CopiedTree copied{name, source.as, std::string(files::leaf_of(name)) + "/", path};
             if (source.name.ends_with('/')) copied.prefix.clear();
             Result<void> planned =
-                co_await plan_copy(&from_, copied, *std::move(listing), options_, plan, report_, bar_);
+                co_await plan_copy(&from_, copied, *std::move(listing), options_, plan, left_out, bar_);
             if (!planned) co_return std::move(planned).error();
         }
         if (auto unique = plan.check_names(&Report::File::name, &Report::File::path); !unique)

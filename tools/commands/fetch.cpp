@@ -43,7 +43,7 @@ hl::Task<Result<files::Listing>> list_here(const files::Root& into, std::string 
 }
 
 hl::Task<Result<Plan>> plan_all(files::Client& session, const std::vector<std::string>& names,
-                                const FetchOptions& options, const files::Root* into, Report& report,
+                                const FetchOptions& options, const files::Root* into, LeftOut& left_out, Report& report,
                                 ProgressBar& bar) {
     TreePlan plan;
     for (const auto& given : names) {
@@ -56,14 +56,14 @@ hl::Task<Result<Plan>> plan_all(files::Client& session, const std::vector<std::s
             continue;
         }
         if (!listing) {
-            report.failed({given, join_path(options.folder, files::leaf_of(name))}, listing.error());
+            left_out.failed({given, join_path(options.folder, files::leaf_of(name))}, listing.error());
             continue;
         }
         FetchedTree fetched{name, std::string(files::leaf_of(name)), std::string(files::leaf_of(name)) + "/",
                             join_path(options.folder, files::leaf_of(name))};
         if (contents) fetched = {name, {}, {}, options.folder};
         Result<void> planned =
-            co_await plan_fetch(session, fetched, *std::move(listing), options, into, plan, report, bar);
+            co_await plan_fetch(session, fetched, *std::move(listing), options, into, plan, left_out, bar);
         if (!planned) co_return std::move(planned).error();
     }
     if (auto unique = plan.check_names(&Report::File::path, &Report::File::name); !unique)
@@ -110,8 +110,8 @@ ExitCode run_fetch(const FetchOptions& options) {
             report.failed_at_once(server, Error{Errc::canceled, "interrupted"});
             continue;
         }
-        const Planner planner = [&](files::Client& session) {
-            return plan_all(session, names, options, *root ? &**root : nullptr, report, bar);
+        const Planner planner = [&](files::Client& session, LeftOut& left_out) {
+            return plan_all(session, names, options, *root ? &**root : nullptr, left_out, report, bar);
         };
         move_all(server, options, planner, report, bar, interrupt);
     }

@@ -75,7 +75,7 @@ ExitCode run_save(const SaveOptions& options) {
     Report report(style_of(options), "saved", bar);
     auto plan = plan_all(options, place->path, report, bar);
     if (!plan) return ExitCode::usage;
-    const Planner planner = [&](files::Client& session) -> hl::Task<Result<Plan>> {
+    const Planner planner = [&](files::Client& session, LeftOut&) -> hl::Task<Result<Plan>> {
         const TreePlan::Lister list = [&session](const std::string& name) { return session.list(name); };
         Result<void> compared;
         std::optional<TreePlan::ByContent> by_content;

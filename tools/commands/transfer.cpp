@@ -29,8 +29,10 @@ class Movement {
     hl::Task<Result<void>> run(files::Client& session) {
         end_.reset();
         if (!plan_) {
-            Result<Plan> plan = co_await planner_(session);
+            left_out_ = {};
+            Result<Plan> plan = co_await planner_(session, left_out_);
             if (!plan) co_return std::move(plan).error();
+            left_out_.report_to(report_);
             plan_ = *std::move(plan);
         }
         for (auto& phase : *plan_) {
@@ -40,11 +42,15 @@ class Movement {
         if (end_) co_return *end_;
         co_return Result<void>();
     }
-    [[nodiscard]] bool planned() const noexcept { return plan_.has_value(); }
     // The number of errands that are over; shows whether a session made progress.
     [[nodiscard]] std::uint64_t over() const noexcept { return over_; }
-    // Reports all errands that are not over. Requires: there is a plan, and a session has ended with `why`.
-    void give_up(const Error& why) {
+    // Reports all errands that are not over; without a plan, that `server` failed. Requires: a session has ended with
+    // `why`.
+    void give_up(const std::string& server, const Error& why) {
+        if (!plan_) {
+            left_out_.report_to(report_);
+            return report_.failed_at_once(server, why);
+        }
         const bool canceled = why.code == Errc::canceled;
         for (auto& phase : *plan_) {
             for (auto& errand : phase) {
@@ -173,12 +179,18 @@ class Movement {
     Report& report_;
     ProgressBar& bar_;
     std::optional<Plan> plan_;
+    LeftOut left_out_;
     std::optional<Error> end_;  // the error that ended this session
     std::uint64_t over_ = 0;
     std::map<std::string, Errc, std::less<>> failed_;  // failed entries of trees, by their name on the receiving side
 };
 
 }  // namespace
+
+void LeftOut::report_to(Report& report) const {
+    for (const auto& [file, why] : failed_) report.failed(file, why);
+    report.filtered(filtered_);
+}
 
 void move_over(const Opening& open, const TransferOptions& options, const Planner& planner, Report& report,
                ProgressBar& bar, const Interrupt& interrupt) {
@@ -196,8 +208,7 @@ void move_over(const Opening& open, const TransferOptions& options, const Planne
             if (redial.wait()) continue;
             why = Error{Errc::canceled, "interrupted while the server was away"};
         }
-        if (!movement.planned()) return report.failed_at_once(ended.server, why);
-        return movement.give_up(why);
+        return movement.give_up(ended.server, why);
     }
 }
 

@@ -10,9 +10,11 @@
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/hl/node.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::tools {
@@ -34,10 +36,23 @@ struct Errand {
     std::optional<Error> lost = {};  // the error that ended the session during this errand
 };
 
+// What a planner leaves out. Reported once, when there is a plan or none will be made: if its session is lost, the
+// planner starts over with the next one.
+class LeftOut {
+  public:
+    void failed(Report::File file, Error why) { failed_.emplace_back(std::move(file), std::move(why)); }
+    void filtered() noexcept { ++filtered_; }
+    void report_to(Report& report) const;
+
+  private:
+    std::vector<std::pair<Report::File, Error>> failed_;
+    std::uint64_t filtered_ = 0;
+};
+
 // Phases, processed one after another; the errands within a phase are processed in any order.
 using Plan = std::vector<std::vector<Errand>>;
 // Makes the plan, asking the server where necessary.
-using Planner = std::function<hl::Task<Result<Plan>>(files::Client& session)>;
+using Planner = std::function<hl::Task<Result<Plan>>(files::Client& session, LeftOut& left_out)>;
 
 // Opens sessions, runs `work` with the one to the receiving server, and closes them. Ended::server is the server that
 // the error came from.

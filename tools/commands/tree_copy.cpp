@@ -79,15 +79,15 @@ class CopyPlanner {
         errand.is_there = [from = from_, name, as](files::Client& to) { return same_content(**from, name, to, as); };
         plan_.add_file(std::move(errand));
     }
-    void add(const files::Entry& entry, Report& report) {
+    void add(const files::Entry& entry, LeftOut& left_out) {
         if (entry.kind == files::EntryKind::file) return add_file(entry);
         if (entry.kind == files::EntryKind::folder) return add_folder(entry.name, entry.attributes);
         if (entry.kind == files::EntryKind::other)
-            return report.failed(named(entry.name, Report::Kind::file),
-                                 {Errc::invalid_argument, "a device, socket or pipe: left out"});
+            return left_out.failed(named(entry.name, Report::Kind::file),
+                                   {Errc::invalid_argument, "a device, socket or pipe: left out"});
         if (options_.safe_links && leads_out(entry.name, entry.target))
-            return report.failed(named(entry.name, Report::Kind::link),
-                                 {Errc::invalid_argument, "a link that leads out of the tree: left out"});
+            return left_out.failed(named(entry.name, Report::Kind::link),
+                                   {Errc::invalid_argument, "a link that leads out of the tree: left out"});
         plan_.add_link(make_link_there(named(entry.name, Report::Kind::link), result_of(entry), mode_.existing));
     }
 
@@ -103,7 +103,7 @@ class CopyPlanner {
 }  // namespace
 
 hl::Task<Result<void>> plan_copy(files::Client* const* from, const CopiedTree& copied, files::Listing first,
-                                 const CopyOptions& options, TreePlan& plan, Report& report, ProgressBar& bar) {
+                                 const CopyOptions& options, TreePlan& plan, LeftOut& left_out, ProgressBar& bar) {
     CopyPlanner planner(from, copied, options, plan, bar);
     plan.add_base(copied.base);
     if (!copied.base.empty()) planner.add_folder({}, first.attributes);
@@ -114,16 +114,16 @@ hl::Task<Result<void>> plan_copy(files::Client* const* from, const CopiedTree& c
                     [&](const files::Entry& entry) {
                         const auto possible = files::check_name(join_name(copied.base, entry.name));
                         if (possible) {
-                            planner.add(entry, report);
+                            planner.add(entry, left_out);
                         } else {
-                            report.failed(planner.named(entry.name, Report::Kind::file), possible.error());
+                            left_out.failed(planner.named(entry.name, Report::Kind::file), possible.error());
                         }
                         return possible.ok();
                     },
                     [&](const std::string& below, const Error& error) {
-                        report.failed(planner.named(below, Report::Kind::folder), error);
+                        left_out.failed(planner.named(below, Report::Kind::folder), error);
                     },
-                    [&] { report.filtered(1); }};
+                    [&] { left_out.filtered(); }};
     co_return co_await walk_tree(**from, walk, std::move(first));
 }
 

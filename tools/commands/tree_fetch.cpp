@@ -94,15 +94,15 @@ class FetchPlanner {
                                      return into->make_link(as, entry.target, entry.attributes, existing);
                                  }));
     }
-    void add(const files::Entry& entry, Report& report) {
+    void add(const files::Entry& entry, LeftOut& left_out) {
         if (entry.kind == files::EntryKind::file) return add_file(entry);
         if (entry.kind == files::EntryKind::folder) return add_folder(entry.name, entry.attributes);
         if (entry.kind == files::EntryKind::other)
-            return report.failed(named(entry.name, Report::Kind::file),
-                                 {Errc::invalid_argument, "a device, socket or pipe: left out"});
+            return left_out.failed(named(entry.name, Report::Kind::file),
+                                   {Errc::invalid_argument, "a device, socket or pipe: left out"});
         if (options_.safe_links && leads_out(entry.name, entry.target))
-            return report.failed(named(entry.name, Report::Kind::link),
-                                 {Errc::invalid_argument, "a link that leads out of the tree: left out"});
+            return left_out.failed(named(entry.name, Report::Kind::link),
+                                   {Errc::invalid_argument, "a link that leads out of the tree: left out"});
         add_link(entry);
     }
 
@@ -118,8 +118,8 @@ class FetchPlanner {
 }  // namespace
 
 hl::Task<Result<void>> plan_fetch(files::Client& session, const FetchedTree& fetched, files::Listing first,
-                                  const FetchOptions& options, const files::Root* into, TreePlan& plan, Report& report,
-                                  ProgressBar& bar) {
+                                  const FetchOptions& options, const files::Root* into, TreePlan& plan,
+                                  LeftOut& left_out, ProgressBar& bar) {
     FetchPlanner planner(fetched, options, into, plan, bar);
     plan.add_base(fetched.base);
     if (!fetched.base.empty()) planner.add_folder({}, first.attributes);
@@ -130,16 +130,16 @@ hl::Task<Result<void>> plan_fetch(files::Client& session, const FetchedTree& fet
                     [&](const files::Entry& entry) {
                         const auto possible = files::check_name(planner.here(entry.name));
                         if (possible) {
-                            planner.add(entry, report);
+                            planner.add(entry, left_out);
                         } else {
-                            report.failed(planner.named(entry.name, Report::Kind::file), possible.error());
+                            left_out.failed(planner.named(entry.name, Report::Kind::file), possible.error());
                         }
                         return possible.ok();
                     },
                     [&](const std::string& below, const Error& error) {
-                        report.failed(planner.named(below, Report::Kind::folder), error);
+                        left_out.failed(planner.named(below, Report::Kind::folder), error);
                     },
-                    [&] { report.filtered(1); }};
+                    [&] { left_out.filtered(); }};
     co_return co_await walk_tree(session, walk, std::move(first));
 }
 

@@ -96,7 +96,7 @@ struct FetchedTree {
 // folder.
 [[nodiscard]] hl::Task<Result<void>> plan_fetch(files::Client& session, const FetchedTree& fetched,
                                                 files::Listing first, const FetchOptions& options,
-                                                const files::Root* into, TreePlan& plan, Report& report,
+                                                const files::Root* into, TreePlan& plan, LeftOut& left_out,
                                                 ProgressBar& bar);
 
 // A folder of a server that is copied to another server.
@@ -110,6 +110,6 @@ struct CopiedTree {
 // run.
 [[nodiscard]] hl::Task<Result<void>> plan_copy(files::Client* const* from, const CopiedTree& copied,
                                                files::Listing first, const CopyOptions& options, TreePlan& plan,
-                                               Report& report, ProgressBar& bar);
+                                               LeftOut& left_out, ProgressBar& bar);
 
 }  // namespace cinnabar::tools

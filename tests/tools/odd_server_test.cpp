@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command and a server made up by the test, which may lie, or end a session at a chosen moment.
+#include "process.hpp"
+#include "session/protocol.hpp"
+#include "support/content.hpp"
+
+#include <cinnabar/hl/node.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace cinnabar::tools {
+namespace {
+
+using files::Entry;
+using files::EntryKind;
+using files::Listing;
+
+constexpr int exit_interrupted = 9;
+constexpr int exit_unsuitable = 11;
+constexpr int exit_protocol = 14;
+
+std::size_t count_of(const std::string& part, const std::string& text) {
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+    return count;
+}
+
+Entry entry_of(EntryKind kind, std::string name) {
+    Entry entry;
+    entry.kind = kind;
+    entry.name = std::move(name);
+    if (kind == EntryKind::link) entry.target = "anywhere";
+    entry.attributes.mode = 0755;
+    return entry;
+}
+
+// Admits anybody, and lists what the test says. Change it only while no command runs.
+struct OddServer : testing::Test {
+    support::Folder folder;
+    std::map<std::string, Listing> listings;  // by folder
+    unsigned ends_at_list = 0;                // the session ends with that listing; 0: never
+    std::atomic<unsigned> lists = 0;
+    hl::Node there = hl::Node::listen("tcp://127.0.0.1:0").value();
+
+    void SetUp() override {
+        const auto serves = [this](const auto& rpc, auto handler) {
+            ASSERT_TRUE(there.serve(rpc, std::move(handler)).ok());
+        };
+        serves(files::hello_rpc, [](const files::HelloIn&) {
+            return files::HelloOut{files::protocol_version, false, {}};
+        });
+        serves(files::login_rpc, [](const files::LoginIn&) { return files::LoginOut{{}, {}, 4096, 1}; });
+        serves(files::hold_rpc, [](hl::Request<files::HoldIn> request) -> hl::Task<Result<void>> {
+            co_return co_await request.node().sleep_for(std::chrono::hours(1));
+        });
+        serves(files::list_rpc, [this](const files::ListIn& in) -> Result<Listing> {
+            if (++lists == ends_at_list) return Errc::shutting_down;
+            const auto listing = listings.find(in.name);
+            if (listing == listings.end()) return Errc::not_found;
+            return listing->second;
+        });
+    }
+    [[nodiscard]] Words fetch(const Words& more) const {
+        Words words{"fetch", "--insecure", "--json", "-o", folder.at("back"), there.endpoints().front() + "/tree"};
+        words.insert(words.end(), more.begin(), more.end());
+        return words;
+    }
+    void list_a_socket_and_a_folder() {
+        listings["tree"].attributes.mode = 0755;
+        listings["tree"].entries = {entry_of(EntryKind::other, "socket"), entry_of(EntryKind::link, "skipped"),
+                                    entry_of(EntryKind::folder, "d")};
+        listings["tree/d"].attributes.mode = 0755;
+    }
+};
+
+TEST_F(OddServer, WhatCannotBeFetchedIsToldOnceIfTheSessionIsLostMeanwhile) {
+    list_a_socket_and_a_folder();
+    ends_at_list = 2;
+    const auto fetched = run(fetch({"--wait", "60", "--exclude", "skipped"}));
+    EXPECT_EQ(fetched.exit, exit_unsuitable) << fetched.out;
+    EXPECT_EQ(lists.load(), 4u) << "each folder twice";
+    EXPECT_EQ(count_of("\"event\": \"waiting\"", fetched.out), 1u) << fetched.out;
+    EXPECT_EQ(count_of("\"ok\": false", fetched.out), 1u) << fetched.out;
+    EXPECT_EQ(count_of("\"failed\": 1,", fetched.out), 1u) << fetched.out;
+    EXPECT_EQ(count_of("\"filtered\": 1,", fetched.out), 1u) << fetched.out;
+    EXPECT_TRUE(std::filesystem::is_directory(folder.at("back/tree/d")));
+}
+
+TEST_F(OddServer, WhatCannotBeFetchedIsToldIfTheServerIsLostForGood) {
+    list_a_socket_and_a_folder();
+    ends_at_list = 2;
+    const auto fetched = run(fetch({"--exclude", "skipped"}));
+    EXPECT_EQ(fetched.exit, exit_unsuitable) << "of the first failure: " << fetched.out;
+    EXPECT_EQ(count_of("\"event\": \"server\", \"ok\": false", fetched.out), 1u) << fetched.out;
+    EXPECT_EQ(count_of("\"ok\": false", fetched.out), 2u) << fetched.out;
+    EXPECT_EQ(count_of("\"filtered\": 1,", fetched.out), 1u) << fetched.out;
+}
+
+TEST_F(OddServer, AnAclThatNobodyAskedForIsRefused) {
+    listings["tree"].attributes.mode = 0755;
+    listings["tree"].attributes.extended = {{"system.posix_acl_default", "whatever it grants"}};
+    const auto fetched = run(fetch({"--xattrs"}));
+    EXPECT_EQ(fetched.exit, exit_protocol) << fetched.out;
+    EXPECT_FALSE(std::filesystem::exists(folder.at("back/tree")));
+}
+
+}  // namespace
+}  // namespace cinnabar::tools
