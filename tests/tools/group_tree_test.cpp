@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <stop_token>
 
 namespace cinnabar::tools::spread {
 namespace {
@@ -90,6 +91,24 @@ TEST_F(GroupTreeTest, LinksAreMadeWhenTheFilesAreThere) {
     EXPECT_FALSE(fs::is_symlink(folder.at("tree/link")));
     here.finish();
     EXPECT_TRUE(fs::is_symlink(folder.at("tree/link")));
+}
+
+TEST_F(GroupTreeTest, NothingMoreIsMadeAfterAnInterrupt) {
+    const auto into = files::Root::open(folder.path().string()).value();
+    std::stop_source interrupt;
+    TreeHere here(options, &into, report, interrupt.get_token());
+    auto link = entry("link", EntryKind::link);
+    link.target = "file";
+    tree.entries.add(link, 1);
+    EXPECT_TRUE(here.make(tree).empty());
+    interrupt.request_stop();
+    here.finish();
+    EXPECT_FALSE(fs::is_symlink(folder.at("tree/link")));
+    tree.entries.add(entry("d", EntryKind::folder), 1);
+    tree.entries.add(entry("file", EntryKind::file), 1);
+    EXPECT_TRUE(here.make(tree).empty());
+    EXPECT_FALSE(fs::exists(folder.at("tree/d")));
+    EXPECT_EQ(report.finish(), ExitCode::interrupted);
 }
 
 TEST_F(GroupTreeTest, NothingIsMadeInAFolderWhoseNameALinkHas) {

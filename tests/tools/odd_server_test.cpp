@@ -7,8 +7,10 @@
 #include <cinnabar/hl/node.hpp>
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -100,6 +102,20 @@ TEST_F(OddServer, WhatCannotBeFetchedIsToldIfTheServerIsLostForGood) {
     EXPECT_EQ(count_of("\"event\": \"server\", \"ok\": false", fetched.out), 1u) << fetched.out;
     EXPECT_EQ(count_of("\"ok\": false", fetched.out), 2u) << fetched.out;
     EXPECT_EQ(count_of("\"filtered\": 1,", fetched.out), 1u) << fetched.out;
+}
+
+// The command blocks when its output fills the pipe, which is long before all links are made.
+TEST_F(OddServer, AnInterruptEndsAFetchBetweenStepsOnThisHost) {
+    constexpr std::size_t links = 3000;
+    listings["tree"].attributes.mode = 0755;
+    for (std::size_t i = 0; i < links; ++i)
+        listings["tree"].entries.push_back(entry_of(EntryKind::link, "link-" + std::to_string(i)));
+    Process fetching(fetch({}));
+    ASSERT_TRUE(eventually([&] { return std::filesystem::is_symlink(folder.at("back/tree/link-0")); }));
+    fetching.send(SIGINT);
+    EXPECT_EQ(fetching.wait(), exit_interrupted) << fetching.err();
+    EXPECT_LT(support::Folder::list_of(folder.at("back/tree")).size(), links);
+    EXPECT_GT(count_of("\"code\": \"canceled\"", fetching.out()), 0u);
 }
 
 TEST_F(OddServer, AnAclThatNobodyAskedForIsRefused) {

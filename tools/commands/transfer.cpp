@@ -22,8 +22,9 @@ bool is_further_name(const Errand& errand) {
 // The errands of one server, and the tasks that process them. If the session is lost, a later session continues.
 class Movement {
   public:
-    Movement(const Planner& planner, const TransferOptions& options, Report& report, ProgressBar& bar)
-        : planner_(planner), options_(options), report_(report), bar_(bar) {}
+    Movement(const Planner& planner, const TransferOptions& options, Report& report, ProgressBar& bar,
+             const Interrupt& interrupt)
+        : planner_(planner), options_(options), report_(report), bar_(bar), interrupt_(interrupt) {}
 
     // Processes errands over an open session. ok: all are done.
     hl::Task<Result<void>> run(files::Client& session) {
@@ -82,6 +83,10 @@ class Movement {
 
     hl::Task<void> work(files::Client& session, std::vector<Errand>& errands, std::size_t& next) {
         while (next < errands.size() && !end_) {
+            if (interrupt_.happened()) {  // steps on this host do not end by themselves, as calls do
+                end_ = Error{Errc::canceled, "interrupted"};
+                break;
+            }
             auto together = take_small(session, errands, next);
             if (together.size() > 1) {
                 co_await save_together(session, together);
@@ -178,6 +183,7 @@ class Movement {
     const TransferOptions& options_;
     Report& report_;
     ProgressBar& bar_;
+    const Interrupt& interrupt_;
     std::optional<Plan> plan_;
     LeftOut left_out_;
     std::optional<Error> end_;  // the error that ended this session
@@ -194,7 +200,7 @@ void LeftOut::report_to(Report& report) const {
 
 void move_over(const Opening& open, const TransferOptions& options, const Planner& planner, Report& report,
                ProgressBar& bar, const Interrupt& interrupt) {
-    Movement movement(planner, options, report, bar);
+    Movement movement(planner, options, report, bar, interrupt);
     const SessionWork work = [&](files::Client& session) { return movement.run(session); };
     Redial redial(options.wait_seconds, interrupt);
     for (;;) {

@@ -41,7 +41,7 @@ class GroupFetch {
           report_(report),
           bar_(bar),
           sessions_(std::move(servers), options, interrupt, report),
-          here_(options, into, report) {}
+          here_(options, into, report, interrupt.token()) {}
 
     // `name` on the servers is a file or a folder, or, if it ends in '/', the contents of a folder.
     void add(const std::string& name) {

@@ -33,6 +33,8 @@ bool is_below_any(const std::set<std::string, std::less<>>& left_out, std::strin
     return false;
 }
 
+Error interrupted() { return {Errc::canceled, "interrupted"}; }
+
 Error named_twice() {
     return {Errc::invalid_argument,
             "another entry that this command fetches has the same name here: fetch them into different directories"};
@@ -50,6 +52,10 @@ std::vector<Wanted> TreeHere::make(const GroupTree& tree) {
         const std::string& below = entry.first;
         const Found& found = entry.second;
         if (is_below_any(left_out, below)) continue;
+        if (stop_.stop_requested()) {
+            report_.skipped(file_of(tree, below, found.entry.kind), interrupted());
+            continue;
+        }
         if (!found.of_many_kinds) {
             if (!make_one(tree, below, found, files)) left_out.insert(below);
             continue;
@@ -132,9 +138,13 @@ bool TreeHere::looks_same(const Wanted& wanted) const {
 // Links are made when all files are there, so that no file is written where a link leads.
 void TreeHere::finish() {
     const auto existing = options_.replace ? files::Existing::replace : files::Existing::keep;
-    for (const Link& link : std::exchange(links_, {}))
-        tell(link.file, into_->make_link(link.as, link.entry.target, link.entry.attributes, existing));
-    for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) {
+    for (const Link& link : std::exchange(links_, {})) {
+        if (stop_.stop_requested())
+            report_.skipped(link.file, interrupted());
+        else
+            tell(link.file, into_->make_link(link.as, link.entry.target, link.entry.attributes, existing));
+    }
+    for (auto folder = folders_.rbegin(); folder != folders_.rend() && !stop_.stop_requested(); ++folder) {
         const auto here = look(folder->as);
         if (!here || here->kind != EntryKind::folder) continue;  // it could not be made, which was reported
         if (same_time_and_mode(here->attributes, folder->attributes)) continue;

@@ -12,7 +12,9 @@
 
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::tools::spread {
@@ -28,9 +30,10 @@ struct Wanted {
 
 class TreeHere {
   public:
-    // `into`: null for a dry run without a target folder. The references must outlive this object.
-    TreeHere(const FetchOptions& options, const files::Root* into, Report& report)
-        : options_(options), into_(into), report_(report) {}
+    // `into`: null for a dry run without a target folder. The references must outlive this object. After `stop`,
+    // nothing more is made.
+    TreeHere(const FetchOptions& options, const files::Root* into, Report& report, std::stop_token stop = {})
+        : options_(options), into_(into), report_(report), stop_(std::move(stop)) {}
 
     // Makes folders, and returns the files. Reports unchanged entries, and those that cannot be made. In a dry run,
     // only reports what would be done.
@@ -56,6 +59,7 @@ class TreeHere {
     const FetchOptions& options_;
     const files::Root* into_;
     Report& report_;
+    const std::stop_token stop_;
     struct Folder {
         std::string as;
         files::Attributes attributes;
