@@ -277,6 +277,9 @@ void add_manages(CLI::App& app, ManageOptions& options, Run& run) {
     stat.callback([&] { run = [&] { return run_stat(options); }; });
     auto& verify = add_manage(app, options, "verify", "Check a server's files against their checksums");
     verify.add_flag("-q,--quiet", options.quiet, "Print only what is wrong");
+    verify.add_option("-j,--jobs", options.jobs, "Files under way at once")
+        ->capture_default_str()
+        ->check(CLI::Range(1u, 64u));
     verify.callback([&] { run = [&] { return run_verify(options); }; });
 }
 

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -102,6 +103,36 @@ TEST_F(OddServer, WhatCannotBeFetchedIsToldIfTheServerIsLostForGood) {
     EXPECT_EQ(count_of("\"event\": \"server\", \"ok\": false", fetched.out), 1u) << fetched.out;
     EXPECT_EQ(count_of("\"ok\": false", fetched.out), 2u) << fetched.out;
     EXPECT_EQ(count_of("\"filtered\": 1,", fetched.out), 1u) << fetched.out;
+}
+
+// The first file is answered last.
+TEST_F(OddServer, FilesAreVerifiedAtOnceAndToldInOrder) {
+    constexpr unsigned files_all = 6;
+    for (unsigned i = files_all; i > 0; --i)
+        listings["tree"].entries.push_back(entry_of(EntryKind::file, "file-" + std::to_string(i - 1)));
+    std::atomic<unsigned> answered = 0;
+    std::atomic<unsigned> in_progress = 0;
+    std::atomic<unsigned> most = 0;
+    const auto look = [](const files::LookIn& in) { return files::LookOut{entry_of(EntryKind::folder, in.name), {}}; };
+    const auto sum = [&](hl::Request<files::SumIn> request) -> hl::Task<Result<files::Verified>> {
+        most = std::max(most.load(), ++in_progress);
+        while (request->name == "tree/file-0" && answered < files_all - 1)
+            (void)co_await request.node().sleep_for(Microseconds(100));
+        ++answered;
+        --in_progress;
+        co_return files::Verified{};
+    };
+    ASSERT_TRUE(there.serve(files::look_rpc, look).ok());
+    ASSERT_TRUE(there.serve(files::sum_rpc, sum).ok());
+    const auto verified = run({"verify", "--insecure", "--json", "-j", "2", there.endpoints().front() + "/tree"});
+    EXPECT_EQ(verified.exit, 0) << verified.err;
+    EXPECT_EQ(most.load(), 2u);
+    std::size_t at = 0;
+    for (unsigned i = 0; i < files_all; ++i) {
+        at = verified.out.find("\"name\": \"tree/file-" + std::to_string(i) + "\"", at);
+        EXPECT_NE(at, std::string::npos) << i << ": " << verified.out;
+    }
+    EXPECT_EQ(count_of("\"event\": \"verified\"", verified.out), files_all) << verified.out;
 }
 
 // The command blocks when its output fills the pipe, which is long before all links are made.

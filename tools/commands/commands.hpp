@@ -109,6 +109,7 @@ struct ManageOptions : SessionOptions {
     bool recursive = false;  // remove: folders with all their contents
     bool json = false;
     bool quiet = false;  // verify: report only problems
+    unsigned jobs = 8;   // verify: files in progress at once
 };
 [[nodiscard]] ExitCode run_remove(const ManageOptions& options);
 [[nodiscard]] ExitCode run_stat(const ManageOptions& options);

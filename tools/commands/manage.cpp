@@ -4,16 +4,26 @@
 #include "commands/entries.hpp"
 #include "commands/manager.hpp"
 #include "commands/session.hpp"
+#include "commands/tree_walk.hpp"
 #include "spread/manage_group.hpp"
 #include "terminal/json.hpp"
 #include "terminal/report.hpp"
 
+#include <cinnabar/files/filter.hpp>
 #include <cinnabar/files/name.hpp>
+#include <cinnabar/hl/when_all.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <map>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace cinnabar::tools {
 namespace {
@@ -66,38 +76,122 @@ std::string_view verdict_of(const files::Verified& verified) {
     return verified.stored.state == State::none ? "saved without a checksum" : "ok";
 }
 
-hl::Task<Result<void>> verify_one(Manager& manager, files::Client& session, const std::string& name) {
-    Result<files::Verified> verified = co_await session.verify(name);
-    if (!verified) co_return std::move(verified).error();
+void tell(Manager& manager, const std::string& name, const Result<files::Verified>& verified) {
+    if (!verified) return manager.fail(name, verified.error());
     if (verified->damaged())
-        co_return Error{Errc::bad_checksum,
-                        "the file differs from its stored checksum: save it again with --replace -c"};
+        return manager.fail(
+            name, {Errc::bad_checksum, "the file differs from its stored checksum: save it again with --replace -c"});
     manager.note_checksum(name, verified->checksum);
-    if (manager.options().quiet) co_return Result<void>();
+    if (manager.options().quiet) return;
     JsonObject object;
     object.text("event", "verified").name("name", name).number("bytes", verified->bytes);
     object.text("checksum", checksum_text(verified->checksum)).text("stored", name_of(verified->stored.state));
     manager.print(fmt::format("{}: {}", files::printable(name), verdict_of(*verified)), object);
+}
+
+// Files from this size on are verified one after another: if many were read at once, none would be done in time.
+constexpr std::uint64_t large_bytes = 256u << 20;
+
+// Verifies files, several at once, and tells of them in their order.
+class Verification {
+  public:
+    Verification(Manager& manager, files::Client& session, std::vector<FoundFile> files)
+        : manager_(manager), session_(session), files_(std::move(files)) {
+        for (std::size_t i = 0; i < files_.size(); ++i) (files_[i].bytes < large_bytes ? small_ : large_).push_back(i);
+    }
+
+    hl::Task<Result<void>> run() {
+        std::vector<hl::Task<void>> lanes;
+        for (std::size_t i = 0; i < std::min<std::size_t>(manager_.options().jobs, files_.size()); ++i)
+            lanes.push_back(verify_some(i == 0));
+        if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
+        for (const auto& [index, verified] : waiting_) tell(manager_, files_[index].name, verified);
+        if (end_) co_return *end_;
+        co_return Result<void>();
+    }
+
+  private:
+    std::optional<std::size_t> take_next(bool large_too) {
+        const bool large = large_too && !large_.empty() && (small_.empty() || large_.front() < small_.front());
+        auto& indices = large ? large_ : small_;
+        if (indices.empty() || end_) return std::nullopt;
+        const std::size_t index = indices.front();
+        indices.pop_front();
+        return index;
+    }
+    hl::Task<void> verify_some(bool large_too) {
+        while (const auto index = take_next(large_too)) {
+            Result<files::Verified> verified = co_await session_.verify(files_[*index].name);
+            if (!verified && ends_all(verified.code())) {
+                if (!end_) end_ = verified.error();
+                break;
+            }
+            waiting_.emplace(*index, std::move(verified));
+            for (; !waiting_.empty() && waiting_.begin()->first == told_; ++told_) {
+                tell(manager_, files_[told_].name, waiting_.begin()->second);
+                waiting_.erase(waiting_.begin());
+            }
+        }
+    }
+
+    Manager& manager_;
+    files::Client& session_;
+    const std::vector<FoundFile> files_;
+    std::deque<std::size_t> small_;  // what is left, as indices of files_
+    std::deque<std::size_t> large_;
+    std::size_t told_ = 0;
+    std::map<std::size_t, Result<files::Verified>> waiting_;  // until those before them have been told
+    std::optional<Error> end_;                                // the error that ended the session
+};
+
+// Links and other entries of a folder have no checksum to verify.
+hl::Task<Result<void>> find_files_below(Manager& manager, files::Client& session, const std::string& folder) {
+    Result<files::Listing> listing = co_await session.list(folder);
+    if (!listing) co_return std::move(listing).error();
+    std::vector<FoundFile> found;
+    const files::Filter all;
+    const Walk walk{folder,
+                    {},
+                    all,
+                    {},
+                    [&](const files::Entry& entry) {
+                        auto name = join_name(folder, entry.name);
+                        const auto possible = files::check_name(name);
+                        if (!possible) manager.fail(name, possible.error());
+                        if (possible && entry.kind == files::EntryKind::file)
+                            found.push_back({std::move(name), entry.bytes});
+                        return possible.ok();
+                    },
+                    [&](const std::string& below, const Error& why) { manager.fail(join_name(folder, below), why); },
+                    [] {}};
+    Result<void> walked = co_await walk_tree(session, walk, *std::move(listing));
+    std::ranges::sort(found, {}, &FoundFile::name);
+    for (auto& file : found) manager.add_file(std::move(file));
+    co_return walked;
+}
+
+hl::Task<Result<void>> find_files(Manager& manager, files::Client& session, const std::string& name) {
+    Result<files::Seen> seen = co_await session.look(name);
+    if (!seen) co_return std::move(seen).error();
+    if (seen->entry.kind == files::EntryKind::folder) co_return co_await find_files_below(manager, session, name);
+    manager.add_file({name, seen->entry.bytes});
     co_return Result<void>();
 }
 
-// Links and folders have no checksum to verify.
-hl::Task<Result<void>> verify_if_file(Manager& manager, files::Client& session, const std::string& name) {
-    Result<files::Seen> seen = co_await session.look(name);
-    if (!seen) co_return std::move(seen).error();
-    if (seen->entry.kind != files::EntryKind::file) co_return Result<void>();
-    co_return co_await verify_one(manager, session, name);
+hl::Task<Result<void>> verify(Manager& manager, files::Client& session, const std::vector<std::string>& names) {
+    Result<void> found = co_await manager.each(session, names, find_files);
+    if (!found) co_return found;
+    Verification verification(manager, session, manager.take_files());
+    co_return co_await verification.run();
 }
 
-hl::Task<Result<void>> verify(Manager& manager, files::Client& session, const std::string& name) {
-    Result<files::Seen> seen = co_await session.look(name);
-    if (!seen) co_return std::move(seen).error();
-    if (seen->entry.kind != files::EntryKind::folder) co_return co_await verify_one(manager, session, name);
-    co_return co_await manager.below(session, name, verify_if_file);
+template <Step step>
+hl::Task<Result<void>> each(Manager& manager, files::Client& session, const std::vector<std::string>& names) {
+    return manager.each(session, names, step);
 }
 
 // Over one session per server.
-ExitCode manage_each(const ManageOptions& options, Step step) {
+ExitCode manage_each(const ManageOptions& options, ManageWork work) {
     const Interrupt interrupt;
     Manager manager(options);
     std::map<std::string, std::vector<std::string>> names_by_server;
@@ -110,22 +204,22 @@ ExitCode manage_each(const ManageOptions& options, Step step) {
         names_by_server[place->server].push_back(join_name(place->path, {}));
     }
     for (const auto& [server, names] : names_by_server) {
-        const SessionWork work = [&, &all = names](files::Client& session) { return manager.each(session, all, step); };
+        const SessionWork at_server = [&, &all = names](files::Client& session) { return work(manager, session, all); };
         const auto key = find_key(server, options);
-        const auto done = key ? over_session(server, *key, options, work, interrupt) : Result<void>(key.error());
+        const auto done = key ? over_session(server, *key, options, at_server, interrupt) : Result<void>(key.error());
         if (!done) manager.fail(server, done.error());
     }
     return manager.exit();
 }
 
-ExitCode manage(const ManageOptions& options, Step step) {
-    return options.group.members.empty() ? manage_each(options, step) : spread::manage_group(options, step);
+ExitCode manage(const ManageOptions& options, ManageWork work) {
+    return options.group.members.empty() ? manage_each(options, work) : spread::manage_group(options, work);
 }
 
 }  // namespace
 
-ExitCode run_remove(const ManageOptions& options) { return manage(options, remove); }
-ExitCode run_stat(const ManageOptions& options) { return manage(options, stat); }
+ExitCode run_remove(const ManageOptions& options) { return manage(options, each<remove>); }
+ExitCode run_stat(const ManageOptions& options) { return manage(options, each<stat>); }
 ExitCode run_verify(const ManageOptions& options) { return manage(options, verify); }
 
 }  // namespace cinnabar::tools

@@ -59,7 +59,7 @@ void tell_differing(const std::deque<Manager>& servers, Manager& group) {
 
 }  // namespace
 
-ExitCode manage_group(const ManageOptions& options, Step step) {
+ExitCode manage_group(const ManageOptions& options, ManageWork work) {
     const Interrupt interrupt;
     const auto names = names_of(options);
     if (!names) {
@@ -74,12 +74,12 @@ ExitCode manage_group(const ManageOptions& options, Step step) {
         return group.exit();
     }
     std::deque<Manager> managers;  // one for each server that could be reached
-    const ServerWork work = [&](const Server& server, files::Client& session) {
-        return managers.emplace_back(options, server.address).each(session, *names, step);
+    const ServerWork at_server = [&](const Server& server, files::Client& session) {
+        return work(managers.emplace_back(options, server.address), session, *names);
     };
     ProgressBar none;
     Report report(options.json ? Report::Style::json : Report::Style::people, {}, none);
-    const auto asked = at_every_server(*servers, options, interrupt, report, work);
+    const auto asked = at_every_server(*servers, options, interrupt, report, at_server);
     if (asked.ended)
         group.fail(member, *asked.ended);
     else
