@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/secret.hpp"
 #include "support/content.hpp"
+#include "support/memory_map.hpp"
 
+#include <cinnabar/base/secret_bytes.hpp>
+#include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/files/key.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <tuple>
 
 namespace cinnabar::files {
@@ -92,6 +98,48 @@ TEST(Key, ANewlineAtTheEndIsNotPartOfIt) {
     const Folder folder;
     const auto loaded = Key::load(key_file(folder, "a key of at least 16 bytes\n")).value();
     EXPECT_TRUE(loaded.accepts_client(key().prove_client({}, {}), {}, {}));
+}
+
+// The bytes of a key with all bits turned; memory has no other copy of it.
+std::string turned_key() {
+    const Nonce random = make_nonce();
+    return {random.begin(), random.end()};
+}
+
+SecretBytes turned_back(const std::string& turned) {
+    SecretBytes plain = SecretBytes::make(turned.size()).value();
+    std::ranges::transform(turned, plain.bytes().begin(), [](char c) { return static_cast<std::byte>(~c); });
+    return plain;
+}
+
+void expect_only_out_of_dumps(const std::string& turned) {
+    const auto holders = support::MemorySearch(turned).holders();
+    EXPECT_FALSE(holders.empty());
+    for (const auto& holder : holders) EXPECT_TRUE(holder.has("dd")) << "a core dump has the key:" << holder.flags;
+}
+
+TEST(Key, IsInNoCoreDump) {
+    const std::string turned = turned_key();
+    const auto made = Key::from(turned_back(turned).text()).value();
+    expect_only_out_of_dumps(turned);
+}
+
+TEST(Key, AFileLeavesNoCopyOfItForACoreDump) {
+    const Folder folder;
+    const std::string turned = turned_key();
+    {
+        const SecretBytes plain = turned_back(turned);
+        const UniqueFd file(::open(folder.at("key").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0400));
+        ASSERT_EQ(::write(file.get(), plain.bytes().data(), plain.bytes().size()), 32);
+    }
+    const auto loaded = Key::load(folder.at("key")).value();
+    expect_only_out_of_dumps(turned);
+}
+
+TEST(Key, IsWipedAtItsEnd) {
+    const std::string turned = turned_key();
+    (void)Key::from(turned_back(turned).text()).value();
+    EXPECT_TRUE(support::MemorySearch(turned).holders().empty());
 }
 
 TEST(Key, AnOpenFileIsRefused) {

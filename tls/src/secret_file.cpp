@@ -4,13 +4,11 @@
 #include <cinnabar/base/unique_fd.hpp>
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
-#include <utility>
+#include <string_view>
 
 namespace cinnabar::tls {
 namespace {
@@ -36,38 +34,6 @@ Result<UniqueFd> open_secret(const std::string& path) {
 }
 
 }  // namespace
-
-Result<SecretBytes> SecretBytes::make(std::size_t bytes) {
-    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    const std::size_t mapped = (bytes + page) / page * page;
-    void* const at = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) return Error(Errc::out_of_memory, "no memory for a key", {}, errno);
-    (void)::mlock(at, mapped);  // RLIMIT_MEMLOCK may not allow it
-    (void)::madvise(at, mapped, MADV_DONTDUMP);
-    SecretBytes made;
-    made.at_ = static_cast<std::byte*>(at);
-    made.size_ = bytes;
-    made.mapped_ = mapped;
-    return made;
-}
-
-SecretBytes::SecretBytes(SecretBytes&& other) noexcept
-    : at_(std::exchange(other.at_, nullptr)),
-      size_(std::exchange(other.size_, 0)),
-      mapped_(std::exchange(other.mapped_, 0)) {}
-
-SecretBytes& SecretBytes::operator=(SecretBytes&& other) noexcept {
-    std::swap(at_, other.at_);
-    std::swap(size_, other.size_);
-    std::swap(mapped_, other.mapped_);
-    return *this;
-}
-
-SecretBytes::~SecretBytes() {
-    if (!at_) return;
-    ::explicit_bzero(at_, mapped_);
-    (void)::munmap(at_, mapped_);
-}
 
 Result<SecretBytes> read_secret_file(const std::string& path) {
     CINNABAR_TRY(const UniqueFd file, open_secret(path));

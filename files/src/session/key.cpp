@@ -16,22 +16,37 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
 namespace cinnabar::files {
 namespace {
 
-Proof hmac(std::span<const unsigned char> key, const MacText& text) noexcept {
+Proof hmac(const SecretBytes& key, const MacText& text) noexcept {
     Proof proof{};
     unsigned length = 0;
-    const auto* made = ::HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), text.bytes().data(),
-                              text.bytes().size(), proof.data(), &length);
+    const auto* made = ::HMAC(EVP_sha256(), key.bytes().data(), static_cast<int>(key.bytes().size()),
+                              text.bytes().data(), text.bytes().size(), proof.data(), &length);
     CINNABAR_ASSERT(made && length == proof.size());
     return proof;
 }
 
 bool same(const Proof& a, const Proof& b) noexcept { return CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0; }
+
+Result<UniqueFd> open_key(const std::string& path) {
+    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!file) return file_error(errno, "cannot open the key file", path);
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) return file_error(errno, "cannot look at the key file", path);
+    if (!S_ISREG(status.st_mode))
+        return Error{Errc::invalid_argument, "the key is not a regular file", printable(path)};
+    if ((status.st_mode & 077) != 0)
+        return Error{Errc::permission, "the key file is open to others: chmod 600 it", printable(path)};
+    if (status.st_uid != ::geteuid() && status.st_uid != 0)
+        return Error{Errc::permission, "the key file belongs to somebody else", printable(path)};
+    return file;
+}
 
 }  // namespace
 
@@ -89,37 +104,26 @@ Result<Key> Key::from(std::string_view bytes) {
     if (bytes.ends_with('\n')) bytes.remove_suffix(1);
     if (bytes.size() < key_bytes_min) return Error{Errc::invalid_argument, "a key has at least 16 bytes"};
     if (bytes.size() > key_bytes_max) return Error{Errc::invalid_argument, "a key has at most 4096 bytes"};
-    return Key(std::vector<unsigned char>(bytes.begin(), bytes.end()));
+    CINNABAR_TRY(SecretBytes secret, SecretBytes::make(bytes.size()));
+    std::ranges::copy(as_bytes(bytes), secret.bytes().begin());
+    return Key(std::move(secret));
 }
 
 Result<Key> Key::load(const std::string& path) {
-    const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!file) return file_error(errno, "cannot open the key file", path);
-    struct stat status {};
-    if (::fstat(file.get(), &status) != 0) return file_error(errno, "cannot look at the key file", path);
-    if (!S_ISREG(status.st_mode))
-        return Error{Errc::invalid_argument, "the key is not a regular file", printable(path)};
-    if ((status.st_mode & 077) != 0)
-        return Error{Errc::permission, "the key file is open to others: chmod 600 it", printable(path)};
-    if (status.st_uid != ::geteuid() && status.st_uid != 0)
-        return Error{Errc::permission, "the key file belongs to somebody else", printable(path)};
-    std::vector<char> bytes(key_bytes_max + 2);
+    CINNABAR_TRY(const UniqueFd file, open_key(path));
+    CINNABAR_TRY(SecretBytes content, SecretBytes::make(key_bytes_max + 2));
     std::size_t have = 0;
-    while (have < bytes.size()) {
-        const ssize_t count = ::read(file.get(), bytes.data() + have, bytes.size() - have);
+    while (have < content.bytes().size()) {
+        const ssize_t count = ::read(file.get(), content.bytes().data() + have, content.bytes().size() - have);
         if (count < 0 && errno == EINTR) continue;
         if (count < 0) return file_error(errno, "cannot read the key file", path);
         if (count == 0) break;
         have += static_cast<std::size_t>(count);
     }
-    auto key = from({bytes.data(), have});
-    OPENSSL_cleanse(bytes.data(), bytes.size());
+    content.shorten(have);
+    auto key = from(content.text());
     if (!key) return Error{key.code(), key.error().hint, printable(path)};
     return key;
-}
-
-Key::~Key() {
-    if (!bytes_.empty()) OPENSSL_cleanse(bytes_.data(), bytes_.size());
 }
 
 Proof Key::prove_client(const Nonce& client, const Nonce& server) const noexcept {

@@ -3,9 +3,9 @@
 // the session's calls (docs/save-service.md, "Keys"). The key itself is never sent. Any thread.
 #pragma once
 
-#include <cinnabar/base/bytes.hpp>
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/base/secret_bytes.hpp>
 
 #include <array>
 #include <cstddef>
@@ -13,7 +13,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace cinnabar::files {
 
@@ -51,12 +50,8 @@ class CINNABAR_API Key {
     //   invalid_argument  not a regular file, or the key is not key_bytes_min to key_bytes_max long
     // Also the errors of file_error().
     [[nodiscard]] static Result<Key> load(const std::string& path);
-    // invalid_argument: `bytes` is not key_bytes_min to key_bytes_max long.
+    // invalid_argument: `bytes` is not key_bytes_min to key_bytes_max long. out_of_memory.
     [[nodiscard]] static Result<Key> from(std::string_view bytes);
-
-    Key(Key&&) noexcept = default;
-    Key& operator=(Key&&) noexcept = default;
-    ~Key();  // wipes it
 
     // The proof that the client sends in its login: HMAC-SHA256 over both nonces.
     [[nodiscard]] Proof prove_client(const Nonce& client, const Nonce& server) const noexcept;
@@ -70,8 +65,8 @@ class CINNABAR_API Key {
     [[nodiscard]] Secret session_secret(const Nonce& client, const Nonce& server, const Token& token) const noexcept;
 
   private:
-    explicit Key(std::vector<unsigned char> bytes) noexcept : bytes_(std::move(bytes)) {}
-    std::vector<unsigned char> bytes_;
+    explicit Key(SecretBytes bytes) noexcept : bytes_(std::move(bytes)) {}
+    SecretBytes bytes_;
 };
 
 }  // namespace cinnabar::files
