@@ -5,6 +5,10 @@
 
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/na/session/inbox.hpp>
+#include <cinnabar/na/session/socket_address.hpp>
+
+#include <fcntl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
@@ -70,6 +74,36 @@ TEST_F(Hostile, ManySilentConnectionsDoNotBlockOthers) {
     connect(client_, there, server);
     EXPECT_TRUE(until([&] { return crowd.front()->closed(); })) << "the oldest made room";
     EXPECT_FALSE(crowd.back()->closed());
+}
+
+// Connects from another host than the RawSockets of other tests.
+RawSocket slow_from_elsewhere(const std::string& endpoint) {
+    sockaddr_in from{};
+    from.sin_family = AF_INET;
+    from.sin_addr.s_addr = htonl(0x7f000002);
+    UniqueFd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::bind(fd.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from), 0);
+    const auto to = na::resolve(na::Uri::parse(endpoint).value(), na::Purpose::dial).value().front();
+    EXPECT_EQ(::connect(fd.get(), to.get(), to.bytes()), 0);
+    EXPECT_EQ(::fcntl(fd.get(), F_SETFL, O_NONBLOCK), 0);
+    return RawSocket(std::move(fd));
+}
+
+TEST_F(Hostile, AHostThatFloodsThePortDropsItsOwn) {
+    na::TransportOptions patient = listening();
+    patient.hello_timeout = Microseconds(60'000'000);
+    Process& server = open("tcp://127.0.0.1:0", patient);
+    RawSocket slow = slow_from_elsewhere(server.endpoint());
+    std::vector<std::unique_ptr<RawSocket>> crowd;
+    for (int i = 0; i < 400; ++i) {
+        crowd.push_back(std::make_unique<RawSocket>(server.endpoint()));
+        (void)pump_.round();
+    }
+    EXPECT_TRUE(until([&] { return crowd.front()->closed(); }));
+    ASSERT_FALSE(slow.closed());
+    slow.write(dial_greeting(5));
+    std::optional<Greeting> answer;
+    EXPECT_TRUE(until([&] { return (answer = slow.take_greeting()).has_value(); }));
 }
 
 TEST_F(Hostile, AnInvalidHelloIsDropped) {

@@ -5,6 +5,7 @@
 #include <cinnabar/base/intrusive_queue.hpp>
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/na/session/acceptor.hpp>
+#include <cinnabar/na/session/pending_sources.hpp>
 
 #include <utility>
 
@@ -14,8 +15,9 @@ namespace cinnabar::na {
 template <typename OwnPort, typename Handshake>
 class PendingHandshakes final : public Acceptor {
   public:
-    // Beyond this number the oldest is dropped, so that silent connections cannot keep others out.
-    static constexpr std::uint32_t pending_max = 256;
+    // Beyond this number the oldest of the source that has the most is dropped, so that neither silent connections nor
+    // a host that connects again and again keep others out.
+    static constexpr std::uint32_t pending_max = PendingSources::pending_max;
 
     PendingHandshakes(OwnPort& port, PortHost& host, const char* scheme) noexcept
         : Acceptor(host, scheme), port_(port), pool_(Threads::one, pending_max) {}
@@ -27,6 +29,7 @@ class PendingHandshakes final : public Acceptor {
     // The handshake was dropped, or its greeting has arrived.
     void left(Handshake& handshake) noexcept {
         pending_.remove(handshake);
+        sources_.leave(handshake.slot_index);
         pool_.release(handshake);
     }
 
@@ -36,19 +39,22 @@ class PendingHandshakes final : public Acceptor {
         Handshake* handshake = pool_.acquire();
         if (!handshake) return no_memory();
         pending_.push_back(*handshake);
+        sources_.enter(handshake->slot_index, source_of_connection(fd.get()));
         handshake->start(port_, std::move(fd));
     }
     [[nodiscard]] bool may_accept() const noexcept override { return port_.may_accept(); }
-    // Drops the oldest.
     [[nodiscard]] bool make_room() noexcept override {
+        const std::uint32_t most = sources_.most();
         Handshake* oldest = pending_.front();
+        while (oldest && sources_.beside(oldest->slot_index) != most) oldest = pending_.next(*oldest);
         if (oldest) oldest->drop();
         return oldest != nullptr;
     }
 
     OwnPort& port_;
     SlotPool<Handshake> pool_;
-    IntrusiveList<Handshake, &Handshake::link> pending_;
+    IntrusiveList<Handshake, &Handshake::link> pending_;  // oldest first
+    PendingSources sources_;
 };
 
 }  // namespace cinnabar::na
