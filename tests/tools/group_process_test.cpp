@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
+#include <utility>
 
 namespace cinnabar::tools {
 namespace {
@@ -53,6 +55,39 @@ TEST(LaunchProcess, WorksWithoutStandardDescriptors) {
     EXPECT_NE(missing, 0);
     EXPECT_EQ(launched("/no/such/program", "<&- >&- 2>&-"), missing);
     EXPECT_EQ(launched("sh -c 'cat && echo out && echo err >&2'", "<&- >&- 2>&-"), 0);
+}
+
+// Each process has two pipes. The programs get the limit that the command was started with.
+TEST(LaunchProcess, HasMoreDescriptorsThanTheSoftLimit) {
+    const auto outcome = run(launch({"-n", "40", "--label"}, {"sh", "-c", "ulimit -Sn"}), {.files_at_first = 64});
+    EXPECT_EQ(outcome.exit, 0) << outcome.err;
+    EXPECT_EQ(times(outcome.out, "] 64\n"), 40u) << outcome.out;
+}
+
+// The soft and the hard limit of open files of a process.
+std::pair<std::string, std::string> limits_of_files(int pid) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/limits");
+    const std::string title = "Max open files";
+    for (std::string line; std::getline(file, line);) {
+        if (!line.starts_with(title)) continue;
+        std::istringstream words(line.substr(title.size()));
+        std::pair<std::string, std::string> limits;
+        words >> limits.first >> limits.second;
+        return limits;
+    }
+    return {};
+}
+
+TEST(MemberProcess, RaisesTheSoftLimitOfDescriptors) {
+    for (const Words& command : {Words{"member"}, Words{"perf", "serve", "--listen", "tcp://127.0.0.1:0"}}) {
+        Process process(command, {.files_at_first = 64});
+        ASSERT_FALSE(process.read_line().empty()) << process.err();
+        const auto [soft, hard] = limits_of_files(process.pid());
+        EXPECT_EQ(soft, hard) << command.front();
+        EXPECT_NE(soft, "64");
+        process.send(SIGTERM);
+        (void)process.wait();
+    }
 }
 
 TEST(GroupPerfProcess, HasARowForEachCollectiveSizeAndNumberOfMembers) {

@@ -91,6 +91,11 @@ Words with_key(const Words& words) {
         const rlimit limit{in.files_max, in.files_max};
         (void)::setrlimit(RLIMIT_NOFILE, &limit);
     }
+    rlimit files{};
+    if (in.files_at_first != 0 && ::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+        files.rlim_cur = in.files_at_first;
+        (void)::setrlimit(RLIMIT_NOFILE, &files);
+    }
     (void)::setenv("XDG_RUNTIME_DIR", runtime_folder().c_str(), 1);
     for (const auto& variable : in.environment) (void)::putenv(const_cast<char*>(variable.c_str()));
     // Opened before the user changes, who may not have access to the program's folder.

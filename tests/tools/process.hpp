@@ -26,6 +26,7 @@ using Words = std::vector<std::string>;
 struct Surroundings {
     std::size_t file_bytes_max = 0;             // limit for the size of its files; 0: none
     rlim_t files_max = 0;                       // hard limit for descriptors; 0: as in this process
+    rlim_t files_at_first = 0;                  // soft limit for descriptors, which it may raise; 0: as above
     int out_fd = -1;                            // becomes its stdout instead of the pipe
     std::optional<uid_t> user = {};             // needs root
     std::vector<std::string> environment = {};  // "NAME=value", in addition to this process's environment

@@ -16,7 +16,8 @@ struct Descriptors {
 // threads) open directories when they finish a file. No side effects.
 [[nodiscard]] Descriptors divide_descriptors(std::uint64_t limit, const Descriptors& wanted, unsigned writers) noexcept;
 
-// Raises the process's soft limit of open files, often 1,024, to the hard limit. Returns the resulting limit.
-[[nodiscard]] std::uint64_t raise_descriptor_limit() noexcept;
+// Raises the process's soft limit of open files, often 1,024, to the hard limit. Returns the resulting limit. For
+// commands whose connections, or processes, are as many as others want.
+std::uint64_t raise_descriptor_limit() noexcept;
 
 }  // namespace cinnabar::tools

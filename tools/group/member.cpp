@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `cinnabar member`: a member of a group that does nothing else.
+#include "commands/descriptors.hpp"
 #include "group/command.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/report.hpp"
@@ -75,6 +76,7 @@ Result<void> live(const MemberOptions& options, const Interrupt& interrupt) {
 }  // namespace
 
 ExitCode run_member(const MemberOptions& options) {
+    raise_descriptor_limit();
     const Interrupt interrupt;
     const auto lived = live(options, interrupt);
     if (lived) return ExitCode::ok;

@@ -72,6 +72,7 @@ struct Image {
     int err;
     int failed;  // receives errno if the program cannot be started
     int parent;
+    const rlimit* descriptors;  // null: stays as it is
 };
 
 [[noreturn]] void become(const Image& image) noexcept {
@@ -82,6 +83,7 @@ struct Image {
     sigemptyset(&none);
     (void)::sigprocmask(SIG_SETMASK, &none, nullptr);
     (void)::signal(SIGPIPE, SIG_DFL);
+    if (image.descriptors) (void)::setrlimit(RLIMIT_NOFILE, image.descriptors);
     const bool placed = ::dup2(image.in, 0) >= 0 && (image.out < 0 || ::dup2(image.out, 1) >= 0) &&
                         (image.err < 0 || ::dup2(image.err, 2) >= 0);
     if (placed) ::execvpe(image.words[0], image.words, image.environment);
@@ -112,8 +114,14 @@ Result<Child> start(const ChildOptions& options) {
     std::vector<std::string> environment = environment_with(options.variables);
     const std::vector<char*> word_pointers = pointers_to(words);
     const std::vector<char*> environment_pointers = pointers_to(environment);
-    const Image image{word_pointers.data(), environment_pointers.data(), in.read.get(), out.write.get(),
-                      err.write.get(),      failed.write.get(),          ::getpid()};
+    const Image image{.words = word_pointers.data(),
+                      .environment = environment_pointers.data(),
+                      .in = in.read.get(),
+                      .out = out.write.get(),
+                      .err = err.write.get(),
+                      .failed = failed.write.get(),
+                      .parent = ::getpid(),
+                      .descriptors = options.descriptors ? &*options.descriptors : nullptr};
     const pid_t pid = ::fork();
     if (pid < 0) return files::file_error(errno, "cannot start a process", {});
     if (pid == 0) become(image);

@@ -5,6 +5,9 @@
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 
+#include <sys/resource.h>
+
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +26,7 @@ struct ChildOptions {
     bool takes_input = false;
     // capture its output in `out` and `err`, which are non-blocking; otherwise it inherits this process's
     bool gives_output = false;
+    std::optional<rlimit> descriptors = {};  // its limit of open files; empty: that of this process
 };
 // not_found, permission: the program cannot be started; overloaded: too many processes or descriptors.
 [[nodiscard]] Result<Child> start(const ChildOptions& options);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Starts the processes, forwards signals and output until all have ended, and terminates them together. One thread.
+#include "commands/descriptors.hpp"
 #include "launch/child.hpp"
 #include "launch/command.hpp"
 #include "launch/hosts.hpp"
@@ -13,6 +14,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -76,6 +78,15 @@ class OwnFolder {
     std::string path_;
 };
 
+// Raises this process's limit of open files, and returns what it was: programs that use select() rely on the low one,
+// so they get it back.
+std::optional<rlimit> raise_own_limit() {
+    rlimit before{};
+    if (::getrlimit(RLIMIT_NOFILE, &before) != 0) return {};
+    (void)raise_descriptor_limit();
+    return before;
+}
+
 struct Process {
     std::uint32_t rank = 0;
     int pid = -1;  // -1: it has ended
@@ -136,6 +147,7 @@ class Launch {
                            fmt::format("CINNABAR_GROUP_RUN={:016x}", run_)};
         child.words = options_.program;
         child.gives_output = options_.label;
+        child.descriptors = programs_limit_;
         Process process;
         process.rank = rank;
         process.remote = !hosts_.empty();
@@ -261,6 +273,7 @@ class Launch {
     const std::string folder_;
     const std::vector<std::string> hosts_;
     const std::uint64_t run_;
+    const std::optional<rlimit> programs_limit_ = raise_own_limit();
     std::vector<Process> processes_;
     std::size_t running_ = 0;
     bool ending_ = false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `cinnabar perf group`: one of the processes that together measure collective calls.
+#include "commands/descriptors.hpp"
 #include "perf/command.hpp"
 #include "perf/group_bulk.hpp"
 #include "terminal/interrupt.hpp"
@@ -134,6 +135,7 @@ Result<void> measure(const GroupOptions& options, const Interrupt& interrupt) {
 }  // namespace
 
 ExitCode run_group(const GroupOptions& options) {
+    raise_descriptor_limit();
     const Interrupt interrupt;
     const auto measured = measure(options, interrupt);
     if (measured) return ExitCode::ok;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The client side of `cinnabar perf`.
+#include "commands/descriptors.hpp"
 #include "perf/command.hpp"
 #include "perf/html_report.hpp"
 #include "perf/machine_limit.hpp"
@@ -109,6 +110,7 @@ ExitCode write_report(const std::string& path, const Results& results) {
 }  // namespace
 
 ExitCode run(const RunOptions& options) {
+    raise_descriptor_limit();
     const Interrupt interrupt;
     const std::stop_token stop = interrupt.token();
     auto target = find_target(options.to, options.transport, std::chrono::duration<double>(options.wait_seconds), stop,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The server side of `cinnabar perf`.
 #include "commands/address.hpp"
+#include "commands/descriptors.hpp"
 #include "commands/reach.hpp"
 #include "perf/command.hpp"
 #include "perf/service.hpp"
@@ -48,6 +49,7 @@ Result<void> serve(const ServeOptions& options, const Interrupt& interrupt) {
 }  // namespace
 
 ExitCode run_serve(const ServeOptions& options) {
+    raise_descriptor_limit();
     const Interrupt interrupt;
     if (const auto may = check_listen(options); !may) {
         complain(may.error().message());
