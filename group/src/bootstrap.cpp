@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes a process a member or a follower.
+#include "back_off.hpp"
 #include "bounded.hpp"
 #include "core.hpp"
 #include "hopeless.hpp"
@@ -108,7 +109,7 @@ hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::st
     Random random(core->options.seed + 2);
     Result<void> last = Error(Errc::timed_out, "no seed answered");
     const TimeUs end = after(core->now_us(), core->options.join_time);
-    std::uint64_t pause_us = 20'000;
+    BackOff pauses(random, Microseconds(20'000), Microseconds(2'000'000));
     std::size_t unknown = 0;  // seeds in a row that this node cannot reach by any of its transports
     const std::size_t first = core->options.seeds_in_order ? 0 : random.below(seeds.size());
     for (std::size_t i = first, tried = 0;; ++i) {
@@ -127,9 +128,8 @@ hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::st
         if (outcome.code() != Errc::timed_out || core->now_us() < end) last = std::move(outcome);
         if (last.ok() || (seed && is_hopeless(last.code())) || core->now_us() >= end) co_return last;
         if (++tried % seeds.size() != 0) continue;
-        const Errc slept = co_await core->node.sleep_for(Microseconds(pause_us / 2 + random.below(pause_us)));
+        const Errc slept = co_await core->node.sleep_for(pauses.next());
         if (slept != Errc::ok) co_return slept;
-        pause_us = std::min<std::uint64_t>(pause_us * 2, 2'000'000);
     }
 }
 
@@ -141,7 +141,8 @@ hl::Task<Result<void>> join_next(std::shared_ptr<Core> core, na::Addr seed) {
 // other.
 hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
     Random random(core->options.seed + 3);
-    Microseconds pause = std::min(core->options.swim.period, Microseconds(20'000));
+    const Microseconds period = core->options.swim.period;
+    BackOff pauses(random, std::min(period, Microseconds(20'000)), period * 4);
     while (!core->closed()) {
         const std::vector<Rank> missing = core->missing_of_roster(roster.addresses.size());
         if (missing.empty()) co_return;
@@ -150,10 +151,8 @@ hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
             auto trying = run_bounded(core, join_by(core, *seed, roster.self, true), core->options.join_time, {});
             (void)co_await trying;
         }
-        const auto span = static_cast<std::uint64_t>(pause.count());
-        const Errc slept = co_await core->node.sleep_for(Microseconds(span / 2 + random.below(span)));
+        const Errc slept = co_await core->node.sleep_for(pauses.next());
         if (slept != Errc::ok) co_return;
-        pause = std::min(pause * 2, core->options.swim.period * 4);
     }
 }
 

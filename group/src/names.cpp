@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "names.hpp"
 
+#include "back_off.hpp"
 #include "hopeless.hpp"
 #include "off_loop.hpp"
 #include "service_records.hpp"
@@ -109,6 +110,8 @@ hl::Task<Result<Group>> join_by_name(hl::NodeRef node, Resolve resolve, GroupOpt
         const TimeUs now = node.rpc_context().now_us();
         return Microseconds(end > now ? end - now : 1);
     };
+    Random random(secret_u64());
+    BackOff pauses(random, Microseconds(200'000), Microseconds(2'000'000));
     for (;;) {
         auto looking = with_deadline(resolve(), time_left());
         Result<Addresses> seeds = co_await looking;
@@ -129,7 +132,7 @@ hl::Task<Result<Group>> join_by_name(hl::NodeRef node, Resolve resolve, GroupOpt
             if (joined.code() != Errc::bad_address && joined.code() != Errc::unreachable) co_return joined;
         }
         if (joined || left <= attempt_time || is_hopeless(joined.code())) co_return joined;
-        const Errc slept = co_await node.sleep_for(std::chrono::milliseconds(200));
+        const Errc slept = co_await node.sleep_for(std::min(pauses.next(), left - attempt_time));
         if (slept != Errc::ok) co_return slept;
     }
 }

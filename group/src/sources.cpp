@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bootstrap(): from a folder, a host name, the records of a service, a roster or seeds.
+#include "back_off.hpp"
 #include "folder.hpp"
 #include "names.hpp"
 #include "off_loop.hpp"
@@ -40,15 +41,14 @@ hl::Task<Result<std::vector<std::string>>> gather_in(hl::NodeRef node, Source so
     if (!written) co_return written.error();
     auto known = std::make_shared<std::vector<std::string>>(source.size);
     Random random(seed);
-    std::uint64_t pause_us = 10'000;
+    BackOff pauses(random, Microseconds(10'000), Microseconds(500'000));
     for (;;) {
         auto looking =
             off_loop(node, [folder, source, known] { return look_into(folder, source.run, source.rank, *known); });
         Result<std::vector<std::string>> roster = co_await looking;
         if (!roster || !roster->empty()) co_return roster;
-        const Errc slept = co_await node.sleep_for(Microseconds(pause_us / 2 + random.below(pause_us)));
+        const Errc slept = co_await node.sleep_for(pauses.next());
         if (slept != Errc::ok) co_return slept;
-        pause_us = std::min<std::uint64_t>(pause_us * 2, 500'000);
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The SRV records of a service: decoded, ordered, asked of a name server, and as seeds of a group.
+#include "back_off.hpp"
 #include "name_server.hpp"
 #include "names.hpp"
 
@@ -12,6 +13,8 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <optional>
+#include <utility>
 
 namespace cinnabar::test {
 namespace {
@@ -179,6 +182,34 @@ TEST(service, members_join_by_the_records_even_if_the_first_host_is_silent) {
     EXPECT_EQ(joined->rank(), 1u);
     EXPECT_GE(asked, 2);
     EXPECT_TRUE(silent.was_dialled());
+}
+
+// A factor from 0.5 to 1.5 belongs to each pause; the third one is four times the first.
+TEST(service, a_name_that_is_missing_is_asked_for_less_and_less_often) {
+    const Node first = Node::listen("tcp://127.0.0.1:0").value();
+    const Group group = Group::create(first).value();
+    std::vector<std::chrono::steady_clock::time_point> asked;
+    std::optional<NameServer> server(std::in_place, [&](const DnsMessage& question) {
+        asked.push_back(std::chrono::steady_clock::now());
+        return asked.size() < 4 ? answer_to(question, {}, 3) : answer_to(question, {record_of(first, 1)});
+    });
+    const Node second = Node::listen("tcp://127.0.0.1:0").value();
+    EXPECT_TRUE(sync_wait(group::join_by_service(second, "tcp://_group._tcp.here", {}, server->address())).ok());
+    server.reset();  // it asks no more
+    ASSERT_GE(asked.size(), 4u);
+    EXPECT_GE(asked[3] - asked[2], 390ms);
+}
+
+TEST(back_off, pauses_double_up_to_a_limit_and_differ_by_chance) {
+    Random random(7);
+    group::BackOff pauses(random, 100us, 1000us);
+    for (const auto whole : {100us, 200us, 400us, 800us, 1000us, 1000us}) {
+        const Microseconds pause = pauses.next();
+        EXPECT_GE(pause, whole / 2);
+        EXPECT_LT(pause, whole + whole / 2);
+    }
+    Random other(8);
+    EXPECT_NE(group::BackOff(random, 1s, 1s).next(), group::BackOff(other, 1s, 1s).next());
 }
 
 TEST(service, a_source_names_a_service_and_rank_0_creates_the_group) {
