@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "doctor/transports.hpp"
 
+#include "unit/bulk/fake_transport.hpp"
+
 #include <cinnabar/plugins/builtin.hpp>
 
 #include <gtest/gtest.h>
+
+#include <memory>
+#include <utility>
 
 namespace cinnabar::tools::doctor {
 namespace {
@@ -42,6 +47,21 @@ TEST(DoctorTransports, OneThatDoesNotOpenIsAProblem) {
     EXPECT_EQ(found.find("transport-tcp")->exit, ExitCode::permission);
     EXPECT_EQ(severity_of(found, "transports"), Severity::problem);
     EXPECT_EQ(found.find("transports")->exit, ExitCode::unreachable);
+}
+
+TEST(DoctorTransports, KeysThatAPeerMayGuessAreWorthAWarning) {
+    na::Registry registry;
+    na::PluginInfo plugin = closed_plugin("verbs");
+    plugin.open = [](const na::Uri&, const na::TransportOptions&) -> Result<std::unique_ptr<na::Transport>> {
+        auto made = std::make_unique<bulk::FakeTransport>("verbs");
+        made->caps_.guessable_keys = true;
+        return std::unique_ptr<na::Transport>(std::move(made));
+    };
+    ASSERT_TRUE(registry.add(plugin));
+    Findings found;
+    check_transports(registry, true, found);
+    ASSERT_EQ(severity_of(found, "transport-verbs"), Severity::warning);
+    EXPECT_NE(found.find("transport-verbs")->remedy.find("trust"), std::string::npos);
 }
 
 TEST(DoctorTransports, VerbsIsMissedOnlyWhereThereAreDevices) {

@@ -50,7 +50,8 @@ na::Caps over_cable(const na::Transport& transport) {
     if (!support::cable_places()->is_of("verbs")) return table().at(NetworkKind::tcp);
     na::Caps caps = stream;
     caps.offset_addressing = false;
-    caps.atomics = transport.diagnosis().find("iWARP") == std::string::npos;
+    caps.guessable_keys = transport.diagnosis().find("iWARP") != std::string::npos;
+    caps.atomics = !caps.guessable_keys;
     return caps;
 }
 
@@ -75,6 +76,7 @@ TEST_P(Capabilities, MatchTheTable) {
     EXPECT_EQ(seen.views, expected.views);
     EXPECT_EQ(seen.proves_peers, expected.proves_peers);
     EXPECT_EQ(seen.confines, expected.confines);
+    EXPECT_EQ(seen.guessable_keys, expected.guessable_keys);
 }
 
 CINNABAR_CONTRACT(Capabilities);

@@ -9,6 +9,18 @@
 #include <string>
 
 namespace cinnabar::tools::doctor {
+namespace {
+
+void judge_open(const std::string& id, const na::PluginInfo& plugin, const na::Transport& transport, Findings& found) {
+    const std::string by = transport.diagnosis();
+    const std::string what =
+        fmt::format("{}://: {}{}{}", plugin.scheme, plugin.description, by.empty() ? "" : "; ", by);
+    if (!transport.caps().guessable_keys) return found.good(id, what);
+    found.warning(id, ExitCode::unsuitable, what,
+                  "keep peers that you do not trust off this fabric, or let them use tcps:// or ofis:// only");
+}
+
+}  // namespace
 
 void check_transports(const na::Registry& registry, bool devices, Findings& found) {
     std::size_t open = 0;
@@ -20,8 +32,7 @@ void check_transports(const na::Registry& registry, bool devices, Findings& foun
         if (opened.code() == Errc::bad_address) opened = registry.open(scheme + "://doctor", {});  // needs a name
         if (opened) {
             ++open;
-            const std::string by = (*opened)->diagnosis();
-            found.good(id, fmt::format("{}://: {}{}{}", scheme, plugin.description, by.empty() ? "" : "; ", by));
+            judge_open(id, plugin, **opened, found);
             continue;
         }
         const Error& error = opened.error();

@@ -44,6 +44,7 @@ VerbsTransport::VerbsTransport(std::shared_ptr<Device> device, const na::Transpo
     options_.receive_slots = std::min(options_.receive_slots, std::max(posted_max_ / 2, 1u));
     const DeviceTraits& traits = device_->traits();
     caps_.atomics = traits.atomics;
+    caps_.guessable_keys = !traits.picks_addresses;
     caps_.offset_addressing = false;
     limits_.rma_bytes_max = traits.rma_bytes_max;
     limits_.segments_max = pieces_max;
@@ -209,7 +210,7 @@ std::string VerbsTransport::diagnosis() const {
     const bool unlimited = locked.rlim_cur == RLIM_INFINITY;
     text += "; locked memory " + (unlimited ? "unlimited" : std::to_string(locked.rlim_cur / 1024) + " KiB at most");
     text += device_->traits().picks_addresses
-                ? "; lent memory is at secret addresses"
+                ? "; lent memory is at secret addresses, and its keys are valid for every connection of the context"
                 : "; lent memory is protected by the device's keys alone, which a peer may guess";
     return text;
 }

@@ -85,10 +85,13 @@ TEST(Verbs, LentMemoryHasASecretAddress) {
     EXPECT_NE(second / page, first / page);
     EXPECT_EQ(first % page, own % page);
     EXPECT_NE(transport->diagnosis().find("secret addresses"), std::string::npos);
+    EXPECT_NE(transport->diagnosis().find("valid for every connection"), std::string::npos);
+    EXPECT_FALSE(transport->caps().guessable_keys);
     const auto iwarp = open("verbs://siw0").value();
     const auto there = iwarp->register_memory({&segment, 1}, na::Access::read_write).value();
     EXPECT_EQ(lent_at(*iwarp, *there), own);
     EXPECT_NE(iwarp->diagnosis().find("guess"), std::string::npos);
+    EXPECT_TRUE(iwarp->caps().guessable_keys);
 }
 
 TEST(Verbs, TheDiagnosisSaysWhyTheDeviceWasChosen) {
