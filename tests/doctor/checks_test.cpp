@@ -200,6 +200,10 @@ TEST_F(Doctor, AControlGroupThatBoundsTime) {
     host.files["/sys/fs/cgroup/user.slice/session/cpu.max"] = "max 100000\n";
     expect("processor-quota", Severity::warning, "0.5 processors", ExitCode::overloaded);
     host.files["/sys/fs/cgroup/user.slice/cpu.max"] = "400000 100000\n";
+    expect("processor-quota", Severity::good, "allows the time of 4 processors");
+    host.files["/sys/fs/cgroup/user.slice/cpu.max"] = "3200000 100000\n";
+    expect("processor-quota", Severity::good, "32 processors");
+    host.files["/sys/fs/cgroup/user.slice/cpu.max"] = "max 100000\n";
     expect("processor-quota", Severity::good, "no control group");
 }
 

@@ -52,6 +52,16 @@ std::optional<double> quota_of(const Host& host) {
     }
 }
 
+void check_quota(std::optional<double> quota, Findings& found) {
+    constexpr double enough = 1.5;
+    if (!quota) return found.good("processor-quota", "no control group bounds the time of processors");
+    const std::string allowed = fmt::format("a control group allows the time of {:.4g} processors", *quota);
+    if (*quota >= enough) return found.good("processor-quota", allowed);
+    found.warning("processor-quota", ExitCode::overloaded,
+                  allowed + ": a process that used it up is paused until the next period",
+                  "raise cpu.max of the group, or the CPU limit of the container");
+}
+
 }  // namespace
 
 void check_processors(const Host& host, Findings& found) {
@@ -66,16 +76,7 @@ void check_processors(const Host& host, Findings& found) {
     else
         found.good("processors", fmt::format("{} processors", allowed.size()));
 
-    const auto quota = quota_of(host);
-    constexpr double enough = 1.5;
-    if (quota && *quota < enough)
-        found.warning("processor-quota", ExitCode::overloaded,
-                      fmt::format("a control group allows {:.2g} processors: a process that used them up is paused "
-                                  "until the next period",
-                                  *quota),
-                      "raise cpu.max of the group, or the CPU limit of the container");
-    else
-        found.good("processor-quota", "no control group bounds the time of processors");
+    check_quota(quota_of(host), found);
 
     const std::string governor = read_word(host, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     if (governor == "powersave" || governor == "conservative")
