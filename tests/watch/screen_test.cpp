@@ -65,6 +65,12 @@ TEST(Screen, OfTwoSizesShowsTheSameRpcsFirst) {
     EXPECT_NE(by_name.back().find("s sort (name)"), std::string::npos) << by_name.back();
 }
 
+TEST(Screen, SaysInPlaceThatTheNodeDoesNotAnswer) {
+    History history;
+    const auto lines = draw(busy(), {}, history, "tcp://a:1", {Tab::rpcs, Order::rate, 80, 24, "no answer: timed out"});
+    EXPECT_EQ(lines.at(1).find("tcp://a:1: no answer: timed out"), 0u) << lines.at(1);
+}
+
 TEST(Screen, TheOldestCallIsFirstWithItsReason) {
     History history;
     State state = state_at(0, {});

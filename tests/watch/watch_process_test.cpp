@@ -119,21 +119,67 @@ TEST_F(Watch, ARefusedUserIsToldWhatToDo) {
     EXPECT_NE(unknown.err.find("set NodeOptions::introspection there"), std::string::npos) << unknown.err;
 }
 
-TEST_F(Watch, TheEndOfTheNodeIsReported) {
-    std::optional<Node> other(Node::listen("tcp://127.0.0.1:0",
-                                           [] {
-                                               NodeOptions options;
-                                               options.introspection = hl::Introspection::anyone;
-                                               return options;
-                                           }())
-                                  .value());
-    Process top({"top", other->address(), "--every", "0.1"});
-    EXPECT_NE(top.read_line(), "");
+Node open_to_anyone(const std::string& address) {
+    NodeOptions options;
+    options.introspection = hl::Introspection::anyone;
+    return Node::listen(address, options).value();
+}
+
+// The next line that begins with `part`; empty if there is none.
+std::string line_with(Process& process, const std::string& part) {
+    for (;;) {
+        const std::string line = process.read_line();
+        if (line.empty() || line.starts_with(part)) return line;
+    }
+}
+
+TEST_F(Watch, ANodeThatEndsIsReportedAndAskedAgain) {
+    std::optional<Node> other(open_to_anyone("tcp://127.0.0.1:0"));
+    const std::string address = other->endpoints().front();
+    Process top({"top", address, "--every", "0.1"});
+    EXPECT_NE(line_with(top, "up "), "");
     other.reset();
+    EXPECT_NE(line_with(top, "no answer: "), "");
+    other.emplace(open_to_anyone(address));
+    EXPECT_NE(line_with(top, "up "), "");
+    top.send(SIGTERM);
     const auto exit = top.wait();
     ASSERT_TRUE(exit.has_value());
     EXPECT_NE(*exit, 0);
-    EXPECT_NE(top.err(), "");
+    EXPECT_NE(top.err().find("queries had no answer"), std::string::npos) << top.err();
+}
+
+TEST_F(Watch, QueriesWithoutAnAnswerCount) {
+    std::optional<Node> other(open_to_anyone("tcp://127.0.0.1:0"));
+    Process top({"top", other->endpoints().front(), "--every", "0.5", "--count", "3"});
+    EXPECT_NE(line_with(top, "up "), "");
+    other.reset();
+    EXPECT_NE(top.wait(), 0);
+    EXPECT_EQ(std::ranges::count(top.out(), '\n'), 3) << top.out();
+}
+
+TEST_F(Watch, AnAddressWhereNobodyAnswersEndsIt) {
+    const Outcome looked = run({"top", "tcp://127.0.0.1:1"});
+    EXPECT_EQ(looked.exit, static_cast<int>(ExitCode::unreachable)) << looked.err;
+}
+
+// While a query is under way, keys are read.
+TEST_F(Watch, OnATerminalANodeThatHangsIsShownAndQuitWorks) {
+    Process server({"perf", "serve", "--introspection", "anyone"});
+    const std::string address = server.read_line().substr(13);
+    PseudoTerminal terminal(120, 24, {"top", address, "--every", "0.1"});
+    (void)terminal.await_screen("(process ");
+    server.send(SIGSTOP);
+    (void)terminal.await_screen("no answer: timed out");
+    server.send(SIGCONT);
+    (void)terminal.await_screen("(process ");
+    server.send(SIGSTOP);
+    terminal.press('p');
+    (void)terminal.await_screen("credits");
+    terminal.press('q');
+    EXPECT_EQ(terminal.wait(), static_cast<int>(ExitCode::timed_out));
+    EXPECT_NE(terminal.text().find("queries had no answer"), std::string::npos);
+    server.send(SIGCONT);
 }
 
 TEST(ServeIntrospection, IsWhatTheOptionSays) {

@@ -10,6 +10,14 @@
 #include "watch/prometheus.hpp"
 #include "watch/screen.hpp"
 
+#include <cinnabar/files/name.hpp>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
 #include <map>
 #include <memory>
 #include <optional>
@@ -51,74 +59,118 @@ bool press(char key, View& view) {
     return key != 'q' && key != '\x1b';
 }
 
+// A query on a thread of its own, so that keys and signals are noticed meanwhile.
+class Query {
+  public:
+    Query(const hl::Connected& node, const Wanted& wanted)
+        : answer_(std::async(std::launch::async, [&node, wanted] { return ask(node, wanted, answer_max); })) {}
+    [[nodiscard]] bool answered_within(std::chrono::milliseconds span) const {
+        return answer_.wait_for(span) == std::future_status::ready;
+    }
+    // Requires: it was answered.
+    [[nodiscard]] Result<State> take() { return answer_.get(); }
+
+  private:
+    std::future<Result<State>> answer_;
+};
+
 class Top {
   public:
     Top(const TopOptions& options, const hl::Connected& node, const Interrupt& interrupt)
         : options_(options), node_(node), interrupt_(interrupt) {}
 
-    [[nodiscard]] ExitCode run() { return has_terminal() ? on_screen() : on_pipe(); }
+    [[nodiscard]] ExitCode run() {
+        if (has_terminal()) terminal_.emplace();
+        view_.trouble = "waiting for the first answer";
+        do {
+            if (!look()) break;
+            if (!terminal_) print_line(view_.trouble.empty() ? summary(state_, rows_, history_) : view_.trouble);
+        } while (again());
+        return end();
+    }
 
   private:
-    [[nodiscard]] bool enough() const {
-        return interrupt_.happened() || (options_.count != 0 && taken_ >= options_.count);
-    }
-    Result<void> look() {
-        const bool screen = terminal_.has_value();
-        auto state =
-            ask(node_, {true, screen && view_.tab == Tab::peers, screen && view_.tab == Tab::calls}, answer_max);
-        if (!state) return state.error();
-        state_ = *std::move(state);
-        rows_ = history_.take(state_);
+    [[nodiscard]] bool enough() const { return options_.count != 0 && taken_ >= options_.count; }
+    // A terminal shows the last state for as long as the others.
+    bool again() { return terminal_ ? await_next() && !enough() : !enough() && await_next(); }
+
+    // False: quit, or there is no sense in asking again.
+    bool look() {
+        asked_ = view_.tab;
+        Query query(node_, {true, terminal_ && view_.tab == Tab::peers, terminal_ && view_.tab == Tab::calls});
+        while (!query.answered_within(std::chrono::milliseconds(50))) {
+            if (terminal_) show();
+            if (!go_on(std::chrono::milliseconds(0))) end_at_once();
+        }
         ++taken_;
-        return {};
-    }
-    ExitCode on_pipe() {
-        while (!enough()) {
-            if (const auto looked = look(); !looked) return failed(options_.to, looked.error());
-            print_line(summary(state_, rows_, history_));
-            if (!enough() && interrupt_.wait_for(std::chrono::duration<double>(options_.every_seconds))) break;
+        auto answer = query.take();
+        if (answer) {
+            take(*std::move(answer));
+            return true;
         }
-        return ExitCode::ok;
+        return note(std::move(answer).error());
     }
-    ExitCode on_screen() {
-        terminal_.emplace();
-        while (!enough()) {
-            if (const auto looked = look(); !looked) {
-                terminal_.reset();  // the message belongs on the normal screen
-                return failed(options_.to, looked.error());
-            }
-            if (!await_next()) break;
-        }
-        terminal_.reset();
-        return ExitCode::ok;
+    void take(State state) {
+        state_ = std::move(state);
+        rows_ = history_.take(state_);
+        view_.trouble.clear();
+        answered_ = true;
     }
-    // Redraws after each key until the next query of the node is due. False: quit.
+    // Before the first answer the address may be wrong; later the node may come back, whatever the error.
+    bool note(Error error) {
+        ++failed_;
+        view_.trouble = "no answer: " + files::printable(error.message());
+        last_failure_ = std::move(error);
+        const Errc code = last_failure_->code;
+        return answered_ || code == Errc::timed_out || code == Errc::overloaded || code == Errc::peer_lost;
+    }
+
+    void show() {
+        const auto size = Terminal::size();
+        view_.width = size.width;
+        view_.height = size.height;
+        terminal_->show(draw(state_, rows_, history_, options_.to, view_));
+    }
+    // Waits for a key or a signal, at most for `span`. False: quit.
+    bool go_on(std::chrono::milliseconds span) {
+        if (!terminal_) return !interrupt_.wait_for(span);
+        return press(Terminal::key(span), view_) && !interrupt_.happened();
+    }
+    // Waits until the next query is due. False: quit.
     bool await_next() {
         using Clock = std::chrono::steady_clock;
         const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                             std::chrono::duration<double>(options_.every_seconds));
-        while (!interrupt_.happened()) {
-            const auto size = Terminal::size();
-            view_.width = size.width;
-            view_.height = size.height;
-            terminal_->show(draw(state_, rows_, history_, options_.to, view_));
+        for (;;) {
+            if (terminal_) show();
             const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
-            if (left.count() <= 0) return true;
-            const Tab before = view_.tab;
-            if (!press(Terminal::key(std::min(left, std::chrono::milliseconds(200))), view_)) return false;
-            if (view_.tab != before) return true;  // the last query did not ask for the list of this tab
+            if (left.count() <= 0) return !interrupt_.happened();
+            if (!go_on(std::min(left, std::chrono::milliseconds(200)))) return false;
+            if (view_.tab != asked_) return true;  // the last query did not ask for the list of this tab
         }
-        return false;
     }
+
+    ExitCode end() {
+        terminal_.reset();  // the message belongs on the normal screen
+        if (!last_failure_) return ExitCode::ok;
+        if (taken_ > 1) complain(fmt::format("{} of {} queries had no answer; the last of these:", failed_, taken_));
+        return failed(options_.to, *last_failure_);
+    }
+    // A query is under way, and its thread would be waited for.
+    [[noreturn]] void end_at_once() { ::_exit(static_cast<int>(end())); }
 
     const TopOptions& options_;
     const hl::Connected& node_;
     const Interrupt& interrupt_;
     View view_;
+    Tab asked_ = Tab::rpcs;  // of the last query
     History history_;
     State state_;
     std::vector<RpcRow> rows_;
     std::uint32_t taken_ = 0;
+    std::uint32_t failed_ = 0;
+    bool answered_ = false;
+    std::optional<Error> last_failure_;
     std::optional<Terminal> terminal_;
 };
 

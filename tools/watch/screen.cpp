@@ -149,6 +149,12 @@ std::uint64_t sum_of(const State& state, std::uint32_t look::ContextReport::*fie
     return sum;
 }
 
+std::string second_line(const State& state, const std::string& address, const View& view) {
+    if (!view.trouble.empty()) return fmt::format("{}: {}", files::printable(address), view.trouble);
+    return fmt::format("{} (process {}{})", files::printable(address), state.node.process,
+                       state.node.draining ? ", draining" : "");
+}
+
 std::size_t columns_of(std::string_view text) {
     return static_cast<std::size_t>(
         std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
@@ -202,9 +208,7 @@ std::vector<std::string> draw(const State& state, std::vector<RpcRow> rows, cons
     constexpr std::array<std::string_view, 4> orders{"rate", "p99", "failed", "name"};
     std::vector<std::string> lines;
     lines.push_back(fit(summary(state, rows, history), view.width));
-    lines.push_back(fit(fmt::format("{} (process {}{})", files::printable(address), state.node.process,
-                                    state.node.draining ? ", draining" : ""),
-                        view.width));
+    lines.push_back(fit(second_line(state, address, view), view.width));
     for (std::string& line : tab_lines(state, std::move(rows), view)) {
         if (lines.size() + 1 < view.height) lines.push_back(fit(line, view.width));
     }

@@ -19,6 +19,7 @@ struct View {
     Order order = Order::rate;  // of RPCs and peers; calls are sorted by age
     std::size_t width = 80;
     std::size_t height = 24;
+    std::string trouble = {};  // why the state is not that of this moment; empty: it is
 };
 
 // Exactly `height` lines of at most `width` columns; the first two are headings.
