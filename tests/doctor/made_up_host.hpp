@@ -100,7 +100,7 @@ struct MadeUpHost : Host {
         const auto at = names.find(name);
         return at == names.end() ? Lookup{} : at->second;
     }
-    std::optional<unsigned> path_mtu(const std::string& name) const override {
+    std::optional<unsigned> path_mtu(const std::string& name, std::uint16_t) const override {
         const auto at = mtus.find(name);
         return at == mtus.end() ? std::nullopt : std::optional(at->second);
     }

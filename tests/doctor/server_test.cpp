@@ -3,11 +3,15 @@
 #include "doctor/towards.hpp"
 #include "made_up_host.hpp"
 #include "perf/service.hpp"
+#include "support/test_key.hpp"
 
 #include <cinnabar/hl/node.hpp>
+#include <cinnabar/na/uri.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 
 namespace cinnabar::tools::doctor {
@@ -27,9 +31,9 @@ struct DoctorServer : testing::Test {
         node.emplace(hl::Node::listen(listen).value());
         EXPECT_TRUE(perf::Service::serve_on(*node, options));
     }
-    Findings look(const std::string& uri) const {
+    Findings look(const std::string& uri, const na::TlsOptions& tls = {}) const {
         Findings found;
-        check_server(host, {uri, transport, "1.0", {}, 0.15}, {}, found);
+        check_server(host, {uri, transport, "1.0", tls, 0.15}, {}, found);
         return found;
     }
     static void expect(const Findings& found, const std::string& id, Severity severity, const std::string& part,
@@ -94,6 +98,39 @@ TEST_F(DoctorServer, ATunnelOnTheWay) {
     expect(look(node->address()), "server-mtu", Severity::warning, "1280", ExitCode::unsuitable);
     host.mtus.clear();
     expect(look(node->address()), "server-mtu", Severity::note, "not known");
+}
+
+std::ptrdiff_t place_of(const Findings& found, const std::string& id) {
+    return std::ranges::find(found.all(), id, &Finding::id) - found.all().begin();
+}
+
+// What lies beyond the first hop is known only after large packets.
+TEST_F(DoctorServer, TheLargestPacketIsLookedUpAfterTheTransfers) {
+    serve({"tcp://127.0.0.1:0"});
+    const auto found = look(node->address());
+    expect(found, "server-mtu", Severity::good, "packets of up to 65536 bytes go that way");
+    EXPECT_GT(place_of(found, "server-mtu"), place_of(found, "server-bandwidth"));
+    node.emplace(hl::Node::listen("tcp://127.0.0.1:0").value());
+    expect(look(node->address()), "server-mtu", Severity::good, "no large ones were sent");
+}
+
+#ifdef CINNABAR_PLUGIN_tcps
+TEST_F(DoctorServer, TheLargestPacketOverTcps) {
+    hl::NodeOptions proven;
+    proven.transport.tls.key_file = support::test_key_file();
+    node.emplace(hl::Node::listen("tcps://127.0.0.1:0", proven).value());
+    EXPECT_TRUE(perf::Service::serve_on(*node, options));
+    expect(look(node->address(), proven.transport.tls), "server-mtu", Severity::good, "65536");
+}
+#endif
+
+TEST_F(DoctorServer, TheLargestPacketIsThatOfAConnection) {
+    serve({"tcp://127.0.0.1:0"});
+    const std::string endpoint = node->endpoints().front();
+    const auto port = na::Uri::parse(endpoint).value().port.value();
+    EXPECT_GE(this_host().path_mtu("127.0.0.1", port).value_or(0), 1500u) << "the loopback";
+    node.reset();
+    EXPECT_FALSE(this_host().path_mtu("127.0.0.1", port)) << "nobody accepts";
 }
 
 TEST_F(DoctorServer, AnotherVersion) {

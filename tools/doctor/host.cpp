@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -16,10 +17,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
+#include <string>
 
 namespace cinnabar::tools::doctor {
 namespace {
@@ -28,6 +31,22 @@ std::uint64_t clock_ns(clockid_t clock) {
     timespec now{};
     (void)::clock_gettime(clock, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Connects, and hangs up again: a new connection begins with what the kernel has learned about its path.
+std::optional<unsigned> mtu_of_connection(const addrinfo& to) {
+    constexpr int patience_ms = 2'000;
+    const UniqueFd probe(::socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!probe) return std::nullopt;
+    if (::connect(probe.get(), to.ai_addr, to.ai_addrlen) != 0) {
+        pollfd connected{probe.get(), POLLOUT, 0};
+        if (errno != EINPROGRESS || ::poll(&connected, 1, patience_ms) != 1) return std::nullopt;
+    }
+    tcp_info info{};
+    socklen_t bytes = sizeof info;
+    if (::getsockopt(probe.get(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0) return std::nullopt;
+    if (info.tcpi_state != TCP_ESTABLISHED) return std::nullopt;
+    return info.tcpi_pmtu;
 }
 
 class ThisHost final : public Host {
@@ -93,20 +112,14 @@ class ThisHost final : public Host {
         }
         return result;
     }
-    std::optional<unsigned> path_mtu(const std::string& name) const override {
+    std::optional<unsigned> path_mtu(const std::string& name, std::uint16_t port) const override {
         addrinfo wanted{};
-        wanted.ai_socktype = SOCK_DGRAM;  // connecting a UDP socket sends nothing
+        wanted.ai_socktype = SOCK_STREAM;
         addrinfo* found = nullptr;
-        if (::getaddrinfo(name.c_str(), "9", &wanted, &found) != 0) return std::nullopt;
+        if (::getaddrinfo(name.c_str(), std::to_string(port).c_str(), &wanted, &found) != 0) return std::nullopt;
         const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, &::freeaddrinfo);
         for (const addrinfo* each = found; each; each = each->ai_next) {
-            const UniqueFd probe(::socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-            const bool six = each->ai_family == AF_INET6;
-            int mtu = 0;
-            socklen_t bytes = sizeof mtu;
-            if (!probe || ::connect(probe.get(), each->ai_addr, each->ai_addrlen) != 0) continue;
-            if (::getsockopt(probe.get(), six ? IPPROTO_IPV6 : IPPROTO_IP, six ? IPV6_MTU : IP_MTU, &mtu, &bytes) == 0)
-                return static_cast<unsigned>(mtu);
+            if (const auto mtu = mtu_of_connection(*each)) return mtu;
         }
         return std::nullopt;
     }

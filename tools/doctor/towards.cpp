@@ -68,12 +68,12 @@ class Visit {
         if (!trip) trip = reach_otherwise(*addr, trip.error());
         if (!trip) return unreached(trip.error());
         tell_ways(*addr);
-        tell_mtu(*addr);
         auto target = perf::find_target(target_.uri, target_.transport, {}, stop_, question_.tls);
         if (target) {
             target_ = *std::move(target);
             tell_version();
-            return measure();
+            measure();
+            return tell_mtu(*addr, true);
         }
         found_.good("server-round-trip", fmt::format("an answer takes {}", latency(*trip)));
         found_.note("server-perf",
@@ -81,6 +81,7 @@ class Visit {
                         ? "it does not serve `cinnabar perf`: bandwidth, bytes and version were not checked"
                         : "its perf service did not answer: " + target.error().message(),
                     "run `cinnabar perf serve` on that host, and give its address");
+        tell_mtu(*addr, false);
     }
 
   private:
@@ -141,22 +142,31 @@ class Visit {
             found_.note("server-way", "the server is on this host and does not listen in shared memory",
                         "let it listen on shm:// as well: --listen tcp://... --listen shm://");
     }
-    void tell_mtu(const na::Addr& addr) {
-        if (target_.way != "tcp") return;
+    std::optional<unsigned> mtu_to(const na::Addr& addr) const {
         for (const auto& endpoint : addr.body().endpoints) {
             const auto uri = na::Uri::parse(endpoint);
-            if (!uri || scheme_of(endpoint) != target_.way) continue;
-            const auto mtu = host_.path_mtu(uri->host);
-            constexpr unsigned usual = 1500;
-            if (!mtu) return found_.note("server-mtu", "the largest packet on the way is not known");
-            if (*mtu < usual)
-                return found_.warning("server-mtu", ExitCode::unsuitable,
-                                      fmt::format("packets of {} bytes at most go that way: a tunnel, or a link that "
-                                                  "is set up so; transfers are slower",
-                                                  *mtu),
-                                      "compare `ip link` on both hosts and the devices between them");
-            return found_.good("server-mtu", fmt::format("packets of up to {} bytes", *mtu));
+            if (!uri || !uri->port || scheme_of(endpoint) != target_.way) continue;
+            if (const auto mtu = host_.path_mtu(uri->host, *uri->port)) return mtu;
         }
+        return std::nullopt;
+    }
+    // Call it after the transfers: only packets that are too large for the way find out.
+    void tell_mtu(const na::Addr& addr, bool sent_large) {
+        constexpr unsigned usual = 1500;
+        if (target_.way != "tcp" && target_.way != "tcps") return;
+        const auto mtu = mtu_to(addr);
+        if (!mtu) return found_.note("server-mtu", "the largest packet on the way is not known");
+        if (*mtu < usual)
+            return found_.warning("server-mtu", ExitCode::unsuitable,
+                                  fmt::format("packets of {} bytes at most go that way: a tunnel, or a link that is "
+                                              "set up so; transfers are slower",
+                                              *mtu),
+                                  "compare `ip link` on both hosts and the devices between them");
+        found_.good("server-mtu", sent_large
+                                      ? fmt::format("packets of up to {} bytes go that way", *mtu)
+                                      : fmt::format("the first hop takes packets of {} bytes; no large ones were "
+                                                    "sent, so the rest of the way may take less",
+                                                    *mtu));
     }
     void tell_version() {
         if (target_.about.release == question_.version)
