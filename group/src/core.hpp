@@ -49,6 +49,7 @@ class Core : public std::enable_shared_from_this<Core> {
     void start_ticking();
     // Tells the others if this process is a member; then the same as close().
     void leave();
+    [[nodiscard]] Result<void> exclude(Rank rank);  // knowledge.cpp
     // Ends all waits. Afterwards only tasks that the node waits for still use the node.
     void close() noexcept;
     [[nodiscard]] bool closed() const;

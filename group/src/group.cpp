@@ -20,6 +20,7 @@ View Group::view() const { return core_->view(); }
 Events Group::events() const { return Events(core_->subscribe()); }
 unsigned Group::slowness() const { return core_->health(); }
 void Group::leave() const { core_->leave(); }
+Result<void> Group::exclude(Rank rank) const { return core_->exclude(rank); }
 HybridClock& Group::clock() const { return core_->clock; }
 Result<void> Group::add(detail::ServedRpc served) const { return core_->served.add(std::move(served)); }
 

@@ -75,6 +75,20 @@ void Core::doubt(Rank rank) {
     if (swim_) swim_->doubt(rank);
 }
 
+Result<void> Core::exclude(Rank rank) {
+    std::unique_lock lock(mutex_);
+    if (closed_) return Error(Errc::closed, "this process has left the group");
+    if (!swim_) return Error(Errc::unsupported, "this process is a client: let a member exclude it");
+    if (options.swim.rejoin)
+        return Error(Errc::unsupported, "it would come back: give all members SwimOptions::rejoin = false");
+    if (rank == swim_->self().rank) return Error(Errc::invalid_argument, "this process has that rank: use leave()");
+    if (!table().at(rank).present()) return Error(Errc::not_found, "no member has that rank now");
+    Swim::Outbox out;
+    swim_->exclude(rank, now_us(), out);
+    after_turn(lock, out, no_rank, {});
+    return {};
+}
+
 std::vector<Rank> Core::missing_of_roster(std::size_t ranks) const {
     const std::lock_guard lock(mutex_);
     std::vector<Rank> missing;

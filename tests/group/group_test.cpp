@@ -46,6 +46,39 @@ TEST(group, a_dead_member_is_excluded_and_its_rank_not_given_out_again) {
     EXPECT_EQ(all.add().group->rank(), 5u);
 }
 
+// The handler of a member never returns; it answers pings all the same.
+TEST(group, a_member_that_is_stuck_can_be_excluded) {
+    auto world = sim::World::numbered(20'002, {.seed = 8});
+    group::Roster roster;
+    std::vector<Node> nodes;
+    std::vector<Group> groups;
+    group::GroupOptions options;
+    options.swim.period = 100ms;
+    options.swim.rejoin = false;
+    for (int i = 0; i < 4; ++i) roster.addresses.push_back("sim://x" + std::to_string(i));
+    for (roster.self = 0; roster.self < 4; ++roster.self) {
+        nodes.push_back(Node::listen(roster.addresses[roster.self] + "?world=20002").value());
+        options.seed = 60 + roster.self;
+        groups.push_back(Group::start(nodes.back(), roster, options).value());
+    }
+    for (const Group& each : groups) ASSERT_TRUE(sync_wait(with_deadline(each.wait_for_members(4), 60s)).ok());
+    EXPECT_EQ(groups[0].exclude(0).code(), Errc::invalid_argument);
+    EXPECT_EQ(groups[0].exclude(9).code(), Errc::not_found);
+    ASSERT_TRUE(groups[0].exclude(2).ok());
+    EXPECT_EQ(groups[0].view().find(2)->state, State::excluded);
+    EXPECT_EQ(groups[0].exclude(2).code(), Errc::not_found);
+    (void)sync_wait(with_deadline(groups[0].wait_for_members(4), 20s));  // time passes
+    for (const std::size_t other : {1u, 3u}) EXPECT_EQ(groups[other].view().find(2)->state, State::excluded);
+    EXPECT_EQ(groups[2].exclude(1).code(), Errc::closed) << "its part has ended";
+    groups.clear();
+}
+
+TEST(group, a_member_that_would_come_back_is_not_excluded) {
+    SimGroup all(3, 33);
+    EXPECT_EQ(all[0].group->exclude(1).code(), Errc::unsupported);
+    EXPECT_EQ(all.client()->group->exclude(1).code(), Errc::unsupported);
+}
+
 TEST(group, one_that_leaves_is_gone_at_once) {
     SimGroup all(4, 3);
     all[2].group->leave();

@@ -136,6 +136,32 @@ TEST(swim, one_that_leaves_is_gone_at_once_and_is_not_called_dead) {
     EXPECT_EQ(excluded, 0u);
 }
 
+TEST(swim, one_that_is_excluded_by_the_program_of_another_goes_although_it_answers) {
+    for_each_seed(
+        [](std::uint64_t seed) {
+            SwimWorld world(30, {.rejoin = false}, {.loss_per_mille = 10}, seed);
+            std::size_t excluded = 0;
+            std::size_t wronged = 0;
+            world.on_change = [&](Rank, const Change& change) {
+                if (change.happened != Happened::excluded) return;
+                (change.rank == 9 ? excluded : wronged) += 1;
+            };
+            world.on_send = [seed](group::Message& message) {
+                const bool tells = message.kind == group::Kind::sync_push && message.from == 4 && message.to == 9;
+                if (tells && seed % 2 != 0) message.claims.clear();  // as if it was lost
+            };
+            world.run_for(3 * period_us);
+            world.exclude(4, 9);
+            EXPECT_EQ(excluded, 1u) << "at once for the one that excludes it";
+            world.run_for(120 * period_us);
+            EXPECT_TRUE(world.member(9).displaced());
+            EXPECT_EQ(excluded, 29u);
+            EXPECT_EQ(wronged, 0u);
+            EXPECT_TRUE(world.all_views_equal());
+        },
+        20);
+}
+
 TEST(swim, a_lie_excludes_nobody_who_can_answer) {
     SwimWorld world(30, {}, {}, 5);
     std::size_t excluded = 0;

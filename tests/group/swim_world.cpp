@@ -72,6 +72,7 @@ void SwimWorld::after_turn(Rank rank) {
     for (const group::Change& change : host.swim->take_changes()) {
         if (on_change) on_change(rank, change);
     }
+    if (host.swim->displaced()) return;  // its process has left
     const TimeUs due = std::max(host.swim->next_due_us(), now_ + 1);
     if (due >= host.tick_at) return;
     host.tick_at = due;
@@ -83,6 +84,13 @@ void SwimWorld::leave(Rank rank) {
     hosts_[rank].swim->leave(now_, out);
     send(rank, out);
     hosts_[rank].dead = true;
+}
+
+void SwimWorld::exclude(Rank by, Rank rank) {
+    Swim::Outbox out;
+    hosts_[by].swim->exclude(rank, now_, out);
+    send(by, out);
+    after_turn(by);
 }
 
 bool SwimWorld::all_views_equal() const {

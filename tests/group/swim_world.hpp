@@ -31,6 +31,7 @@ class SwimWorld {
     // Members on different sides do not receive each other's messages.
     void put_on_side(group::Rank rank, int side) { hosts_[rank].side = side; }
     void leave(group::Rank rank);
+    void exclude(group::Rank by, group::Rank rank);
 
     [[nodiscard]] group::Swim& member(group::Rank rank) { return *hosts_[rank].swim; }
     [[nodiscard]] bool dead(group::Rank rank) const { return hosts_[rank].dead; }

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Excludes members that were suspected for too long: from here on they count as dead.
+// Excludes members that were suspected for too long, or as this member's program says: from here on they count as dead.
 #include "swim/swim.hpp"
 
 #include <vector>
 
 namespace cinnabar::group {
+namespace {
+
+Entry excluded(Entry entry) {
+    entry.state = State::excluded;
+    return entry;
+}
+
+}  // namespace
 
 void Swim::expire_suspicions(TimeUs now) {
     std::vector<Rank> due = suspicions_.due(now);
     if (due.empty()) return;
-    if (cut_off(now) && cut_off_since_us_ == time_never) {
+    // Nothing was heard for so long that this member, rather than all others, is likely to be at fault.
+    const bool cut_off = table_.present() > 2 && now > last_heard_us_ + 2 * period_us();
+    if (cut_off && cut_off_since_us_ == time_never) {
         // Extends the time by no more than double, since all others may really be dead.
         cut_off_since_us_ = now;
         suspicions_.extend(now);
@@ -17,11 +27,18 @@ void Swim::expire_suspicions(TimeUs now) {
     }
     for (const Rank rank : due) {
         suspicions_.end(rank);
-        Entry entry = table_.at(rank);
-        entry.state = State::excluded;
         last_change_us_ = now;
-        put(rank, entry, false);
+        put(rank, excluded(table_.at(rank)), false);
     }
+}
+
+// If the message is lost, the member hears of it when this one pings it for the next time, or answers it.
+void Swim::exclude(Rank rank, TimeUs now, Outbox& out) {
+    suspicions_.end(rank);
+    last_change_us_ = now;
+    put(rank, excluded(table_.at(rank)), false);
+    out.push_back(make(Kind::sync_push, rank, rank, 0));
+    out.back().claims.push_back(table_.claim(rank, false));
 }
 
 }  // namespace cinnabar::group

@@ -58,9 +58,6 @@ void Swim::catch_up(TimeUs now) {
     health_.worsen(1);
 }
 
-// Whether nothing was heard for so long that this member, rather than all others, is likely to be at fault.
-bool Swim::cut_off(TimeUs now) const noexcept { return table_.present() > 2 && now > last_heard_us_ + 2 * period_us(); }
-
 void Swim::tick(TimeUs now, Outbox& out) {
     if (displaced_ || left_) return;
     catch_up(now);

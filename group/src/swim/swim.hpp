@@ -58,6 +58,9 @@ class CINNABAR_API Swim {
     // Announces the departure to up to leave_tells members, which tell the rest.
     static constexpr std::size_t leave_tells = 64;
     void leave(TimeUs now, Outbox& out);
+    // Excludes a member that may be alive, and tells it. It comes back unless it has SwimOptions::rejoin = false; the
+    // others exclude it when it no longer answers. Requires: it is present, and not this one.
+    void exclude(Rank rank, TimeUs now, Outbox& out);
 
     [[nodiscard]] const Table& table() const noexcept { return table_; }
     [[nodiscard]] const Self& self() const noexcept { return self_; }
@@ -114,7 +117,6 @@ class CINNABAR_API Swim {
     [[nodiscard]] Message make(Kind kind, Rank to, Rank about, std::uint32_t sequence);
     void add_gossip(Message& message);
     void catch_up(TimeUs now);
-    [[nodiscard]] bool cut_off(TimeUs now) const noexcept;
     [[nodiscard]] TimeUs period_us() const noexcept { return health_.stretched(options_.period); }
 
     SwimOptions options_;

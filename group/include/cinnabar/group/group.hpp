@@ -53,6 +53,11 @@ class CINNABAR_API Group {
     // 0: this process is healthy. Larger, up to SwimOptions::health_max: it is slow, and waits longer for others.
     [[nodiscard]] unsigned slowness() const;
     void leave() const;
+    // Excludes a member that answers pings, but whose program does not go on. It is told, and its group ends as if it
+    // had left; the others exclude it when it no longer answers (SwimOptions::suspicion_min). All members need
+    // SwimOptions::rejoin = false; otherwise it would come back (unsupported; also for a client). not_found: no such
+    // member now. invalid_argument: it is this process. closed.
+    [[nodiscard]] Result<void> exclude(Rank rank) const;
     // The group's hybrid logical clock. Messages of other members advance it, so times taken in a handler are later
     // than those that its caller took before the call. Valid as long as this Group or a copy of it.
     [[nodiscard]] HybridClock& clock() const;
