@@ -122,7 +122,7 @@ class Top {
         view_.trouble = "no answer: " + files::printable(error.message());
         last_failure_ = std::move(error);
         const Errc code = last_failure_->code;
-        return answered_ || code == Errc::timed_out || code == Errc::overloaded || code == Errc::peer_lost;
+        return answered_ || code == Errc::timed_out || code == Errc::overloaded;
     }
 
     void show() {
