@@ -184,6 +184,45 @@ TEST(Client, AFileThatCannotBeIsRefused) {
     EXPECT_TRUE(folder.list().empty());
 }
 
+hl::Task<Result<Verified>> open_and_verify(Client& session) {
+    Result<Verified> verified = Errc::closed;
+    if (auto opened = co_await session.open(); opened) verified = co_await session.verify("file");
+    co_await session.close();
+    co_return verified;
+}
+
+TEST(Client, AFileThatAServerReadsWithoutEndIsRefused) {
+    std::vector<SumOut> told;
+    std::vector<SumIn> asked;
+    const auto there = hl::Node::listen("tcp://127.0.0.1:0").value();
+    accept_anybody(there);
+    ASSERT_TRUE(there
+                    .serve(sum_rpc,
+                           [&](const SumIn& in) {
+                               asked.push_back(in);
+                               return told.at(asked.size() - 1);
+                           })
+                    .ok());
+    const auto verify = [&] {
+        asked.clear();
+        const auto here = hl::Node::open("tcp://", {.progress_thread = false}).value();
+        Client session(here, here.lookup(there.endpoints().front()).value(), nullptr);
+        return hl::sync_wait(open_and_verify(session));
+    };
+    told = {{7, 10, {}}, {7, 20, {}}, {0, 30, {30, 5, {}}}};
+    const auto verified = verify();
+    ASSERT_TRUE(verified.ok()) << verified.error().message();
+    EXPECT_EQ(verified->bytes, 30u);
+    EXPECT_EQ(verified->checksum, 5u);
+    ASSERT_EQ(asked.size(), 3u);
+    EXPECT_EQ(asked[0].file, 0u);
+    EXPECT_EQ(asked[2].file, 7u);
+    told = {{7, 10, {}}, {7, 10, {}}};
+    EXPECT_EQ(verify().code(), Errc::protocol) << "it does not get on";
+    told = {{7, 0, {}}};
+    EXPECT_EQ(verify().code(), Errc::protocol);
+}
+
 hl::Task<Result<std::vector<Remains>>> open_and_list_remains(Client& session) {
     Result<std::vector<Remains>> remains = Errc::closed;
     if (auto opened = co_await session.open(); opened) remains = co_await session.list_remains();

@@ -15,6 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -28,6 +29,7 @@ using State = StoredChecksum::State;
 
 struct ManageTest : testing::Test {
     Folder folder;
+    ServerOptions options;
     ServerHooks hooks;
     std::unique_ptr<Server> server;
     std::optional<hl::Node> there;
@@ -40,7 +42,7 @@ struct ManageTest : testing::Test {
         begin();
     }
     void begin() {
-        server = Server::make(Root::serve(folder.at("root")).value(), std::nullopt, {}, hooks).value();
+        server = Server::make(Root::serve(folder.at("root")).value(), std::nullopt, options, hooks).value();
         there = hl::Node::listen("tcp://127.0.0.1:0").value();
         ASSERT_TRUE(server->serve_on(*there).ok());
         here = hl::Node::open("tcp://", {.progress_thread = false}).value();
@@ -91,6 +93,20 @@ TEST_F(ManageTest, TheStoredChecksumFindsDamageAfterARestart) {
     ASSERT_TRUE(damaged.ok());
     EXPECT_TRUE(damaged->damaged());
     EXPECT_NE(damaged->checksum, saved->checksum);
+}
+
+TEST_F(ManageTest, AFileIsVerifiedInAsManyStepsAsItsDiskNeeds) {
+    end();
+    options.sum_step = std::chrono::milliseconds(0);
+    begin();
+    (void)folder.put("a", support::pattern((5u << 20) / 2));
+    const auto saved = save("f");
+    ASSERT_TRUE(saved.ok());
+    const auto verified = verify("f");
+    ASSERT_TRUE(verified.ok()) << verified.error().message();
+    EXPECT_EQ(verified->bytes, (5u << 20) / 2);
+    EXPECT_EQ(verified->checksum, saved->checksum);
+    EXPECT_FALSE(verified->damaged());
 }
 
 TEST_F(ManageTest, AFileThatItsOwnerMayNotWriteKeepsItsChecksum) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The server of the save service, with a client that breaks the protocol.
 #include "file/blocks.hpp"
+#include "file/journal.hpp"
 #include "server_fixture.hpp"
 #include "support/os_limits.hpp"
 
@@ -229,6 +230,7 @@ TEST_F(ServerTest, WhatWasHeardIsWorthlessOnAnotherConnection) {
 
 // Summing a file takes no turns, so a call that names it would read beside the sum.
 TEST_F(ServerTest, NoCallNamesAFileThatIsBeingSummed) {
+    options.sum_step = std::chrono::seconds(60);
     begin();
     (void)folder.put("large", "");
     std::filesystem::resize_file(folder.at("large"), 4ull << 30);
@@ -248,7 +250,68 @@ TEST_F(ServerTest, NoCallNamesAFileThatIsBeingSummed) {
     EXPECT_GT(calls, 2u);
     const auto sum = summing.get();
     ASSERT_TRUE(sum.ok()) << sum.error().message();
-    EXPECT_EQ(sum->bytes, 4ull << 30);
+    EXPECT_EQ(sum->verified.bytes, 4ull << 30);
+}
+
+// However large a file is and however slow the disk, no call has to wait for all of it.
+TEST_F(ServerTest, AFileIsSummedInSteps) {
+    options.window_bytes = 4096;
+    options.sum_step = std::chrono::milliseconds(0);
+    const auto content = support::pattern(3 * 4096 - 1);
+    (void)folder.put("a", content);
+    begin();
+    const auto step = [this](const std::string& name, std::uint64_t file) {
+        SumIn in;
+        in.name = name;
+        in.file = file;
+        seals.stamp(in);
+        auto out = here->call(sum_rpc, to, in).wait();
+        return out ? Result<SumOut>(*out) : Result<SumOut>(from_remote(std::move(out).error()));
+    };
+    auto out = step("a", 0);
+    for (std::uint64_t windows = 1; windows < 3; ++windows) {
+        ASSERT_TRUE(out.ok()) << out.error().message();
+        ASSERT_NE(out->file, 0u);
+        EXPECT_EQ(out->position, windows * 4096);
+        EXPECT_EQ(step({}, out->file + 1).code(), Errc::not_found);
+        out = step({}, out->file);
+    }
+    ASSERT_TRUE(out.ok()) << out.error().message();
+    EXPECT_EQ(out->file, 0u);
+    EXPECT_EQ(out->verified.bytes, content.size());
+    EXPECT_EQ(out->verified.checksum, block_checksum(as_bytes(content)));
+    EXPECT_EQ(step({}, 1).code(), Errc::not_found) << "it is over";
+}
+
+TEST_F(ServerTest, TwoStepsOfOneSumDoNotReadAtOnce) {
+    options.sum_step = std::chrono::milliseconds(0);
+    begin();
+    (void)folder.put("large", "");
+    std::filesystem::resize_file(folder.at("large"), 1ull << 30);
+    SumIn in;
+    in.name = "large";
+    seals.stamp(in);
+    in.file = here->call(sum_rpc, to, in).wait().value().file;
+    std::vector<hl::Future<SumOut>> steps;
+    for (int i = 0; i < 4; ++i) {
+        seals.stamp(in);
+        steps.push_back(here->call(sum_rpc, to, in).future());
+    }
+    unsigned done = 0;
+    for (auto& step : steps) {
+        const auto out = step.get();
+        if (!out) {
+            EXPECT_EQ(from_remote(out.error()).code, Errc::invalid_argument);
+        }
+        done += out ? 1 : 0;
+    }
+    EXPECT_GE(done, 1u);
+    AbortIn abort;
+    abort.file = in.file;
+    seals.stamp(abort);
+    EXPECT_TRUE(here->call(abort_rpc, to, abort).wait().ok());
+    seals.stamp(in);
+    EXPECT_EQ(from_remote(here->call(sum_rpc, to, in).wait().error()).code, Errc::not_found);
 }
 
 // A window that fails while it waits for the client's rate ends its file: those behind it do not wait for ever, and the

@@ -74,14 +74,18 @@ hl::Task<Result<Listing>> ClientSession::list(std::string name, ExtendedKinds ex
 hl::Task<Result<Verified>> ClientSession::verify(const std::string& name) {
     SumIn in;
     in.name = name;
-    seals_.stamp(in);
     hl::CallOptions options;
     options.deadline = commit_deadline;
-    auto out = co_await node_.call(sum_rpc, server_, in, options);
-    if (!out) co_return from_remote(std::move(out).error());
-    if (!can_be(out->stored))
-        co_return Error{Errc::protocol, "what the server tells of a file cannot be", printable(name)};
-    co_return *out;
+    for (std::uint64_t position = 0;;) {
+        seals_.stamp(in);
+        auto out = co_await node_.call(sum_rpc, server_, in, options);
+        if (!out) co_return from_remote(std::move(out).error());
+        if (!can_be(out->verified.stored) || (out->file != 0 && out->position <= position))
+            co_return Error{Errc::protocol, "what the server tells of a file cannot be", printable(name)};
+        if (out->file == 0) co_return out->verified;
+        position = out->position;
+        in.file = out->file;
+    }
 }
 
 hl::Task<Result<Seen>> ClientSession::look(const std::string& name, ExtendedKinds extended) {

@@ -14,6 +14,7 @@
 #include <cinnabar/hl/bulk.hpp>
 #include <cinnabar/hl/task.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -37,8 +38,11 @@ class Download {
     // longer uses the memory. Errors as of Upload::receive().
     using Give = std::function<hl::Task<Result<void>>(TakeIn& take)>;
     [[nodiscard]] hl::Task<Result<LendOut>> lend(const LendIn& in, const Give& give);
-    // Reads the whole file and returns its checksum; sends nothing.
-    [[nodiscard]] hl::Task<Result<std::uint64_t>> sum();
+    // Reads on, sending nothing, until `until` or the end of the file: at least one window. finish() then returns the
+    // checksum. Requires: no other task reads the file.
+    [[nodiscard]] hl::Task<Result<void>> sum(std::chrono::steady_clock::time_point until);
+    // How much was read.
+    [[nodiscard]] std::uint64_t position() const noexcept { return reading_.position(); }
     // The checksum of the whole file. invalid_argument: windows are missing. bad_checksum: the file was changed while
     // it was read.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> finish();

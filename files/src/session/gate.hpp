@@ -42,7 +42,8 @@ struct Session {
     bool ended = false;          // the hold call has ended
     std::map<std::uint64_t, std::shared_ptr<Saving>> savings;
     std::map<std::uint64_t, std::shared_ptr<Giving>> givings;
-    std::map<std::uint64_t, std::shared_ptr<Giving>> sums;  // being read for their checksums; no call may name them
+    std::map<std::uint64_t, std::shared_ptr<Giving>> sums;  // being read for their checksums; only sum and abort
+                                                            // calls may name them
     std::shared_ptr<Load> load = std::make_shared<Load>();
     std::shared_ptr<Account> account;       // account of the client, shared by its sessions; null: no limits
     std::map<std::uint64_t, Error> failed;  // by file number: the error that ended the file, kept until the client asks

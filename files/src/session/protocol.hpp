@@ -18,7 +18,7 @@
 
 namespace cinnabar::files {
 
-inline constexpr std::uint32_t protocol_version = 4;
+inline constexpr std::uint32_t protocol_version = 5;
 
 // --- opening a session
 
@@ -238,12 +238,19 @@ struct TakeIn {
 // Completes when the destination server no longer uses the memory.
 inline constexpr hl::Rpc<void(TakeIn)> take_rpc{"cinnabar.save.take"};
 
-// Makes the server read a file from disk again and return its checksum.
+// Makes the server read a file from disk again and return its checksum, step by step: each call reads for a few seconds
+// (ServerOptions::sum_step), at least one window, so its deadline does not depend on the size of the file.
 struct SumIn {
     Seal seal;
     std::string name;
+    std::uint64_t file = 0;  // 0: the first step; otherwise SumOut::file, and the name is not used
 };
-inline constexpr hl::Rpc<Verified(SumIn)> sum_rpc{"cinnabar.save.sum"};
+struct SumOut {
+    std::uint64_t file = 0;  // 0: the file was read to its end; otherwise identifies it for the next step
+    std::uint64_t position = 0;
+    Verified verified;  // at the end
+};
+inline constexpr hl::Rpc<SumOut(SumIn)> sum_rpc{"cinnabar.save.sum"};
 
 // --- querying and removing entries
 
@@ -323,7 +330,8 @@ inline constexpr hl::Rpc<void(AbortIn)> abort_rpc{"cinnabar.save.abort"};
 // Files with fewer windows are not resumed.
 inline constexpr std::uint64_t resumed_windows_min = 4;
 
-// Deadlines of the client's calls. A commit waits until the server's disk has written its cache.
+// Deadlines of the client's calls. A commit waits until the server's disk has written its cache. A step of a sum has
+// the same deadline, so that a disk that takes minutes for one window is waited for.
 inline constexpr std::chrono::microseconds session_deadline = std::chrono::seconds(10);
 inline constexpr std::chrono::microseconds open_deadline = std::chrono::seconds(30);
 // At the server: a client that stops within a window keeps the buffer no longer than this, even if its deadline is

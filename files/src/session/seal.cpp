@@ -116,7 +116,7 @@ MacText describe(const PackIn& in) {
     return text.add(static_cast<std::uint64_t>(in.sync)).add(in.window.size());
 }
 
-MacText describe(const SumIn& in) { return operation(sum_rpc).add_text(in.name); }
+MacText describe(const SumIn& in) { return operation(sum_rpc).add_text(in.name).add(in.file); }
 
 MacText describe(const LookIn& in) {
     MacText text = operation(look_rpc);

@@ -432,23 +432,54 @@ hl::Task<Result<FinishOut>> Service::finish(hl::Request<FinishIn> request) {
     co_return FinishOut{*checksum};
 }
 
-hl::Task<Result<Verified>> Service::sum(hl::Request<SumIn> request) {
-    auto session = session_of(request);
-    if (!session) co_return to_remote(session.error());
-    if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return to_remote(may.error());
+hl::Task<Result<std::uint64_t>> Service::begin_sum(const std::shared_ptr<Session>& session,
+                                                   const hl::Request<SumIn>& request) {
+    if (auto may = co_await may_begin(session, 0, request.node()); !may) co_return to_remote(may.error());
     const AccessRequest access{AccessRequest::Kind::fetch, request->name, 0, false, {}, request.source()};
     if (auto may = access_.may(access); !may) co_return to_remote(may.error());
-    const std::shared_ptr<Giving> giving(new Giving{{under_way_, (*session)->load, 0}, request->name, {}, 0});
+    const std::shared_ptr<Giving> giving(new Giving{{under_way_, session->load, 0}, request->name, {}, 0});
     auto file = co_await disk_.run([this, &request] { return root_.open_source(request->name); });
     if (!file) co_return to_remote(file.error());
-    giving->download.emplace(buffers_, (*session)->load->buffers, disk_, *std::move(file));
-    if ((*session)->ended) co_return Errc::canceled;
+    giving->download.emplace(buffers_, session->load->buffers, disk_, *std::move(file));
+    if (session->ended) co_return Errc::canceled;
     const auto number = next_file_++;
-    (*session)->sums.emplace(number, giving);  // so that the session's end closes it
-    auto checksum = co_await giving->download->sum();
-    (*session)->sums.erase(number);
-    if (!checksum) co_return to_remote(checksum.error());
-    co_return Verified{giving->download->bytes(), *checksum, giving->download->file().stored_checksum()};
+    session->sums.emplace(number, giving);
+    co_return number;
+}
+
+hl::Task<Result<SumOut>> Service::sum(hl::Request<SumIn> request) {
+    auto session = session_of(request);
+    if (!session) co_return to_remote(session.error());
+    Result<std::uint64_t> number = request->file;
+    if (*number == 0) number = co_await begin_sum(*session, request);
+    if (!number) co_return std::move(number).error();
+    const auto found = (*session)->sums.find(*number);
+    if (found == (*session)->sums.end()) co_return no_file();
+    const auto giving = found->second;
+    if (giving->summing)
+        co_return to_remote(Error{Errc::invalid_argument, "another call reads that file: wait for its answer"});
+    giving->summing = true;
+    Result<SumOut> out = co_await sum_step(*giving->download);
+    giving->summing = false;
+    if (out && out->position < giving->download->bytes()) {
+        out->file = *number;
+        co_return out;
+    }
+    (*session)->sums.erase(*number);
+    if (!out) co_return to_remote(out.error());
+    co_return out;
+}
+
+hl::Task<Result<SumOut>> Service::sum_step(Download& file) const {
+    Result<void> read = co_await file.sum(std::chrono::steady_clock::now() + options_.sum_step);
+    if (!read) co_return std::move(read).error();
+    SumOut out;
+    out.position = file.position();
+    if (out.position < file.bytes()) co_return out;
+    Result<std::uint64_t> checksum = co_await file.finish();
+    if (!checksum) co_return std::move(checksum).error();
+    out.verified = {file.bytes(), *checksum, file.file().stored_checksum()};
+    co_return out;
 }
 
 Result<void> Service::abort(const hl::Request<AbortIn>& request) {
@@ -460,7 +491,9 @@ Result<void> Service::abort(const hl::Request<AbortIn>& request) {
         auto& upload = *saving.mapped()->upload;
         request->keep ? upload.close(why) : upload.give_up(why);
     }
-    if (const auto giving = (*session)->givings.extract(request->file)) giving.mapped()->download->close(why);
+    for (auto* const files : {&(*session)->givings, &(*session)->sums}) {
+        if (const auto giving = files->extract(request->file)) giving.mapped()->download->close(why);
+    }
     return {};
 }
 

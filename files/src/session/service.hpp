@@ -105,6 +105,7 @@ struct Giving {
     std::optional<Download> download;
     unsigned gaps = 0;
     unsigned paced = 0;
+    bool summing = false;  // a step of its sum is running
 };
 
 // The answer to a call that names an unknown file, as sent to the client.
@@ -180,7 +181,11 @@ class Service {
     [[nodiscard]] hl::Task<Result<AskOut>> ask(hl::Request<AskIn> request);
     [[nodiscard]] hl::Task<Result<ReadOut>> read(hl::Request<ReadIn> request);
     [[nodiscard]] hl::Task<Result<LendOut>> lend(hl::Request<LendIn> request);
-    [[nodiscard]] hl::Task<Result<Verified>> sum(hl::Request<SumIn> request);
+    [[nodiscard]] hl::Task<Result<SumOut>> sum(hl::Request<SumIn> request);
+    // Opens the file and returns its number. `session` and `request` must live until the task ends.
+    [[nodiscard]] hl::Task<Result<std::uint64_t>> begin_sum(const std::shared_ptr<Session>& session,
+                                                            const hl::Request<SumIn>& request);
+    [[nodiscard]] hl::Task<Result<SumOut>> sum_step(Download& file) const;
     [[nodiscard]] hl::Task<Result<FinishOut>> finish(hl::Request<FinishIn> request);
     [[nodiscard]] hl::Task<Result<void>> make(hl::Request<MakeIn> request);
     [[nodiscard]] hl::Task<Result<Listing>> list(hl::Request<ListIn> request);

@@ -46,6 +46,8 @@ struct ServerOptions {
     std::uint64_t client_bytes_per_second = 0;        // saves and fetches together; 0: no limit
     unsigned gap_seconds_max = 30;                    // how long windows wait for a missing earlier one
     std::chrono::milliseconds journal_interval{200};  // Resumable::interval
+    // How long one step of Client::verify() reads, at least one window; the client then asks for the next one.
+    std::chrono::milliseconds sum_step{5000};
 };
 
 // The end of an operation, reported to the program.
