@@ -29,6 +29,7 @@ class Movement {
     // Processes errands over an open session. ok: all are done.
     hl::Task<Result<void>> run(files::Client& session) {
         end_.reset();
+        held_.reset();
         if (!plan_) {
             left_out_ = {};
             Result<Plan> plan = co_await planner_(session, left_out_);
@@ -39,6 +40,7 @@ class Movement {
         for (auto& phase : *plan_) {
             if (end_) break;
             co_await run_phase(session, phase);
+            if (!end_) end_ = held_;
         }
         if (end_) co_return *end_;
         co_return Result<void>();
@@ -145,7 +147,13 @@ class Movement {
     }
 
     void settle(Errand& errand, const Result<files::Moved>& moved) {
+        const bool tried = errand.lost.has_value();
         errand.lost.reset();
+        // The server is still at work on what an earlier session began. The others of this phase go on meanwhile.
+        if (tried && moved.code() == Errc::busy) {
+            held_ = errand.lost = moved.error();
+            return;
+        }
         if (!moved && ends_all(moved.code())) {
             errand.lost = moved.error();
             if (!end_) end_ = moved.error();
@@ -186,7 +194,8 @@ class Movement {
     const Interrupt& interrupt_;
     std::optional<Plan> plan_;
     LeftOut left_out_;
-    std::optional<Error> end_;  // the error that ended this session
+    std::optional<Error> end_;   // the error that ended this session
+    std::optional<Error> held_;  // busy: an errand waits until the server lets go of an earlier attempt
     std::uint64_t over_ = 0;
     std::map<std::string, Errc, std::less<>> failed_;  // failed entries of trees, by their name on the receiving side
 };

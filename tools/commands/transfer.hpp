@@ -63,8 +63,9 @@ struct Ended {
 using Opening = std::function<Ended(const SessionWork& work)>;
 
 // Processes all errands, at most `options.jobs` at once, and reports each. A failed errand does not stop the others. An
-// interrupt ends all; so does a lost server, unless it comes back within `options.wait_seconds`. Also reports errors
-// that concern all files.
+// interrupt ends all; so does a lost server, unless it comes back within `options.wait_seconds`. An errand that was
+// lost with an earlier session and is `busy` now is waited for in the same way: the server has not let go of it. Also
+// reports errors that concern all files.
 void move_all(const std::string& server, const TransferOptions& options, const Planner& planner, Report& report,
               ProgressBar& bar, const Interrupt& interrupt);
 // As move_all(), with sessions that `open` opens.
