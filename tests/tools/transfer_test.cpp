@@ -2,11 +2,16 @@
 // Errands over sessions that end: what is tried again, and what is waited for. The errands return what the test says.
 #include "commands/transfer.hpp"
 
+#include "commands/server_errands.hpp"
+#include "support/folder.hpp"
+
+#include <cinnabar/files/server.hpp>
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -101,6 +106,57 @@ TEST_F(TransferTest, WhoStaysBusyHasFailedWhenTheTimeIsUp) {
     EXPECT_EQ(move(std::move(plan)), ExitCode::exists);
     (void)testing::internal::GetCapturedStderr();
     EXPECT_GE(sessions, 2u);
+}
+
+// Steps for a tree whose answers were lost with their session.
+struct RepeatedStepTest : testing::Test {
+    support::Folder folder;
+    std::unique_ptr<files::Server> server =
+        files::Server::make(files::Root::serve(folder.path().string()).value(), std::nullopt).value();
+    hl::Node there = hl::Node::listen("tcp://127.0.0.1:0").value();
+    hl::Node here = hl::Node::open("tcp://", {.progress_thread = false}).value();
+    std::unique_ptr<files::Client> client;
+
+    void SetUp() override {
+        ASSERT_TRUE(server->serve_on(there).ok());
+        client = std::make_unique<files::Client>(here, here.lookup(there.endpoints().front()).value(), nullptr);
+        ASSERT_TRUE(hl::sync_wait(client->open()).ok());
+        (void)folder.put("a", "x");
+        (void)folder.put("b", "x");
+    }
+    void TearDown() override { EXPECT_TRUE(hl::sync_wait(client->close()).ok()); }
+    Errc link(const std::string& name, const std::string& target, bool again) {
+        return move(make_link_there({}, entry(name, target), files::Existing::keep), again);
+    }
+    Errc hard_link(const std::string& name, const std::string& first, bool again) {
+        return move(make_hard_link_there({}, entry(name, first), files::Existing::keep), again);
+    }
+    static files::Entry entry(const std::string& name, const std::string& target) {
+        files::Entry result;
+        result.name = name;
+        result.target = target;
+        return result;
+    }
+    Errc move(const Errand& errand, bool again) { return hl::sync_wait(errand.move(*client, again)).code(); }
+};
+
+TEST_F(RepeatedStepTest, ALinkThatIsThereIsMade) {
+    EXPECT_EQ(link("link", "a", false), Errc::ok);
+    EXPECT_EQ(link("link", "a", true), Errc::ok);
+    EXPECT_EQ(link("link", "a", false), Errc::exists) << "nobody has tried it before";
+    EXPECT_EQ(link("link", "b", true), Errc::exists) << "another link";
+    EXPECT_EQ(link("b", "a", true), Errc::exists) << "a file";
+    EXPECT_EQ(std::filesystem::read_symlink(folder.at("link")), "a");
+}
+
+TEST_F(RepeatedStepTest, AHardLinkThatIsThereIsMade) {
+    EXPECT_EQ(hard_link("other", "a", false), Errc::ok);
+    EXPECT_EQ(hard_link("other", "a", true), Errc::ok);
+    EXPECT_EQ(hard_link("other", "a", false), Errc::exists) << "nobody has tried it before";
+    EXPECT_EQ(hard_link("other", "b", true), Errc::exists) << "another file";
+    EXPECT_EQ(hard_link("b", "a", true), Errc::exists);
+    std::filesystem::create_hard_link(folder.at("b"), folder.at("c"));
+    EXPECT_EQ(hard_link("b", "a", true), Errc::exists) << "of other names";
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/server_errands.hpp"
 
+#include "commands/session.hpp"
+
 #include <utility>
 
 namespace cinnabar::tools {
@@ -10,6 +12,50 @@ hl::Task<Result<files::Moved>> without_bytes(hl::Task<Result<void>> making) {
     Result<void> made = co_await std::move(making);
     if (!made) co_return std::move(made).error();
     co_return files::Moved{};
+}
+
+hl::Task<Result<bool>> has_link(files::Client& session, const files::Entry& link) {
+    Result<files::Seen> there = co_await session.look(link.name);
+    if (!there) co_return std::move(there).error();
+    co_return there->entry.kind == files::EntryKind::link && there->entry.target == link.target;
+}
+
+// Whether `link.name` and `link.target` are names of one file.
+hl::Task<Result<bool>> has_hard_link(files::Client& session, const files::Entry& link) {
+    Result<files::Seen> there = co_await session.look(link.name);
+    if (!there) co_return std::move(there).error();
+    Result<files::Seen> first = co_await session.look(link.target);
+    if (!first) co_return std::move(first).error();
+    const auto& one = there->entry;
+    const auto& other = first->entry;
+    const bool same = one.inode != 0 && one.inode == other.inode && one.device == other.device;
+    co_return same;
+}
+
+// The end of a step that failed. If an earlier session tried it, and its answer was lost, what the step makes may be
+// there.
+hl::Task<Result<files::Moved>> failed_unless(hl::Task<Result<bool>> looking, bool again, Error why) {
+    if (!again || why.code != Errc::exists) co_return why;
+    Result<bool> there = co_await std::move(looking);
+    if (there && *there) co_return files::Moved{};
+    if (!there && ends_all(there.code())) co_return std::move(there).error();
+    co_return why;
+}
+
+hl::Task<Result<files::Moved>> make_link(files::Client& session, files::Entry link, files::Existing existing,
+                                         bool again) {
+    Result<void> made = co_await session.make_link(link.name, link.target, link.attributes, existing);
+    if (made) co_return files::Moved{};
+    auto failed = failed_unless(has_link(session, link), again, made.error());
+    co_return co_await std::move(failed);
+}
+
+hl::Task<Result<files::Moved>> make_hard_link(files::Client& session, files::Entry link, files::Existing existing,
+                                              bool again) {
+    Result<void> made = co_await session.make_hard_link(link.name, link.target, existing);
+    if (made) co_return files::Moved{};
+    auto failed = failed_unless(has_hard_link(session, link), again, made.error());
+    co_return co_await std::move(failed);
 }
 
 }  // namespace
@@ -30,16 +76,16 @@ Errand finish_folder_there(Report::File file, files::Entry result) {
 
 Errand make_link_there(Report::File file, files::Entry result, files::Existing existing) {
     return {std::move(file),
-            [link = result, existing](files::Client& session, bool) {
-                return without_bytes(session.make_link(link.name, link.target, link.attributes, existing));
+            [link = result, existing](files::Client& session, bool again) {
+                return make_link(session, link, existing, again);
             },
             std::move(result)};
 }
 
 Errand make_hard_link_there(Report::File file, files::Entry result, files::Existing existing) {
     return {std::move(file),
-            [name = result.name, first = result.target, existing](files::Client& session, bool) {
-                return without_bytes(session.make_hard_link(name, first, existing));
+            [link = result, existing](files::Client& session, bool again) {
+                return make_hard_link(session, link, existing, again);
             },
             std::move(result)};
 }
