@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -299,6 +300,63 @@ TEST_F(RootTest, AClientsFolderHasNoStagingFolder) {
     const auto root = Root::open(base.string()).value();
     ASSERT_TRUE(save(root, "a", "abc").ok());
     EXPECT_EQ(folder.list(), (Names{"root", "root/a"}));
+}
+
+TEST_F(RootTest, WhatKilledFetchesLeftIsRemovedAndNothingElse) {
+    const std::string digits = "0123456789abcdef";
+    folder.put("root/.cinnabar-" + digits + ".part", "half");
+    folder.put("root/.cinnabar-" + digits + ".journal", "no journal");
+    folder.put("root/.cinnabar-fedcba9876543210.journal", "alone");
+    const Names others{".cinnabar-0123456789abcde.part", ".cinnabar-" + digits + "0.part", ".cinnabar-notes.part",
+                       ".cinnabar-" + digits + ".parts", "a.part"};
+    for (const auto& name : others) folder.put("root/" + name, "a user's file");
+    fs::create_directory(base / ".cinnabar-1111111111111111.part");
+    fs::create_symlink("a.part", base / ".cinnabar-2222222222222222.part");
+    const auto other = Root::open(base.string()).value();
+    const auto held = other.create("a", 4, 0644, Existing::keep).value();
+    auto resumable = other.create("large", 8192, 0644, Existing::keep, {.block_bytes = 4096}).value();
+    ASSERT_TRUE(resumable.write(0, as_bytes(pattern(4096))).ok());
+    const auto before = folder.list();
+    {
+        const auto root = Root::open(base.string()).value();
+        EXPECT_EQ(folder.list(), before) << "only when asked to";
+        EXPECT_EQ(root.remove_leftovers(), 2u) << "a file with its journal, and a journal";
+    }
+    EXPECT_EQ(folder.list().size(), before.size() - 3);
+    for (const auto& name : others) EXPECT_TRUE(fs::exists(base / name)) << name;
+    resumable.park();
+    EXPECT_EQ(other.remove_leftovers(), 0u);
+    EXPECT_EQ(other.create("large", 8192, 0644, Existing::keep, {.block_bytes = 4096}).value().resumed_bytes(), 4096u);
+    EXPECT_TRUE(Root::serve_read_only(base.string()).value().remove_leftovers() == 0);
+}
+
+TEST_F(RootTest, UnfinishedFilesOfSomebodyElseAreNotRemoved) {
+    if (::geteuid() != 0) GTEST_SKIP() << "giving a file away needs root";
+    const auto path = folder.put("root/.cinnabar-0123456789abcdef.part", "half");
+    ASSERT_EQ(::chown(path.c_str(), 65534, 65534), 0);
+    EXPECT_EQ(Root::open(base.string()).value().remove_leftovers(), 0u);
+    EXPECT_TRUE(fs::exists(path));
+}
+
+TEST_F(RootTest, AFileIsNotLeftOverWhileItIsMade) {
+    const auto root = Root::open(base.string()).value();
+    std::atomic<bool> over = false;
+    std::thread sweeper([&] {
+        while (!over) (void)root.remove_leftovers();
+    });
+    for (int i = 0; i < 300; ++i) {
+        const auto name = std::to_string(i);
+        auto small = root.create(name, name.size(), 0644, Existing::keep).value();
+        EXPECT_TRUE(small.write(0, as_bytes(name)).ok());
+        EXPECT_TRUE(small.commit({}, Sync::none).ok()) << name;
+        auto large = root.create("large", 8192, 0644, Existing::replace, {.block_bytes = 4096}).value();
+        EXPECT_TRUE(large.write(0, as_bytes(pattern(8192).substr(0, 4096))).ok());
+        EXPECT_TRUE(large.write(4096, as_bytes(pattern(8192).substr(4096))).ok());
+        EXPECT_TRUE(large.commit({}, Sync::none).ok());
+    }
+    over = true;
+    sweeper.join();
+    EXPECT_EQ(Folder::list_of(base).size(), 301u);
 }
 
 TEST_F(RootTest, NotADirectory) {

@@ -97,6 +97,19 @@ TEST_F(SourceTreeTest, AServersUnfinishedFilesAreLeftOut) {
     EXPECT_EQ(problems(found).at("root/.cinnabar-staging"), Errc::invalid_argument);
 }
 
+// A killed fetch leaves them in the folder that it fetches into.
+TEST_F(SourceTreeTest, AFetchsUnfinishedFilesAreLeftOut) {
+    fs::create_directories(folder.path() / "d/.cinnabar-0123456789abcdef.part");
+    for (const std::string name : {".cinnabar-0123456789abcdef.part", ".cinnabar-0123456789abcdef.journal",
+                                   "d/.cinnabar-00000000ffffffff.part", "d/.cinnabar-mine.part"})
+        (void)folder.put(name, "half");
+    const auto found = scan();
+    EXPECT_EQ(names(found),
+              (std::vector<std::string>{"d", "d/.cinnabar-0123456789abcdef.part", "d/.cinnabar-mine.part"}));
+    EXPECT_TRUE(found.problems.empty());
+    EXPECT_EQ(found.filtered, 3u);
+}
+
 TEST_F(SourceTreeTest, AFolderThatBecomesALinkIsNoWayOut) {
     const Folder outside;
     (void)outside.put("file", "secret");

@@ -292,5 +292,20 @@ TEST_F(TreeProcess, TwoTreesHaveFoldersInCommonAndNothingElse) {
     EXPECT_NE(fetched.err.find("would both become"), std::string::npos) << fetched.err;
 }
 
+TEST_F(TreeProcess, WhatAKilledFetchLeftIsRemovedByTheNextOneAndNeverSaved) {
+    Serving serving(root);
+    (void)folder.put("root/a", "x");
+    const auto left = folder.put("tree/.cinnabar-0123456789abcdef.part", "half a file");
+    const auto fetched = run({"fetch", "--dry-run", serving.uri() + "/a", "-o", tree});
+    EXPECT_EQ(fetched.exit, 0) << fetched.err;
+    EXPECT_TRUE(fs::exists(left)) << "a dry run changes nothing";
+    const auto saved = run({"save", tree, serving.uri()});
+    EXPECT_EQ(saved.exit, 0) << saved.err;
+    EXPECT_TRUE(fs::exists(root + "/tree/d/small"));
+    EXPECT_FALSE(fs::exists(root + "/tree/.cinnabar-0123456789abcdef.part"));
+    EXPECT_EQ(run({"fetch", serving.uri() + "/a", "-o", tree}).exit, 0);
+    EXPECT_FALSE(fs::exists(left));
+}
+
 }  // namespace
 }  // namespace cinnabar::tools

@@ -26,6 +26,7 @@ Result<std::optional<files::Root>> open_target_folder(const FetchOptions& option
     auto root = files::Root::open(options.folder);
     if (options.dry_run && root.code() == Errc::not_found) return std::optional<files::Root>();
     if (!root) return std::move(root).error();
+    if (!options.dry_run) (void)root->remove_leftovers();
     return std::optional<files::Root>(*std::move(root));
 }
 

@@ -12,7 +12,7 @@
 namespace cinnabar::tools {
 
 // Opens the destination folder, and makes it unless this is a dry run. Empty: it is a dry run and the folder does not
-// exist. Errors of file_error() and Root::open().
+// exist. Removes what killed fetches left there and no fetch can resume. Errors of file_error() and Root::open().
 [[nodiscard]] Result<std::optional<files::Root>> open_target_folder(const FetchOptions& options);
 
 }  // namespace cinnabar::tools

@@ -164,6 +164,7 @@ Result<void> Root::stage(NewFile& file, std::uint32_t mode) const {
                                                                O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                                                static_cast<mode_t>(mode & 0777u)));
         if (*file.file_) {
+            if (!own_staging_ && !hold_staged(staging_->get(), staged, file.file_->get())) continue;
             file.staged_name_ = std::move(staged);
             return {};
         }
@@ -232,6 +233,10 @@ std::vector<Remains> Root::list_remains() const {
 
 std::uint32_t Root::remove_remains(std::string_view name) const {
     return own_staging_ ? files::remove_remains(staging_->get(), name) : 0;
+}
+
+std::uint32_t Root::remove_leftovers() const {
+    return staging_ && !own_staging_ ? files::remove_leftovers(*staging_) : 0;
 }
 
 std::uint32_t Root::trim_remains() const { return own_staging_ ? files::trim_remains(*staging_, limits_, false) : 0; }

@@ -78,6 +78,7 @@ Result<std::optional<Part>> begin_part(const std::shared_ptr<const UniqueFd>& st
     if (!*file && errno == EEXIST) return std::optional<Part>();
     if (!*file) return file_error(errno, "cannot make a file", head.name);
     if (!lock(file->get(), LOCK_EX | LOCK_NB) || ::fstat(file->get(), &status) != 0) return std::optional<Part>();
+    if (status.st_nlink == 0) return std::optional<Part>();  // remove_leftovers() of another process was faster
     // One may be left by a file that was renamed into place or removed.
     (void)::unlinkat(staging->get(), names.journal.c_str(), 0);
     head.final_mode = status.st_mode & 0777u;
@@ -153,6 +154,22 @@ std::vector<Found> find_parts(const UniqueFd& staging, bool sweep) {
 bool can_be_gone_on_with(int staging, const std::string& part) {
     const auto summary = Journal::read(staging, journal_of(part));
     return summary && summary->blocks > 0 && staged_names_of(summary->head.name).part == part;
+}
+
+bool remove_left_part(int folder, const std::string& part) {
+    const auto locked = lock_remains(folder, part);
+    struct stat status {};
+    return locked && is_own_file(locked.get(), status) && !can_be_gone_on_with(folder, part) &&
+           sweep_pair(folder, part);
+}
+
+// A journal is made after its staged file, and removed after it.
+bool remove_left_journal(int folder, const std::string& journal) {
+    const auto part = journal.substr(0, journal.size() - journal_end.size()).append(part_end);
+    struct stat status {};
+    if (::fstatat(folder, part.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT) return false;
+    const UniqueFd file(::openat(folder, journal.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    return file && is_own_file(file.get(), status) && ::unlinkat(folder, journal.c_str(), 0) == 0;
 }
 
 }  // namespace
@@ -231,6 +248,24 @@ std::uint32_t trim_remains(const UniqueFd& staging, const RemainsLimits& limits,
         if (!remove_pair(staging.get(), kept[i].part)) continue;
         ++removed;
         bytes -= kept[i].disk_bytes;
+    }
+    return removed;
+}
+
+bool hold_staged(int folder, const std::string& name, int fd) {
+    return (lock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) && is_still_there(folder, name, fd);
+}
+
+std::uint32_t remove_leftovers(const UniqueFd& folder) {
+    std::set<std::string> names;  // journals before their staged files
+    (void)read_names(folder, 0, {}, [&](std::string_view leaf, std::uint64_t) {
+        if (is_unfinished_name(leaf)) names.emplace(leaf);
+        return true;
+    });
+    std::uint32_t removed = 0;
+    for (const auto& name : names) {
+        const auto remove = is_journal_name(name) ? remove_left_journal : remove_left_part;
+        if (remove(folder.get(), name)) ++removed;
     }
     return removed;
 }

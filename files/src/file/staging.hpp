@@ -38,6 +38,10 @@ struct Part {
 [[nodiscard]] Result<std::optional<Part>> open_part(const std::shared_ptr<const UniqueFd>& staging,
                                                     const JournalHead& head, bool alone);
 
+// Locks a staged file that was just made in a folder where remove_leftovers() may run at any time. False: it has
+// removed the file. True also where the file system has no locks, since nothing is removed there.
+[[nodiscard]] bool hold_staged(int folder, const std::string& name, int fd);
+
 // Releases space reserved beyond the end of a file. Preserves the modification time, from which the age is computed.
 void release_reserved(int fd) noexcept;
 
@@ -45,6 +49,9 @@ void release_reserved(int fd) noexcept;
 [[nodiscard]] std::vector<Remains> list_remains(int staging);
 // Removes remains beyond the limits and, with `sweep`, all that cannot be resumed. Returns how many were removed.
 std::uint32_t trim_remains(const UniqueFd& staging, const RemainsLimits& limits, bool sweep);
+// Removes from the folder of a fetch the staged files and journals of this user that nobody works on and that cannot be
+// resumed. Returns how many.
+std::uint32_t remove_leftovers(const UniqueFd& folder);
 // Removes the oldest remains, to make room. False: there are none.
 bool remove_oldest_remains(int staging);
 // Removes the remains of one name, or all if `name` is empty. Returns how many were removed.

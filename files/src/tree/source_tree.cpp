@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/beneath.hpp"
+#include "file/naming.hpp"
 #include "file/read_entries.hpp"
 
 #include <cinnabar/files/file_error.hpp>
@@ -64,7 +65,8 @@ void SourceTree::scan_folder(const std::string& path, const Filter& filter, std:
         struct stat status {};
         const bool is_folder = ::fstatat(folder->get(), std::string(leaf).c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
                                S_ISDIR(status.st_mode);
-        if (!filter.takes(std::string(prefix) + full, is_folder)) return ++scan.filtered, true;
+        const bool unfinished = !is_folder && is_unfinished_name(leaf);
+        if (unfinished || !filter.takes(std::string(prefix) + full, is_folder)) return ++scan.filtered, true;
         if (is_folder && leaf == staging_folder) {
             problem(full,
                     {Errc::invalid_argument, "it has the unfinished files of a server: left out", printable(full)});

@@ -36,7 +36,7 @@ class CINNABAR_API Root {
     // Opens the root of a read-only server: files can be fetched; functions that write fail with `permission`.
     [[nodiscard]] static Result<Root> serve_read_only(const std::string& path);
     // Opens the destination folder of a client. Unfinished files are hidden files in this folder; they are removed when
-    // their NewFile is destroyed, unless they were parked.
+    // their NewFile is destroyed, unless they were parked. A killed process leaves them (remove_leftovers()).
     [[nodiscard]] static Result<Root> open(const std::string& path);
 
     Root(Root&&) noexcept = default;
@@ -89,6 +89,10 @@ class CINNABAR_API Root {
     // Removes a file, a link, or an empty folder. not_found; permission; busy: the folder is not empty;
     // invalid_argument: another kind of entry; io: the entry was removed, but its directory could not be synced.
     [[nodiscard]] Result<void> remove(std::string_view name) const;
+
+    // Removes from a folder opened by open() what killed fetches left in it: unfinished files of this user that nobody
+    // works on and that no fetch can resume. Returns how many were removed.
+    std::uint32_t remove_leftovers() const;
 
     // --- remains of interrupted saves; only for a root opened by serve()
 

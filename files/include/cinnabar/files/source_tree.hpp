@@ -28,7 +28,9 @@ struct Scan {
         Error error;
     };
     std::vector<Problem> problems;  // what cannot be transferred, and why
-    std::uint64_t filtered = 0;     // number of excluded entries; a folder counts once, with its contents
+    // Number of excluded entries; a folder counts once, with its contents. The unfinished files of a fetch are always
+    // excluded.
+    std::uint64_t filtered = 0;
 };
 
 class CINNABAR_API SourceTree {
