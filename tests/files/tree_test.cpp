@@ -183,6 +183,39 @@ TEST_F(TreeRootTest, AFolderIsItsOwnersUntilItIsFinished) {
     EXPECT_EQ(root->finish_folder("file", attributes()).code(), Errc::invalid_argument);
 }
 
+TEST_F(TreeRootTest, AFolderForReadingOnlyIsOpenedForTheWhile) {
+    fs::permissions(folder.path(), fs::perms::all);
+    const support::AsNobody nobody;
+    fs::create_directory(folder.at("own"));
+    const auto own = Root::open(folder.at("own")).value();
+    const auto mode_of = [&](const std::string& name) { return status_of(folder.at(name)).st_mode & 07777u; };
+    ASSERT_TRUE(own.make_folder("d").ok());
+    ASSERT_TRUE(own.finish_folder("d", attributes(0555)).ok());
+    EXPECT_EQ(own.create("d/a", 1, 0600, Existing::keep).code(), Errc::permission);
+    ASSERT_TRUE(own.make_folder("d").ok());
+    EXPECT_EQ(mode_of("own/d"), 0755u) << "for its owner, and no one else";
+    {
+        auto file = own.create("d/a", 1, 0600, Existing::keep);
+        ASSERT_TRUE(file.ok()) << file.error().message();
+        EXPECT_TRUE(file->commit().ok());
+    }
+    ASSERT_TRUE(own.finish_folder("d", attributes(0555)).ok());
+    EXPECT_EQ(mode_of("own/d"), 0555u);
+    fs::create_symlink("d", folder.at("own/link"));
+    EXPECT_EQ(own.make_folder("link").code(), Errc::exists);
+    EXPECT_EQ(mode_of("own/d"), 0555u) << "not through a link";
+    fs::permissions(folder.at("own/d"), fs::perms::owner_all);
+}
+
+TEST_F(TreeRootTest, AFolderOfSomebodyElseStaysClosed) {
+    if (::geteuid() != 0) GTEST_SKIP() << "giving a folder away needs root";
+    fs::create_directory(folder.at("r/d"));
+    ASSERT_EQ(::chown(folder.at("r/d").c_str(), 65534, 65534), 0);
+    fs::permissions(folder.at("r/d"), fs::perms(0555));
+    ASSERT_TRUE(root->make_folder("d").ok());
+    EXPECT_EQ(status_of(folder.at("r/d")).st_mode & 07777u, 0555u);
+}
+
 TEST_F(TreeRootTest, NothingIsMadeOutside) {
     const Folder outside;
     (void)folder.put("r/a", "");

@@ -63,6 +63,33 @@ TEST_F(TreePlanTest, TheBarIsToldOfWhatIsMoved) {
     EXPECT_EQ(bar.facts().files_done, 0u) << "neither what is the same there nor the pipe was to be moved";
 }
 
+// The step that makes a folder opens one that is there.
+TEST_F(TreePlanTest, AClosedFolderIsOpenedIfSomethingIsMadeInIt) {
+    const auto left_of = [this](std::uint32_t mode, bool all_there) {
+        TreePlan another;
+        EXPECT_TRUE(plan_save({folder.at("tree"), "tree", "tree/"}, options, another, report, bar).ok());
+        const auto lister = [&](const std::string& name) -> hl::Task<Result<files::Listing>> {
+            const auto root = files::Root::open(folder.path().string()).value();
+            auto there = root.list(name, 0, {}).value();
+            if (name == "tree/d") there.attributes.mode = mode;
+            if (name == "tree/d" && !all_there) there.entries.clear();
+            co_return there;
+        };
+        (void)hl::sync_wait(another.leave_out_unchanged(lister, report));
+        std::vector<Report::Kind> kinds;  // of the steps for that folder, the last of which finishes it
+        for (const auto& phase : another.take(bar)) {
+            for (const auto& errand : phase) {
+                if (errand.result && errand.result->name == "tree/d") kinds.push_back(errand.file.kind);
+            }
+        }
+        return kinds;
+    };
+    const auto hidden = Report::Kind::hidden;
+    EXPECT_EQ(left_of(0555, false), (std::vector{hidden, hidden}));
+    EXPECT_EQ(left_of(0755, false), std::vector{hidden}) << "it is open";
+    EXPECT_EQ(left_of(0555, true), std::vector{hidden}) << "nothing is made in it, but its mode differs";
+}
+
 TEST_F(TreePlanTest, AFileInAFoldersPlaceIsNotThatFolder) {
     (void)hl::sync_wait(plan.leave_out_unchanged(
         [this](const std::string& name) -> hl::Task<Result<files::Listing>> {

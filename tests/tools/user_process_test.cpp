@@ -104,6 +104,39 @@ TEST_F(UserProcess, AServerWithoutAKeyOnTheLoopbackIsRefusedHoweverItIsNamed) {
     EXPECT_FALSE(fs::exists(fs::path(root) / "file"));
 }
 
+// Permission bits do not restrict root, so both sides are another user's.
+TEST_F(UserProcess, ATreeWithFoldersForReadingOnlyIsMovedAgain) {
+    if (!is_root()) GTEST_SKIP() << "becoming another user needs root";
+    const auto mode_of = [this](const std::string& name) {
+        struct stat status {};
+        EXPECT_EQ(::stat(folder.at(name).c_str(), &status), 0) << name;
+        return status.st_mode & 07777u;
+    };
+    fs::permissions(folder.path(), fs::perms(0755));
+    fs::create_directories(folder.at("tree/closed/inner"));
+    fs::create_directory(folder.at("back"));
+    for (const auto& path : {root, folder.at("back")}) ASSERT_EQ(::chown(path.c_str(), nobody, nobody), 0);
+    const auto close = [this] {
+        for (const char* name : {"tree/closed/inner", "tree/closed"}) fs::permissions(folder.at(name), fs::perms(0555));
+    };
+    const Serving serving(root, {"--listen", "tcp://127.0.0.1:0", "--insecure"}, {.user = nobody});
+    for (const std::string round : {"1", "2"}) {
+        folder.put("tree/closed/file " + round, round);  // root may
+        folder.put("tree/closed/inner/file " + round, round);
+        close();
+        const auto saved = run({"save", "--insecure", folder.at("tree"), serving.uri()});
+        EXPECT_EQ(saved.exit, 0) << saved.err;
+        const auto fetched =
+            run({"fetch", "--insecure", serving.uri() + "/tree", "-o", folder.at("back")}, {.user = nobody});
+        EXPECT_EQ(fetched.exit, 0) << fetched.err;
+        for (const std::string side : {"root/", "back/"}) {
+            EXPECT_EQ(folder.get(side + "tree/closed/inner/file " + round), round) << side;
+            EXPECT_EQ(mode_of(side + "tree/closed"), 0555u) << side;
+            EXPECT_EQ(mode_of(side + "tree/closed/inner"), 0555u) << side;
+        }
+    }
+}
+
 TEST_F(UserProcess, AGroupIsOthers) {
     const auto group = run({"serve", "--root", root, "--listen", "shm://x?group=users"});
     EXPECT_EQ(group.exit, 1);

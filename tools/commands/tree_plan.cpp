@@ -16,6 +16,8 @@ namespace {
 
 std::size_t depth_of(std::string_view name) { return static_cast<std::size_t>(std::ranges::count(name, '/')); }
 
+bool is_closed(const files::Attributes& folder) { return (folder.mode & 0700u) != 0700u; }
+
 // Files whose content is to be compared; each lane takes one after another.
 struct Comparing {
     std::vector<const Errand*> files;
@@ -166,7 +168,8 @@ hl::Task<Result<void>> TreePlan::leave_out_unchanged(const Lister& list, Report&
     co_return Result<void>();
 }
 
-// A folder is finished if an entry is made in it, or if its attributes differ from the planned ones.
+// A folder is finished if an entry is made in it, or if its attributes differ from the planned ones. If an entry is
+// made in an existing folder that its owner may not write to, the step that makes folders opens it for the while.
 void TreePlan::leave_out_folders(const Inventory& inventory, Report& report) {
     std::set<std::string, std::less<>> touched;
     for (const auto* errands : {&files_, &links_, &hard_links_}) {
@@ -175,14 +178,18 @@ void TreePlan::leave_out_folders(const Inventory& inventory, Report& report) {
         }
     }
     for (auto phase = folders_.rbegin(); phase != folders_.rend(); ++phase) {
-        std::erase_if(phase->second, [&](const Errand& errand) {
+        std::vector<Errand> left;
+        for (auto& errand : phase->second) {
             const auto found = inventory.find(errand.result->name);
             const bool there = found != inventory.end() && found->second.kind == files::EntryKind::folder;
             if (there) report.unchanged(errand.file);
             if (!there) touched.emplace(files::parent_of(errand.result->name));
             if (!there) touched.emplace(errand.result->name);
-            return there;
-        });
+            const bool opens = there && touched.contains(errand.result->name) && is_closed(found->second.attributes);
+            if (opens) errand.file.kind = Report::Kind::hidden;
+            if (!there || opens) left.push_back(std::move(errand));
+        }
+        phase->second = std::move(left);
     }
     for (auto& [depth, phase] : finishes_) {
         std::erase_if(phase, [&](const Errand& errand) {

@@ -110,9 +110,10 @@ bool TreeHere::make_folder(const Report::File& file, const std::string& as, cons
     }
     const auto here = look(as);
     const bool exists = here && here->kind == EntryKind::folder;
-    if (!exists && !options_.dry_run) {
+    const bool closed = exists && (here->attributes.mode & 0700u) != 0700u;  // opened for the while
+    if ((!exists || closed) && !options_.dry_run) {
         const Result<void> made = into_->make_folder(as);
-        tell(file, made);
+        if (!exists || !made) tell(file, made);
         if (!made) return false;
     }
     if (!options_.dry_run) folders_.push_back({as, attributes});

@@ -14,6 +14,7 @@
 
 #include <cerrno>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace cinnabar::files {
@@ -21,6 +22,17 @@ namespace {
 
 Error not_a_folder(std::string_view name) {
     return {Errc::exists, "something that is not a folder has that name, and it is kept", printable(name)};
+}
+
+// Makes an existing folder of this user as accessible to its owner as a new one. If that fails, so does whatever needs
+// it. No link is followed: the name may belong to something else by now.
+void open_to_owner(int parent, const std::string& leaf, std::uint64_t device) {
+    const UniqueFd folder(::openat(parent, leaf.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status {};
+    if (!folder || ::fstat(folder.get(), &status) != 0 || status.st_dev != device) return;
+    if (status.st_uid != ::geteuid() || (status.st_mode & S_IRWXU) == S_IRWXU) return;
+    const auto path = "/proc/self/fd/" + std::to_string(folder.get());  // fchmod needs more than O_PATH
+    (void)::chmod(path.c_str(), (status.st_mode & 07777u) | S_IRWXU);
 }
 
 }  // namespace
@@ -52,8 +64,9 @@ Result<void> Root::make_folder(std::string_view name) const {
     const std::string leaf(leaf_of(name));
     struct stat status {};
     if (::fstatat(parent.get(), leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-        if (S_ISDIR(status.st_mode)) return {};
-        return not_a_folder(name);
+        if (!S_ISDIR(status.st_mode)) return not_a_folder(name);
+        open_to_owner(parent.get(), leaf, device_);
+        return {};
     }
     CINNABAR_TRY_VOID(check_room(parent.get(), 0, 1, kept_, name));
     if (::mkdirat(parent.get(), leaf.c_str(), 0700) != 0) {

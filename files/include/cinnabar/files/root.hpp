@@ -63,8 +63,9 @@ class CINNABAR_API Root {
 
     // --- trees: names as above; the result of each step is on disk when the function returns
 
-    // Makes a folder that only its owner may access until finish_folder(). Does nothing if the folder exists. exists:
-    // something else has that name. Also the errors of create().
+    // Makes a folder that only its owner may access until finish_folder(). If the folder exists and belongs to this
+    // user, its owner gets all permissions, so that entries can be made in it until finish_folder() sets its mode;
+    // others keep theirs. exists: something else has that name. Also the errors of create().
     [[nodiscard]] Result<void> make_folder(std::string_view name) const;
     // Sets the permissions, time and extended attributes of a folder. Call it when the folder is complete. not_found:
     // the folder does not exist. invalid_argument: it is not a folder. Also the errors of give_attributes().
