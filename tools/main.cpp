@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The cinnabar command: parses the command line and runs a subcommand.
 #include "commands/commands.hpp"
+#include "commands/pattern_file.hpp"
 #include "doctor/command.hpp"
 #include "group/command.hpp"
 #include "launch/command.hpp"
@@ -96,14 +97,16 @@ void add_tree_options(CLI::App& command, TransferOptions& options) {
     command.add_flag("-W,--whole-file", options.whole,
                      "Send all of a file that replaces another, not only the blocks that differ");
     command.add_flag("-n,--dry-run", options.dry_run, "Tell what would be done, and do nothing");
-    command.add_option("--include", "Parts of trees to take; the first pattern that matches decides")
-        ->type_name("PATTERN")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    command.add_option("--exclude", "Parts of trees to leave out, with the rules of rsync's patterns")
-        ->type_name("PATTERN")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    const auto add_patterns = [&](const char* name, const char* type, const std::string& what) {
+        command.add_option(name, what)
+            ->type_name(type)
+            ->expected(1)
+            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    };
+    add_patterns("--include", "PATTERN", "Parts of trees to take; the first pattern that matches decides");
+    add_patterns("--exclude", "PATTERN", "Parts of trees to leave out, with the rules of rsync's patterns");
+    add_patterns("--include-from", "FILE", "The same, with the patterns in this file, one a line");
+    add_patterns("--exclude-from", "FILE", "The same, with the patterns in this file, one a line");
 }
 
 // Include and exclude patterns, in the order in which they were given.
@@ -111,12 +114,13 @@ files::Filter filter_of(const CLI::App& command) {
     files::Filter filter;
     std::map<const CLI::Option*, std::size_t> next;
     for (const auto* option : command.parse_order()) {
-        const bool include = option->get_name() == "--include";
-        if (!include && option->get_name() != "--exclude") continue;
-        const auto& pattern = option->results().at(next[option]++);
+        const std::string name = option->get_name();
+        const bool include = name == "--include" || name == "--include-from";
+        if (!include && name != "--exclude" && name != "--exclude-from") continue;
+        const auto& word = option->results().at(next[option]++);
         const auto verdict = include ? files::Filter::Verdict::include : files::Filter::Verdict::exclude;
-        if (const auto added = filter.add(verdict, pattern); !added)
-            throw CLI::ValidationError(option->get_name(), std::string(added.error().hint));
+        const auto added = name.ends_with("-from") ? add_patterns_in(word, verdict, filter) : filter.add(verdict, word);
+        if (!added) throw CLI::ValidationError(name, added.error().message());
     }
     return filter;
 }

@@ -6,6 +6,8 @@
 
 #include <chrono>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace cinnabar::files {
 namespace {
@@ -44,6 +46,44 @@ TEST(Filter, ASlashInsideMakesItAPath) {
     EXPECT_TRUE(excludes("/**/c", "a/b/c"));
     EXPECT_TRUE(excludes("a**z", "a/b/z"));
     EXPECT_FALSE(excludes("a*z", "a/b/z"));
+}
+
+// rsync compares such patterns with the path after a slash.
+TEST(Filter, TwoStarsAtTheBeginningMatchAtTheTopToo) {
+    EXPECT_TRUE(excludes("**/foo", "foo"));
+    EXPECT_TRUE(excludes("**/foo", "x/foo"));
+    EXPECT_TRUE(excludes("**/foo", "x/y/foo"));
+    EXPECT_FALSE(excludes("**/foo", "xfoo"));
+    EXPECT_FALSE(excludes("**/foo", "foo/x"));
+    EXPECT_TRUE(excludes("**/foo/bar", "foo/bar"));
+    EXPECT_TRUE(excludes("**/foo/", "foo", true));
+    EXPECT_FALSE(excludes("**/foo/", "foo", false));
+    EXPECT_TRUE(excludes("**/foo/***", "foo/a/b"));
+    EXPECT_TRUE(excludes("**foo", "a/xfoo"));
+    EXPECT_TRUE(excludes("**", "foo"));
+    EXPECT_FALSE(excludes("/**/foo", "foo")) << "anchored: something is before the second slash";
+}
+
+TEST(Filter, ClassesOfCharactersHaveNames) {
+    EXPECT_TRUE(excludes("[[:alpha:]]x", "ax"));
+    EXPECT_FALSE(excludes("[[:alpha:]]x", "1x"));
+    EXPECT_FALSE(excludes("[[:alpha:]]x", ":x"));
+    EXPECT_TRUE(excludes("[![:alpha:]]x", "1x"));
+    EXPECT_TRUE(excludes("[^[:alpha:]]x", "1x"));
+    EXPECT_FALSE(excludes("[^[:alpha:]]x", "ax"));
+    EXPECT_TRUE(excludes("[_[:digit:]a-c]x", "_x"));
+    EXPECT_TRUE(excludes("[_[:digit:]a-c]x", "7x"));
+    EXPECT_TRUE(excludes("[_[:digit:]a-c]x", "bx"));
+    EXPECT_FALSE(excludes("[_[:digit:]a-c]x", "dx"));
+    EXPECT_TRUE(excludes("[[:upper:][:digit:]]*", "A"));
+    EXPECT_FALSE(excludes("[[:alpha:]]", "\xe9")) << "of ASCII only";
+    EXPECT_FALSE(excludes("[[:nothing:]]", "n")) << "an unknown name";
+    EXPECT_TRUE(excludes("[[:a]b]", ":b]")) << "no name: one of '[', ':' and 'a'";
+    EXPECT_FALSE(excludes("[[:alpha:]", "a")) << "not closed";
+    const std::pair<std::string_view, std::string_view> members[] = {
+        {"alnum", "7"}, {"alpha", "z"}, {"blank", "\t"}, {"cntrl", "\x01"}, {"digit", "0"}, {"graph", "!"},
+        {"lower", "q"}, {"print", " "}, {"punct", "."},  {"space", "\n"},   {"upper", "Q"}, {"xdigit", "f"}};
+    for (const auto& [name, member] : members) EXPECT_TRUE(excludes("[[:" + std::string(name) + ":]]", member)) << name;
 }
 
 TEST(Filter, ASlashAtTheEndMeansFolders) {

@@ -162,6 +162,19 @@ TEST_F(TreeProcess, PatternsSafeLinksAndADryRun) {
               (std::vector<std::string>{"tree", "tree/absolute", "tree/empty", "tree/empty folder", "tree/itself"}));
 }
 
+TEST_F(TreeProcess, PatternsAreReadFromFiles) {
+    Serving serving(root);
+    const auto out = folder.put("out", "# what goes\n; and why\n\n+ small\n**/d/*\nsparse\n");
+    const auto some = run({"save", "--exclude=absolute", "--exclude-from", out, "--include-from", folder.put("in", "*"),
+                           "--exclude=*", tree + "/", serving.uri()});
+    EXPECT_EQ(some.exit, 0) << some.err;
+    EXPECT_EQ(Folder::list_of(root), (Words{".cinnabar-staging", "d", "d/small", "empty", "empty folder", "itself"}));
+    const auto bad = run({"save", "--exclude-from", folder.put("bad", "a\n/\n"), tree, serving.uri()});
+    EXPECT_EQ(bad.exit, 1);
+    EXPECT_NE(bad.err.find(folder.at("bad") + ":2"), std::string::npos) << bad.err;
+    EXPECT_EQ(run({"save", "--include-from", folder.at("none"), tree, serving.uri()}).exit, 1);
+}
+
 // It would be another name of whatever has the first name.
 TEST_F(TreeProcess, AFurtherNameIsNotMadeWhenTheFirstOneFailed) {
     fs::create_directories(root + "/tree/d");

@@ -1,11 +1,60 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/files/filter.hpp>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstddef>
 #include <optional>
 
 namespace cinnabar::files {
 namespace {
+
+struct NamedClass {
+    std::string_view name;
+    bool (*has)(unsigned char c);
+};
+// Of ASCII, whatever the locale.
+constexpr std::array<NamedClass, 12> named_classes{{
+    {"alnum", [](unsigned char c) { return std::isalnum(c) != 0; }},
+    {"alpha", [](unsigned char c) { return std::isalpha(c) != 0; }},
+    {"blank", [](unsigned char c) { return c == ' ' || c == '\t'; }},
+    {"cntrl", [](unsigned char c) { return std::iscntrl(c) != 0; }},
+    {"digit", [](unsigned char c) { return std::isdigit(c) != 0; }},
+    {"graph", [](unsigned char c) { return std::isgraph(c) != 0; }},
+    {"lower", [](unsigned char c) { return std::islower(c) != 0; }},
+    {"print", [](unsigned char c) { return std::isprint(c) != 0; }},
+    {"punct", [](unsigned char c) { return std::ispunct(c) != 0; }},
+    {"space", [](unsigned char c) { return std::isspace(c) != 0; }},
+    {"upper", [](unsigned char c) { return std::isupper(c) != 0; }},
+    {"xdigit", [](unsigned char c) { return std::isxdigit(c) != 0; }},
+}};
+
+// Takes "[:alpha:]" off the elements of a character class: whether it has `c`. A name that is unknown has no character.
+// nullopt: another element comes first.
+std::optional<bool> take_named(std::string_view& elements, unsigned char c) {
+    if (!elements.starts_with("[:")) return std::nullopt;
+    const auto end = elements.find(']');
+    if (end == elements.npos || end < 3 || elements[end - 1] != ':') return std::nullopt;
+    const auto name = elements.substr(2, end - 3);
+    elements.remove_prefix(end + 1);
+    const auto* const named = std::ranges::find(named_classes, name, &NamedClass::name);
+    return named != named_classes.end() && c < 0x80 && named->has(c);
+}
+
+// The same for the first element, of any kind: a name, a character, or a range like "a-z".
+bool take_element(std::string_view& elements, unsigned char c) {
+    if (const auto named = take_named(elements, c)) return *named;
+    if (elements[0] == '\\' && elements.size() > 1) elements.remove_prefix(1);
+    const auto low = static_cast<unsigned char>(elements[0]);
+    auto high = low;
+    elements.remove_prefix(1);
+    if (elements.size() > 1 && elements[0] == '-' && elements[1] != ']') {
+        high = static_cast<unsigned char>(elements[1]);
+        elements.remove_prefix(2);
+    }
+    return low <= c && c <= high;
+}
 
 // Matches a character class such as "[a-z]" at the beginning of `pattern`: whether it contains `c`, and the rest of the
 // pattern. nullopt: the bracket is not closed, so it is an ordinary character.
@@ -14,23 +63,14 @@ struct ClassMatch {
     std::string_view rest;
 };
 std::optional<ClassMatch> match_class(std::string_view pattern, char c) {
-    std::size_t at = 1;
-    const bool negated = at < pattern.size() && (pattern[at] == '!' || pattern[at] == '^');
-    if (negated) ++at;
+    auto elements = pattern.substr(1);
+    const bool negated = elements.starts_with('!') || elements.starts_with('^');
+    if (negated) elements.remove_prefix(1);
     bool has = false;
-    for (bool first = true; at < pattern.size() && (first || pattern[at] != ']'); first = false) {
-        if (pattern[at] == '\\' && at + 1 < pattern.size()) ++at;
-        const auto low = static_cast<unsigned char>(pattern[at++]);
-        auto high = low;
-        if (at + 1 < pattern.size() && pattern[at] == '-' && pattern[at + 1] != ']') {
-            high = static_cast<unsigned char>(pattern[at + 1]);
-            at += 2;
-        }
-        const auto value = static_cast<unsigned char>(c);
-        has = has || (low <= value && value <= high);
-    }
-    if (at >= pattern.size()) return std::nullopt;
-    return ClassMatch{has != negated && c != '/', pattern.substr(at + 1)};
+    for (bool first = true; !elements.empty() && (first || elements[0] != ']'); first = false)
+        has = take_element(elements, static_cast<unsigned char>(c)) || has;
+    if (elements.empty()) return std::nullopt;
+    return ClassMatch{has != negated && c != '/', elements.substr(1)};
 }
 
 // Matches one character of the text against the first element of the pattern, which is not a star. Returns the rest of
@@ -123,6 +163,8 @@ bool Filter::matches(const Rule& rule, std::string_view path, bool folder) {
     if (rule.folders_only && !folder) return false;
     if (!rule.whole_path) return matches_pattern(rule.pattern, path.substr(path.rfind('/') + 1));
     if (rule.anchored) return matches_pattern(rule.pattern, path);
+    // With a slash before the path, "**/name" also matches that name at the top, as in rsync.
+    if (rule.pattern.starts_with("**")) return matches_pattern(rule.pattern, std::string("/").append(path));
     for (;;) {
         if (matches_pattern(rule.pattern, path)) return true;
         const auto slash = path.find('/');

@@ -3,8 +3,8 @@
 // decides; a path that matches no pattern is included.
 //   a leading '/'     anchors the pattern at the top of the tree; otherwise it may begin at any component
 //   a trailing '/'    the pattern matches folders only
-//   *  ?  [a-z] [!a]  match within one component
-//   **                also matches '/'; "folder/***" is the folder and everything in it
+//   *  ?  [a-z] [!a]  match within one component; also named classes: [[:alpha:]_]
+//   **                also matches '/'; "folder/***" is the folder and everything in it, "**/name" the name anywhere
 //   \                 escapes the next character
 // A pattern that has neither a '/' inside nor "**" is matched against the last component only. The contents of an
 // excluded folder are not visited. No function has side effects outside its object.
