@@ -304,6 +304,21 @@ TEST_F(LyingServer, ThatHasWhatItWasNotOfferedEndsTheSave) {
     EXPECT_EQ(hl::sync_wait(client->save(folder.at("a"), name)).code(), Errc::protocol) << "nothing is compared";
 }
 
+TEST_F(LyingServer, ThatOffersMoreThanItListedFillsNoDisk) {
+    unsigned read = 0;
+    serve(ask_rpc, [](const AskIn&) { return AskOut{1, 4 * changed_window, {}, true}; });
+    serve(read_rpc, [&read](hl::Request<ReadIn>) -> Result<ReadOut> { return ++read, Errc::io; });
+    serve(finish_rpc, [](const FinishIn&) { return FinishOut{}; });
+    const auto into = Root::open(folder.path().string()).value();
+    const auto more = hl::sync_wait(client->fetch(name, into, {.as = "b", .listed_bytes = 4 * changed_window - 1}));
+    EXPECT_EQ(more.code(), Errc::bad_checksum);
+    EXPECT_NE(more.error().message().find("more bytes than it listed"), std::string::npos) << more.error().message();
+    EXPECT_EQ(read, 0u);
+    EXPECT_EQ(hl::sync_wait(client->fetch(name, into, {.as = "b", .listed_bytes = 4 * changed_window})).code(),
+              Errc::io);
+    EXPECT_GE(read, 1u);
+}
+
 TEST_F(LyingServer, ThatSaysAClientHasItAllEndsTheFetch) {
     serve(ask_rpc, [](const AskIn&) { return AskOut{1, 4 * changed_window, {}, false}; });
     serve(read_rpc, [](hl::Request<ReadIn>) { return ReadOut{false, changed_window}; });

@@ -412,6 +412,32 @@ TEST_F(RootTest, WhatIsKeptFreeIsToldAtOnceAndOnTheWay) {
     EXPECT_TRUE(save(root, "a", pattern(300 << 10)).ok());
 }
 
+// Whoever sends a file says that it is sparse, and what it will take is known only at its end.
+TEST_F(RootTest, ASparseFileThatMightNotFitFillsNoDiskOfAClient) {
+    constexpr std::uint64_t disk_size = 4u << 20;
+    constexpr std::size_t step = 4096;
+    const SmallDisk disk(base.string(), disk_size);
+    if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
+    const auto root = Root::open(base.string()).value();
+    const auto block = pattern(step);
+    const auto fill = [&](NewFile& file) {
+        Result<void> written;
+        std::uint64_t offset = 0;
+        for (; written && offset < 2 * disk_size; offset += step) written = file.write(offset, as_bytes(block));
+        EXPECT_EQ(written.code(), Errc::no_space);
+        return fs::space(base).available;
+    };
+    Resumable sparse;
+    sparse.sparse = true;
+    {
+        auto file = root.create("a", 64 * disk_size, 0644, Existing::keep, sparse).value();
+        EXPECT_GE(fill(file), disk_size / 100);
+    }
+    auto honest = root.create("b", 64 * disk_size, 0644, Existing::keep, sparse).value();
+    EXPECT_TRUE(honest.write(63 * disk_size, as_bytes(block)).ok()) << "its holes need no room";
+    EXPECT_TRUE(honest.commit().ok());
+}
+
 TEST_F(RootTest, FilesAreKeptFreeToo) {
     const SmallDisk disk(base.string(), 1 << 20, 64);
     if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";

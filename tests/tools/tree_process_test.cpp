@@ -243,6 +243,26 @@ TEST_F(TreeProcess, AListingThatFailsIsToldAndIsNoFile) {
     EXPECT_FALSE(fs::exists(folder.at("ended/good"))) << "nothing is moved after that";
 }
 
+// Otherwise a server could list few bytes and send as many as the disk holds.
+TEST_F(TreeProcess, AFileThatIsLargerThanItWasListedIsNotTaken) {
+    fs::create_directory(root + "/t");
+    (void)folder.put("root/t/file", "0123456789");
+    (void)folder.put("root/t/other", "content");
+    files::ServerHooks hooks;
+    hooks.may_access = [&](const files::AccessRequest& access) -> Result<void> {
+        if (access.kind == files::AccessRequest::Kind::fetch && access.name == "t/file")
+            std::ofstream(root + "/t/file", std::ios::app) << "more";
+        return {};
+    };
+    const auto server = files::Server::make(files::Root::serve(root).value(), {}, {}, hooks).value();
+    const auto node = hl::Node::listen("tcp://127.0.0.1:0").value();
+    ASSERT_TRUE(server->serve_on(node).ok());
+    const auto fetched = run({"fetch", "--insecure", node.endpoints().front() + "/t", "-o", folder.at("back")});
+    EXPECT_EQ(fetched.exit, 6) << fetched.err;
+    EXPECT_NE(fetched.err.find("more bytes than it listed"), std::string::npos) << fetched.err;
+    EXPECT_EQ(Folder::list_of(folder.at("back")), (Words{"t", "t/other"}));
+}
+
 TEST_F(TreeProcess, ATreeThatHasTheServersRootInItEnds) {
     const std::string inside = tree + "/served";
     fs::create_directory(inside);

@@ -47,6 +47,15 @@ TEST(UnionOfServers, CopiesDifferInSizeModeOrKind) {
     }
 }
 
+TEST(UnionOfServers, TheLargestSizeIsKept) {
+    Union all;
+    all.add(file_entry(0644, 5), 1);
+    all.add(file_entry(0644, 7), 2);
+    all.add(file_entry(0644, 6), 3);
+    EXPECT_EQ(all.by_name().at("file").entry.bytes, 5u);
+    EXPECT_EQ(all.by_name().at("file").largest_bytes, 7u);
+}
+
 TEST(UnionOfServers, OfFoldersTheNewestIsKept) {
     const auto folder = [](std::int64_t modified, std::uint32_t mode) {
         auto entry = file_entry(mode, 0);

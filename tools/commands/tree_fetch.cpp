@@ -74,7 +74,7 @@ class FetchPlanner {
                 [into = into_, as, first, existing = existing_] { return into->make_hard_link(as, first, existing); }));
         }
         file.bytes = entry.bytes;
-        const files::FetchMode mode{existing_, {}, true, options_.extended, options_.whole};
+        const files::FetchMode mode{existing_, {}, true, options_.extended, options_.whole, entry.bytes};
         Errand errand{file,
                       [name = file.name, as, mode, into = into_, &bar = bar_](files::Client& session, bool) {
                           auto under = mode;

@@ -92,7 +92,7 @@ bool TreeHere::make_one(const GroupTree& tree, const std::string& below, const F
         return true;
     }
     file.bytes = entry.bytes;
-    Wanted wanted{std::move(file), std::move(as), entry};
+    Wanted wanted{std::move(file), std::move(as), entry, found.largest_bytes};
     // If copies differ, the one of the first server in the file's order is fetched; the entry may be from another
     // server.
     const bool compares = !options_.ignore_times && !options_.by_content && !found.differ;

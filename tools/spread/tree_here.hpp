@@ -22,10 +22,11 @@ namespace cinnabar::tools::spread {
 // A file to be fetched.
 struct Wanted {
     Report::File file;
-    std::string as;                          // its name below the target folder
-    std::optional<files::Entry> entry = {};  // as the servers list it, in a tree
-    bool unchanged = false;                  // the local file has the same content
-    bool may_be_folder = false;              // a server has something other than a file by this name
+    std::string as;                                  // its name below the target folder
+    std::optional<files::Entry> entry = {};          // as the servers list it, in a tree
+    std::optional<std::uint64_t> listed_bytes = {};  // FetchMode::listed_bytes
+    bool unchanged = false;                          // the local file has the same content
+    bool may_be_folder = false;                      // a server has something other than a file by this name
 };
 
 class TreeHere {

@@ -3,6 +3,7 @@
 
 #include "commands/entries.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cinnabar::tools::spread {
@@ -26,6 +27,7 @@ void Union::add(files::Entry entry, std::size_t server) {
     if (!fresh) found.of_many_kinds = found.of_many_kinds || found.entry.kind != entry.kind;
     if (!fresh && found.last == server) return;
     found.last = server;
+    found.largest_bytes = std::max(found.largest_bytes, entry.bytes);
     ++found.copies;
     if (fresh) {
         found.entry = std::move(entry);

@@ -12,7 +12,8 @@ namespace cinnabar::tools::spread {
 
 // The entries with one name.
 struct Found {
-    files::Entry entry;  // the first one; for a folder with the newest attributes
+    files::Entry entry;               // the first one; for a folder with the newest attributes
+    std::uint64_t largest_bytes = 0;  // the largest size that a server lists
     unsigned copies = 0;
     bool differ = false;         // the copies differ in kind, size, target, mode or time; contents are not read
     bool of_many_kinds = false;  // for example a file and a folder

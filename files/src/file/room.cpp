@@ -37,7 +37,7 @@ Result<void> check_room(int fd, std::uint64_t bytes, std::uint64_t files, const 
     const Wide room = static_cast<Wide>(status.f_bavail) * status.f_frsize;
     if (bytes > room) return no_room("the disk has no room for a file of that size", name);
     if (kept.bytes != 0 && static_cast<Wide>(bytes) + kept.bytes > room)
-        return no_room("the server keeps what is left of its disk free (serve --keep-free)", name);
+        return no_room("what is left of the disk is kept free (on a server: serve --keep-free)", name);
     // Some file systems have no fixed number of inodes and report 0.
     if (kept.files != 0 && files != 0 && status.f_files != 0 && static_cast<Wide>(files) + kept.files > status.f_favail)
         return no_room("the server keeps the files that its disk has left free (serve --keep-files)", name);

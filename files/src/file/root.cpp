@@ -30,6 +30,13 @@ Error staging_error(std::string_view name) {
     return file_error(errno, "cannot make a file", name);
 }
 
+// What a sparse file takes is known only when it is written. One that might not fit leaves a part of the disk free, so
+// that a server that calls a file sparse cannot fill the disk of a client. Servers keep their own part free.
+KeptFree kept_beside_sparse(int parent, std::uint64_t bytes) {
+    if (check_room(parent, bytes, 0, {}, {})) return {};
+    return default_kept_free("/proc/self/fd/" + std::to_string(parent));
+}
+
 }  // namespace
 
 Result<Root> Root::open_directory(const std::string& path) {
@@ -138,6 +145,7 @@ Result<NewFile> Root::create(std::string_view name, std::uint64_t bytes, std::ui
     file.staging_ = staging_;
     file.existing_ = existing;
     file.kept_ = kept_;
+    if (resumable.sparse && !own_staging_) file.kept_ = kept_beside_sparse(file.parent_->get(), bytes);
     if (resumable.block_bytes != 0) CINNABAR_TRY_VOID(resume(file, bytes, mode, resumable));
     std::unique_lock reserving(*reserving_, std::defer_lock);
     if (kept_.bytes != 0 && !resumable.sparse) reserving.lock();

@@ -73,6 +73,12 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
                                              BytesMoved progress, std::function<void(std::uint64_t)> announced) {
     Result<AskOut> asked = co_await ask_for(name, mode.extended);
     if (!asked) co_return std::move(asked).error();
+    if (mode.listed_bytes && asked->bytes > *mode.listed_bytes) {
+        co_await give_up(asked->file);
+        co_return Error{Errc::bad_checksum,
+                        "the server offers more bytes than it listed: if the file has grown since, repeat the command",
+                        printable(name)};
+    }
     if (announced) announced(asked->bytes);
     if (mode.as.empty()) mode.as = leaf_of(name);
     auto target = co_await disk_.run([&]() -> Result<NewFile> {

@@ -65,6 +65,8 @@ struct FetchMode {
     bool exact = false;     // as in SaveMode
     ExtendedKinds extended{};
     bool whole = false;  // as in SaveMode; the older version is the file in the destination folder
+    // The size that the server listed. If it offers more, nothing is fetched. Empty: any size that has room.
+    std::optional<std::uint64_t> listed_bytes{};
 };
 // g++ 12 destroys a temporary of an awaited expression twice if it owns memory (decision 37).
 static_assert(std::is_trivially_destructible_v<SaveMode> && std::is_trivially_destructible_v<FetchMode>);
@@ -127,7 +129,7 @@ class CINNABAR_API Client {
     // The total size of the files that fit into one call of save_small(). Requires: open() succeeded.
     [[nodiscard]] std::uint64_t window_bytes() const noexcept;
     // Fetches a file into a directory. Calls `announced` with the size of the file. Errors: those of save(), from
-    // either side.
+    // either side. bad_checksum: also if the file is larger than FetchMode::listed_bytes.
     [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, FetchMode mode = {},
                                                 BytesMoved progress = {},
                                                 std::function<void(std::uint64_t)> announced = {});

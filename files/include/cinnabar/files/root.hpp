@@ -46,8 +46,9 @@ class CINNABAR_API Root {
     // Creates a new file that commit() will rename to `name`, with the permission bits `mode` less the umask. `bytes`
     // is its expected size, which is only checked against the free space; each write is checked as well. A resumable
     // file continues from the remains of an earlier one with the same name, size and mode. If space is short, other
-    // remains are removed. A `sibling` in the same directory saves opening that directory again. Errors: those of
-    // check_name(), and:
+    // remains are removed. In a folder opened by open(), a sparse file that is larger than the free space leaves a
+    // hundredth of the disk free (default_kept_free()). A `sibling` in the same directory saves opening that directory
+    // again. Errors: those of check_name(), and:
     //   exists            the name exists, and Existing::keep was given
     //   invalid_argument  a directory, or something else that is not a file, has that name
     //   not_found         the directory does not exist
