@@ -92,7 +92,7 @@ void add_tree_options(CLI::App& command, TransferOptions& options) {
                                                 "Move files of trees also when size, time and mode are the same");
     command
         .add_flag("-c,--checksum", options.by_content,
-                  "Skip files of trees whose content is the same, whatever their times are: both sides read all")
+                  "Skip files whose content is the same, whatever their times are: both sides read all")
         ->excludes(ignore_times);
     command.add_flag("-W,--whole-file", options.whole,
                      "Send all of a file that replaces another, not only the blocks that differ");

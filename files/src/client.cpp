@@ -82,6 +82,10 @@ hl::Task<Result<bool>> Client::has_content(OpenSource source, const std::string&
     return run_in(*session_, session_->has_content(std::move(source), name));
 }
 
+hl::Task<Result<bool>> Client::was_saved_from(OpenSource source, const std::string& name) {
+    return run_in(*session_, session_->was_saved_from(std::move(source), name));
+}
+
 hl::Task<Result<Verified>> Client::verify(const std::string& name) { return run_in(*session_, session_->verify(name)); }
 
 hl::Task<Result<Seen>> Client::look(const std::string& name, ExtendedKinds extended) {

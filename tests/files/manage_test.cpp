@@ -95,6 +95,23 @@ TEST_F(ManageTest, TheStoredChecksumFindsDamageAfterARestart) {
     EXPECT_NE(damaged->checksum, saved->checksum);
 }
 
+TEST_F(ManageTest, TheStoredChecksumTellsWhatAFileWasSavedFrom) {
+    if (!keeps_attributes()) GTEST_SKIP() << "the file system keeps no extended attributes";
+    const auto saved_from_a = [&](const std::string& name) {
+        return hl::sync_wait(client->was_saved_from([&] { return SourceFile::open(folder.at("a")); }, name));
+    };
+    ASSERT_TRUE(save("f").ok());
+    EXPECT_TRUE(saved_from_a("f").value());
+    EXPECT_EQ(saved_from_a("none").code(), Errc::not_found);
+    EXPECT_FALSE(saved_from_a("folder").value());
+    (void)folder.put("a", "THE CONTENT OF A");
+    EXPECT_FALSE(saved_from_a("f").value()) << "of equal size";
+    (void)folder.put("root/f", "THE CONTENT OF A");
+    EXPECT_FALSE(saved_from_a("f").value()) << "modified since, so nothing is known";
+    ASSERT_TRUE(save("g", {.checked = false}).ok());
+    EXPECT_FALSE(saved_from_a("g").value());
+}
+
 TEST_F(ManageTest, AFileIsVerifiedInAsManyStepsAsItsDiskNeeds) {
     end();
     options.sum_step = std::chrono::milliseconds(0);

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -136,6 +137,48 @@ TEST_F(SaveProcess, WhatExistsIsKeptUnlessReplaced) {
     EXPECT_EQ(saved("a"), "old");
     EXPECT_EQ(run({"save", "--replace", path, serving.uri()}).exit, 0);
     EXPECT_EQ(saved("a"), "new");
+}
+
+TEST_F(SaveProcess, ACommandThatIsRepeatedSkipsWhatIsThere) {
+    Serving serving(root);
+    const auto small = source("small", "12345");
+    const auto large = source("large", pattern(300'000));
+    for (const char* option : {"-p", "-c"}) {
+        const std::string to = serving.uri() + "/" + option;
+        fs::create_directory(root + "/" + option);
+        ASSERT_EQ(run({"save", option, small, to}).exit, 0) << "stopped halfway";
+        const auto again = run({"save", option, "--json", small, large, to});
+        EXPECT_EQ(again.exit, 0) << again.err << again.out;
+        EXPECT_NE(again.out.find("\"unchanged\": 1"), std::string::npos) << again.out;
+        const auto all = run({"save", option, small, large, to});
+        EXPECT_EQ(all.exit, 0) << all.err;
+        EXPECT_NE(all.out.find("saved 0 files (2 unchanged)"), std::string::npos) << all.out;
+        const Words fetch{"fetch", option, to + "/small", to + "/large", "-o", folder.at("back") + option};
+        EXPECT_EQ(run(fetch).exit, 0);
+        const auto fetched = run(fetch);
+        EXPECT_EQ(fetched.exit, 0) << fetched.err;
+        EXPECT_NE(fetched.out.find("fetched 0 files (2 unchanged)"), std::string::npos) << fetched.out;
+        EXPECT_EQ(run({"save", option, "--ignore-times", small, to}).exit, option[1] == 'c' ? 1 : 3);
+        folder.put("root/" + (option + std::string("/small")), "54321");
+        EXPECT_EQ(run({"save", option, small, to}).exit, 3) << "another content, and another time";
+    }
+}
+
+// Without --preserve the times differ, but the server stores a checksum with what it saves.
+TEST_F(SaveProcess, ACommandThatIsRepeatedComparesStoredChecksums) {
+    if (::setxattr(root.c_str(), "user.try", "x", 1, 0) != 0) GTEST_SKIP() << "no extended attributes here";
+    Serving serving(root);
+    const Words save{"save", source("small", "12345"), source("large", pattern(300'000)), serving.uri()};
+    ASSERT_EQ(run(save).exit, 0);
+    const auto again = run(save);
+    EXPECT_EQ(again.exit, 0) << again.err;
+    EXPECT_NE(again.out.find("saved 0 files (2 unchanged)"), std::string::npos) << again.out;
+    source("small", "54321");
+    const auto changed = run(save);
+    EXPECT_EQ(changed.exit, 3) << "one of equal size";
+    EXPECT_EQ(saved("small"), "12345");
+    EXPECT_NE(changed.out.find("(1 unchanged)"), std::string::npos) << changed.out;
+    EXPECT_EQ(run({"save", "--no-checksum", folder.at("here/large"), serving.uri()}).exit, 3) << "nothing to compare";
 }
 
 TEST_F(SaveProcess, FetchKeepsWhatExistsHere) {

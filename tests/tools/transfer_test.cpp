@@ -108,6 +108,29 @@ TEST_F(TransferTest, WhoStaysBusyHasFailedWhenTheTimeIsUp) {
     EXPECT_GE(sessions, 2u);
 }
 
+TEST_F(TransferTest, ATakenNameIsNoErrorIfTheFileIsTheSame) {
+    const auto taken = [this](const std::string& name, Result<bool> same) {
+        auto result = errand(name, {Errc::exists});
+        result.is_same = [same](files::Client&) -> hl::Task<Result<bool>> { co_return same; };
+        return result;
+    };
+    std::vector<Errand> errands;
+    errands.push_back(taken("a", true));
+    errands.push_back(taken("b", Errc::peer_lost));
+    Plan plan;
+    plan.push_back(std::move(errands));
+    EXPECT_EQ(move(std::move(plan)), ExitCode::ok);
+    EXPECT_EQ(tried, (Names{"a", "b", "b"})) << "the session was lost when it was asked";
+    std::vector<Errand> others;
+    others.push_back(taken("c", false));
+    others.push_back(taken("d", Errc::permission));
+    Plan another;
+    another.push_back(std::move(others));
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(move(std::move(another)), ExitCode::exists);
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("d: exists"), std::string::npos);
+}
+
 // Steps for a tree whose answers were lost with their session.
 struct RepeatedStepTest : testing::Test {
     support::Folder folder;

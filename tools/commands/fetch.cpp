@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
+#include "commands/same_file.hpp"
 #include "commands/target_folder.hpp"
 #include "commands/tree_plan.hpp"
 #include "commands/tree_walk.hpp"
@@ -20,12 +21,20 @@ namespace {
 Errand errand_of_file(const std::string& name, const FetchOptions& options, const files::Root* into, ProgressBar& bar) {
     const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
     const files::FetchMode mode{existing, {}, options.preserve, options.extended, options.whole};
-    return {Report::File{name, join_path(options.folder, files::leaf_of(name))},
-            [name, mode, into, &bar](files::Client& session, bool) {
-                return session.fetch(
-                    name, *into, mode, [&bar](std::uint64_t moved) { bar.add_bytes(moved); },
-                    [&bar](std::uint64_t bytes) { bar.add_total(bytes); });
-            }};
+    Errand errand{Report::File{name, join_path(options.folder, files::leaf_of(name))},
+                  [name, mode, into, &bar](files::Client& session, bool) {
+                      return session.fetch(
+                          name, *into, mode, [&bar](std::uint64_t moved) { bar.add_bytes(moved); },
+                          [&bar](std::uint64_t bytes) { bar.add_total(bytes); });
+                  }};
+    const SameBy how{options.preserve, options.by_content};
+    if (!options.ignore_times) {
+        errand.is_same = [name, into, how](files::Client& session) {
+            return is_same_file(
+                session, [into, name] { return into->open_source(files::leaf_of(name)); }, name, how);
+        };
+    }
+    return errand;
 }
 
 // Lists all entries of a local folder.

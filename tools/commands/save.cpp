@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
+#include "commands/same_file.hpp"
 #include "commands/tree_plan.hpp"
 
 #include <cinnabar/files/name.hpp>
@@ -27,6 +28,13 @@ Errand errand_of_file(const std::string& path, const std::string& name, const Sa
                   }};
     if (may_be_packed(file, options)) errand.small = {[path] { return files::SourceFile::open(path); }, name};
     errand.mode = mode;
+    const SameBy how{options.preserve, options.by_content, options.checksum};
+    if (!options.ignore_times) {
+        errand.is_same = [path, name, how](files::Client& session) {
+            return is_same_file(
+                session, [path] { return files::SourceFile::open(path); }, name, how);
+        };
+    }
     return errand;
 }
 

@@ -101,15 +101,25 @@ class Movement {
             bar_.begin_file(errand.file.name);
             const auto begin = std::chrono::steady_clock::now();
             Result<files::Moved> moved = Errc::closed;
+            bool same = false;
             if (auto refused = why_not(errand)) {
                 moved = *std::move(refused);
             } else {
                 moved = co_await errand.move(session, errand.lost.has_value());
+                same = co_await was_there(session, errand, moved);
             }
             errand.file.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
             bar_.leave_file(errand.file.name);
-            settle(errand, moved);
+            same ? leave_out(errand) : settle(errand, moved);
         }
+    }
+
+    // Whether a name that is taken is so by the same file. If the session ends meanwhile, `moved` becomes its error.
+    static hl::Task<bool> was_there(files::Client& session, const Errand& errand, Result<files::Moved>& moved) {
+        if (moved.code() != Errc::exists || !errand.is_same) co_return false;
+        Result<bool> same = co_await errand.is_same(session);
+        if (!same && ends_all(same.code())) moved = same.error();
+        co_return same&&* same;
     }
 
     // Takes the next small files, to save them in one call. A file whose result is in doubt is saved individually.
@@ -136,14 +146,24 @@ class Movement {
             bar_.begin_file(errand->file.name);
         }
         const auto begin = std::chrono::steady_clock::now();
-        const std::vector<Result<files::Moved>> moved = co_await session.save_small(small, errands.front()->mode);
+        std::vector<Result<files::Moved>> moved = co_await session.save_small(small, errands.front()->mode);
         const auto took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         for (std::size_t i = 0; i < errands.size(); ++i) {
             errands[i]->file.seconds = took;
             bar_.leave_file(errands[i]->file.name);
+            const bool same = co_await was_there(session, *errands[i], moved[i]);
             if (moved[i]) bar_.add_bytes(moved[i]->bytes);
-            settle(*errands[i], moved[i]);
+            same ? leave_out(*errands[i]) : settle(*errands[i], moved[i]);
         }
+    }
+
+    void leave_out(Errand& errand) {
+        errand.lost.reset();
+        errand.over = true;
+        ++over_;
+        bar_.end_file();
+        bar_.add_bytes(errand.file.bytes);
+        report_.unchanged(errand.file);
     }
 
     void settle(Errand& errand, const Result<files::Moved>& moved) {

@@ -32,6 +32,9 @@ struct Errand {
     files::SaveMode mode = {};
     // For a file of a tree: whether the receiving side already has this content under that name.
     std::function<hl::Task<Result<bool>>(files::Client& session)> is_there = {};
+    // For a file named on the command line, called if its name is taken: whether by the same file. Then it is reported
+    // as unchanged.
+    std::function<hl::Task<Result<bool>>(files::Client& session)> is_same = {};
     bool over = false;               // done, or failed and reported
     std::optional<Error> lost = {};  // the error that ended the session during this errand
 };

@@ -126,6 +126,18 @@ hl::Task<Result<bool>> ClientSession::has_content(OpenSource open_source, const 
     co_return same->has_value();
 }
 
+hl::Task<Result<bool>> ClientSession::was_saved_from(OpenSource open_source, const std::string& name) {
+    Result<Seen> there = co_await look(name, {});
+    if (!there) co_return std::move(there).error();
+    if (there->entry.kind != EntryKind::file || there->stored.state != StoredChecksum::State::good) co_return false;
+    auto source = co_await disk_.run([&open_source] { return open_source(); });
+    if (!source) co_return std::move(source).error();
+    if (source->bytes() != there->entry.bytes) co_return false;
+    Result<std::uint64_t> here = co_await sum_here(*source);
+    if (!here) co_return std::move(here).error();
+    co_return *here == there->stored.checksum;
+}
+
 // The name exists: checks whether an earlier attempt completed the save but its answer was lost.
 hl::Task<Result<Moved>> ClientSession::find_saved(const SourceFile& source, const std::string& name) {
     Result<std::optional<std::uint64_t>> same = co_await compare(source, name);

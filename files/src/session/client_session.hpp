@@ -68,6 +68,7 @@ class ClientSession {
     [[nodiscard]] hl::Task<Result<void>> make(MakeIn in);
     [[nodiscard]] hl::Task<Result<Listing>> list(std::string name, ExtendedKinds extended);
     [[nodiscard]] hl::Task<Result<bool>> has_content(OpenSource open_source, const std::string& name);
+    [[nodiscard]] hl::Task<Result<bool>> was_saved_from(OpenSource open_source, const std::string& name);
     [[nodiscard]] hl::Task<Result<Verified>> verify(const std::string& name);
     [[nodiscard]] hl::Task<Result<Seen>> look(const std::string& name, ExtendedKinds extended);
     [[nodiscard]] hl::Task<Result<void>> remove(const std::string& name);

@@ -148,6 +148,10 @@ class CINNABAR_API Client {
     // Returns whether the server's file has the same content as `source`, by size and checksum; both sides read the
     // whole file. Errors: those of fetch() and of SourceFile.
     [[nodiscard]] hl::Task<Result<bool>> has_content(OpenSource source, const std::string& name);
+    // Returns whether the server's file was saved from content like that of `source` and was not modified since, by
+    // size and stored checksum; only this side reads its file. False also if the server stores no checksum. Errors:
+    // those of look() and of SourceFile.
+    [[nodiscard]] hl::Task<Result<bool>> was_saved_from(OpenSource source, const std::string& name);
     // Makes the server read a file from disk again and returns its checksum together with the one stored when it was
     // saved. Errors: those of fetch().
     [[nodiscard]] hl::Task<Result<Verified>> verify(const std::string& name);

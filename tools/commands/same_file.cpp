@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/same_file.hpp"
+
+#include <utility>
+
+namespace cinnabar::tools {
+
+hl::Task<Result<bool>> is_same_file(files::Client& session, files::OpenSource open, std::string name, SameBy how) {
+    Result<files::Seen> there = co_await session.look(name);
+    if (!there) co_return std::move(there).error();
+    const auto here = open();
+    if (!here) co_return here.error();
+    const auto& entry = there->entry;
+    CINNABAR_CO_TRY(const auto attributes, here->attributes({}));
+    if (entry.kind != files::EntryKind::file || entry.bytes != here->bytes()) co_return false;
+    if (how.preserved && entry.attributes.mode != attributes.mode) co_return false;
+    if (how.by_content) {
+        auto comparing = session.has_content(std::move(open), name);
+        co_return co_await std::move(comparing);
+    }
+    const bool same_time =
+        entry.attributes.modified_s == attributes.modified_s && entry.attributes.modified_ns == attributes.modified_ns;
+    if (same_time || how.preserved || !how.checked) co_return same_time;
+    auto comparing = session.was_saved_from(std::move(open), name);
+    co_return co_await std::move(comparing);
+}
+
+}  // namespace cinnabar::tools

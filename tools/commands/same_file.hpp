@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether a file that is named on the command line is on the other side already. Those of trees are compared with
+// listings (tree_plan.hpp).
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/files/client.hpp>
+#include <cinnabar/hl/task.hpp>
+
+#include <string>
+
+namespace cinnabar::tools {
+
+struct SameBy {
+    bool preserved = false;   // both files have, or get, the same mode and time
+    bool by_content = false;  // compare contents in place of times; both sides read all
+    bool checked = true;      // files are saved with checksums
+};
+
+// Compares the local file that `open` opens with `name` on the server: files of equal size are the same if their times
+// are equal, and with `preserved` their modes. Otherwise a saved file has a time of its own, and the checksum with
+// which it was saved decides; the local file is read. Errors: those of Client::look() and of `open`. `session` must
+// live until the task ends.
+[[nodiscard]] hl::Task<Result<bool>> is_same_file(files::Client& session, files::OpenSource open, std::string name,
+                                                  SameBy how);
+
+}  // namespace cinnabar::tools
