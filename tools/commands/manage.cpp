@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -89,46 +88,34 @@ void tell(Manager& manager, const std::string& name, const Result<files::Verifie
     manager.print(fmt::format("{}: {}", files::printable(name), verdict_of(*verified)), object);
 }
 
-// Files from this size on are verified one after another: if many were read at once, none would be done in time.
-constexpr std::uint64_t large_bytes = 256u << 20;
-
 // Verifies files, several at once, and tells of them in their order.
 class Verification {
   public:
-    Verification(Manager& manager, files::Client& session, std::vector<FoundFile> files)
-        : manager_(manager), session_(session), files_(std::move(files)) {
-        for (std::size_t i = 0; i < files_.size(); ++i) (files_[i].bytes < large_bytes ? small_ : large_).push_back(i);
-    }
+    Verification(Manager& manager, files::Client& session, std::vector<std::string> names)
+        : manager_(manager), session_(session), names_(std::move(names)) {}
 
     hl::Task<Result<void>> run() {
         std::vector<hl::Task<void>> lanes;
-        for (std::size_t i = 0; i < std::min<std::size_t>(manager_.options().jobs, files_.size()); ++i)
-            lanes.push_back(verify_some(i == 0));
+        for (std::size_t i = 0; i < std::min<std::size_t>(manager_.options().jobs, names_.size()); ++i)
+            lanes.push_back(verify_some());
         if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
-        for (const auto& [index, verified] : waiting_) tell(manager_, files_[index].name, verified);
+        for (const auto& [index, verified] : waiting_) tell(manager_, names_[index], verified);
         if (end_) co_return *end_;
         co_return Result<void>();
     }
 
   private:
-    std::optional<std::size_t> take_next(bool large_too) {
-        const bool large = large_too && !large_.empty() && (small_.empty() || large_.front() < small_.front());
-        auto& indices = large ? large_ : small_;
-        if (indices.empty() || end_) return std::nullopt;
-        const std::size_t index = indices.front();
-        indices.pop_front();
-        return index;
-    }
-    hl::Task<void> verify_some(bool large_too) {
-        while (const auto index = take_next(large_too)) {
-            Result<files::Verified> verified = co_await session_.verify(files_[*index].name);
+    hl::Task<void> verify_some() {
+        while (next_ < names_.size() && !end_) {
+            const std::size_t index = next_++;
+            Result<files::Verified> verified = co_await session_.verify(names_[index]);
             if (!verified && ends_all(verified.code())) {
                 if (!end_) end_ = verified.error();
                 break;
             }
-            waiting_.emplace(*index, std::move(verified));
+            waiting_.emplace(index, std::move(verified));
             for (; !waiting_.empty() && waiting_.begin()->first == told_; ++told_) {
-                tell(manager_, files_[told_].name, waiting_.begin()->second);
+                tell(manager_, names_[told_], waiting_.begin()->second);
                 waiting_.erase(waiting_.begin());
             }
         }
@@ -136,9 +123,8 @@ class Verification {
 
     Manager& manager_;
     files::Client& session_;
-    const std::vector<FoundFile> files_;
-    std::deque<std::size_t> small_;  // what is left, as indices of files_
-    std::deque<std::size_t> large_;
+    const std::vector<std::string> names_;
+    std::size_t next_ = 0;
     std::size_t told_ = 0;
     std::map<std::size_t, Result<files::Verified>> waiting_;  // until those before them have been told
     std::optional<Error> end_;                                // the error that ended the session
@@ -148,7 +134,7 @@ class Verification {
 hl::Task<Result<void>> find_files_below(Manager& manager, files::Client& session, const std::string& folder) {
     Result<files::Listing> listing = co_await session.list(folder);
     if (!listing) co_return std::move(listing).error();
-    std::vector<FoundFile> found;
+    std::vector<std::string> found;
     const files::Filter all;
     const Walk walk{folder,
                     {},
@@ -158,14 +144,13 @@ hl::Task<Result<void>> find_files_below(Manager& manager, files::Client& session
                         auto name = join_name(folder, entry.name);
                         const auto possible = files::check_name(name);
                         if (!possible) manager.fail(name, possible.error());
-                        if (possible && entry.kind == files::EntryKind::file)
-                            found.push_back({std::move(name), entry.bytes});
+                        if (possible && entry.kind == files::EntryKind::file) found.push_back(std::move(name));
                         return possible.ok();
                     },
                     [&](const std::string& below, const Error& why) { manager.fail(join_name(folder, below), why); },
                     [] {}};
     Result<void> walked = co_await walk_tree(session, walk, *std::move(listing));
-    std::ranges::sort(found, {}, &FoundFile::name);
+    std::ranges::sort(found);
     for (auto& file : found) manager.add_file(std::move(file));
     co_return walked;
 }
@@ -174,7 +159,7 @@ hl::Task<Result<void>> find_files(Manager& manager, files::Client& session, cons
     Result<files::Seen> seen = co_await session.look(name);
     if (!seen) co_return std::move(seen).error();
     if (seen->entry.kind == files::EntryKind::folder) co_return co_await find_files_below(manager, session, name);
-    manager.add_file({name, seen->entry.bytes});
+    manager.add_file(name);
     co_return Result<void>();
 }
 

@@ -20,11 +20,6 @@ namespace cinnabar::tools {
 
 class Manager;
 
-struct FoundFile {
-    std::string name;
-    std::uint64_t bytes;
-};
-
 // `name` stays valid until the task ends.
 using Step = hl::Task<Result<void>> (*)(Manager& manager, files::Client& session, const std::string& name);
 // All that a command does at one server. `names` stay valid until the task ends.
@@ -48,8 +43,8 @@ class Manager {
     void print(const std::string& text, JsonObject object) const;
     void fail(const std::string& name, const Error& error);
     // Remembers a file for a later pass over all of them.
-    void add_file(FoundFile file) { files_.push_back(std::move(file)); }
-    [[nodiscard]] std::vector<FoundFile> take_files() { return std::exchange(files_, {}); }
+    void add_file(std::string name) { files_.push_back(std::move(name)); }
+    [[nodiscard]] std::vector<std::string> take_files() { return std::exchange(files_, {}); }
     // Records the checksum of a file, for at most a million files, to be compared with those of other servers of the
     // group.
     void note_checksum(const std::string& name, std::uint64_t checksum);
@@ -70,7 +65,7 @@ class Manager {
     ExitCode exit_ = ExitCode::ok;
     bool lost_ = false;
     std::set<std::string> missing_;
-    std::vector<FoundFile> files_;
+    std::vector<std::string> files_;
     std::map<std::string, std::uint64_t> checksums_;
 };
 
