@@ -234,8 +234,11 @@ void Session::time_out(Timer& timer) noexcept {
     (void)port.settle();
 }
 
+// Only the side that dialled is answered. An answer to a probe that was not sent would open a session whose fabric
+// address nobody has proven to be at.
 void Session::probed(const Frame& frame) noexcept {
-    if (frame.kind == FrameKind::probe && !dialled_) sender_.queue_control(Frame{FrameKind::answer}, {});
+    if ((frame.kind == FrameKind::answer) != dialled_) return fail(Errc::protocol);
+    if (!dialled_) sender_.queue_control(Frame{FrameKind::answer}, {});
     if (open_) return;
     open_ = true;
     port_->connecting(-1);

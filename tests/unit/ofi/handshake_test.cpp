@@ -233,6 +233,35 @@ TEST_F(Handshake, NothingIsSentBeforeAPeersProbe) {
     EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 1u);
 }
 
+// An answer is for the side that dialled. From others it would open a session with any address.
+TEST_F(Handshake, AnAnswerDoesNotTakeThePlaceOfAProbe) {
+    const std::string target = transport_->endpoints().front();
+    Stranger liar(target);
+    Stranger victim(target);
+    Greeting greeting = liar.greeting();
+    Stranger::set_address(greeting, victim.endpoint().address());
+    const std::size_t session = liar.meet(pump_, greeting);
+    liar.say(session, FrameKind::answer);
+    liar.say(session, FrameKind::get, 1, {.bytes = 8});  // of an unknown lease, which is answered
+    EXPECT_TRUE(pump_.until([&] {
+        liar.poll();
+        victim.poll();
+        return liar.ended(session) || !victim.heard.empty();
+    }));
+    EXPECT_TRUE(liar.ended(session));
+    EXPECT_TRUE(victim.heard.empty());
+    EXPECT_EQ(receiver_.count(na::PeerEvent::connected), 0u);
+}
+
+// Nor is it taken from a peer that is where its greeting says.
+TEST_F(Handshake, AnAnswerToNoProbeEndsTheSession) {
+    Stranger peer(transport_->endpoints().front());
+    const std::size_t session = peer.connect(pump_);
+    peer.say(session, FrameKind::answer);
+    EXPECT_TRUE(pump_.until([&] { return peer.poll(), receiver_.count(na::PeerEvent::lost) == 1; }));
+    EXPECT_EQ(receiver_.events.back().why, Errc::protocol);
+}
+
 // The index of a session is not enough: each bit of the check is flipped in turn.
 TEST_F(Handshake, AMessageWithAWrongSessionNameIsDropped) {
     Stranger honest(transport_->endpoints().front());
