@@ -136,32 +136,32 @@ void OfiPort::cancel_begun(na::SessionPeer&, na::PostedOp& posted) noexcept {
     own.transfer->session->cancel(own);
 }
 
-// Opens a frame before anything but its session is read. Empty: it is dropped.
-ConstBytes OfiPort::open_frame(Bytes sealed) noexcept {
-    const SessionName name = receiver_of(sealed);
+// The session that a frame names; null: it has ended or never existed, and the sender is unknown.
+Session* OfiPort::session_of(ConstBytes frame) noexcept {
+    const SessionName name = receiver_of(frame);
     Session* const session = sessions_.at(name.index);
-    if (session && session->is(name)) return session->open_frame(sealed);
+    if (session && session->is(name)) return session;
     transport_.count_stray();
-    return {};
+    return nullptr;
+}
+
+// A frame that was sealed is its peer's own. Others may be of somebody who has read the session's name on the way.
+void OfiPort::malformed(Session& session) noexcept {
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::info, "ofi", "malformed frame: %s", session.seals() ? "its session ends" : "dropped");
+    if (session.seals()) session.fail(Errc::protocol);
 }
 
 void OfiPort::frame_came(Bytes bytes, na::ReceiveBlock& block, fi_addr_t source) noexcept {
-    const ConstBytes opened = transport_.guards() ? open_frame(bytes) : ConstBytes(bytes);
+    Session* const session = session_of(bytes);
+    if (!session) return;
+    // Opened before anything but its session is read.
+    const ConstBytes opened = session->seals() ? session->open_frame(bytes) : ConstBytes(bytes);
     if (opened.empty()) return;
     Frame frame;
     TransferBody body;
     ConstBytes payload;
-    const Errc wrong = decode(opened, options().message_bytes_max, frame, body, payload);
-    Session* session = wrong == Errc::ok ? sessions_.at(frame.session.index) : nullptr;
-    if (!session || !session->is(frame.session)) {
-        // The session has ended or never existed. The sender is unknown.
-        transport_.count_stray();
-        if (wrong != Errc::ok) {
-            static constinit LogLimit lines;
-            log_limited(lines, LogLevel::info, "ofi", "malformed frame: dropped");
-        }
-        return;
-    }
+    if (decode(opened, options().message_bytes_max, frame, body, payload) != Errc::ok) return malformed(*session);
     // The greeting may contain any address, so nothing is sent there until a message has arrived from it.
     if (frame.kind == FrameKind::probe && endpoint_->tells_source() && source != session->fabric_address()) {
         static constinit LogLimit lines;

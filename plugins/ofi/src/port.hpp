@@ -101,7 +101,8 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
 
     void begin_session(OfiPeer& peer, Session& session, na::Stream stream, const Greeting& theirs,
                        bool dialled) noexcept;
-    [[nodiscard]] ConstBytes open_frame(Bytes sealed) noexcept;
+    [[nodiscard]] Session* session_of(ConstBytes frame) noexcept;
+    static void malformed(Session& session) noexcept;
     void keep_awake() noexcept;
     [[nodiscard]] bool wants_asking() const noexcept;
 

@@ -469,6 +469,13 @@ TEST_F(GuardedByHand, AChangedHeaderEndsTheSession) {
     EXPECT_EQ(server_->receiver.messages.size(), 0u);
 }
 
+// It is the peer's own: nobody else can seal it.
+TEST_F(GuardedByHand, AMalformedMessageEndsTheSession) {
+    probe();
+    say(sealed(frame(static_cast<FrameKind>(9))));
+    expect_ends_with_protocol();
+}
+
 TEST_F(GuardedByHand, HalfARecordAfterTheGreetingsEndsTheSession) {
     probe();
     constexpr std::array<unsigned char, 8> begin{23, 3, 3, 0x40, 0, 1, 2, 3};  // of 16 KiB

@@ -283,6 +283,17 @@ TEST_F(Handshake, AMessageWithAWrongSessionNameIsDropped) {
     EXPECT_FALSE(honest.ended(session));
 }
 
+// Somebody else may have made it, who has read the session's name on the way.
+TEST_F(Handshake, AMalformedMessageIsDropped) {
+    Stranger honest(transport_->endpoints().front());
+    const std::size_t session = honest.connect(pump_);
+    honest.say(session, static_cast<FrameKind>(9));
+    honest.say(session, FrameKind::unexpected, 5);
+    EXPECT_TRUE(pump_.until([&] { return honest.poll(), receiver_.count_tag(5) == 1; }));
+    EXPECT_FALSE(honest.ended(session));
+    EXPECT_EQ(receiver_.count(na::PeerEvent::lost), 0u);
+}
+
 // A chunk of the put would have the tag of messages, 2^64 - 1.
 TEST_F(Handshake, AGrantWithATagThatIsTooLongEndsTheSession) {
     Stranger owner(transport_->endpoints().front());
