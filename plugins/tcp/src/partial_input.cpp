@@ -27,10 +27,21 @@ TimeUs PartialInput::due(std::size_t bytes) const noexcept {
 
 void PartialInput::changed(Connection& connection) noexcept {
     if (connection.rest_due() == time_never) return remove(connection);
-    if (Connections::linked(connection)) return;
-    connections_.push_back(connection);
-    ++count_;
-    if (!timer_.armed()) port_.host().arm(timer_, connection.rest_due());
+    if (!Connections::linked(connection)) {
+        connections_.push_back(connection);
+        ++count_;
+    }
+    check_by(connection.rest_due());
+}
+
+// Limits the rate of checks: many parts that began one after the other are checked together.
+void PartialInput::check_by(TimeUs due) noexcept {
+    if (timer_.armed() && timer_.expires <= due) return;
+    const TimeUs soonest = after(port_.host().now_us(), port_.options().keepalive / checks_max);
+    const TimeUs when = std::max(due, soonest);
+    if (timer_.armed() && timer_.expires <= when) return;
+    port_.host().disarm(timer_);
+    port_.host().arm(timer_, when);
 }
 
 void PartialInput::remove(Connection& connection) noexcept {
@@ -53,9 +64,7 @@ void PartialInput::check() noexcept {
         next = std::min(next, each->rest_due());
     }
     port_.host().disarm(timer_);
-    // Limits the rate of checks: many parts that began one after the other are checked together.
-    const TimeUs soonest = after(now, port_.options().keepalive / checks_max);
-    if (next != time_never) port_.host().arm(timer_, std::max(next, soonest));
+    if (next != time_never) check_by(next);
     (void)port_.settle();
 }
 

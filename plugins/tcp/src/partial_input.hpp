@@ -29,6 +29,8 @@ class PartialInput {
   private:
     using Connections = IntrusiveList<Connection, &Connection::partial_link>;
     void check() noexcept;
+    // Lets a check begin at that time at the latest, or as soon as the rate of checks allows.
+    void check_by(TimeUs due) noexcept;
 
     TcpPort& port_;
     Connections connections_;

@@ -344,6 +344,18 @@ class PartialMessage : public TcpTest {
         options.keepalive = Microseconds(200'000);
         return options;
     }
+    // A peer that begins a message of `bytes`.
+    [[nodiscard]] std::unique_ptr<RawSocket> begin_message(Process& server, na::Incarnation incarnation,
+                                                           std::uint32_t bytes) {
+        auto raw = std::make_unique<RawSocket>(server.endpoint());
+        raw->write(dial_greeting(incarnation));
+        EXPECT_TRUE(until([&] { return raw->take_greeting().has_value(); }));
+        std::array<std::byte, frame_header_bytes + 8> begin{};
+        Frame{FrameKind::unexpected, 0, Errc::ok, bytes, 7}.encode(std::span(begin).first<frame_header_bytes>());
+        raw->write(begin);
+        for (int i = 0; i < 10; ++i) (void)pump_.round();
+        return raw;
+    }
     [[nodiscard]] std::size_t lost() const { return server_.receiver.count(na::PeerEvent::lost); }
 
     Process& server_;
@@ -355,6 +367,19 @@ TEST_F(PartialMessage, EndsItsConnectionAfterAWhile) {
     EXPECT_TRUE(until([&] { return lost() == 1; }));
     EXPECT_EQ(server_.receiver.events.back().why, Errc::timed_out);
     EXPECT_TRUE(until([&] { return raw_.closed(); }));
+}
+
+// One that is large has a minute more; the time of a small one does not grow with it.
+TEST_F(PartialMessage, ThatIsLargeGivesASmallOneNoMoreTime) {
+    na::TransportOptions options = impatient();
+    options.message_bytes_max = std::size_t{64} * 1024 * 1024;
+    Process& server = open("tcp://127.0.0.1:0", options);
+    const auto large = begin_message(server, 6, 64 * 1024 * 1024);
+    const auto small = begin_message(server, 7, 1000);
+    EXPECT_TRUE(until([&] { return server.receiver.count(na::PeerEvent::lost) == 1; }));
+    EXPECT_EQ(server.receiver.events.back().why, Errc::timed_out);
+    EXPECT_TRUE(until([&] { return small->closed(); }));
+    EXPECT_FALSE(large->closed());
 }
 
 TEST_F(PartialMessage, DoesNotLastForEverByteByByte) {
