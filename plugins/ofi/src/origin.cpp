@@ -22,8 +22,6 @@ std::uint64_t secret_tag() noexcept {
     return secret_u64() & tags & ~std::uint64_t{chunks_max - 1};
 }
 
-bool is_get(const Transfer& transfer) noexcept { return transfer.posted->op->kind == na::OpKind::get; }
-
 TransferBody body_of(const Transfer& transfer, std::uint32_t chunk_bytes) noexcept {
     const na::Op& op = *transfer.posted->op;
     TransferBody body;
@@ -65,11 +63,12 @@ Sent Origin::admit_waiting() noexcept {
         const bool moves = op.kind == na::OpKind::get || na::is_put(op.kind);
         transfer->posted = &posted;
         transfer->session = &session_;
+        transfer->get = op.kind == na::OpKind::get;
         transfer->chunks = moves && op.bytes > small_bytes_max ? chunks_of(op.bytes, chunk_bytes) : 0;
-        transfer->tag = transfer->chunks > 0 && op.kind == na::OpKind::get ? secret_tag() : 0;
-        transfer->allowed = op.kind == na::OpKind::get ? transfer->chunks : 0;
+        transfer->tag = transfer->chunks > 0 && transfer->get ? secret_tag() : 0;
+        transfer->allowed = transfer->sent = transfer->get ? transfer->chunks : 0;
         transfer->next = transfer->ended = transfer->touching = 0;
-        transfer->asked = transfer->answered = transfer->awaits_answer = false;
+        transfer->asked = transfer->answered = transfer->awaits_owner = false;
         transfer->failed = Errc::ok;
         posted.transfer = transfer;
         posted.place = na::OpPlace::awaiting;
@@ -84,7 +83,7 @@ Sent Origin::post_transfers() noexcept {
     Sent admitted = admit_waiting();
     while (Transfer* transfer = to_post_.front()) {
         const Sent sent = post_chunks(*transfer);
-        if (sent == Sent::blocked && is_get(*transfer)) session_.port().pools().end_silent_lender(session_);
+        if (sent == Sent::blocked && transfer->get) session_.port().pools().end_silent_lender(session_);
         if (sent != Sent::all) return sent;
         leave_posting(*transfer);
         if (session_.peer().ending()) return Sent::all;
@@ -105,7 +104,7 @@ Sent Origin::may_post_get(Transfer& transfer) noexcept {
 
 // Posts all chunks of a get before its request is sent.
 Sent Origin::post_chunks(Transfer& transfer) noexcept {
-    const bool get = is_get(transfer);
+    const bool get = transfer.get;
     if (get && transfer.chunks > 0) {
         if (const Sent may = may_post_get(transfer); may != Sent::all) return may;
     }
@@ -159,11 +158,11 @@ Errc Origin::post_chunk(Transfer& transfer, Chunk& chunk) noexcept {
     chunk.transfer = &transfer;
     const std::uint64_t tag = transfer.tag + chunk.number;
     if (session_.seals()) {
-        if (!is_get(transfer) && !session_.seal_chunk({true, id_of(transfer), tag}, *chunk.staging, chunk.bytes))
+        if (!transfer.get && !session_.seal_chunk({true, id_of(transfer), tag}, *chunk.staging, chunk.bytes))
             return Errc::out_of_memory;
         pieces[0].iov_len += session_.trailer_bytes();
     }
-    const Errc why = is_get(transfer)
+    const Errc why = transfer.get
                          ? endpoint.receive_tagged(pieces.data(), count, memory, tag, session_.fabric_address(), chunk)
                          : endpoint.send_tagged(pieces.data(), count, memory, tag, session_.fabric_address(), chunk);
     if (why != Errc::ok) {
@@ -172,7 +171,7 @@ Errc Origin::post_chunk(Transfer& transfer, Chunk& chunk) noexcept {
     }
     session_.chunks().posted(chunk, transfer.with_fabric);
     ++transfer.next;
-    if (is_get(transfer)) {
+    if (transfer.get) {
         session_.chunks().posted_receive(chunk);
         ++get_chunks_;
     } else {
@@ -221,13 +220,20 @@ void Origin::get_data(const Frame& frame, ConstBytes data) noexcept {
     settle(*transfer);
 }
 
+// A chunk that was not sent is taken back. Those that were sent are awaited: nothing else shows whether that is true.
 void Origin::get_ended(const Frame& frame, const TransferBody& body) noexcept {
     Transfer* transfer = find(frame.id);
     if (!transfer) return;
-    if (transfer->posted && !is_get(*transfer)) return session_.fail(Errc::protocol);
-    answered(*transfer);
+    if (!transfer->get) {
+        if (transfer->posted) session_.fail(Errc::protocol);
+        return;
+    }
+    transfer->answered = true;
+    // Not more than before: an owner that has refused a get answers its stop as if it had sent all.
+    transfer->sent = static_cast<std::uint32_t>(std::min<std::uint64_t>(body.bytes, transfer->sent));
     if (transfer->failed == Errc::ok) transfer->failed = frame.status == Errc::ok ? Errc::protocol : frame.status;
-    session_.chunks().revoke(transfer->with_fabric, body.bytes);
+    session_.chunks().revoke(transfer->with_fabric, transfer->sent);
+    if (!transfer->with_fabric.empty()) await_owner(*transfer);
     settle(*transfer);
 }
 
@@ -268,32 +274,40 @@ void Origin::atomic_done(const Frame& frame, const TransferBody& body) noexcept 
 void Origin::chunk_ended(Chunk& chunk, const Done& done) noexcept {
     Transfer& transfer = *chunk.transfer;
     transfer.with_fabric.remove(chunk);
+    if (done.result == Errc::ok && transfer.awaits_owner) transfer.awaits_since = session_.port().host().now_us();
     if (chunk.discard) {
         session_.chunks().give(chunk);
         return settle(transfer);
     }
     if (!chunk.staging) --transfer.touching;
-    const bool get = transfer.posted && is_get(transfer);
     if (done.result == Errc::ok) {
-        ++transfer.ended;
-        if (get && done.bytes != chunk.bytes + session_.trailer_bytes()) {
+        chunk_moved(transfer, chunk, done);
+    } else {
+        chunk_failed(transfer, chunk, done);
+    }
+    settle(transfer);
+}
+
+void Origin::chunk_moved(Transfer& transfer, Chunk& chunk, const Done& done) noexcept {
+    ++transfer.ended;
+    if (transfer.posted && transfer.get) {
+        if (done.bytes != chunk.bytes + session_.trailer_bytes()) {
             transfer.failed = Errc::protocol;
-        } else if (get && chunk.staging && transfer.failed == Errc::ok) {
+        } else if (chunk.staging && transfer.failed == Errc::ok) {
             place(transfer, chunk);
         }
-        session_.chunks().give(chunk);
-        return settle(transfer);
     }
+    session_.chunks().give(chunk);
+}
+
+void Origin::chunk_failed(Transfer& transfer, Chunk& chunk, const Done& done) noexcept {
     const Errc why = done.result == Errc::canceled ? Errc::peer_lost : session_.reason(done);
     if (transfer.failed == Errc::ok) transfer.failed = why;
     // The fabric returned the chunk, but the peer may still send data for it.
-    if (done.result == Errc::canceled && transfer.awaits_answer && session_.has_peer()) {
-        discard(chunk);
-    } else {
-        session_.chunks().give(chunk);
-        if (done.result != Errc::canceled) session_.fail(why);
-    }
-    settle(transfer);
+    const bool may_come = transfer.awaits_owner && chunk.number < transfer.sent;
+    if (done.result == Errc::canceled && may_come && session_.has_peer()) return discard(chunk);
+    session_.chunks().give(chunk);
+    if (done.result != Errc::canceled) session_.fail(why);
 }
 
 // Copies the data of a get from staging memory into place.
@@ -329,13 +343,13 @@ void Origin::stop(Transfer& transfer, Errc why) noexcept {
     const bool first = transfer.failed == Errc::ok && transfer.posted;
     if (transfer.failed == Errc::ok) transfer.failed = why;
     const bool over = !session_.live();
-    if (over) answered(transfer);
+    if (over) end_await(transfer);
     if (first && !over && transfer.asked && transfer.chunks > 0) {
         session_.sender().queue_control({.kind = FrameKind::stop, .id = id_of(transfer)}, {.bytes = transfer.next});
-        if (is_get(transfer)) await_answer(transfer);
+        if (transfer.get) await_owner(transfer);
     }
     // Receives can be canceled; sends must complete.
-    if (over || (transfer.posted && is_get(transfer))) take_back(transfer);
+    if (over || (transfer.posted && transfer.get)) take_back(transfer);
     settle(transfer);
 }
 
@@ -343,23 +357,31 @@ void Origin::stop(Transfer& transfer, Errc why) noexcept {
 // if a receive is posted for a message that has arrived, while another one is half received, rxd of 1.17 writes the
 // rest of that one to a receive that it has freed (rxd_progress_unexp_msg).
 void Origin::take_back(Transfer& transfer) noexcept {
-    if (!transfer.awaits_answer || !session_.port().endpoint().stages()) {
+    if (!transfer.awaits_owner || !session_.port().endpoint().stages()) {
         return session_.chunks().revoke(transfer.with_fabric, 0);
     }
     for (Chunk* chunk = transfer.with_fabric.front(); chunk; chunk = ChunkList::next(*chunk)) chunk->discard = true;
 }
 
-// Keeps the slot and the chunks until the peer has said how many chunks it sent.
-void Origin::await_answer(Transfer& transfer) noexcept {
-    transfer.awaits_answer = true;
-    if (unanswered_ == 0) unanswered_since_ = session_.port().host().now_us();
+// Keeps the slot and the chunks until the peer has said how many chunks it sent, and those were received.
+void Origin::await_owner(Transfer& transfer) noexcept {
+    if (std::exchange(transfer.awaits_owner, true)) return;
+    transfer.awaits_since = session_.port().host().now_us();
     if (++unanswered_ > unanswered_max) session_.fail(Errc::timed_out);
 }
 
-void Origin::answered(Transfer& transfer) noexcept {
-    if (!std::exchange(transfer.awaits_answer, false)) return;
-    --unanswered_;
-    unanswered_since_ = session_.port().host().now_us();
+void Origin::end_await(Transfer& transfer) noexcept {
+    if (std::exchange(transfer.awaits_owner, false)) --unanswered_;
+}
+
+// Of the transfers one by one, so that a peer which answers some of them does not gain time for the others.
+TimeUs Origin::unanswered_since() const noexcept {
+    TimeUs since = time_never;
+    const Transfer* transfer = unanswered_ > 0 ? transfers_.front() : nullptr;
+    for (; transfer; transfer = Transfers::next(*transfer)) {
+        if (transfer->awaits_owner) since = std::min(since, transfer->awaits_since);
+    }
+    return since;
 }
 
 void Origin::end_op(Transfer& transfer) noexcept {
@@ -378,15 +400,17 @@ void Origin::leave_posting(Transfer& transfer) noexcept {
 // Completes the op and frees the slot, each as soon as possible.
 void Origin::settle(Transfer& transfer) noexcept {
     if (transfer.posted && transfer.touching == 0) {
-        const bool moved = transfer.chunks > 0 && is_get(transfer) ? transfer.ended == transfer.chunks  //
-                                                                   : transfer.answered;
+        const bool moved = transfer.chunks > 0 && transfer.get ? transfer.ended == transfer.chunks  //
+                                                               : transfer.answered;
         if (moved || transfer.failed != Errc::ok) {
             leave_posting(transfer);
             end_op(transfer);
             if (session_.has_peer() && !session_.peer().rma.empty()) session_.port().output().add(session_);
         }
     }
-    if (transfer.posted || transfer.awaits_answer || !transfer.with_fabric.empty()) return;
+    if (!transfer.with_fabric.empty()) return;
+    if (transfer.answered) end_await(transfer);
+    if (transfer.posted || transfer.awaits_owner) return;
     transfers_.remove(transfer);
     transfer.session = nullptr;
     ++transfer.generation;
@@ -410,7 +434,7 @@ void Origin::abandon() noexcept {
     while (Transfer* transfer = transfers_.front()) {
         while (Chunk* chunk = transfer->with_fabric.pop_front()) session_.chunks().give(*chunk);
         transfer->touching = 0;
-        answered(*transfer);
+        end_await(*transfer);
         if (transfer->failed == Errc::ok) transfer->failed = Errc::canceled;
         settle(*transfer);
     }

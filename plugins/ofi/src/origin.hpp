@@ -19,8 +19,8 @@ class Origin {
     static constexpr std::uint32_t admitted_max = 64;
     // Chunks of puts that the fabric may have at a time.
     static constexpr std::uint32_t put_chunks_max = 16;
-    // Stopped gets for which the peer has not yet said how many chunks it sent. Beyond this the session ends, because
-    // the peer does not answer.
+    // Ended gets of which the peer has not said how many chunks it sent, or has not sent those. Beyond this the session
+    // ends, because the peer does not answer.
     static constexpr std::uint32_t unanswered_max = 256;
 
     explicit Origin(Session& session) noexcept : session_(session) {}
@@ -49,8 +49,8 @@ class Origin {
     void abandon() noexcept;
     [[nodiscard]] bool empty() const noexcept { return transfers_.empty(); }
     [[nodiscard]] std::uint32_t unanswered() const noexcept { return unanswered_; }
-    // Since when the peer has not answered stops; time_never: it has answered all.
-    [[nodiscard]] TimeUs stop_waits_since() const noexcept { return unanswered_ > 0 ? unanswered_since_ : time_never; }
+    // Since when the oldest of those gets has heard nothing; time_never: there are none.
+    [[nodiscard]] TimeUs unanswered_since() const noexcept;
 
   private:
     [[nodiscard]] Sent admit_waiting() noexcept;
@@ -66,10 +66,12 @@ class Origin {
     void stop(Transfer& transfer, Errc why) noexcept;
     void take_back(Transfer& transfer) noexcept;
     void settle(Transfer& transfer) noexcept;
-    void await_answer(Transfer& transfer) noexcept;
-    void answered(Transfer& transfer) noexcept;
+    void await_owner(Transfer& transfer) noexcept;
+    void end_await(Transfer& transfer) noexcept;
     void end_op(Transfer& transfer) noexcept;
     void leave_posting(Transfer& transfer) noexcept;
+    void chunk_moved(Transfer& transfer, Chunk& chunk, const Done& done) noexcept;
+    void chunk_failed(Transfer& transfer, Chunk& chunk, const Done& done) noexcept;
     void place(Transfer& transfer, Chunk& chunk) noexcept;
     void discard(Chunk& chunk) noexcept;
 
@@ -82,8 +84,7 @@ class Origin {
     std::uint32_t admitted_ = 0;
     std::uint32_t put_chunks_ = 0;  // chunks of puts that the fabric has
     std::uint32_t get_chunks_ = 0;  // receives of gets that the fabric has
-    std::uint32_t unanswered_ = 0;  // stopped gets whose answer has not come
-    TimeUs unanswered_since_ = 0;   // when the first of them was stopped, or the last answer came
+    std::uint32_t unanswered_ = 0;  // transfers that await their owner
 };
 
 }  // namespace cinnabar::ofi

@@ -100,7 +100,7 @@ void Pools::end_silent_writer(const Session& asks) noexcept {
 }
 
 void Pools::end_silent_lender(const Session& asks) noexcept {
-    constexpr auto since = [](const Session& session) noexcept { return session.origin().stop_waits_since(); };
+    constexpr auto since = [](const Session& session) noexcept { return session.origin().unanswered_since(); };
     end_silent(since, lenders_looked_at_, asks);
 }
 

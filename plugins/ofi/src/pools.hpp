@@ -29,7 +29,8 @@ class Pools {
     // Call it when there is no room for a chunk of a put. Ends the session, other than `asks`, that has held granted
     // chunks for the longest time without sending any, if that is longer than silence_us.
     void end_silent_writer(const Session& asks) noexcept;
-    // Call it when there is no room for a chunk of a get: as end_silent_writer(), for peers that do not answer stops.
+    // Call it when there is no room for a chunk of a get: as end_silent_writer(), for peers that do not say what they
+    // have sent of gets that have ended, or do not send that.
     void end_silent_lender(const Session& asks) noexcept;
 
     // The size of memory for a chunk.

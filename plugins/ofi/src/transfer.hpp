@@ -10,6 +10,7 @@
 #include "frame.hpp"
 #include "posted.hpp"
 
+#include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/intrusive_queue.hpp>
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/na/lease_table.hpp>
@@ -82,9 +83,13 @@ struct Transfer final : PoolSlot {
     std::uint32_t next = 0;      // the first chunk that was not posted
     std::uint32_t ended = 0;     // chunks that were received or sent
     std::uint32_t touching = 0;  // chunks that the fabric has and that use the op's memory
-    bool asked = false;          // the request was sent
-    bool answered = false;       // put: the owner has sent put_done
-    bool awaits_answer = false;  // a stopped get whose owner has not sent get_ended
+    std::uint32_t sent = 0;      // get: chunks that the owner may have sent; get_ended says how many it did
+    bool get = false;
+    bool asked = false;     // the request was sent
+    bool answered = false;  // the owner has sent get_data, get_ended or put_done
+    // A get that has ended, whose owner has not sent get_ended, or not all the chunks that it says it has sent.
+    bool awaits_owner = false;
+    TimeUs awaits_since = 0;  // since when, or when the last of those chunks was received
     Errc failed = Errc::ok;
     ChunkList with_fabric;
 };

@@ -33,6 +33,7 @@ struct Heard {
 class Stranger {
   public:
     static constexpr std::uint32_t message_bytes_max = 4096;
+    static constexpr std::uint32_t first_session = 3;
 
     // For connections to the transport that listens at `target`.
     explicit Stranger(std::string target, std::size_t receives = 16)
@@ -52,7 +53,7 @@ class Stranger {
         Greeting greeting;
         greeting.hello.incarnation = 77 + sessions_made_;
         greeting.hello.message_bytes_max = message_bytes_max;
-        greeting.session = {3 + sessions_made_++, 12345};
+        greeting.session = {first_session + sessions_made_++, 12345};
         greeting.set_provider(end_.selection.provider->name);
         set_address(greeting, end_.endpoint->address());
         return greeting;
@@ -97,6 +98,10 @@ class Stranger {
         return session;
     }
     [[nodiscard]] std::size_t sessions() const noexcept { return joined_.size(); }
+    // The session for which a frame was heard.
+    [[nodiscard]] std::size_t session_of(const Frame& frame) const noexcept {
+        return frame.session.index - first_session;
+    }
     // Whether the library has ended the session.
     bool ended(std::size_t session) const {
         std::byte nothing{};
