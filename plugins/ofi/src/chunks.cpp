@@ -4,9 +4,25 @@
 #include "port.hpp"
 #include "session.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
 #include <utility>
 
 namespace cinnabar::ofi {
+namespace {
+
+// Gives whole pages back to the system; they read as zeros then.
+void drop_pages(Bytes memory) noexcept {
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
+    const std::uintptr_t first = (begin + page - 1) / page * page;
+    const std::uintptr_t end = (begin + memory.size()) / page * page;
+    if (first < end) (void)::madvise(memory.data() + (first - begin), end - first, MADV_DONTNEED);
+}
+
+}  // namespace
 
 Chunk* Chunks::take() noexcept {
     Chunk* chunk = session_.port().pools().chunks.acquire();
@@ -23,16 +39,24 @@ Chunk* Chunks::take() noexcept {
 }
 
 bool Chunks::stage(Chunk& chunk) noexcept {
-    chunk.staging = session_.port().pools().take_staging(chunk.served);
+    Pools& pools = session_.port().pools();
+    chunk.staging = pools.take_staging(chunk.served);
+    if (!chunk.staging) pools.end_silent_stager(session_, chunk.served);
     return chunk.staging != nullptr;
 }
 
 void Chunks::unstage(Chunk& chunk) noexcept {
-    if (chunk.staging) session_.port().pools().give_staging(*std::exchange(chunk.staging, nullptr));
+    if (!chunk.staging) return;
+    if (chunk.sends) {
+        --copies_[chunk.served].count;
+        copies_[chunk.served].since = session_.port().host().now_us();
+    }
+    session_.port().pools().give_staging(*std::exchange(chunk.staging, nullptr));
 }
 
 void Chunks::give(Chunk& chunk) noexcept {
     unstage(chunk);
+    chunk.left.reset();
     chunk.pin.reset();
     if (chunk.sends) session_.port().send_room().give();
     if (chunk.receives) session_.port().pools().receive_room.give();
@@ -54,6 +78,9 @@ void Chunks::posted(Chunk& chunk, ChunkList& list) noexcept {
 void Chunks::posted_send(Chunk& chunk) noexcept {
     chunk.sends = true;
     session_.port().send_room().take();
+    if (!chunk.staging) return;
+    Copies& copies = copies_[chunk.served];
+    if (copies.count++ == 0) copies.since = session_.port().host().now_us();
 }
 
 void Chunks::posted_receive(Chunk& chunk) noexcept {
@@ -70,6 +97,19 @@ void Chunks::revoke(ChunkList& chunks, std::uint64_t from) noexcept {
     for (Chunk* chunk = chunks.front(); chunk; chunk = ChunkList::next(*chunk)) {
         if (chunk->number >= from) revoke(*chunk);
     }
+}
+
+void Chunks::leave_copies(ChunkList& chunks) noexcept {
+    for (Chunk* chunk = chunks.front(); chunk; chunk = ChunkList::next(*chunk)) leave(*chunk);
+}
+
+// Nobody can open what was sealed for the session, so the fabric may send anything. What was not sealed could still be
+// taken for data. Registered pages cannot be dropped.
+void Chunks::leave(Chunk& chunk) noexcept {
+    if (!session_.seals() || !chunk.sends || !chunk.staging || chunk.staging->memory) return;
+    chunk.left = std::move(chunk.staging->bytes);
+    drop_pages({chunk.left.get(), session_.port().pools().staging_bytes()});
+    unstage(chunk);
 }
 
 void Chunks::abandon_strays() noexcept {

@@ -5,6 +5,11 @@
 
 #include "transfer.hpp"
 
+#include <cinnabar/base/clock.hpp>
+
+#include <array>
+#include <cstdint>
+
 namespace cinnabar::ofi {
 
 class Chunks {
@@ -13,7 +18,7 @@ class Chunks {
 
     // Null when all are taken.
     [[nodiscard]] Chunk* take() noexcept;
-    // Allocates staging memory for a chunk. False: none is left.
+    // Allocates staging memory for a chunk. False: none is left; a peer that keeps much of it for long may be ended.
     [[nodiscard]] bool stage(Chunk& chunk) noexcept;
     void unstage(Chunk& chunk) noexcept;
     // Requires: the fabric does not have it.
@@ -30,15 +35,31 @@ class Chunks {
     void revoke(Chunk& chunk) noexcept;
     void revoke(ChunkList& chunks, std::uint64_t from) noexcept;
 
+    // Since when the fabric has sent no copy of data, `served` to the peer or of this side's puts; time_never: it has
+    // none.
+    [[nodiscard]] TimeUs copies_since(bool served) const noexcept {
+        return copies_[served].count > 0 ? copies_[served].since : time_never;
+    }
+    // The session has ended, and the fabric keeps copies that it has to send. Others get their places in the pool.
+    void leave_copies(ChunkList& chunks) noexcept;
+    void leave_strays() noexcept { leave_copies(stray_); }
+
     // The endpoint was closed, so the fabric no longer has any.
     void abandon_strays() noexcept;
 
   private:
     static void done(FabricOp& op, const Done& done) noexcept;
     void ended(Chunk& chunk, const Done& given) noexcept;
+    void leave(Chunk& chunk) noexcept;
 
     Session& session_;
-    ChunkList stray_;  // chunks that the fabric has and that nothing waits for
+    // Staged chunks that the fabric has to send.
+    struct Copies {
+        std::uint32_t count = 0;
+        TimeUs since = 0;  // when the first was posted, or the last one was given back
+    };
+    std::array<Copies, 2> copies_;  // by Chunk::served
+    ChunkList stray_;               // chunks that the fabric has and that nothing waits for
 };
 
 }  // namespace cinnabar::ofi

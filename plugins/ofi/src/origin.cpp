@@ -279,7 +279,7 @@ void Origin::chunk_ended(Chunk& chunk, const Done& done) noexcept {
         session_.chunks().give(chunk);
         return settle(transfer);
     }
-    if (!chunk.staging) --transfer.touching;
+    if (!chunk.staging && !chunk.left) --transfer.touching;
     if (done.result == Errc::ok) {
         chunk_moved(transfer, chunk, done);
     } else {
@@ -427,6 +427,12 @@ void Origin::end(Errc why) noexcept {
 void Origin::force_end() noexcept {
     for (Transfer* transfer = transfers_.front(); transfer; transfer = Transfers::next(*transfer)) {
         if (transfer->posted) end_op(*transfer);
+    }
+}
+
+void Origin::leave_copies() noexcept {
+    for (Transfer* transfer = transfers_.front(); transfer; transfer = Transfers::next(*transfer)) {
+        session_.chunks().leave_copies(transfer->with_fabric);
     }
 }
 

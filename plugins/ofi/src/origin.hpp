@@ -45,6 +45,8 @@ class Origin {
     void end(Errc why) noexcept;
     // Ends the operations although the provider has not returned their chunks.
     void force_end() noexcept;
+    // As Chunks::leave_copies().
+    void leave_copies() noexcept;
     // The endpoint was closed, so the fabric no longer has any chunk.
     void abandon() noexcept;
     [[nodiscard]] bool empty() const noexcept { return transfers_.empty(); }

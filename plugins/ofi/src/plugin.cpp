@@ -7,7 +7,7 @@ namespace cinnabar::ofi {
 
 const na::PluginInfo plugin_info{na::plugin_abi, "ofi",
                                  "libfabric: ofi+PROVIDER://..., over tcp and verbs; UNTESTED: cxi, efa, opx, psm3",
-                                 &OfiTransport::open, "domain, interface, subnet, busy, untested"};
+                                 &OfiTransport::open, "domain, interface, subnet, busy, untested, staging"};
 
 }  // namespace cinnabar::ofi
 

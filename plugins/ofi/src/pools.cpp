@@ -14,7 +14,6 @@ namespace {
 constexpr std::uint32_t transfers_max = 16 * 1024;
 constexpr std::uint32_t requests_max = 64 * 1024;
 constexpr std::uint32_t chunks_slots_max = 256 * 1024;
-static_assert(Pools::staging_max > 2 * chunks_max);
 constexpr std::uint32_t controls_max = 64 * 1024;
 
 // How long a peer may hold chunks without sending or answering, while others wait for chunks.
@@ -25,8 +24,9 @@ constexpr TimeUs silence_us = 5'000'000;
 std::size_t receives_for_chunks(OfiPort& port) noexcept {
     const std::size_t all = port.endpoint().receives_max();
     const std::size_t messages = port.provider().receives;
-    if (all <= messages) return Pools::staging_max;
-    return std::clamp<std::size_t>(all - messages, chunks_max, Pools::staging_max);
+    const std::size_t staging = port.transport().staging();
+    if (all <= messages) return staging;
+    return std::min<std::size_t>(std::max<std::size_t>(all - messages, chunks_max), staging);
 }
 
 }  // namespace
@@ -41,8 +41,8 @@ Pools::Pools(OfiPort& port)
       chunks(Threads::one, chunks_slots_max),
       receive_room(receives_for_chunks(port)),
       port_(port),
-      staging_(Threads::one, staging_max),
-      served_staging_(Threads::one, staging_max) {}
+      staging_(Threads::one, port.transport().staging()),
+      served_staging_(Threads::one, port.transport().staging()) {}
 
 // Ends the session that holds the most. Sessions that wait for their peer come first, because a peer that reads holds
 // much for a moment only. False: the session that asks holds the most itself.
@@ -102,6 +102,18 @@ void Pools::end_silent_writer(const Session& asks) noexcept {
 void Pools::end_silent_lender(const Session& asks) noexcept {
     constexpr auto since = [](const Session& session) noexcept { return session.origin().unanswered_since(); };
     end_silent(since, lenders_looked_at_, asks);
+}
+
+void Pools::end_silent_stager(const Session& asks, bool served) noexcept {
+    constexpr auto of_gets = [](const Session& session) noexcept { return session.chunks().copies_since(true); };
+    constexpr auto of_puts = [](const Session& session) noexcept { return session.chunks().copies_since(false); };
+    if (served) {
+        end_silent_writer(asks);
+        end_silent(of_gets, readers_looked_at_[served], asks);
+    } else {
+        end_silent_lender(asks);
+        end_silent(of_puts, readers_looked_at_[served], asks);
+    }
 }
 
 Staging* Pools::take_staging(bool served) noexcept {

@@ -9,6 +9,8 @@
 
 #include <cinnabar/base/clock.hpp>
 
+#include <array>
+
 namespace cinnabar::ofi {
 
 class OfiPort;
@@ -16,9 +18,6 @@ class Session;
 
 class Pools {
   public:
-    // Staging memory, in chunks, for each side's operations: enough for several of the largest operations.
-    static constexpr std::uint32_t staging_max = 2048;
-
     explicit Pools(OfiPort& port);
 
     // Null: no other session holds more, or out of memory. take_transfer() also returns null until the ended session
@@ -32,6 +31,9 @@ class Pools {
     // Call it when there is no room for a chunk of a get: as end_silent_writer(), for peers that do not say what they
     // have sent of gets that have ended, or do not send that.
     void end_silent_lender(const Session& asks) noexcept;
+    // Call it when there is no memory for a chunk, `served` to a peer or of this side: as the two above, and for peers
+    // that do not read what was copied for them.
+    void end_silent_stager(const Session& asks, bool served) noexcept;
 
     // The size of memory for a chunk.
     [[nodiscard]] std::size_t staging_bytes() const noexcept;
@@ -74,9 +76,10 @@ class Pools {
     SlotPool<Staging> served_staging_;  // for operations of peers
     Staging* sink_ = nullptr;
     Transfer* posting_get_ = nullptr;
-    // When sessions were last looked at by end_silent_writer() and end_silent_lender().
+    // When sessions were last looked at for those that send nothing, answer nothing, and read nothing.
     TimeUs writers_looked_at_ = 0;
     TimeUs lenders_looked_at_ = 0;
+    std::array<TimeUs, 2> readers_looked_at_{};  // those that were served chunks come second
 };
 
 }  // namespace cinnabar::ofi

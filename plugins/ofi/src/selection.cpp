@@ -10,6 +10,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 
 namespace cinnabar::ofi {
 namespace {
@@ -18,6 +19,9 @@ using na::SocketAddress;
 
 // The plugin uses nothing of later versions.
 constexpr std::uint32_t api_version = FI_VERSION(1, 14);
+
+constexpr std::uint32_t staging_min = 64;
+constexpr std::uint32_t staging_limit = 64 * 1024;
 
 Info make_hints(const Provider& provider, const Wanted& wanted) {
     Info hints(fabric_library().dupinfo(nullptr));
@@ -76,6 +80,14 @@ Result<Subnet> parse_subnet(const std::string& text) {
                       slash + 1 < text.size() && subnet.bits >= 1 && subnet.bits <= bits_max;
     if (!fits) return Error(Errc::bad_address, "write a subnet as 10.1.0.0/16 or fd00:1::/32", text);
     return subnet;
+}
+
+Result<std::uint32_t> read_staging(const std::string& text) {
+    std::uint32_t chunks = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stopped, wrong] = std::from_chars(text.data(), end, chunks);
+    if (wrong == std::errc() && stopped == end && chunks >= staging_min && chunks <= staging_limit) return chunks;
+    return Error(Errc::bad_address, "staging is a number of chunks from 64 to 65536", text);
 }
 
 // Ranks an address by how well others can connect to it; 0 is best. The loopback is used only if there is nothing else.
@@ -152,7 +164,8 @@ Result<Selection> select_from(const Provider& provider, const Wanted& wanted) {
     if (!best) {
         return Error(Errc::unsupported, "libfabric has no provider here that fits", asked_of(provider, wanted));
     }
-    Selection selection{Info(fabric_library().dupinfo(best)), &provider, provider.wait_fd && !wanted.busy, {}};
+    Selection selection{
+        Info(fabric_library().dupinfo(best)), &provider, provider.wait_fd && !wanted.busy, {}, wanted.staging};
     if (!selection.info) return Error(Errc::out_of_memory);
     selection.why = text_of(*best) + "; the best of " + std::to_string(count) + " for " + asked_of(provider, wanted);
     if (wanted.busy) selection.why += "; busy: nothing to sleep on";
@@ -177,6 +190,8 @@ Result<Wanted> read_address(const na::Uri& uri) {
             wanted.busy = true;
         } else if (name == "untested" && value == "yes") {
             wanted.untested = true;
+        } else if (name == "staging") {
+            CINNABAR_TRY(wanted.staging, read_staging(value));
         } else if (name == "busy" || name == "untested") {
             return Error(Errc::bad_address, "busy and untested are set by =yes", name + "=" + value);
         }

@@ -7,10 +7,14 @@
 
 #include <cinnabar/na/uri.hpp>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace cinnabar::ofi {
+
+// Chunks of staging memory for this side's operations, and as many for those of peers.
+inline constexpr std::uint32_t staging_default = 2048;
 
 // The provider, device and socket that an address asks for.
 struct Wanted {
@@ -20,11 +24,13 @@ struct Wanted {
     std::string subnet;     // "10.1.0.0/16", "fd00:1::/32"; empty: any
     bool busy = false;      // always poll: no descriptor to sleep on
     bool untested = false;  // untested providers may be used
+    std::uint32_t staging = staging_default;
 };
 
-// Reads ofi+PROVIDER://[INTERFACE[:PORT]][?domain=...&interface=...&subnet=...&busy=yes&untested=yes], or
-// ofi+PROVIDER://DOMAIN/INTERFACE[:PORT]; also with ofis for ofi. Does not look at other options. bad_address: a value
-// other than yes.
+// Reads ofi+PROVIDER://[INTERFACE[:PORT]][?domain=...&interface=...&subnet=...&busy=yes&untested=yes&staging=N],
+// or
+// ofi+PROVIDER://DOMAIN/INTERFACE[:PORT]; also with ofis for ofi. Does not look at other options. bad_address: an
+// invalid value.
 [[nodiscard]] Result<Wanted> read_address(const na::Uri& uri);
 
 // Where the socket for handshakes listens, as a uri.
@@ -35,6 +41,7 @@ struct Selection {
     const Provider* provider = nullptr;
     bool wait_fd = true;  // the queue has a descriptor to sleep on
     std::string why;      // what was selected, and from how many candidates; one line
+    std::uint32_t staging = staging_default;
 };
 
 // bad_address: an unknown provider; unsupported: libfabric has nothing that fits.

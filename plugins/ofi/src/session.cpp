@@ -222,6 +222,8 @@ void Session::time_out(Timer& timer) noexcept {
         log_limited(lines, LogLevel::info, "ofi", "%s has not given back %u operations of an ended session",
                     port.provider().name, self.with_fabric_);
         self.origin_.force_end();
+        self.origin_.leave_copies();
+        self.chunks_.leave_strays();
     } else if (!self.open_) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning, "ofi",

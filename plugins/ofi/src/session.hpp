@@ -85,6 +85,7 @@ class Session final : public PoolSlot, public na::FdEvents {
     [[nodiscard]] FrameSender& sender() noexcept { return sender_; }
     [[nodiscard]] const FrameSender& sender() const noexcept { return sender_; }
     [[nodiscard]] Chunks& chunks() noexcept { return chunks_; }
+    [[nodiscard]] const Chunks& chunks() const noexcept { return chunks_; }
     [[nodiscard]] Origin& origin() noexcept { return origin_; }
     [[nodiscard]] const Origin& origin() const noexcept { return origin_; }
     [[nodiscard]] Owner& owner() noexcept { return owner_; }

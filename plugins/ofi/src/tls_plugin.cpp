@@ -18,6 +18,6 @@ Result<std::unique_ptr<na::Transport>> open_guarded(const na::Uri& uri, const na
 const na::PluginInfo tls_plugin_info{
     na::plugin_abi, "ofis",
     "libfabric: ofis+PROVIDER://..., with TLS 1.3, by shared keys or certificates; needs OpenSSL 3", &open_guarded,
-    "domain, interface, subnet, busy, untested, " CINNABAR_TLS_ADDRESS_OPTIONS};
+    "domain, interface, subnet, busy, untested, staging, " CINNABAR_TLS_ADDRESS_OPTIONS};
 
 }  // namespace cinnabar::ofi

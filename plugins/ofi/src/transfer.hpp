@@ -54,6 +54,7 @@ struct Chunk final : FabricOp, PoolSlot {
     PeerRequest* request = nullptr;
     Session* session = nullptr;
     Staging* staging = nullptr;              // null: the chunk is in the memory of an op or a lease
+    std::unique_ptr<std::byte[]> left;       // staging memory that the fabric has kept longer than its session lived
     std::optional<na::LeaseTable::Pin> pin;  // pins that lease
     std::uint32_t number = 0;
     std::uint32_t bytes = 0;

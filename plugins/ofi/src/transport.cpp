@@ -49,6 +49,10 @@ Result<std::unique_ptr<na::Transport>> OfiTransport::open_guarded(const na::Uri&
     CINNABAR_TRY(const FabricLibrary* const library, FabricLibrary::load());
     CINNABAR_TRY(Selection selection, select(wanted));
     std::unique_ptr<OfiTransport> transport(new OfiTransport(options, std::move(selection), std::move(guards)));
+    if (const std::uint32_t least = transport->staging_min(); transport->staging() < least) {
+        return Error(Errc::bad_address, "staging is less than two of the largest operations need",
+                     "at least " + std::to_string(least) + " with " + transport->provider().name);
+    }
     fid_fabric* fabric = nullptr;
     if (const int failed = library->fabric(transport->selection_.info->fabric_attr, &fabric, nullptr)) {
         return error_of(failed, "fi_fabric", transport->selection_.why);
@@ -57,6 +61,11 @@ Result<std::unique_ptr<na::Transport>> OfiTransport::open_guarded(const na::Uri&
     CINNABAR_TRY(const na::Uri place, handshake_address(wanted));
     CINNABAR_TRY_VOID(transport->open_socket(place));
     return std::unique_ptr<na::Transport>(std::move(transport));
+}
+
+// A get needs all its chunks at once.
+std::uint32_t OfiTransport::staging_min() const noexcept {
+    return 2 * chunks_of(limits().rma_bytes_max, static_cast<std::uint32_t>(provider().chunk_bytes));
 }
 
 bool OfiTransport::reaches(std::string_view endpoint) const noexcept {

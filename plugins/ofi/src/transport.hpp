@@ -47,6 +47,8 @@ class OfiTransport final : public na::SocketTransport {
     [[nodiscard]] const Provider& provider() const noexcept { return *selection_.provider; }
     [[nodiscard]] Fences& fences() noexcept { return fences_; }
     [[nodiscard]] na::PortTable<OfiPort>& ports() noexcept { return ports_; }
+    // Chunks of staging memory for this side's operations, and as many for those of peers.
+    [[nodiscard]] std::uint32_t staging() const noexcept { return selection_.staging; }
     // Null: sessions are not protected.
     [[nodiscard]] const na::StreamGuards* guards() const noexcept { return guards_.get(); }
     // What sealing adds to a frame or chunk; 0: they are not sealed.
@@ -57,6 +59,7 @@ class OfiTransport final : public na::SocketTransport {
   private:
     OfiTransport(const na::TransportOptions& options, Selection selection, std::unique_ptr<na::StreamGuards> guards);
     static void renewed(void* self);
+    [[nodiscard]] std::uint32_t staging_min() const noexcept;
 
     Selection selection_;
     const std::unique_ptr<na::StreamGuards> guards_;

@@ -358,9 +358,9 @@ TEST_P(SilentPeers, APeerThatSendsNoChunksIsEndedForOthers) {
         return stranger.heard.size() == Owner::served_max;
     };
     std::size_t session = 0;
-    while (takes_its_share(session) && session < Pools::staging_max) session = stranger.connect(pump_);
+    while (takes_its_share(session) && session < staging_default) session = stranger.connect(pump_);
     EXPECT_GT(session, 64u);
-    EXPECT_LE(session, Pools::staging_max / Owner::served_max);
+    EXPECT_LE(session, staging_default / Owner::served_max);
 
     friend_.open(network_, pump_, "friend", false);
     EXPECT_EQ(put_large(friend_), Errc::ok);
