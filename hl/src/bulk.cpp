@@ -114,15 +114,15 @@ bool TransferOp::start(const TaskContext* task) noexcept {
 }
 
 void TransferOp::begin_span(const TaskContext* task, const rpc::Context& context) noexcept {
-    trace_ = task && task->request ? task->request->trace() : current_trace();
+    const TraceContext trace = task && task->request ? task->request->trace() : current_trace();
     began_us_ = context.now_us();
     node_of_span_ = request_ ? &static_cast<RequestState*>(request_->user_data)->core() : node_;
-    if (!node_of_span_ || !node_of_span_->tracer()) trace_ = {};
+    trace_ = {};
+    if (trace.sampled && node_of_span_ && node_of_span_->tracer()) trace_ = {{trace.id[0], trace.id[1]}, trace.span};
 }
 
 void TransferOp::end_span() const noexcept {
-    TraceContext own = trace_;
-    own.span = detail::new_trace_number();
+    const TraceContext own{{trace_.id[0], trace_.id[1]}, detail::new_trace_number()};
     const na::Addr& owner = args_.remote->owner();
     const bool pull = args_.direction == bulk::Direction::pull;
     const TimeUs now = node_of_span_->loops().front()->now_us();

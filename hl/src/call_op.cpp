@@ -35,7 +35,7 @@ CallOp::CallOp(NodeCore& node, const RpcName& name, std::uint16_t shape, const n
     call_->args.shape = shape;
     call_->args.one_way = name.one_way;
     if (options.trace) {
-        call_->args.trace = *options.trace;
+        join(*options.trace);
         traces_seen.store(true, std::memory_order_relaxed);
     }
 }
@@ -184,11 +184,12 @@ void CallOp::cancel() noexcept {
     if (call_) call_->cancel();
 }
 
-[[gnu::always_inline]] inline bool CallOp::parts_of_call(const rpc::Call& call, CallParts& parts) const noexcept {
+[[gnu::always_inline]] inline bool CallOp::parts_of_call(const rpc::Call& call, TimeUs now,
+                                                         CallParts& parts) const noexcept {
     TimeUs left = 0;
     rpc::TargetTimes target;
     if (!call.times(left, target)) return false;
-    parts = parts_of(call.began_us, left, call.ended_us(), loop_->now_us(), target);
+    parts = parts_of(call.began_us, left, call.ended_us(), now, target);
     return true;
 }
 
@@ -210,7 +211,7 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
 // Not part of on_done(), because few calls are timed.
 [[gnu::noinline]] void CallOp::count_parts(const rpc::Call& call) const noexcept {
     CallParts parts;
-    if (stats_ && parts_of_call(call, parts)) stats_->count_parts(parts);
+    if (stats_ && parts_of_call(call, loop_->now_us(), parts)) stats_->count_parts(parts);
 }
 
 bool CallOp::ended_well(std::uint16_t shape) noexcept {
@@ -321,11 +322,15 @@ bool CallOp::joins_trace(const TaskContext* task) const noexcept {
     return task && task->request ? task->request->traced() : static_cast<bool>(thread_trace);
 }
 
+void CallOp::join(const TraceContext& trace) noexcept {
+    call_->args.trace = {{trace.id[0], trace.id[1]}, trace.span};
+    call_->args.sampled = trace.sampled ? rpc::Sampled::yes : rpc::Sampled::no;
+}
+
 void CallOp::begin_span(const TaskContext* task) noexcept {
-    TraceContext& trace = call_->args.trace;
-    if (!trace) trace = task && task->request ? task->request->trace() : current_trace();
-    Tracer* const tracer = loop_->node().tracer();
-    if (!tracer) return;
+    rpc::TraceContext& trace = call_->args.trace;
+    if (!trace) join(task && task->request ? task->request->trace() : current_trace());
+    if (!loop_->node().tracer() || call_->args.sampled == rpc::Sampled::no) return;
     if (!trace) trace = {{new_trace_number(), new_trace_number()}, 0};
     call_->args.timed = !call_->args.one_way;
     parent_span_ = trace.span;
@@ -334,11 +339,13 @@ void CallOp::begin_span(const TaskContext* task) noexcept {
 
 void CallOp::end_span(const rpc::Call& call) const noexcept {
     Tracer* const tracer = loop_->node().tracer();
-    if (!tracer) return;
+    if (!tracer || call.args.sampled == rpc::Sampled::no) return;
+    const rpc::TraceContext& trace = call.args.trace;
+    const TimeUs now = loop_->now_us();
     CallParts parts{};
-    (void)parts_of_call(call, parts);
-    tracer->ended({SpanKind::call, name_, call.args.trace, parent_span_, call.began_us, call.context().now_us(), error_,
-                   &call.peer(), 0, parts});
+    (void)parts_of_call(call, now, parts);
+    const TraceContext context{{trace.id[0], trace.id[1]}, trace.span};
+    tracer->ended({SpanKind::call, name_, context, parent_span_, call.began_us, now, error_, &call.peer(), 0, parts});
 }
 
 Error CallOp::failure() const {

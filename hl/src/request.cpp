@@ -28,7 +28,7 @@ NodeCore& RequestState::core() const noexcept { return *served_.node; }
 
 void RequestState::begin_span() noexcept {
     detail::traces_seen.store(true, std::memory_order_relaxed);
-    if (served_.node->tracer()) span_ = detail::new_trace_number();
+    if (served_.node->tracer() && request_.sampled()) span_ = detail::new_trace_number();
 }
 
 void RequestState::end_span(Errc result, TimeUs now) noexcept {
@@ -39,9 +39,8 @@ void RequestState::end_span(Errc result, TimeUs now) noexcept {
 
 TraceContext RequestState::trace() const noexcept {
     if (!request_.traced()) return {};
-    TraceContext trace = request_.trace();
-    if (span_ != 0) trace.span = span_;
-    return trace;
+    const rpc::TraceContext& given = request_.trace();
+    return {{given.id[0], given.id[1]}, span_ != 0 ? span_ : given.span, request_.sampled()};
 }
 
 NodeRef RequestState::node() const noexcept { return NodeRef(served_.node); }

@@ -28,11 +28,12 @@ Tracer::~Tracer() = default;
 
 std::string to_traceparent(const TraceContext& context) {
     if (!context) return {};
-    return "00-" + to_hex(context.id[0]) + to_hex(context.id[1]) + "-" + to_hex(context.span) + "-01";
+    return "00-" + to_hex(context.id[0]) + to_hex(context.id[1]) + "-" + to_hex(context.span) +
+           (context.sampled ? "-01" : "-00");
 }
 
 // "vv-tttttttttttttttttttttttttttttttt-ssssssssssssssss-ff"; later versions may add more after another '-'.
-Result<Traceparent> parse_traceparent(std::string_view text) {
+Result<TraceContext> parse_traceparent(std::string_view text) {
     const Error wrong(Errc::invalid_argument, "a traceparent is 00-TRACE-SPAN-FLAGS, with 32, 16 and 2 hex digits",
                       std::string(text));
     constexpr std::size_t bytes = 55;
@@ -45,7 +46,7 @@ Result<Traceparent> parse_traceparent(std::string_view text) {
     if (!version || !high || !low || !span || !flags || *version == 0xff) return wrong;
     if (*version == 0 ? text.size() != bytes : text.size() > bytes && text[bytes] != '-') return wrong;
     if ((*high | *low) == 0 || *span == 0) return wrong;
-    return Traceparent{{{*high, *low}, *span}, (*flags & 1) != 0};
+    return TraceContext{{*high, *low}, *span, (*flags & 1) != 0};
 }
 
 TraceContext current_trace() noexcept { return detail::thread_trace; }

@@ -24,7 +24,8 @@ inline constexpr std::uint16_t flag_trace = 16;    // requests: a trace context 
 inline constexpr std::uint16_t flag_place = 32;    // requests: a place in a queue of the target follows the payload
 // Requests: asks the target to report how long it had the request. Replies: those times follow the payload.
 inline constexpr std::uint16_t flag_times = 64;
-inline constexpr std::uint16_t request_flags_known = 127;
+inline constexpr std::uint16_t flag_unsampled = 128;  // requests: nobody records the trace; with flag_trace
+inline constexpr std::uint16_t request_flags_known = 255;
 inline constexpr std::uint16_t reply_flags_known = flag_overflow | flag_checksum | flag_times;
 
 inline constexpr std::uint64_t time_left_none = ~std::uint64_t{0};

@@ -36,7 +36,7 @@ class PlainRequest {
     // Requires: is_plain().
     explicit PlainRequest(const std::byte* frame) noexcept : at_(frame) {}
     [[nodiscard]] static bool is_plain(ConstBytes frame) noexcept {
-        constexpr std::uint32_t any = std::uint32_t{flag_hungry | flag_trace | flag_times} << 16;
+        constexpr std::uint32_t any = std::uint32_t{flag_hungry | flag_trace | flag_times | flag_unsampled} << 16;
         if (frame.size() < request_header_bytes) return false;
         const PlainRequest request(frame.data());
         const std::size_t behind = request.traced() ? trace_bytes : 0;

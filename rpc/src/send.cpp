@@ -34,7 +34,6 @@ inline std::uint64_t Origin::time_left(const Call& call) const noexcept {
 // Writes the header before the arguments and what follows them. Returns the size of the frame.
 inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) const noexcept {
     const bool hungry = book.credits <= 1 && book.queued.front() != book.queued.back();
-    const bool traced = static_cast<bool>(call.args.trace);
     RequestHeader header;
     header.flags = core_.frame_flags;
     if (call.whole_way_) {
@@ -44,7 +43,11 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
     }
     if (call.args.one_way) header.flags |= flag_one_way;
     if (hungry) header.flags |= flag_hungry;
-    if (traced) header.flags |= flag_trace;
+    if (call.args.trace) [[unlikely]] {
+        header.flags |= flag_trace;
+        if (call.args.sampled == Sampled::no) header.flags |= flag_unsampled;
+        header.trace = call.args.trace;
+    }
     if (call.args.timed) [[unlikely]] {
         header.flags |= flag_times;
         call.sent_us_ = core_.na->clock().now_us();
@@ -55,7 +58,6 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
     header.time_left_us = time_left(call);
     header.shape = call.args.shape;
     header.provider = call.args.provider;
-    if (traced) header.trace = call.args.trace;
     encode_request(header, call.message_->bytes());
     return static_cast<std::uint32_t>(request_header_bytes + call.input_bytes_ + behind_payload(header.flags));
 }

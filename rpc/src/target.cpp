@@ -76,7 +76,9 @@ void Target::describe(Request& request, const RequestHeader& header, const Handl
 // Sets what most requests do not use.
 void Target::describe_unusual(Request& request, std::uint16_t flags, const TraceContext& trace) noexcept {
     static_assert(flag_trace >> 4 == Request::asks_trace && flag_times >> 4 == Request::asks_times);
-    request.asks_ = static_cast<std::uint8_t>(flags >> 4 & (Request::asks_trace | Request::asks_times));
+    static_assert(flag_unsampled >> 4 == Request::asks_unsampled);
+    constexpr unsigned asked = Request::asks_trace | Request::asks_times | Request::asks_unsampled;
+    request.asks_ = static_cast<std::uint8_t>(flags >> 4 & asked);
     request.trace_ = trace;
     request.came_us_ = core_.na->now_us();
     request.handler_us_ = 0;

@@ -29,6 +29,8 @@ constexpr Rpc<int(int)> middle{"trace.middle"};
 constexpr Rpc<int(int)> pooled{"trace.pooled"};
 constexpr Rpc<int(int)> plain{"trace.plain"};
 constexpr Rpc<int(int)> told{"trace.told"};
+constexpr Rpc<int(int)> tells{"trace.tells"};
+constexpr Rpc<int(int)> plainly_tells{"trace.plainly_tells"};
 constexpr Rpc<std::uint64_t(Bulk)> fetch{"trace.fetch"};
 
 struct Kept {
@@ -97,6 +99,17 @@ class Trace : public testing::Test {
                         node.call(leaf, own, value).then([](const Result<int>&) {});
                         return value;
                     })
+            .value();
+        server_
+            ->serve(tells,
+                    [node, own](Request<int> request) -> Task<Result<int>> {
+                        co_return co_await node.call(told, own, *request);
+                    })
+            .value();
+        server_
+            ->serve(
+                plainly_tells, [node, own](int value) { return node.call(told, own, value).wait().value(); },
+                on(server_->make_pool().value()))
             .value();
         server_
             ->serve(fetch,
@@ -174,6 +187,26 @@ TEST_F(Trace, WithoutATracerTheContextIsPassedOn) {
     EXPECT_FALSE(seen_) << "a later call on the same slots belongs to no trace";
 }
 
+TEST_F(Trace, AnUnsampledTraceIsPassedOnAndNotRecorded) {
+    const auto recorder = std::make_shared<Recorder>(true);
+    open(recorder, recorder);
+    const TraceContext given{{0xa, 0xb}, 0xc, false};
+    for (const Rpc<int(int)>* rpc : {&told, &tells, &plainly_tells}) {
+        seen_ = {};
+        ASSERT_EQ(call(*rpc, &given), 7);
+        EXPECT_EQ(seen_, given) << "no span of this process is between, and the flag travels as well";
+    }
+    const std::vector<std::byte> memory(1 << 20);
+    const Region region = Region::expose(memory).value();
+    const Bulk lent(region);
+    ASSERT_EQ(client_->node.call(fetch, client_->peer, lent, CallOptions{.trace = &given}).wait().value(),
+              memory.size());
+    EXPECT_TRUE(recorder->spans().empty());
+    ASSERT_EQ(call(told), 7);
+    EXPECT_TRUE(seen_ && seen_.sampled) << "a later call on the same slots begins a trace of its own";
+    await_spans(*recorder, 2);
+}
+
 TEST_F(Trace, WithoutSamplingNoTraceBegins) {
     const auto recorder = std::make_shared<Recorder>(false);
     open(recorder, recorder);
@@ -208,10 +241,11 @@ TEST(Traceparent, IsThatOfW3c) {
     const std::string text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     const auto parsed = hl::parse_traceparent(text);
     ASSERT_TRUE(parsed.ok());
-    EXPECT_EQ(parsed->context, (TraceContext{{0x4bf92f3577b34da6, 0xa3ce929d0e0e4736}, 0x00f067aa0ba902b7}));
-    EXPECT_TRUE(parsed->sampled);
-    EXPECT_EQ(hl::to_traceparent(parsed->context), text);
-    EXPECT_FALSE(hl::parse_traceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00")->sampled);
+    EXPECT_EQ(*parsed, (TraceContext{{0x4bf92f3577b34da6, 0xa3ce929d0e0e4736}, 0x00f067aa0ba902b7, true}));
+    EXPECT_EQ(hl::to_traceparent(*parsed), text);
+    const std::string unsampled = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00";
+    EXPECT_FALSE(hl::parse_traceparent(unsampled)->sampled);
+    EXPECT_EQ(hl::to_traceparent(*hl::parse_traceparent(unsampled)), unsampled);
     EXPECT_TRUE(hl::parse_traceparent("cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-what-will-be").ok());
     EXPECT_EQ(hl::to_traceparent({}), "");
     for (const char* bad : {"", "00", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-x",

@@ -34,6 +34,25 @@ TEST_P(HeaderTest, ATraceContextReachesTheHandler) {
     EXPECT_FALSE(seen[1]) << "a slot that is used again has no trace of the last one";
 }
 
+TEST_P(HeaderTest, WhetherATraceIsSampledReachesTheHandler) {
+    std::vector<bool> seen;
+    serve("traced", [&](Request& request) {
+        seen.push_back(request.sampled());
+        EXPECT_TRUE(request.traced());
+        request.respond(0);
+        request.release();
+    });
+    for (const Sampled sampled : {Sampled::no, Sampled::yes, Sampled::no}) {
+        Ending ending;
+        Call* call = make("traced");
+        call->args.trace = {{1, 2}, 3};
+        call->args.sampled = sampled;
+        ASSERT_EQ(call->forward(0, &Ending::take, &ending), Errc::ok);
+        ASSERT_TRUE(until([&] { return ending.count == 1; }));
+    }
+    EXPECT_EQ(seen, (std::vector<bool>{false, true, false}));
+}
+
 TEST_P(HeaderTest, FullMessagesLeaveRoomForIt) {
     serve_echo();
     Ending ending;

@@ -212,6 +212,9 @@ TEST(Frame, UnknownFlagsAreRefused) {
     auto request = request_of(0);
     request[2] |= std::byte{0x20};
     EXPECT_EQ(decoded_request(request), Errc::protocol);
+    request = request_of(0);
+    request[3] |= std::byte{1};
+    EXPECT_EQ(decoded_request(request), Errc::protocol);
     auto reply = reply_of(0);
     reply[2] |= std::byte{static_cast<unsigned char>(flag_trace)};
     EXPECT_EQ(decoded_reply(reply), Errc::protocol);

@@ -7,6 +7,7 @@
 #include <cinnabar/hl/pool.hpp>
 #include <cinnabar/hl/sleep.hpp>
 #include <cinnabar/hl/task.hpp>
+#include <cinnabar/hl/trace.hpp>
 #include <cinnabar/na/addr.hpp>
 
 #include <memory>
@@ -86,7 +87,7 @@ class CINNABAR_API Attempts {
     std::uint16_t shape_;
     na::Addr to_;
     CallOptions options_;  // for each attempt
-    rpc::TraceContext trace_;
+    TraceContext trace_;
     std::optional<Microseconds> span_;  // deadline that covers all attempts
     Executor* executor_ = nullptr;
     TimeUs deadline_ = time_never;

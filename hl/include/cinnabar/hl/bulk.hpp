@@ -120,7 +120,7 @@ class CINNABAR_API TransferOp {
     // Called only if a trace was seen in this process.
     void begin_span(const TaskContext* task, const rpc::Context& context) noexcept;
     void end_span() const noexcept;
-    TraceContext trace_;  // of the transfer; empty: not recorded
+    rpc::TraceContext trace_;  // of the transfer; empty: not recorded
     NodeCore* node_of_span_ = nullptr;
     TimeUs began_us_ = 0;
 };

@@ -97,9 +97,11 @@ class CINNABAR_API CallOp {
     [[nodiscard]] bool ended_well(std::uint16_t shape) noexcept;
     [[nodiscard]] Error failure() const;
     [[nodiscard, gnu::cold, gnu::noinline]] std::string ending_of(rpc::Call& call, TimeUs took_us) noexcept;
-    // The phases of the call's time. False: the answer does not contain them.
-    [[nodiscard]] bool parts_of_call(const rpc::Call& call, CallParts& parts) const noexcept;
+    // The phases of the time of a call that reaches its callback now. False: the answer does not contain them.
+    [[nodiscard]] bool parts_of_call(const rpc::Call& call, TimeUs now, CallParts& parts) const noexcept;
     [[gnu::noinline]] void count_parts(const rpc::Call& call) const noexcept;
+    // Makes it a call of this trace.
+    void join(const TraceContext& trace) noexcept;
     // Whether it belongs to a trace or begins one.
     [[nodiscard]] bool joins_trace(const TaskContext* task) const noexcept;
     [[gnu::cold, gnu::noinline]] void begin_span(const TaskContext* task) noexcept;

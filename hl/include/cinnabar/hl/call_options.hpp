@@ -11,6 +11,8 @@
 
 namespace cinnabar::hl {
 
+struct TraceContext;  // trace.hpp
+
 inline constexpr Microseconds default_deadline{30'000'000};
 // Waits for ever. A call that does not name a deadline has default_deadline.
 inline constexpr Microseconds no_deadline = Microseconds::max();
@@ -27,7 +29,7 @@ struct CallOptions {
     // context that has it.
     std::optional<unsigned> context = {};
     // The trace and span that this call belongs to; copied by Node::call. Unset: those of the handler or task.
-    const rpc::TraceContext* trace = nullptr;
+    const TraceContext* trace = nullptr;
 };
 static_assert(std::is_trivially_destructible_v<CallOptions>);
 

@@ -12,6 +12,7 @@
 #include <cinnabar/rpc/handler.hpp>
 
 #include <memory>
+#include <optional>
 
 namespace cinnabar::hl {
 
@@ -132,6 +133,24 @@ struct HopToPool {
     [[nodiscard]] Errc await_resume() const noexcept { return refused; }
 };
 
+// Sets current_trace() while a plain handler runs.
+class TraceScope {
+  public:
+    explicit TraceScope(const RequestState& state) noexcept {
+        if (state.traced()) [[unlikely]]
+            before_ = exchange_current_trace(state.trace());
+    }
+    ~TraceScope() {
+        if (before_) [[unlikely]]
+            (void)exchange_current_trace(*before_);
+    }
+    TraceScope(const TraceScope&) = delete;
+    TraceScope& operator=(const TraceScope&) = delete;
+
+  private:
+    std::optional<TraceContext> before_;
+};
+
 }  // namespace detail
 
 template <typename R, typename F>
@@ -157,7 +176,7 @@ struct Served : ServedBase {
         RequestState state(self, request);
         Input input{};
         if (!state.decode(input)) return;
-        const detail::TraceScope trace(request.traced(), state.trace());
+        const detail::TraceScope trace(state);
         try {
             if constexpr (std::is_void_v<Returned>) {
                 Shape::call(self.f, state, input);
@@ -201,7 +220,7 @@ struct Served : ServedBase {
         }
         try {
             if constexpr (!coroutine) {
-                const detail::TraceScope trace(request.traced(), state.trace());
+                const detail::TraceScope trace(state);
                 if constexpr (std::is_void_v<Returned>) {
                     Shape::call(self.f, state, input);
                     state.answer(rpc::Empty{});

@@ -4,8 +4,8 @@
 //
 // A call belongs to the trace of its CallOptions::trace or, if that is unset, to that of the handler or task that makes
 // it: a coroutine inherits it, a plain function finds it in its thread. A call that belongs to no trace begins one if
-// the node's Tracer says so. Without a Tracer, contexts are forwarded but nothing is recorded. Until a trace is seen in
-// the process, tracing costs one branch per call.
+// the node's Tracer says so. Without a Tracer, contexts are forwarded but nothing is recorded; the same is true of
+// traces that are not sampled. Until a trace is seen in the process, tracing costs one branch per call.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -13,7 +13,6 @@
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/hl/stats.hpp>
-#include <cinnabar/rpc/rpc_id.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -26,18 +25,23 @@ class Addr;
 
 namespace cinnabar::hl {
 
-using rpc::TraceContext;
+// The position of a call in a trace. All zero: none.
+struct TraceContext {
+    std::uint64_t id[2] = {0, 0};
+    std::uint64_t span = 0;  // the span that made the call
+    // W3C's flag, set where the trace began. False: the context travels on, so that all services know the call by the
+    // same trace, but no Tracer gets spans of it.
+    bool sampled = true;
 
-// The header of W3C's Trace Context: "00-", 32 digits for the trace, 16 for the span, and "-01". Empty if the context
-// is.
-[[nodiscard]] CINNABAR_API std::string to_traceparent(const TraceContext& context);
-
-struct Traceparent {
-    TraceContext context;
-    bool sampled = false;  // the origin of the trace records it
+    explicit operator bool() const noexcept { return (id[0] | id[1]) != 0; }
+    friend bool operator==(const TraceContext&, const TraceContext&) = default;
 };
+
+// The header "traceparent" of W3C's Trace Context: "00-", 32 digits for the trace, 16 for the span, and "-01", or "-00"
+// if it is not sampled. Empty if the context is.
+[[nodiscard]] CINNABAR_API std::string to_traceparent(const TraceContext& context);
 // invalid_argument: the text is malformed, even if it is of a later version.
-[[nodiscard]] CINNABAR_API Result<Traceparent> parse_traceparent(std::string_view text);
+[[nodiscard]] CINNABAR_API Result<TraceContext> parse_traceparent(std::string_view text);
 
 enum class SpanKind : std::uint8_t { call, handler, transfer };
 
@@ -79,23 +83,6 @@ CINNABAR_API extern std::atomic<bool> traces_seen;
 [[nodiscard]] CINNABAR_API std::uint64_t new_trace_number() noexcept;
 // Sets what current_trace() returns, and returns the old value.
 CINNABAR_API TraceContext exchange_current_trace(const TraceContext& trace) noexcept;
-
-// Sets current_trace() while a plain handler runs.
-class TraceScope {
-  public:
-    TraceScope(bool traced, const TraceContext& trace) noexcept : traced_(traced) {
-        if (traced) before_ = exchange_current_trace(trace);
-    }
-    ~TraceScope() {
-        if (traced_) (void)exchange_current_trace(before_);
-    }
-    TraceScope(const TraceScope&) = delete;
-    TraceScope& operator=(const TraceScope&) = delete;
-
-  private:
-    const bool traced_;
-    TraceContext before_;
-};
 
 }  // namespace detail
 }  // namespace cinnabar::hl

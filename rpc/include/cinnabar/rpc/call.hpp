@@ -64,8 +64,9 @@ struct CallArgs {
     // Asks the target to report how long it had the request, and records when the request was sent: Call::times. Not
     // for one-way calls.
     bool timed = false;
-    TimeUs deadline = time_never;  // on the context's clock: Context::deadline_in
-    TraceContext trace;            // passed to the handler as Request::trace
+    Sampled sampled = Sampled::yes;  // of the trace, if there is one; passed to the handler as Request::sampled
+    TimeUs deadline = time_never;    // on the context's clock: Context::deadline_in
+    TraceContext trace;              // passed to the handler as Request::trace
 };
 
 class CINNABAR_API Call : public AlignedPoolSlot {

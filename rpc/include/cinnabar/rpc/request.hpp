@@ -82,6 +82,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     [[nodiscard]] TimeUs deadline() const noexcept { return deadline_; }
     [[nodiscard]] const TraceContext& trace() const noexcept { return trace_; }       // the origin's; all zero: none
     [[nodiscard]] bool traced() const noexcept { return (asks_ & asks_trace) != 0; }  // whether it has a trace context
+    [[nodiscard]] bool sampled() const noexcept { return (asks_ & asks_unsampled) == 0; }  // requires: traced()
     // The place that this target gave out earlier (respond_error with `overloaded`), according to the origin; 0: none.
     // Not verified.
     [[nodiscard]] std::uint64_t place() const noexcept { return whole_way() ? place_ : 0; }
@@ -174,6 +175,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
 
     static constexpr std::uint8_t asks_trace = 1;
     static constexpr std::uint8_t asks_times = 4;
+    static constexpr std::uint8_t asks_unsampled = 8;
     [[nodiscard]] bool timed() const noexcept { return (asks_ & asks_times) != 0; }
 
     // Set by the present user of the request: the owner of the context, or the handler's thread.
@@ -218,7 +220,9 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // Uses, or has used, the slow path (the "whole way"); or is one-way or orphaned.
     std::atomic<bool> is_whole_way_{false};
     bool one_way_ = false;
-    std::uint8_t asks_ = 0;  // asks_trace: trace_ is set; asks_times: the origin asks how long the request was here
+    // asks_trace: trace_ is set; asks_unsampled: nobody records it; asks_times: the origin asks how long the request
+    // was here.
+    std::uint8_t asks_ = 0;
     bool credit_returned_ = false;
     bool reply_done_ = false;
     bool users_gone_ = false;
@@ -227,8 +231,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     bool arriving_ = false;      // its handler runs on arrival, inside progress() (on_arrival.cpp)
     std::atomic<bool> answered_{false};
     std::atomic<bool> canceled_{false};
-    // When its handler began, with the lowest bit set; until then when it arrived, with the lowest bit clear; in units of
-    // 1,024 microseconds. Placed here to fill a gap.
+    // When its handler began, with the lowest bit set; until then when it arrived, with the lowest bit clear; in units
+    // of 1,024 microseconds. Placed here to fill a gap.
     std::atomic<std::uint32_t> since_{0};
     alignas(8) std::array<std::byte, small_bytes_max> small_input_;  // uninitialized until it is used
     TraceContext trace_;
