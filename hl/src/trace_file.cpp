@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "trace_lanes.hpp"
 #include "trace_text.hpp"
 
 #include <cinnabar/hl/trace_file.hpp>
@@ -6,20 +7,25 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace cinnabar::hl {
 namespace {
 
-std::string_view category_of(SpanKind kind) noexcept {
-    constexpr std::array<std::string_view, 3> names{"call", "handler", "transfer"};
-    return names[static_cast<std::size_t>(kind)];
-}
+constexpr std::array<std::string_view, 3> kinds{"call", "handler", "transfer"};
+// Behind the name, so that a call and its handler are told apart.
+constexpr std::array<std::string_view, 3> suffixes{"", " (handler)", ""};
+// The clocks of two hosts do not tell the way there from the way back, so this is drawn as one slice.
+constexpr std::array<std::string_view, call_parts> phases{
+    "leaving", "on the wire, there and back", "waiting for the handler", "in the handler", "waiting for the caller"};
 
-// The maximum text of a span: its name twice, its peer, and some 700 other characters.
-constexpr std::size_t span_bytes_max = 3 * TraceText::plain_max + 1'024;
+// The maximum text of a span: its name twice, its peer, and some 2,600 other characters, most of them of its phases.
+constexpr std::size_t span_bytes_max = 3 * TraceText::plain_max + 4'096;
 
 // The names are those of to_string(CallPart); as literals they are copied without a call.
 void add_parts(TraceText& text, const CallParts& parts_us) noexcept {
@@ -35,7 +41,9 @@ void add_parts(TraceText& text, const CallParts& parts_us) noexcept {
 }
 
 void add_arguments(TraceText& text, const SpanRecord& span, std::string_view peer) noexcept {
-    text.add(", \"args\": {\"trace\": \"");
+    text.add(", \"args\": {\"kind\": \"");
+    text.add(kinds[static_cast<std::size_t>(span.kind)]);
+    text.add("\", \"trace\": \"");
     text.add_hex(span.context.id[0]);
     text.add_hex(span.context.id[1]);
     text.add("\", \"span\": \"");
@@ -55,27 +63,104 @@ void add_arguments(TraceText& text, const SpanRecord& span, std::string_view pee
     text.add("}");
 }
 
-// The beginning and the end of an asynchronous slice. Such slices may overlap without nesting.
-void add_events(TraceText& text, const SpanRecord& span, std::string_view peer, std::uint64_t process) noexcept {
-    const std::size_t begin = text.written().size();
-    text.add("{\"name\": \"");
-    text.add_plain(span.name);
-    text.add("\", \"cat\": \"");
-    text.add(category_of(span.kind));
-    text.add("\", \"ph\": \"");
-    const std::size_t phase = text.written().size();
-    text.add("b\", \"id\": \"0x");
-    text.add_hex(span.context.span);
-    text.add("\", \"pid\": ");
-    text.add_number(process);
-    text.add(", \"tid\": 0, \"ts\": ");
-    const std::size_t head_end = text.written().size();
-    text.add_number(span.began_unix_us);
-    add_arguments(text, span, peer);
-    text.add("},\n");
-    text.repeat(begin, head_end, phase, 'e');
-    text.add_number(span.began_unix_us + span.took_us);
+// Where a slice is drawn: asynchronous slices of one lane of one process nest.
+struct SlicePlace {
+    std::uint64_t process;
+    std::uint64_t lane;
+};
+
+// The text that the events of a slice share.
+struct SliceHead {
+    std::size_t begin;
+    std::size_t phase;
+    std::size_t end;
+};
+
+// Everything from the name to the time, which the caller adds.
+SliceHead add_head(TraceText& text, std::string_view name, std::string_view suffix, const SlicePlace& place) noexcept {
+    SliceHead head{};
+    head.begin = text.written().size();
+    text.add(R"({"name": ")");
+    text.add_plain(name);
+    text.add(suffix);
+    text.add(R"(", "cat": "cinnabar", "ph": ")");
+    head.phase = text.written().size();
+    text.add(R"(b", "id2": {"local": "0x)");
+    text.add_hex(place.lane);
+    text.add(R"("}, "pid": )");
+    text.add_number(place.process);
+    text.add(R"(, "tid": )");
+    text.add_number(place.process);
+    text.add(R"(, "ts": )");
+    head.end = text.written().size();
+    return head;
+}
+
+void add_end(TraceText& text, const SliceHead& head, std::uint64_t at_us) noexcept {
+    text.add(",\n");
+    text.repeat(head.begin, head.end, head.phase, 'e');
+    text.add_number(at_us);
     text.add("}");
+}
+
+// From a call to its handler, which both know the call's span. The flow is a part of the events of the slices: events
+// of flows alone ("s" and "f") find only slices of threads.
+void add_flow(TraceText& text, const SpanRecord& span) noexcept {
+    const bool out = span.kind == SpanKind::call;
+    const std::uint64_t call = out ? span.context.span : span.parent;
+    if (span.kind == SpanKind::transfer || call == 0) return;
+    text.add(R"(, "bind_id": "0x)");
+    text.add_hex(call);
+    text.add(out ? R"(", "flow_out": true)" : R"(", "flow_in": true)");
+}
+
+// One after the other, from the beginning of the call to its end.
+void add_phases(TraceText& text, const SpanRecord& span, const SlicePlace& place) noexcept {
+    std::uint64_t at_us = span.began_unix_us;
+    for (std::size_t part = 0; part < call_parts; ++part) {
+        const std::uint64_t part_us = std::min(span.parts_us[part], end_of(span) - at_us);
+        if (part_us == 0) continue;
+        text.add(",\n");
+        const SliceHead head = add_head(text, phases[part], "", place);
+        text.add_number(at_us);
+        text.add("}");
+        at_us += part_us;
+        add_end(text, head, at_us);
+    }
+}
+
+void add_span(TraceText& text, const SpanRecord& span, std::uint64_t drawn_us, std::string_view peer,
+              const SlicePlace& place) noexcept {
+    const SliceHead head = add_head(text, span.name, suffixes[static_cast<std::size_t>(span.kind)], place);
+    text.add_number(drawn_us);
+    add_flow(text, span);
+    add_arguments(text, span, peer);
+    text.add("}");
+    if (is_timed(span)) add_phases(text, span, place);
+    add_end(text, head, end_of(span));
+}
+
+// For example "greeter on node7".
+std::string process_name() {
+    std::array<char, 256> host{};
+    (void)::gethostname(host.data(), host.size() - 1);
+    return TraceText::plain(std::string(program_invocation_short_name) + " on " + host.data());
+}
+
+void add_process_name(TraceText& text, std::uint64_t process, std::string_view name) noexcept {
+    text.add(R"({"name": "process_name", "ph": "M", "pid": )");
+    text.add_number(process);
+    text.add(R"(, "tid": )");
+    text.add_number(process);
+    text.add(R"(, "args": {"name": ")");
+    text.add(name);
+    text.add(R"("}})");
+}
+
+// Of events at the same time, viewers take that to be the parent which the file has first.
+int rank_of(const SpanRecord& span) noexcept {
+    if (span.kind == SpanKind::handler) return 1;
+    return span.parent == 0 ? 0 : 2;
 }
 
 }  // namespace
@@ -88,7 +173,10 @@ Result<std::shared_ptr<TraceFile>> TraceFile::make(const std::string& path, Span
 }
 
 TraceFile::TraceFile(UniqueFd file, SpanExporterOptions options, TimeSource& clock)
-    : SpanExporter(options, clock), file_(std::move(file)), text_(std::make_unique_for_overwrite<TraceText>()) {}
+    : SpanExporter(options, clock),
+      file_(std::move(file)),
+      text_(std::make_unique_for_overwrite<TraceText>()),
+      lanes_(std::make_unique<TraceLanes>()) {}
 
 TraceFile::~TraceFile() {
     finish();
@@ -114,20 +202,38 @@ void TraceFile::write_text() noexcept {
     text_->clear();
 }
 
+void TraceFile::put_in_order(const std::vector<SpanRecord>& spans) {
+    order_.resize(spans.size());
+    std::iota(order_.begin(), order_.end(), 0u);
+    std::sort(order_.begin(), order_.end(), [&](std::uint32_t left, std::uint32_t right) {
+        const auto key = [&](std::uint32_t i) { return std::tuple(spans[i].began_unix_us, rank_of(spans[i]), i); };
+        return key(left) < key(right);
+    });
+}
+
+void TraceFile::add(const SpanRecord& span, std::uint64_t process) {
+    if (text_->room() < span_bytes_max) write_text();
+    if (!(span.peer == peer_)) {
+        peer_ = span.peer;
+        peer_name_ = peer_.empty() ? std::string() : TraceText::plain(peer_.log_name());
+    }
+    // The file may have what this handler called already, and that may have begun in the same microsecond.
+    const bool late = span.kind == SpanKind::handler && span.began_unix_us <= written_until_us_;
+    text_->add(",\n");
+    add_span(*text_, span, span.began_unix_us - (late ? 1 : 0), peer_name_, {process, lanes_->lane_of(span)});
+    ++unwritten_;
+}
+
 // Viewers accept an array without its closing bracket, so the file can be read while it grows, and after a crash.
 void TraceFile::export_spans(const std::vector<SpanRecord>& spans) {
     const auto process = static_cast<std::uint64_t>(::getpid());
-    for (const SpanRecord& span : spans) {
-        if (text_->room() < span_bytes_max) write_text();
-        if (!(span.peer == peer_)) {
-            peer_ = span.peer;
-            peer_name_ = peer_.empty() ? std::string() : TraceText::plain(peer_.log_name());
-        }
-        text_->add(begun_ ? ",\n" : "[\n");
-        add_events(*text_, span, peer_name_, process);
-        begun_ = true;
-        ++unwritten_;
+    if (!std::exchange(begun_, true)) {
+        text_->add("[\n");
+        add_process_name(*text_, process, process_name());
     }
+    put_in_order(spans);
+    for (const std::uint32_t each : order_) add(spans[each], process);
+    for (const SpanRecord& span : spans) written_until_us_ = std::max(written_until_us_, end_of(span));
     write_text();
 }
 

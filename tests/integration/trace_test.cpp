@@ -271,7 +271,8 @@ TEST_F(Trace, AFileHasABeginAndAnEndOfEachSpan) {
     for (int i = 0; i < 10; ++i) ASSERT_EQ(call(leaf), 7);
     file->flush();
     const std::string whole_so_far = folder.get("trace.json");
-    EXPECT_TRUE(whole_so_far.starts_with("[\n{\"name\": \"trace.leaf\", \"cat\": \"")) << whole_so_far;
+    EXPECT_TRUE(whole_so_far.starts_with("[\n{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": ")) << whole_so_far;
+    EXPECT_NE(whole_so_far.find("\n{\"name\": \"trace.leaf\", \"cat\": \""), std::string::npos) << whole_so_far;
     client_.reset();
     server_.reset();
 }
@@ -288,12 +289,40 @@ TEST_F(Trace, AFileThatWasClosedIsOneArrayOfJson) {
         EXPECT_EQ(file->failure(), 0);
     }
     const std::string text = folder.get("trace.json");
-    EXPECT_EQ(count_of(text, "\"ph\": \"b\""), 20u);
-    EXPECT_EQ(count_of(text, "\"ph\": \"e\""), 20u);
-    EXPECT_EQ(count_of(text, "\"cat\": \"handler\""), 20u);
+    EXPECT_EQ(count_of(text, "\"ph\": \"b\""), count_of(text, "\"ph\": \"e\""));
+    EXPECT_EQ(count_of(text, "\"kind\": \"call\""), 10u);
+    EXPECT_EQ(count_of(text, "\"kind\": \"handler\""), 10u);
+    EXPECT_EQ(count_of(text, "\"flow_out\": true"), 10u);
+    EXPECT_EQ(count_of(text, "\"flow_in\": true"), 10u);
     EXPECT_EQ(count_of(text, "\"us on the wire\": "), 10u) << "of each call";
     EXPECT_TRUE(text.ends_with("}\n]\n"));
     EXPECT_EQ(count_of(text, "{"), count_of(text, "}"));
+}
+
+// Returns what follows `before`, up to a quotation mark.
+std::string after_text(const std::string& text, const std::string& before) {
+    const std::size_t at = text.find(before);
+    if (at == std::string::npos) return "nothing: no " + before;
+    const std::size_t begin = at + before.size();
+    return text.substr(begin, text.find('"', begin) - begin);
+}
+
+TEST_F(Trace, AFileHasANestedCallBelowItsHandler) {
+    const support::Folder folder;
+    {
+        const auto file = hl::TraceFile::make(folder.at("trace.json")).value();
+        open(file, file);
+        ASSERT_EQ(call(middle), 7);
+        client_.reset();
+        server_.reset();
+    }
+    const std::string text = folder.get("trace.json");
+    const auto lane = [&](const std::string& name) {
+        return after_text(text, "{\"name\": \"" + name + R"(", "cat": "cinnabar", "ph": "b", "id2": {"local": ")");
+    };
+    EXPECT_EQ(lane("trace.leaf"), lane("trace.middle (handler)")) << text;
+    EXPECT_NE(lane("trace.leaf (handler)"), lane("trace.leaf")) << text;
+    EXPECT_NE(lane("trace.middle"), lane("trace.middle (handler)")) << text;
 }
 
 TEST(TraceFile, ThatCannotBeMadeSaysWhy) {
@@ -325,7 +354,7 @@ TEST_F(Trace, OneInSoManyCallsBeginsATrace) {
     client_.reset();
     server_.reset();
     file->flush();
-    const std::size_t spans = count_of(folder.get("trace.json"), "\"ph\": \"b\"");
+    const std::size_t spans = count_of(folder.get("trace.json"), "\"args\": {\"kind\": ");
     EXPECT_EQ(spans % 2, 0u) << "a call and its handler";
     EXPECT_NEAR(static_cast<double>(spans) / 2, calls / 4, 20);
 }

@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
 #include <regex>
+#include <string>
 
 namespace cinnabar::hl {
 namespace {
@@ -23,6 +26,32 @@ Span small_span(std::string_view name) {
 
 std::size_t lines_in(const std::string& text) { return static_cast<std::size_t>(std::ranges::count(text, '\n')); }
 
+// The text with times counted from the first one, and without the name of the process.
+std::string relative(std::string text) {
+    static const std::regex process("\"args\": \\{\"name\": \"[^\" ]+ on [^\" ]+\"");
+    static const std::regex time("\"ts\": ([0-9]+)");
+    text = std::regex_replace(text, process, "\"args\": {\"name\": \"PROGRAM on HOST\"");
+    std::string out;
+    std::int64_t first = 0;
+    std::smatch found;
+    while (std::regex_search(text, found, time)) {
+        const std::int64_t at = std::stoll(found[1]);
+        if (first == 0) first = at;
+        out += found.prefix().str() + "\"ts\": " + std::to_string(at - first);
+        text = found.suffix().str();
+    }
+    return out + text;
+}
+
+// The head of an event in the lane of this number, up to the time.
+std::string head(const std::string& name, char phase, const std::string& lane) {
+    const std::string process = std::to_string(::getpid());
+    return R"({"name": ")" + name + R"(", "cat": "cinnabar", "ph": ")" + phase + R"(", "id2": {"local": "0x)" + lane +
+           R"("}, "pid": )" + process + R"(, "tid": )" + process + R"(, "ts": )";
+}
+
+constexpr const char* lane_of_parent = "00000000000000ab";
+
 TEST(TraceFile, HoldsEachSpanLetterByLetter) {
     const support::Folder folder;
     {
@@ -33,28 +62,92 @@ TEST(TraceFile, HoldsEachSpanLetterByLetter) {
         span.result = Errc::timed_out;
         const na::Addr peer = na::Addr::parse("tcp://10.0.0.5:4000").value();
         span.peer = &peer;
-        span.parts_us = {1, 20, 300, 4'000, 50'000};
+        span.parts_us = {1, 20, 0, 29, 200};
         file->ended(span);
     }
-    const std::string head =
-        R"({"name": "quotedname", "cat": "call", "ph": "PHASE", "id": "0x0000000000000003", "pid": )" +
-        std::to_string(::getpid()) + R"(, "tid": 0, "ts": TIME)";
+    const std::string process = std::to_string(::getpid());
+    const std::string flow = R"(, "bind_id": "0x0000000000000003", "flow_out": true)";
     const std::string arguments =
-        R"(, "args": {"trace": "0000000000000001fedcba9876543210", "span": "0000000000000003", )"
+        R"(, "args": {"kind": "call", "trace": "0000000000000001fedcba9876543210", "span": "0000000000000003", )"
         R"("parent": "00000000000000ab", "peer": "tcp://10.0.0.5:4000", "result": ")" +
         std::string(to_string(Errc::timed_out)) +
-        R"(", "bytes": 4096, "us leaving": 1, "us on the wire": 20, "us waiting for the handler": 300, )"
-        R"("us in the handler": 4000, "us waiting for the caller": 50000}},)";
-    const auto event = [&](const char* phase) { return std::regex_replace(head, std::regex("PHASE"), phase); };
-    const std::string text = folder.get("trace.json");
-    const std::regex time("\"ts\": ([0-9]+)");
-    EXPECT_EQ(std::regex_replace(text, time, "\"ts\": TIME"),
-              "[\n" + event("b") + arguments + "\n" + event("e") + "}\n]\n");
-    std::vector<std::uint64_t> times;
-    for (auto at = std::sregex_iterator(text.begin(), text.end(), time); at != std::sregex_iterator(); ++at)
-        times.push_back(std::stoull((*at)[1]));
-    ASSERT_EQ(times.size(), 2u);
-    EXPECT_EQ(times[1] - times[0], 250u);
+        R"(", "bytes": 4096, "us leaving": 1, "us on the wire": 20, "us waiting for the handler": 0, )"
+        R"("us in the handler": 29, "us waiting for the caller": 200}})";
+    std::string expected = R"([
+{"name": "process_name", "ph": "M", "pid": )" +
+                           process + R"(, "tid": )" + process + R"(, "args": {"name": "PROGRAM on HOST"}},
+)";
+    expected += head("quotedname", 'b', lane_of_parent) + "0" + flow + arguments;
+    const auto slice = [&](const std::string& name, int from, int to) {
+        expected += ",\n" + head(name, 'b', lane_of_parent) + std::to_string(from) + "},\n";
+        expected += head(name, 'e', lane_of_parent) + std::to_string(to) + "}";
+    };
+    slice("leaving", 0, 1);
+    slice("on the wire, there and back", 1, 21);
+    slice("in the handler", 21, 50);
+    slice("waiting for the caller", 50, 250);
+    expected += ",\n" + head("quotedname", 'e', lane_of_parent) + "250}\n]\n";
+    EXPECT_EQ(relative(folder.get("trace.json")), expected);
+}
+
+// Spans of one handler, whose span is 0xab.
+class OfAHandler : public testing::Test {
+  protected:
+    void ends(SpanKind kind, const char* name, TimeUs began_us, TimeUs ended_us) {
+        Span span = small_span(name);
+        span.kind = kind;
+        span.context.span = kind == SpanKind::handler ? 0xab : ++spans_;
+        span.parent = kind == SpanKind::handler ? 0xcd : 0xab;
+        span.began_us = began_us;
+        span.ended_us = ended_us;
+        file_->ended(span);
+    }
+    std::string close() {
+        file_.reset();
+        return relative(folder_.get("trace.json"));
+    }
+    static bool below(const std::string& text, const std::string& name) {
+        EXPECT_NE(text.find("\n{\"name\": \"" + name + '"'), std::string::npos) << name;
+        return text.find('\n' + head(name, 'b', lane_of_parent)) != std::string::npos;
+    }
+    support::Folder folder_;
+    std::shared_ptr<TraceFile> file_ =
+        TraceFile::make(folder_.at("trace.json"), {.period = std::chrono::hours(1)}).value();
+    std::uint64_t spans_ = 0;
+};
+
+TEST_F(OfAHandler, WhatItDoesInTurnIsBelowIt) {
+    ends(SpanKind::call, "first", 1'000, 1'200);
+    ends(SpanKind::call, "second", 1'200, 1'300);
+    ends(SpanKind::call, "beside", 1'250, 1'400);
+    ends(SpanKind::transfer, "pull", 1'500, 1'600);
+    ends(SpanKind::handler, "serves", 1'000, 2'000);
+    ends(SpanKind::call, "outlives", 1'900, 2'500);
+    const std::string text = close();
+    EXPECT_TRUE(below(text, "first"));
+    EXPECT_TRUE(below(text, "second"));
+    EXPECT_FALSE(below(text, "beside"));
+    EXPECT_TRUE(below(text, "pull"));
+    EXPECT_FALSE(below(text, "outlives"));
+    const std::string handler = '\n' + head("serves (handler)", 'b', lane_of_parent) +
+                                R"(0, "bind_id": "0x00000000000000cd", "flow_in": true, "args": {"kind": "handler")";
+    ASSERT_NE(text.find(handler), std::string::npos) << text;
+    EXPECT_LT(text.find(handler), text.find("\"first\"")) << "a viewer takes the first of two to be the parent";
+}
+
+TEST_F(OfAHandler, WhatWasWrittenBeforeItIsBelowItAsWell) {
+    ends(SpanKind::call, "first", 1'000, 1'200);
+    file_->flush();
+    ends(SpanKind::call, "second", 1'100, 1'300);
+    ends(SpanKind::handler, "serves", 1'000, 2'000);
+    file_->flush();
+    ends(SpanKind::call, "outlives", 1'900, 2'500);
+    const std::string text = close();
+    EXPECT_TRUE(below(text, "first"));
+    EXPECT_FALSE(below(text, "second"));
+    EXPECT_FALSE(below(text, "outlives"));
+    EXPECT_NE(text.find('\n' + head("serves (handler)", 'b', lane_of_parent) + "-1,"), std::string::npos) << text;
+    EXPECT_NE(text.find('\n' + head("serves (handler)", 'e', lane_of_parent) + "1000}"), std::string::npos) << text;
 }
 
 // More than its memory holds at once, and names that are too long.
@@ -68,7 +161,7 @@ TEST(TraceFile, IsWrittenInParts) {
             file->ended(small_span(i % 2 == 0 ? std::string_view("short") : longest));
     }
     const std::string text = folder.get("trace.json");
-    EXPECT_EQ(lines_in(text), 2 * spans + 2);
+    EXPECT_EQ(lines_in(text), 2 * spans + 3);
     EXPECT_NE(text.find('"' + longest.substr(0, 1'024) + '"'), std::string::npos);
     EXPECT_EQ(text.find(longest.substr(0, 1'025)), std::string::npos);
     EXPECT_EQ(std::ranges::count(text, '{'), std::ranges::count(text, '}'));

@@ -2,6 +2,10 @@
 // Writes spans to a file in Chrome's trace format, which https://ui.perfetto.dev and chrome://tracing open. The files
 // of several processes can be merged: times are wall-clock times, and the arguments of each span contain its trace, its
 // own id and its parent's.
+//
+// Each process has a name: the program's, and the host's. Below a handler are the calls and transfers that it makes, as
+// far as they come one after the other; others stand beside it. Below a call are the phases of its time, if they are
+// known. A flow leads from a call to its handler, also between processes.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -12,6 +16,7 @@
 
 namespace cinnabar::hl {
 
+class TraceLanes;
 class TraceText;
 
 class CINNABAR_API TraceFile final : public SpanExporter {
@@ -31,12 +36,17 @@ class CINNABAR_API TraceFile final : public SpanExporter {
     void export_spans(const std::vector<SpanRecord>& spans) override;
     [[nodiscard]] bool write(std::string_view text) noexcept;
     void write_text() noexcept;
+    void put_in_order(const std::vector<SpanRecord>& spans);
+    void add(const SpanRecord& span, std::uint64_t process);
 
     UniqueFd file_;
     bool begun_ = false;
     std::unique_ptr<TraceText> text_;
-    std::uint64_t unwritten_ = 0;  // spans in the text
-    na::Addr peer_;                // of the last span; the next one often has the same
+    std::unique_ptr<TraceLanes> lanes_;
+    std::vector<std::uint32_t> order_;    // in which the present spans are written, by their indices
+    std::uint64_t written_until_us_ = 0;  // when the last of the earlier spans ended
+    std::uint64_t unwritten_ = 0;         // spans in the text
+    na::Addr peer_;                       // of the last span; the next one often has the same
     std::string peer_name_;
     std::atomic<int> failure_{0};
 };
