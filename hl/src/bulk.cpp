@@ -95,6 +95,7 @@ bool TransferOp::start(const TaskContext* task) noexcept {
     if (!transfer) {
         in_flight_ = false;
         code_ = why;
+        if (trace_) end_span();
         return false;
     }
     // If the transfer cannot be stopped, it may have ended by now and this object may be destroyed.
@@ -124,10 +125,13 @@ void TransferOp::begin_span(const TaskContext* task, const rpc::Context& context
 void TransferOp::end_span() const noexcept {
     const TraceContext own{{trace_.id[0], trace_.id[1]}, detail::new_trace_number()};
     const na::Addr& owner = args_.remote->owner();
+    const na::Addr& sender = request_ ? request_->source() : args_.peer;
+    const na::Addr& peer = owner.empty() ? sender : owner;
+    const std::uint64_t bytes = code_ == Errc::ok ? args_.bytes : moved_;
     const bool pull = args_.direction == bulk::Direction::pull;
     const TimeUs now = node_of_span_->loops().front()->now_us();
     node_of_span_->tracer()->ended({SpanKind::transfer, pull ? "pull" : "push", own, trace_.span, began_us_, now, code_,
-                                    owner.empty() ? nullptr : &owner, args_.bytes});
+                                    peer.empty() ? nullptr : &peer, bytes});
 }
 
 void TransferOp::on_done(bulk::Transfer& transfer, void* user) noexcept {

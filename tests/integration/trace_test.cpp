@@ -32,6 +32,7 @@ constexpr Rpc<int(int)> told{"trace.told"};
 constexpr Rpc<int(int)> tells{"trace.tells"};
 constexpr Rpc<int(int)> plainly_tells{"trace.plainly_tells"};
 constexpr Rpc<std::uint64_t(Bulk)> fetch{"trace.fetch"};
+constexpr Rpc<std::uint64_t(Bulk)> overwrite{"trace.overwrite"};
 
 struct Kept {
     SpanKind kind;
@@ -227,6 +228,29 @@ TEST_F(Trace, ATransferIsASpanOfItsHandler) {
     EXPECT_EQ(moved.parent, recorder->one(SpanKind::handler, "trace.fetch").context.span);
     EXPECT_EQ(moved.bytes, memory.size());
     EXPECT_EQ(moved.result, Errc::ok);
+    EXPECT_EQ(moved.peer, recorder->one(SpanKind::handler, "trace.fetch").peer);
+    EXPECT_NE(moved.peer, "");
+}
+
+// The memory is lent for reading only.
+TEST_F(Trace, ATransferThatCannotStartIsASpanAsWell) {
+    const auto recorder = std::make_shared<Recorder>(true);
+    open(recorder, recorder);
+    server_
+        ->serve(overwrite,
+                [](Request<Bulk> request) -> Task<Result<std::uint64_t>> {
+                    std::vector<std::byte> bytes(1 << 20);
+                    co_return co_await request->push(bytes);
+                })
+        .value();
+    const std::vector<std::byte> memory(1 << 20);
+    const Region region = Region::expose(memory).value();
+    EXPECT_EQ(client_->node.call(overwrite, client_->peer, Bulk(region)).wait().code(), Errc::permission);
+    await_spans(*recorder, 3);
+    const Kept failed = recorder->one(SpanKind::transfer, "push");
+    EXPECT_EQ(failed.result, Errc::permission);
+    EXPECT_EQ(failed.bytes, 0u);
+    EXPECT_NE(failed.peer, "");
 }
 
 TEST_F(Trace, ACallThatFailsSaysSo) {

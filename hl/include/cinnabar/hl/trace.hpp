@@ -55,7 +55,7 @@ struct Span {
     TimeUs ended_us = 0;
     Errc result = Errc::ok;
     const na::Addr* peer = nullptr;  // the other side; null: not known
-    std::uint64_t bytes = 0;         // of a transfer
+    std::uint64_t bytes = 0;         // that a transfer has moved
     CallParts parts_us{};            // of a call that was answered; otherwise, and for one-way calls, all 0
 };
 
