@@ -29,8 +29,8 @@ constexpr Rpc<int(int)> middle{"trace.middle"};
 constexpr Rpc<int(int)> pooled{"trace.pooled"};
 constexpr Rpc<int(int)> plain{"trace.plain"};
 constexpr Rpc<int(int)> told{"trace.told"};
-constexpr Rpc<int(int)> tells{"trace.tells"};
-constexpr Rpc<int(int)> plainly_tells{"trace.plainly_tells"};
+constexpr Rpc<int(int)> passes_on{"trace.passes_on"};
+constexpr Rpc<int(int)> plainly_passes_on{"trace.plainly_passes_on"};
 constexpr Rpc<std::uint64_t(Bulk)> fetch{"trace.fetch"};
 constexpr Rpc<std::uint64_t(Bulk)> overwrite{"trace.overwrite"};
 
@@ -102,14 +102,14 @@ class Trace : public testing::Test {
                     })
             .value();
         server_
-            ->serve(tells,
+            ->serve(passes_on,
                     [node, own](Request<int> request) -> Task<Result<int>> {
                         co_return co_await node.call(told, own, *request);
                     })
             .value();
         server_
             ->serve(
-                plainly_tells, [node, own](int value) { return node.call(told, own, value).wait().value(); },
+                plainly_passes_on, [node, own](int value) { return node.call(told, own, value).wait().value(); },
                 on(server_->make_pool().value()))
             .value();
         server_
@@ -192,7 +192,7 @@ TEST_F(Trace, AnUnsampledTraceIsPassedOnAndNotRecorded) {
     const auto recorder = std::make_shared<Recorder>(true);
     open(recorder, recorder);
     const TraceContext given{{0xa, 0xb}, 0xc, false};
-    for (const Rpc<int(int)>* rpc : {&told, &tells, &plainly_tells}) {
+    for (const Rpc<int(int)>* rpc : {&told, &passes_on, &plainly_passes_on}) {
         seen_ = {};
         ASSERT_EQ(call(*rpc, &given), 7);
         EXPECT_EQ(seen_, given) << "no span of this process is between, and the flag travels as well";
