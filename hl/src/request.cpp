@@ -16,7 +16,7 @@ RequestState::RequestState(ServedBase& served, rpc::Request& request) noexcept
     started_us_ = loop_->now_us();
     request.begins(started_us_);
     request.user_data = this;
-    if (request.traced()) begin_span();
+    if (request.asks().traced()) begin_span();
 }
 
 RequestState::~RequestState() {
@@ -28,7 +28,7 @@ NodeCore& RequestState::core() const noexcept { return *served_.node; }
 
 void RequestState::begin_span() noexcept {
     detail::traces_seen.store(true, std::memory_order_relaxed);
-    if (served_.node->tracer() && request_.sampled()) span_ = detail::new_trace_number();
+    if (served_.node->tracer() && request_.asks().sampled()) span_ = detail::new_trace_number();
 }
 
 void RequestState::end_span(Errc result, TimeUs now) noexcept {
@@ -38,9 +38,9 @@ void RequestState::end_span(Errc result, TimeUs now) noexcept {
 }
 
 TraceContext RequestState::trace() const noexcept {
-    if (!request_.traced()) return {};
+    if (!request_.asks().traced()) return {};
     const rpc::TraceContext& given = request_.trace();
-    return {{given.id[0], given.id[1]}, span_ != 0 ? span_ : given.span, request_.sampled()};
+    return {{given.id[0], given.id[1]}, span_ != 0 ? span_ : given.span, request_.asks().sampled()};
 }
 
 NodeRef RequestState::node() const noexcept { return NodeRef(served_.node); }

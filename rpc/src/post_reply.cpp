@@ -18,7 +18,7 @@ ConstBytes Serving::write_reply(Request& request, std::uint16_t given) const noe
     header.payload_bytes = request.output_bytes_;
     header.shape = request.output_shape_;
     header.credits = given;
-    if (request.timed()) [[unlikely]]
+    if (request.asks_.timed()) [[unlikely]]
         return write_timed_reply(request, header);
     encode_reply(header, request.message_->bytes());
     return {request.message_->payload, reply_header_bytes + request.output_bytes_};

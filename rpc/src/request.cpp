@@ -121,7 +121,7 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
     ConstBytes reply(request.message_->payload, reply_header_bytes + request.output_bytes_);
     if (request.answer_ == Errc::ok && core_.frame_flags == 0) [[likely]] {
         PlainReply::encode(request.message_->payload, request.output_bytes_, request.output_shape_, credits);
-        if (request.timed()) [[unlikely]]
+        if (request.asks_.timed()) [[unlikely]]
             reply = add_times(request, reply);
     } else {
         reply = write_reply(request, credits);

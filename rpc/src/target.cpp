@@ -75,10 +75,10 @@ void Target::describe(Request& request, const RequestHeader& header, const Handl
 
 // Sets what most requests do not use.
 void Target::describe_unusual(Request& request, std::uint16_t flags, const TraceContext& trace) noexcept {
-    static_assert(flag_trace >> 4 == Request::asks_trace && flag_times >> 4 == Request::asks_times);
-    static_assert(flag_unsampled >> 4 == Request::asks_unsampled);
-    constexpr unsigned asked = Request::asks_trace | Request::asks_times | Request::asks_unsampled;
-    request.asks_ = static_cast<std::uint8_t>(flags >> 4 & asked);
+    static_assert(flag_trace >> 4 == RequestAsks::trace && flag_times >> 4 == RequestAsks::times);
+    static_assert(flag_unsampled >> 4 == RequestAsks::unsampled);
+    constexpr unsigned known = RequestAsks::trace | RequestAsks::times | RequestAsks::unsampled;
+    request.asks_.bits = static_cast<std::uint8_t>(flags >> 4 & known);
     request.trace_ = trace;
     request.came_us_ = core_.na->now_us();
     request.handler_us_ = 0;
@@ -128,7 +128,7 @@ void Target::on_first_message(na::Arrival& arrival) noexcept {
     request.provider_ = frame.provider();
     request.shape_ = frame.shape();
     request.deadline_ = deadline_of(frame.time_left_us());
-    if (((flags & (flag_trace | flag_times)) | request.asks_) != 0) [[unlikely]]
+    if (((flags & (flag_trace | flag_times)) | request.asks_.bits) != 0) [[unlikely]]
         describe_unusual(request, flags, frame.traced() ? frame.trace() : TraceContext());
     if ((flags & flag_hungry) != 0) book.account.set_hungry(true);
 }

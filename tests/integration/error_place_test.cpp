@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
-#include <thread>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -71,7 +70,7 @@ TEST_F(ErrorPlace, OneThatWasSentLateSaysWhatTookTheTime) {
     for (int i = 0; i < 12; ++i) before.push_back(client_.node.call(held, client_.peer, large).future());
     gate_.await(1);
     Future<int> call = client_.node.call(stuck, client_.peer, 1, 1s).future();
-    std::this_thread::sleep_for(700ms);
+    ASSERT_EQ(server_.run_for(700ms), Errc::ok);
     gate_.open();
     second.await(1);
     const auto late = call.get();

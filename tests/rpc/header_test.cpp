@@ -37,8 +37,8 @@ TEST_P(HeaderTest, ATraceContextReachesTheHandler) {
 TEST_P(HeaderTest, WhetherATraceIsSampledReachesTheHandler) {
     std::vector<bool> seen;
     serve("traced", [&](Request& request) {
-        seen.push_back(request.sampled());
-        EXPECT_TRUE(request.traced());
+        seen.push_back(request.asks().sampled());
+        EXPECT_TRUE(request.asks().traced());
         request.respond(0);
         request.release();
     });

@@ -39,7 +39,7 @@ class CINNABAR_API RequestState {
     // The trace that the request belongs to, and the handler's own span, or the call's span if nothing records it;
     // empty if there is no trace.
     [[nodiscard]] TraceContext trace() const noexcept;
-    [[nodiscard]] bool traced() const noexcept { return request_.traced(); }
+    [[nodiscard]] bool traced() const noexcept { return request_.asks().traced(); }
     [[nodiscard]] NodeCore& core() const noexcept;
 
     void answer_error(const Error& error) noexcept;

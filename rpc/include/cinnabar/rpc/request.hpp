@@ -20,6 +20,7 @@
 #include <cinnabar/na/op.hpp>
 #include <cinnabar/rpc/call.hpp>
 #include <cinnabar/rpc/proc_coder.hpp>
+#include <cinnabar/rpc/request_asks.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
 
 #include <array>
@@ -57,13 +58,13 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // For the layer above: records when the handler began, so that snapshots show for how long it has run.
     void begins(TimeUs now) noexcept {
         since_.store(static_cast<std::uint32_t>(now >> 10) | 1, std::memory_order_relaxed);
-        if (timed()) [[unlikely]]
+        if (asks_.timed()) [[unlikely]]
             handler_us_ = now;
     }
     // For the layer above, which may have read the clock already: records when the handler has ended. Otherwise the
     // clock is read when a reply with times is written.
     void ends(TimeUs now) noexcept {
-        if (timed()) [[unlikely]]
+        if (asks_.timed()) [[unlikely]]
             ended_us_ = now;
     }
 
@@ -80,9 +81,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     [[nodiscard]] bool one_way() const noexcept { return one_way_; }
     // On the context's clock; time_never if the origin set none.
     [[nodiscard]] TimeUs deadline() const noexcept { return deadline_; }
-    [[nodiscard]] const TraceContext& trace() const noexcept { return trace_; }       // the origin's; all zero: none
-    [[nodiscard]] bool traced() const noexcept { return (asks_ & asks_trace) != 0; }  // whether it has a trace context
-    [[nodiscard]] bool sampled() const noexcept { return (asks_ & asks_unsampled) == 0; }  // requires: traced()
+    [[nodiscard]] const TraceContext& trace() const noexcept { return trace_; }  // the origin's; all zero: none
+    [[nodiscard]] RequestAsks asks() const noexcept { return asks_; }
     // The place that this target gave out earlier (respond_error with `overloaded`), according to the origin; 0: none.
     // Not verified.
     [[nodiscard]] std::uint64_t place() const noexcept { return whole_way() ? place_ : 0; }
@@ -173,11 +173,6 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // Arguments of at most this many bytes are copied out of the receive slot.
     static constexpr std::size_t small_bytes_max = 192;
 
-    static constexpr std::uint8_t asks_trace = 1;
-    static constexpr std::uint8_t asks_times = 4;
-    static constexpr std::uint8_t asks_unsampled = 8;
-    [[nodiscard]] bool timed() const noexcept { return (asks_ & asks_times) != 0; }
-
     // Set by the present user of the request: the owner of the context, or the handler's thread.
     [[nodiscard]] bool whole_way() const noexcept { return is_whole_way_.load(std::memory_order_relaxed); }
     void go_whole_way() noexcept { is_whole_way_.store(true, std::memory_order_relaxed); }
@@ -220,9 +215,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // Uses, or has used, the slow path (the "whole way"); or is one-way or orphaned.
     std::atomic<bool> is_whole_way_{false};
     bool one_way_ = false;
-    // asks_trace: trace_ is set; asks_unsampled: nobody records it; asks_times: the origin asks how long the request
-    // was here.
-    std::uint8_t asks_ = 0;
+    RequestAsks asks_;
     bool credit_returned_ = false;
     bool reply_done_ = false;
     bool users_gone_ = false;
