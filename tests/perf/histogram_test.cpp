@@ -122,5 +122,50 @@ TEST(PerfInterval, OneRepeatSaysNothingOfItsError) {
     EXPECT_FALSE(interval_of({}).half_width.has_value());
 }
 
+TEST(PerfHistogram, IsTheSameAfterItWasEncoded) {
+    constexpr unsigned bits = 8;
+    Histogram before(bits);
+    for (const auto value : values_of_every_size(20'000)) before.record(value);
+    before.record(Histogram::value_max + 1);
+    const auto bytes = before.encoded();
+    const auto after = Histogram::decoded(bytes, bits);
+    ASSERT_TRUE(after);
+    EXPECT_EQ(after->count(), before.count());
+    EXPECT_EQ(after->min(), before.min());
+    EXPECT_EQ(after->max(), before.max());
+    EXPECT_EQ(after->mean(), before.mean());
+    for (const double fraction : {0.0, 0.25, 0.5, 0.99, 1.0})
+        EXPECT_EQ(after->quantile(fraction), before.quantile(fraction)) << fraction;
+    EXPECT_EQ(after->encoded(), bytes);
+    EXPECT_EQ(Histogram::decoded(Histogram(bits).encoded(), bits)->count(), 0u);
+}
+
+TEST(PerfHistogram, MalformedBytesGiveNone) {
+    constexpr unsigned bits = 8;
+    Histogram histogram(bits);
+    for (const auto value : {100u, 100u, 5'000u, 1'000'000u}) histogram.record(value);
+    const auto bytes = histogram.encoded();
+    ASSERT_TRUE(Histogram::decoded(bytes, bits));
+    EXPECT_FALSE(Histogram::decoded(bytes, bits + 1)) << "other bits";
+    for (std::size_t length = 0; length < bytes.size(); ++length)
+        EXPECT_FALSE(Histogram::decoded(bytes.substr(0, length), bits)) << length;
+    EXPECT_FALSE(Histogram::decoded(bytes + '\0' + '\1', bits)) << "the last bucket once more";
+    EXPECT_FALSE(Histogram::decoded(bytes + '\1' + '\0', bits)) << "an empty bucket";
+    EXPECT_FALSE(Histogram::decoded(bytes + '\1' + '\1', bits)) << "a bucket beyond the maximum";
+    EXPECT_FALSE(Histogram::decoded(bytes + "\xff\xff\x7f\1", bits)) << "a bucket beyond the last";
+    EXPECT_FALSE(Histogram::decoded(bytes + std::string(10, '\xff') + '\1', bits)) << "a number over 64 bits";
+    // Whatever the bytes are, they give none or a histogram that says the same again.
+    Random random(11);
+    for (int i = 0; i < 20'000; ++i) {
+        auto changed = bytes;
+        for (auto left = random.below(3) + 1; left > 0; --left)
+            changed[random.below(changed.size())] = static_cast<char>(random.below(256));
+        if (const auto found = Histogram::decoded(changed, bits)) {
+            EXPECT_LE(found->quantile(0.5), found->max());
+            EXPECT_EQ(Histogram::decoded(found->encoded(), bits)->count(), found->count());
+        }
+    }
+}
+
 }  // namespace
 }  // namespace cinnabar::tools::perf

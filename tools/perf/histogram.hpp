@@ -7,6 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace cinnabar::tools::perf {
@@ -45,10 +48,17 @@ class Histogram {
     // The non-empty buckets, in order.
     [[nodiscard]] std::vector<Bucket> buckets() const;
 
+    // The histogram for another process, some bytes for each non-empty bucket: variable-length numbers of 7 bits to a
+    // byte, the lowest first. They are the bits, minimum, maximum, sum (a double), and for each bucket its distance
+    // from the one before and its count.
+    [[nodiscard]] std::string encoded() const;
+    // The reverse, of bytes that a peer may have made up. Empty: malformed, or with another number of bits.
+    [[nodiscard]] static std::optional<Histogram> decoded(std::string_view bytes, unsigned bits);
+
   private:
-    [[nodiscard]] std::size_t index_of(std::uint64_t value) const noexcept {
-        return log_linear_bucket(value, bits_);
-    }
+    // Whether the buckets are those of a minimum and maximum: both lie in the outermost ones.
+    [[nodiscard]] bool consistent() const noexcept;
+    [[nodiscard]] std::size_t index_of(std::uint64_t value) const noexcept { return log_linear_bucket(value, bits_); }
     [[nodiscard]] std::uint64_t upper_edge(std::size_t index) const noexcept { return log_linear_to(index, bits_); }
 
     unsigned bits_;

@@ -19,8 +19,8 @@ Lane::Lane(rpc::Context& context, na::Addr peer, const LanePlan& plan)
     : context_(context),
       peer_(std::move(peer)),
       plan_(plan),
-      repeats_(plan.repeats),
-      timeline_(plan.measured_from_ns(), plan.repeats * plan.repeat_ns),
+      repeats_(plan.repeats, LaneRepeat{Histogram(plan.latency_bits), Histogram(plan.latency_bits), 0, {}}),
+      timeline_(plan.with_timeline ? Timeline(plan.measured_from_ns(), plan.repeats * plan.repeat_ns) : Timeline()),
       last_from_ns_(plan.measured_from_ns()),
       last_(repeats_.data()),
       next_seed_(plan.seed << 40) {
@@ -117,6 +117,15 @@ bool Lane::turn() noexcept {
     if (starting_) start_due();
     (void)context_.progress(Microseconds{0});
     (void)context_.trigger(callbacks_per_round);
+    return goes_on();
+}
+
+bool Lane::turn_undriven() noexcept {
+    if (starting_) start_due();
+    return goes_on();
+}
+
+bool Lane::goes_on() noexcept {
     if (starting_ || in_flight_ > 0) return true;
     if (schedule_ && !stopped_) count_unsent();
     return false;
@@ -164,7 +173,7 @@ void Lane::count(const Slot& slot, std::uint64_t now) noexcept {
     ++repeat->outcomes.done;
     repeat->latency.record(now - slot.planned_ns);
     if (schedule_) repeat->from_sending.record(now - slot.sent_ns);
-    timeline_.record(slot.planned_ns, now - slot.planned_ns);
+    if (plan_.with_timeline) timeline_.record(slot.planned_ns, now - slot.planned_ns);
 }
 
 void Lane::count_parts(const Slot& slot, const rpc::Call& call, TimeUs now) noexcept {

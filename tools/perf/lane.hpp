@@ -38,6 +38,9 @@ struct LanePlan {
     std::uint64_t seed = 1;
     // The lane gives up after this many consecutive failures: the server is gone.
     std::uint32_t failures_in_row_max = 100;
+    // With many lanes, less memory: coarser histograms, and no timeline.
+    unsigned latency_bits = Histogram::fine_bits;
+    bool with_timeline = true;
 
     [[nodiscard]] std::uint64_t measured_from_ns() const noexcept { return begin_ns + warm_up_ns; }
     [[nodiscard]] std::uint64_t end_ns() const noexcept { return measured_from_ns() + repeats * repeat_ns; }
@@ -54,7 +57,8 @@ struct LaneRepeat {
 
 class Lane {
   public:
-    // The context must outlive the lane, which alone drives it. Its clock must be the steady clock.
+    // The context must outlive the lane, which alone drives it (but see turn_undriven). Its clock must be the steady
+    // clock.
     Lane(rpc::Context& context, na::Addr peer, const LanePlan& plan);
     Lane(const Lane&) = delete;
     Lane& operator=(const Lane&) = delete;
@@ -62,11 +66,15 @@ class Lane {
     // Starts calls that are due, makes progress once, and runs callbacks. Call it repeatedly until it returns false:
     // the lane has ended and no call is in flight.
     bool turn() noexcept;
+    // For several lanes of one context, on one thread: the same, but the caller makes the progress of the context and
+    // runs its callbacks, between such calls.
+    bool turn_undriven() noexcept;
     // Starts no more calls and cancels those in flight; turn() waits for them.
     void stop() noexcept;
 
     [[nodiscard]] const std::vector<LaneRepeat>& repeats() const noexcept { return repeats_; }
     [[nodiscard]] const Outcomes& warm_up() const noexcept { return warm_up_; }
+    // Empty without LanePlan::with_timeline.
     [[nodiscard]] const Timeline& timeline() const noexcept { return timeline_; }
     [[nodiscard]] bool gave_up() const noexcept { return gave_up_; }
     // One call in 64 records its phases: the number of these calls, and the sums by hl::CallPart.
@@ -84,6 +92,7 @@ class Lane {
     enum class Sent : std::uint8_t { yes, no_room, failed };
 
     void start_due() noexcept;
+    [[nodiscard]] bool goes_on() noexcept;
     [[nodiscard]] Sent send(Slot& slot, std::uint64_t planned_ns, std::uint64_t now) noexcept;
     [[nodiscard]] Bytes room_of(rpc::Call& call, Errc& why) noexcept;
     static void on_done(rpc::Call& call, void* user) noexcept;
