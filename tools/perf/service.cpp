@@ -185,6 +185,7 @@ Result<Service> Service::serve_on(const hl::NodeRef& node, const ServiceOptions&
     }));
     CINNABAR_TRY_VOID(
         node.serve(move_rpc, [arenas](hl::Request<MoveIn> request) { return move(arenas, std::move(request)); }));
+    CINNABAR_TRY_VOID(serve_loads(node, options.loads));
     return Service(std::move(arenas));
 }
 

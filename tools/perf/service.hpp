@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server side of `cinnabar perf`, on a node of its own or on that of a live service: an echo, and memory for
-// transfers. Peers are not trusted: memory is bounded, and released when its client disconnects.
+// The server side of `cinnabar perf`, on a node of its own or on that of a live service: an echo, memory for transfers,
+// and loads towards other servers. Peers are not trusted: memory is bounded, and released when its client disconnects;
+// loads must be allowed.
 #pragma once
 
 #include "perf/faults.hpp"
+#include "perf/mesh_service.hpp"
 
 #include <cinnabar/hl/node.hpp>
 
@@ -21,6 +23,7 @@ struct ServiceOptions {
     // An arena that its client does not hold within this time is released.
     std::chrono::milliseconds hold_limit{10'000};
     Faults faults;
+    LoadOptions loads;  // towards other servers, for clients (`cinnabar perf mesh`)
 };
 
 class Service {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A load that a server runs for `cinnabar perf mesh`: closed loops of calls to the echo of each target, all at once, on
+// one thread with a node of its own.
+#pragma once
+
+#include "perf/mesh_protocol.hpp"
+
+#include <cinnabar/hl/node.hpp>
+
+#include <span>
+#include <stop_token>
+#include <string>
+
+namespace cinnabar::tools::perf {
+
+// A node that can call all of these addresses, as far as this host has their transports; with `transport` (a scheme)
+// only by that one. bad_address: none of them can be parsed. Also the errors of Node::connect.
+[[nodiscard]] Result<hl::Node> node_towards(std::span<const std::string> addresses, const std::string& transport,
+                                            hl::NodeOptions options);
+
+// Blocks until the load has ended. A target that cannot be reached is told in its pair. canceled: stopped. Also the
+// errors of check_load() and node_towards().
+[[nodiscard]] Result<LoadOut> run_load(const LoadIn& in, const na::TlsOptions& tls, const std::stop_token& stop);
+
+}  // namespace cinnabar::tools::perf

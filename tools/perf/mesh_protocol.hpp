@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The RPC by which `cinnabar perf mesh` has a server make calls to the echo of other servers, and its limits, which are
+// those of what a server does for a stranger.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/hl/rpc.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools::perf {
+
+inline constexpr std::uint64_t load_us_max = 60'000'000;  // of warm-up and measurement together, and of a call
+inline constexpr std::size_t load_targets_max = 256;
+inline constexpr std::uint32_t load_depth_max = 1024;
+inline constexpr std::uint64_t load_size_max = 1u << 20;
+// Of the calls to all targets together that are in flight at once.
+inline constexpr std::uint64_t load_calls_max = 16'384;
+inline constexpr std::uint64_t load_bytes_max = 64u << 20;
+
+inline constexpr unsigned load_latency_bits = 8;  // of Histogram: at most 0.8 % too long
+
+struct LoadIn {
+    std::uint64_t warm_up_us = 0;
+    std::uint64_t measured_us = 0;
+    std::uint64_t call_us = 0;  // the deadline of each call
+    std::uint64_t size = 0;     // bytes of a call, in each direction
+    std::uint32_t depth = 0;    // calls in flight to each target
+    std::string transport;      // a scheme; empty: the best in each address
+    std::vector<std::string> targets;
+};
+
+// Calls of the warm-up are not counted, except failed and wrong ones.
+struct LoadPair {
+    std::string transport;                 // in use; empty: none of this server reaches the target
+    std::uint64_t done = 0;                // replies that came back right
+    std::uint64_t done_within = 0;         // those that ended within the time measured
+    std::uint64_t wrong = 0;               // replies with other bytes or another length
+    std::vector<std::uint64_t> failed_by;  // by Errc
+    std::uint8_t first_failure = 0;        // Errc
+    bool gave_up = false;                  // ended early, after many failures in a row
+    std::uint64_t checked_bytes = 0;       // bytes of replies compared, right and wrong
+    std::string latency;                   // Histogram::encoded, of the calls done
+};
+struct LoadOut {
+    std::vector<LoadPair> pairs;  // in the order of the targets
+};
+// Ends when the load has ended, at the latest after its times and the deadline of a call. If the caller cancels or is
+// lost, the load ends at once. permission: this server runs no load for others. busy: it runs one already. Also the
+// errors of check_load().
+inline constexpr hl::Rpc<LoadOut(LoadIn)> load_rpc{"cinnabar.perf.load"};
+
+// invalid_argument: nothing to do. too_large: over a limit. A pure function.
+[[nodiscard]] Result<void> check_load(const LoadIn& in);
+
+}  // namespace cinnabar::tools::perf

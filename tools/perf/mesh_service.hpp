@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Serves load_rpc: a server that makes calls to addresses of the caller's choosing can be used against others, so the
+// server must allow it, the load is bounded (check_load), and there is one at a time.
+#pragma once
+
+#include <cinnabar/hl/node.hpp>
+
+namespace cinnabar::tools::perf {
+
+struct LoadOptions {
+    bool allowed = false;
+    na::TlsOptions tls;  // by which the load proves itself to targets of tcps and ofis
+};
+
+// The node must outlive the calls. exists: it serves them already.
+[[nodiscard]] Result<void> serve_loads(const hl::NodeRef& node, const LoadOptions& options);
+
+}  // namespace cinnabar::tools::perf
