@@ -30,13 +30,6 @@ std::string cells_of(const std::vector<double>& repeats) {
                        interval.half_width ? fmt::format("{:.1f}", *interval.half_width) : std::string());
 }
 
-std::string cells_of(const Histogram& latency) {
-    if (latency.count() == 0) return ",,,,,,,";
-    return fmt::format("{},{},{},{},{},{},{},{:.1f}", latency.min(), latency.quantile(0.5), latency.quantile(0.9),
-                       latency.quantile(0.99), latency.quantile(0.999), latency.quantile(0.9999), latency.max(),
-                       latency.mean());
-}
-
 std::string cells_of(const Outcomes& outcomes) {
     return fmt::format("{},{},{},{}", outcomes.done, outcomes.failed(), outcomes.wrong, outcomes.unsent);
 }
@@ -55,7 +48,7 @@ class CsvOutput final : public Output {
                            open ? fmt::format("open,{:.10g},{}", shape.rate, arrivals) : "closed,,",
                            fmt::format("{},{},{},{}", shape.depth, shape.contexts, shape.clients, shape.threads),
                            fmt::format("{},{:.6g}", results.plan.repeats, row.seconds), cells_of(row.outcomes),
-                           cells_of(row.rates) + ",,", cells_of(row.latency), sending}));
+                           cells_of(row.rates) + ",,", latency_cells(row.latency), sending}));
     }
     void add(const BulkResult& row, const Results& results) override {
         const auto& shape = row.shape;
@@ -63,12 +56,19 @@ class CsvOutput final : public Output {
             joined({"bulk", results.target.way, std::to_string(shape.bytes), std::string(to_string(shape.direction)),
                     std::to_string(shape.segments), std::string(to_string(shape.memory)), ",,",
                     fmt::format("{},,,", shape.depth), fmt::format("{},{:.6g}", results.plan.repeats, row.seconds),
-                    cells_of(row.outcomes), ",", cells_of(row.bandwidths), cells_of(row.latency), ",,"}));
+                    cells_of(row.outcomes), ",", cells_of(row.bandwidths), latency_cells(row.latency), ",,"}));
     }
     void end(const Results&) override {}
 };
 
 }  // namespace
+
+std::string latency_cells(const Histogram& latency) {
+    if (latency.count() == 0) return ",,,,,,,";
+    return fmt::format("{},{},{},{},{},{},{},{:.1f}", latency.min(), latency.quantile(0.5), latency.quantile(0.9),
+                       latency.quantile(0.99), latency.quantile(0.999), latency.quantile(0.9999), latency.max(),
+                       latency.mean());
+}
 
 std::unique_ptr<Output> make_csv_output() { return std::make_unique<CsvOutput>(); }
 

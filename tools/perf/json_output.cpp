@@ -9,15 +9,6 @@
 namespace cinnabar::tools::perf {
 namespace {
 
-std::string json_of(const Histogram& latency) {
-    JsonObject object;
-    object.number("count", latency.count()).number("min", latency.min());
-    object.number("p50", latency.quantile(0.5)).number("p90", latency.quantile(0.9));
-    object.number("p99", latency.quantile(0.99)).number("p99.9", latency.quantile(0.999));
-    object.number("p99.99", latency.quantile(0.9999)).number("max", latency.max()).number("mean", latency.mean());
-    return object.line();
-}
-
 std::string json_of(std::span<const double> repeats) {
     std::string text = "[";
     for (const double each : repeats) {
@@ -83,10 +74,10 @@ class JsonOutput final : public Output {
             object.flag("saturated", row.saturated());
         }
         add_interval(object, "per_second", row.rates);
-        object.raw("latency_ns", json_of(row.latency));
+        object.raw("latency_ns", latency_json(row.latency));
         add_interval(object, "p50_ns", row.p50s);
         add_interval(object, "p99_ns", row.p99s);
-        if (row.from_sending) object.raw("latency_from_sending_ns", json_of(*row.from_sending));
+        if (row.from_sending) object.raw("latency_from_sending_ns", latency_json(*row.from_sending));
         object.number("timed", row.timed).raw("parts_us", parts_json(row));
         add_outcomes(object, row.outcomes, row.gave_up);
         print_line(object.line());
@@ -98,7 +89,7 @@ class JsonOutput final : public Output {
         object.number("segments", std::uint64_t{shape.segments}).number("depth", std::uint64_t{shape.depth});
         object.text("memory", to_string(shape.memory)).number("slots", std::uint64_t{row.slots});
         add_interval(object, "bytes_per_second", row.bandwidths);
-        object.raw("latency_ns", json_of(row.latency));
+        object.raw("latency_ns", latency_json(row.latency));
         add_outcomes(object, row.outcomes, row.gave_up);
         print_line(object.line());
     }
@@ -116,6 +107,15 @@ class JsonOutput final : public Output {
 };
 
 }  // namespace
+
+std::string latency_json(const Histogram& latency) {
+    JsonObject object;
+    object.number("count", latency.count()).number("min", latency.min());
+    object.number("p50", latency.quantile(0.5)).number("p90", latency.quantile(0.9));
+    object.number("p99", latency.quantile(0.99)).number("p99.9", latency.quantile(0.999));
+    object.number("p99.99", latency.quantile(0.9999)).number("max", latency.max()).number("mean", latency.mean());
+    return object.line();
+}
 
 std::unique_ptr<Output> make_json_output() { return std::make_unique<JsonOutput>(); }
 

@@ -5,6 +5,7 @@
 #include "perf/results.hpp"
 
 #include <memory>
+#include <string>
 
 namespace cinnabar::tools::perf {
 
@@ -21,5 +22,11 @@ class Output {
 [[nodiscard]] std::unique_ptr<Output> make_text_output();
 [[nodiscard]] std::unique_ptr<Output> make_json_output();  // one object per line
 [[nodiscard]] std::unique_ptr<Output> make_csv_output();   // one table; cells that do not apply to a row are empty
+
+// What several outputs say in the same way: a count such as "12.3 k", a JSON object, and eight cells of a CSV table,
+// which are empty without values.
+[[nodiscard]] std::string count_text(double count);
+[[nodiscard]] std::string latency_json(const Histogram& latency);
+[[nodiscard]] std::string latency_cells(const Histogram& latency);
 
 }  // namespace cinnabar::tools::perf

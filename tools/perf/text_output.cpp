@@ -25,13 +25,6 @@ std::string times_of(const Histogram& latency) {
     return text + fmt::format("{:>9}", time_of(latency.max()));
 }
 
-std::string count_of(double count) {
-    if (count >= 999.5e6) return fmt::format("{:.2f} G", count * 1e-9);
-    if (count >= 999.5e3) return fmt::format("{:.2f} M", count * 1e-6);
-    if (count >= 999.5) return fmt::format("{:.1f} k", count * 1e-3);
-    return fmt::format("{:.0f}", count);
-}
-
 std::string spread_of(const Interval& interval) {
     if (!interval.half_width || interval.mean <= 0) return "";
     return fmt::format("±{:.1f} %", 100 * *interval.half_width / interval.mean);
@@ -49,7 +42,7 @@ class TextOutput final : public Output {
     void add(const CallResult& row, const Results&) override {
         head("calls", "calls/s");
         const auto rate = interval_of(row.rates);
-        line(label_of(row.shape), count_of(rate.mean), spread_of(rate), row.latency);
+        line(label_of(row.shape), count_text(rate.mean), spread_of(rate), row.latency);
         if (row.from_sending) line("  from sending", "", "", *row.from_sending);
         if (row.saturated())
             print_line("  the planned rate was not reached: latencies from the planned start grow with time");
@@ -90,6 +83,13 @@ class TextOutput final : public Output {
 };
 
 }  // namespace
+
+std::string count_text(double count) {
+    if (count >= 999.5e6) return fmt::format("{:.2f} G", count * 1e-9);
+    if (count >= 999.5e3) return fmt::format("{:.2f} M", count * 1e-6);
+    if (count >= 999.5) return fmt::format("{:.1f} k", count * 1e-3);
+    return fmt::format("{:.0f}", count);
+}
 
 std::unique_ptr<Output> make_text_output() { return std::make_unique<TextOutput>(); }
 
