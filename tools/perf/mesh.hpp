@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `cinnabar perf mesh`: has each of several servers make calls to all others at the same time, and gathers what they
+// measured. What servers send is checked before it is used.
+#pragma once
+
+#include "perf/histogram.hpp"
+#include "perf/mesh_protocol.hpp"
+#include "perf/outcomes.hpp"
+#include "terminal/exit_code.hpp"
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/na/types.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools::perf {
+
+struct MeshPlan {
+    double warm_up_seconds = 0.5;
+    double seconds = 2;
+    Microseconds deadline{5'000'000};  // of each call
+    std::uint64_t size = 64;           // bytes of a call, in each direction
+    std::uint32_t depth = 1;           // calls in flight from each server to each other one
+    std::string transport;             // a scheme; empty: the best one in each address
+    na::TlsOptions tls;                // for tcps and ofis
+};
+
+// The calls of one server to another.
+struct MeshPair {
+    std::string transport;  // in use; empty: none
+    Outcomes outcomes;
+    double per_second = 0;
+    std::uint64_t checked_bytes = 0;  // of replies
+    bool gave_up = false;
+    std::string latency_bytes;  // verified; decoded, a histogram has some 40 KB
+
+    // Whether its figures count: some calls ended well, and all did.
+    [[nodiscard]] bool well() const noexcept { return outcomes.all_well() && !outcomes.nothing() && !gave_up; }
+    [[nodiscard]] Histogram latency() const;
+};
+
+struct MeshServer {
+    std::string uri;
+    std::string release;              // version of the library there
+    std::optional<Error> lost;        // it did not answer, or did not run its load: it has no pairs
+    std::vector<MeshPair> to_others;  // in the order of the servers, without itself
+};
+
+struct MeshTotal {
+    std::uint64_t pairs = 0;
+    std::uint64_t well = 0;
+    // Of the pairs that went well:
+    double per_second = 0;
+    Histogram latency{load_latency_bits};
+    // Of all pairs that were measured:
+    std::uint64_t checked_bytes = 0;
+    std::uint64_t done = 0;
+    std::uint64_t failed = 0;
+    std::uint64_t wrong = 0;
+};
+
+struct MeshResults {
+    MeshPlan plan;
+    std::vector<MeshServer> servers;
+
+    // Null: a server and itself, or the origin is lost.
+    [[nodiscard]] const MeshPair* pair(std::size_t origin, std::size_t target) const noexcept;
+    [[nodiscard]] MeshTotal total() const;
+    // The exit code of the first server or pair that did not go well.
+    [[nodiscard]] ExitCode exit() const noexcept;
+};
+
+// Reads a file with one address a line; empty lines and lines that begin with # are skipped. io.
+[[nodiscard]] Result<std::vector<std::string>> read_servers(const std::string& path);
+
+// Errors mean that nothing was asked of the servers. invalid_argument: fewer than two servers, or one twice, or
+// check_load(). bad_address: an address cannot be parsed. canceled: stopped. Takes the times of the plan, the deadline
+// of a call, and some seconds for what goes wrong.
+[[nodiscard]] Result<MeshResults> measure_mesh(const std::vector<std::string>& servers, const MeshPlan& plan,
+                                               const std::stop_token& stop);
+
+}  // namespace cinnabar::tools::perf
