@@ -381,9 +381,13 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
     add_membership(command, options);
     command.add_flag("--json", options.json, "Events as lines of JSON on stdout");
     watch::add_introspection(command, options.introspection);
-    command.add_flag(
+    auto* const perf = command.add_flag(
         "--perf", options.perf,
         "Answer cinnabar perf and cinnabar doctor: everybody who can connect may use up to 256 MiB of memory");
+    command
+        .add_flag("--mesh", options.mesh,
+                  "Run loads towards other servers for everybody who can connect (cinnabar perf mesh)")
+        ->needs(perf);
     command.add_flag("-v,--verbose", options.verbose, "Report every file");
     command.add_option("--writers", options.writers, "Threads that write to the disk")
         ->capture_default_str()

@@ -8,7 +8,9 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -218,6 +220,76 @@ TEST(PerfProcess, AnInterruptedOneSaysSo) {
     EXPECT_NE(client.err().find("interrupted"), std::string::npos) << client.err();
 }
 
+// --- a mesh
+
+std::size_t count_of(const std::string& text, const std::string& what) {
+    std::size_t count = 0;
+    for (auto at = text.find(what); at != text.npos; at = text.find(what, at + what.size())) ++count;
+    return count;
+}
+Words mesh(const std::vector<std::string>& servers, const Words& more) {
+    Words all{"perf", "mesh"};
+    all.insert(all.end(), servers.begin(), servers.end());
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+}
+
+TEST(PerfProcess, AMeshOfThreeServersIsMeasuredByOneCommand) {
+    PerfServer first({"--mesh"});
+    PerfServer second({"--mesh", "--contexts", "2"});
+    const support::Folder root;
+    Serving third(root.path().string(), {"--perf", "--mesh"});
+    const auto measured = run(mesh({first.uri(), second.uri(), third.uri()}, {"--json", "-t", "0.5", "-d", "2"}));
+    EXPECT_EQ(measured.exit, 0) << measured.out << measured.err;
+    EXPECT_EQ(count_of(measured.out, "\"event\": \"pair\""), 6u) << measured.out;
+    const auto total = row(measured.out, "total");
+    EXPECT_EQ(number(total, "well"), 6) << total;
+    EXPECT_EQ(number(total, "failed"), 0) << total;
+    EXPECT_EQ(number_in(total, "latency_ns", "count"), number(total, "done")) << total;
+    EXPECT_EQ(number(total, "checked_bytes"), 64 * number(total, "done")) << total;
+    const support::Folder folder;
+    const auto file = folder.put("servers", first.uri() + "\n" + second.uri() + "\n");
+    const auto text = run({"perf", "mesh", "--servers", file, "-t", "0.2"});
+    EXPECT_EQ(text.exit, 0) << text.out << text.err;
+    EXPECT_NE(text.out.find("2 of 2 pairs"), text.out.npos) << text.out;
+}
+
+TEST(PerfProcess, AServerThatDiesInAMeshIsTold) {
+    PerfServer first({"--mesh"});
+    PerfServer second({"--mesh"});
+    PerfServer dying({"--mesh", "--die-after", "200"});
+    const auto measured = run(mesh({first.uri(), second.uri(), dying.uri()}, {"-t", "1"}));
+    EXPECT_EQ(measured.exit, 7) << measured.out << measured.err;
+    EXPECT_NE(measured.out.find("1 to 3: "), measured.out.npos) << measured.out;
+    EXPECT_NE(measured.out.find("2 of 6 pairs"), measured.out.npos) << measured.out;
+    EXPECT_EQ(dying.process().wait(), 128 + SIGKILL);
+}
+
+TEST(PerfProcess, AServerRunsNoLoadUnlessItIsToldTo) {
+    PerfServer willing({"--mesh"});
+    PerfServer other;
+    const auto measured = run(mesh({willing.uri(), other.uri()}, {"-t", "0.2"}));
+    EXPECT_EQ(measured.exit, 4) << measured.out << measured.err;
+    EXPECT_NE(measured.out.find("start it with --mesh"), measured.out.npos) << measured.out;
+}
+
+// The servers end its loads, so that those of the next one begin.
+TEST(PerfProcess, AMeshWhoseCommandIsKilledLeavesNoLoads) {
+    PerfServer first({"--mesh"});
+    PerfServer second({"--mesh"});
+    const std::vector<std::string> servers{first.uri(), second.uri()};
+    const auto another = [&] { return run(mesh(servers, {"-t", "0.1", "--warm-up", "0.01"})).exit; };
+    std::optional<Process> killed;
+    EXPECT_TRUE(eventually([&] {
+        // It ends at once if it comes while another one runs.
+        if (!killed || killed->wait_unread(std::chrono::seconds(0))) killed.emplace(mesh(servers, {"-t", "59"}));
+        return another() == 3;
+    }));
+    killed->send(SIGKILL);
+    EXPECT_EQ(killed->wait(), 128 + SIGKILL);
+    EXPECT_TRUE(eventually([&] { return another() == 0; }));
+}
+
 TEST(PerfProcess, WhatMakesNoSenseIsUsage) {
     for (const Words& words : std::vector<Words>{{"perf"},
                                                  {"perf", "nonsense"},
@@ -228,6 +300,11 @@ TEST(PerfProcess, WhatMakesNoSenseIsUsage) {
                                                  {"perf", "calls", "tcp://127.0.0.1:1", "--json", "--csv"},
                                                  {"perf", "calls", "tcp://127.0.0.1:1", "--rate", "1", "--steps", "5"},
                                                  {"perf", "bulk", "tcp://127.0.0.1:1", "--direction", "sideways"},
+                                                 {"perf", "mesh", "tcp://127.0.0.1:1"},
+                                                 {"perf", "mesh", "tcp://127.0.0.1:1", "tcp://127.0.0.1:1"},
+                                                 {"perf", "mesh", "tcp://127.0.0.1:1", "tcp://[::1]:1", "-d", "9999"},
+                                                 {"perf", "mesh", "tcp://127.0.0.1:1", "tcp://[::1]:1", "-t", "60"},
+                                                 {"serve", "--root", ".", "--mesh"},
                                                  {"perf", "serve", "--listen", "nonsense"},
                                                  {"perf", "serve", "--listen", "tcp://0.0.0.0:0"},
                                                  {"perf", "serve", "--stall", "5"}}) {

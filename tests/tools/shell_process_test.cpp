@@ -166,7 +166,7 @@ TEST(BashCompletion, OffersCommandsValuesAndFiles) {
     const auto here = folder.path().string();
     using Set = std::set<std::string>;
     EXPECT_EQ(completed({"sa"}), Set{"save"});
-    EXPECT_EQ(completed({"perf", ""}), (Set{"serve", "calls", "bulk", "all", "group"}));
+    EXPECT_EQ(completed({"perf", ""}), (Set{"serve", "calls", "bulk", "all", "mesh", "group"}));
     EXPECT_EQ(completed({"save", "--sync", ""}), (Set{"each", "batch", "none"}));
     EXPECT_EQ(completed({"save", "--sync", "=", "ba"}), Set{"batch"});
     EXPECT_EQ(completed({"save", "--sync", "="}), (Set{"each", "batch", "none"}));

@@ -131,6 +131,7 @@ struct ServeOptions {
     std::vector<std::string> members;  // callers (rpc/callers.hpp) that may be members; empty: all that can connect
     hl::Introspection introspection = hl::Introspection::own_user;  // who may use cinnabar top
     bool perf = false;                                              // answer cinnabar perf and doctor
+    bool mesh = false;                                              // and run loads towards other servers
     bool json = false;
     bool verbose = false;
     unsigned writers = 2;

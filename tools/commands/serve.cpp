@@ -122,6 +122,7 @@ Result<std::optional<perf::Service>> measured_on(const hl::NodeRef& node, const 
     if (!options.perf) return service;
     perf::ServiceOptions service_options;
     service_options.release = CINNABAR_VERSION;
+    service_options.loads = {options.mesh, with_key(options.tls, options.key_file)};
     CINNABAR_TRY(service, perf::Service::serve_on(node, service_options));
     return service;
 }

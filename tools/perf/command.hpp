@@ -5,6 +5,7 @@
 
 #include "perf/bulk_load.hpp"
 #include "perf/faults.hpp"
+#include "perf/mesh.hpp"
 #include "perf/plan.hpp"
 #include "perf/schedule.hpp"
 #include "terminal/exit_code.hpp"
@@ -24,6 +25,7 @@ struct ServeOptions {
     bool insecure = false;
     std::uint64_t memory_bytes = 256u << 20;
     unsigned contexts = 1;
+    bool mesh = false;                                              // run loads towards other servers for clients
     hl::Introspection introspection = hl::Introspection::own_user;  // who may use cinnabar top
     Faults faults;
 };
@@ -63,6 +65,14 @@ struct RunOptions {
     std::optional<BulkOptions> bulk;
 };
 [[nodiscard]] ExitCode run(const RunOptions& options);
+
+struct MeshOptions {
+    std::vector<std::string> servers;
+    std::string servers_file;  // more servers; empty: none
+    MeshPlan plan;
+    RunOptions::Print print = RunOptions::Print::text;
+};
+[[nodiscard]] ExitCode run_mesh(const MeshOptions& options);
 
 struct GroupOptions {
     std::vector<std::string> listen = {"tcp://127.0.0.1:0"};

@@ -45,6 +45,26 @@ CLI::Option* add_sizes(CLI::App& command, std::vector<std::uint64_t>& sizes, con
         ->default_str(otherwise);
 }
 
+// Adds --json and --csv.
+void add_print(CLI::App& command, RunOptions::Print& print, const std::string& of_json) {
+    auto* json = command.add_flag_callback(
+        "--json", [&print] { print = RunOptions::Print::json; }, of_json);
+    command
+        .add_flag_callback(
+            "--csv", [&print] { print = RunOptions::Print::csv; }, "A CSV table")
+        ->excludes(json);
+}
+
+void add_timeout(CLI::App& command, Microseconds& deadline, double seconds_max) {
+    command
+        .add_option_function<double>(
+            "-W,--timeout",
+            [&deadline](double seconds) { deadline = Microseconds(static_cast<std::int64_t>(seconds * 1e6)); },
+            "Seconds that a call may take")
+        ->default_str("5")
+        ->check(CLI::Range(0.001, seconds_max));
+}
+
 void add_common(CLI::App& command, RunOptions& options) {
     command.add_option("URI", options.to, "A `cinnabar perf serve`: tcp://HOST:PORT, shm://NAME")->required();
     command.add_option("--transport", options.transport, "The transport to use, if the address names several");
@@ -60,21 +80,8 @@ void add_common(CLI::App& command, RunOptions& options) {
     command.add_option("--warm-up", options.plan.warm_up_seconds, "Seconds of warm-up, not counted")
         ->capture_default_str()
         ->check(CLI::Range(0.0, 3600.0));
-    command
-        .add_option_function<double>(
-            "-W,--timeout",
-            [&options](double seconds) {
-                options.plan.deadline = Microseconds(static_cast<std::int64_t>(seconds * 1e6));
-            },
-            "Seconds that a call may take")
-        ->default_str("5")
-        ->check(CLI::Range(0.001, 3600.0));
-    auto* json = command.add_flag_callback(
-        "--json", [&options] { options.print = RunOptions::Print::json; }, "A line of JSON for each row");
-    command
-        .add_flag_callback(
-            "--csv", [&options] { options.print = RunOptions::Print::csv; }, "A CSV table")
-        ->excludes(json);
+    add_timeout(command, options.plan.deadline, 3600);
+    add_print(command, options.print, "A line of JSON for each row");
     command.add_option("--html", options.html, "Writes a report with plots into this file")->type_name("FILE");
 }
 
@@ -154,6 +161,34 @@ void add_all(CLI::App& perf, Run& run) {
     command.callback([options, &run] { run = [options] { return perf::run(*options); }; });
 }
 
+void add_mesh(CLI::App& perf, Run& run) {
+    auto& command = *perf.add_subcommand("mesh", "Calls of each of several servers to all others, at the same time");
+    const auto options = std::make_shared<MeshOptions>();
+    command.add_option("URI", options->servers,
+                       "The servers, each a `cinnabar perf serve --mesh`, by addresses that all others reach");
+    command.add_option("--servers", options->servers_file, "More servers, one address a line")->type_name("FILE");
+    command.add_option("--transport", options->plan.transport, "The transport to use, if the addresses name several");
+    security::add_tls_options(command, options->plan.tls);
+    command
+        .add_option_function<std::string>(
+            "-s,--size", [options](const std::string& text) { options->plan.size = parse_bytes(text).value(); },
+            "Bytes of a call in each direction, optionally with k or M: at most 1M")
+        ->default_str("64")
+        ->check(check_size);
+    command.add_option("-d,--depth", options->plan.depth, "Calls in flight from each server to each other one")
+        ->capture_default_str()
+        ->check(CLI::Range(1u, load_depth_max));
+    command.add_option("-t,--seconds", options->plan.seconds, "Seconds that are measured")
+        ->capture_default_str()
+        ->check(CLI::Range(0.001, 60.0));
+    command.add_option("--warm-up", options->plan.warm_up_seconds, "Seconds of warm-up, not counted")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 60.0));
+    add_timeout(command, options->plan.deadline, 60);
+    add_print(command, options->print, "A line of JSON for each pair, and one for all");
+    command.callback([options, &run] { run = [options] { return run_mesh(*options); }; });
+}
+
 void add_group(CLI::App& perf, Run& run) {
     auto& command = *perf.add_subcommand(
         "group", "Collective calls of a group: cinnabar launch -n 8 -- cinnabar perf group [--size 64,4k]");
@@ -217,6 +252,8 @@ void add_serve(CLI::App& perf, Run& run) {
     command.add_option("--contexts", options->contexts, "Contexts, each with a thread, over which clients spread")
         ->capture_default_str()
         ->check(CLI::Range(1u, 64u));
+    command.add_flag("--mesh", options->mesh,
+                     "Run loads towards other servers for everybody who can connect (cinnabar perf mesh)");
     watch::add_introspection(command, options->introspection);
     add_faults(command, options->faults);
     command.callback([options, &run] {
@@ -236,6 +273,7 @@ void add_command(CLI::App& app, Run& run) {
     add_calls(perf, run);
     add_bulk(perf, run);
     add_all(perf, run);
+    add_mesh(perf, run);
     add_group(perf, run);
 }
 

@@ -40,6 +40,7 @@ Result<void> serve(const ServeOptions& options, const Interrupt& interrupt) {
     service.contexts = options.contexts;
     service.release = CINNABAR_VERSION;
     service.faults = options.faults;
+    service.loads = {options.mesh, options.tls};
     CINNABAR_TRY(const auto serving, Service::serve_on(node, service));
     print_line("listening on " + node.address());
     interrupt.wait();
@@ -51,6 +52,7 @@ Result<void> serve(const ServeOptions& options, const Interrupt& interrupt) {
 ExitCode run_serve(const ServeOptions& options) {
     raise_descriptor_limit();
     const Interrupt interrupt;
+    if (options.mesh) (void)raise_descriptor_limit();  // two for each server that calls, and for each that is called
     if (const auto may = check_listen(options); !may) {
         complain(may.error().message());
         return ExitCode::usage;
