@@ -419,11 +419,11 @@ TEST_F(RootTest, ASparseFileThatMightNotFitFillsNoDiskOfAClient) {
     const SmallDisk disk(base.string(), disk_size);
     if (!disk.mounted()) GTEST_SKIP() << "mounting a small tmpfs needs root";
     const auto root = Root::open(base.string()).value();
-    const auto block = pattern(step);
+    const auto bytes = pattern(step);
     const auto fill = [&](NewFile& file) {
         Result<void> written;
         std::uint64_t offset = 0;
-        for (; written && offset < 2 * disk_size; offset += step) written = file.write(offset, as_bytes(block));
+        for (; written && offset < 2 * disk_size; offset += step) written = file.write(offset, as_bytes(bytes));
         EXPECT_EQ(written.code(), Errc::no_space);
         return fs::space(base).available;
     };
@@ -434,7 +434,7 @@ TEST_F(RootTest, ASparseFileThatMightNotFitFillsNoDiskOfAClient) {
         EXPECT_GE(fill(file), disk_size / 100);
     }
     auto honest = root.create("b", 64 * disk_size, 0644, Existing::keep, sparse).value();
-    EXPECT_TRUE(honest.write(63 * disk_size, as_bytes(block)).ok()) << "its holes need no room";
+    EXPECT_TRUE(honest.write(63 * disk_size, as_bytes(bytes)).ok()) << "its holes need no room";
     EXPECT_TRUE(honest.commit().ok());
 }
 
