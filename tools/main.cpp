@@ -88,8 +88,9 @@ void add_tree_options(CLI::App& command, TransferOptions& options) {
     command.add_flag("-X,--xattrs", options.extended.user, "Keep extended attributes (user.*)");
     command.add_flag("-A,--acls", options.extended.acls, "Keep POSIX access control lists");
     command.add_flag("--safe-links", options.safe_links, "Leave out symbolic links that lead out of their tree");
-    auto* const ignore_times = command.add_flag("-I,--ignore-times", options.ignore_times,
-                                                "Move files of trees also when size, time and mode are the same");
+    auto* const ignore_times =
+        command.add_flag("-I,--ignore-times", options.ignore_times,
+                         "Move files also when they are the same by size, time and mode, or by their stored checksum");
     command
         .add_flag("-c,--checksum", options.by_content,
                   "Skip files whose content is the same, whatever their times are: both sides read all")

@@ -141,7 +141,8 @@ std::string Attempts::text(std::string_view why) const {
         const Attempt& each = failed_[i];
         if (i != left_out) text += "; ";
         text.append(to_string(each.code)).append(", ");
-        if (each.phase != rpc::CallPhase::unknown)
+        const bool answered = each.code == Errc::overloaded && each.phase == rpc::CallPhase::sent;
+        if (each.phase != rpc::CallPhase::unknown && !answered)
             text.append(to_string(each.phase));
         else
             text.append(each.was_sent ? "sent" : "not sent");

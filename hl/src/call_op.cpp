@@ -133,8 +133,11 @@ bool CallOp::refuse(Errc code) noexcept {
 }
 
 bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
+    if (loop_->leaving()) {  // the node, and stats_ with it, may be gone
+        if (call_) fail(Errc::closed);
+        return false;
+    }
     if (!call_) return refuse(error_);
-    if (loop_->leaving()) return refuse(Errc::closed);
     const bool in_task = task != nullptr && task->deadline != time_never;
     const TimeUs now = loop_->now_us();
     call_->began_us = now;
@@ -272,11 +275,17 @@ rpc::CallPhase longest_of(const rpc::CallWaits& waits) noexcept {
     return waits.queued_us == longest ? waits.queued_for : waits.phase;
 }
 
-// Adds the phases in order. An earlier one is left out if it took less than a hundredth of the time.
-void add_waits(std::string& text, const rpc::CallWaits& waits) {
+// Whether the target answered that it is overloaded.
+bool is_refused_there(Errc code, rpc::CallPhase phase) noexcept {
+    return code == Errc::overloaded && (phase == rpc::CallPhase::sent || phase == rpc::CallPhase::sending);
+}
+
+// Adds the phases in order. An earlier one is left out if it took less than a hundredth of the time; so is the last one
+// if the call was `answered` in it.
+void add_waits(std::string& text, const rpc::CallWaits& waits, bool answered) {
     const TimeUs least = (waits.connecting_us + waits.queued_us + waits.sent_us) / 100;
     const auto add = [&](rpc::CallPhase phase, TimeUs us) {
-        if (phase != waits.phase && us <= least) return;
+        if (phase == waits.phase ? answered : us <= least) return;
         text.append(to_string(phase));
         if (us != 0) text.append(" for ").append(span_text(us));
         if (phase == rpc::CallPhase::waits_for_credit && waits.ahead != 0)
@@ -300,7 +309,7 @@ std::string CallOp::ending_of(rpc::Call& call, TimeUs took_us) noexcept {
     longest_in_ = longest_of(waits);
     try {
         std::string text = ", over " + std::string(call.scheme()) + ": ";
-        if (ended_in_ != rpc::CallPhase::unknown) add_waits(text, waits);
+        if (ended_in_ != rpc::CallPhase::unknown) add_waits(text, waits, is_refused_there(error_, waits.phase));
         return text.append("ended after ").append(span_text(took_us));
     } catch (const std::bad_alloc&) {
         return {};
@@ -352,8 +361,8 @@ Error CallOp::failure() const {
     // No error: the outcome was taken before, or the call was never started.
     const Errc code = error_ != Errc::ok ? error_ : Errc::invalid_argument;
     const std::string_view where = advice_for(longest_in_);
-    const bool target_refused = code == Errc::overloaded && ended_in_ == rpc::CallPhase::sent;
-    Error error(code, where.empty() || code == Errc::canceled || target_refused ? advice(code) : where);
+    const bool general = where.empty() || code == Errc::canceled || is_refused_there(code, ended_in_);
+    Error error(code, general ? advice(code) : where);
     if (code == Errc::overloaded && ended_in_ == rpc::CallPhase::unknown)
         error.hint =
             "this node has no slot or no memory for another call: wait for earlier ones to end, or raise rpc.calls_max "

@@ -48,13 +48,9 @@ void Loop::post(Job& job) noexcept {
     posting_.fetch_sub(1, std::memory_order_release);
 }
 
-// Without a thread of its own, a loop is driven by several threads; then nobody asks for turns_.
 void Loop::run_completions() noexcept {
     const Turn turn(*this);
-    const std::uint32_t turns = turns_.load(std::memory_order_relaxed);
-    turns_.store(turns + 1, std::memory_order_relaxed);
     (void)context_->trigger(completions_per_round);
-    turns_.store(turns + 2, std::memory_order_relaxed);
 }
 
 bool Loop::help_if_stuck() noexcept {
@@ -62,7 +58,7 @@ bool Loop::help_if_stuck() noexcept {
     const bool stuck = turn % 2 == 1 && turn == seen_turn_;
     seen_turn_ = turn;
     if (!stuck) return false;
-    (void)context_->progress(Microseconds{0});
+    context_->progress_beside();
     context_->run_urgent();
     return true;
 }
@@ -72,19 +68,31 @@ void Loop::drive(Microseconds timeout) noexcept {
     drive_alone(timeout);
 }
 
+// With more threads than cores, the pool's thread would otherwise wait until this one stops spinning.
+static void yield_to_pools() noexcept {
+    if (PoolCore::take_posted()) ::sched_yield();
+}
+
 void Loop::drive_alone(Microseconds timeout) noexcept {
     (void)context_->progress(timeout);
     run_completions();
-    // With more threads than cores, the pool's thread would otherwise wait until this one stops spinning.
-    if (PoolCore::take_posted()) ::sched_yield();
+    yield_to_pools();
+}
+
+void Loop::run_thread() noexcept {
+    for (std::uint32_t turns = 0; !leaving(); turns += 2) {
+        (void)context_->progress(sleep_max);
+        turns_.store(turns + 1, std::memory_order_relaxed);
+        run_completions();
+        turns_.store(turns + 2, std::memory_order_relaxed);
+        yield_to_pools();
+    }
 }
 
 Result<void> Loop::start_thread() {
     if (!threaded_) return {};
     try {
-        thread_ = std::thread([this] {
-            while (!leaving()) drive(sleep_max);
-        });
+        thread_ = std::thread([this] { run_thread(); });
     } catch (const std::system_error& refused) {
         return Error(Errc::out_of_memory, "a thread of the node could not be started", {}, refused.code().value());
     }

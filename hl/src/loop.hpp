@@ -80,6 +80,7 @@ class Loop final : public Executor {
 
   private:
     ~Loop();
+    void run_thread() noexcept;
     NodeCore& node_;
     std::unique_ptr<rpc::Context> context_;
     TimeSource& clock_;  // the context's
@@ -91,7 +92,7 @@ class Loop final : public Executor {
     std::atomic<std::uint32_t> posting_{0};  // threads inside post()
     std::thread thread_;
     Work ring_;
-    std::atomic<std::uint32_t> turns_{0};  // odd while the thread is in run_completions()
+    std::atomic<std::uint32_t> turns_{0};  // odd while thread_ is in run_completions()
     std::uint32_t seen_turn_ = 0;          // by help_if_stuck()
 
     std::mutex leader_mutex_;

@@ -222,6 +222,11 @@ unsigned Context::trigger(unsigned count_max) noexcept {
     const SpareScope<Call> scope(spare_call, core_->origin.calls);
     return core_->na->trigger(count_max);
 }
+void Context::progress_beside() noexcept {
+    core_->owned([this] { core_->target.queue_all(true); });
+    (void)core_->na->progress(Microseconds{0});
+    core_->owned([this] { core_->target.queue_all(false); });
+}
 void Context::run_urgent() noexcept { core_->target.run_urgent(); }
 int Context::wait_fd() const noexcept { return core_->na->wait_fd(); }
 bool Context::prepare_wait() noexcept { return core_->na->prepare_wait(); }

@@ -17,6 +17,13 @@ void Peers::each_call(PeerBook& book, Visit visit) noexcept {
     });
 }
 
+// While the book still knows what its calls wait for. Queued calls of a peer that was asked to leave go on.
+void Peers::note_waits(PeerBook& book) noexcept {
+    each_call(book, [&](Call& call) {
+        if (call.is_sent() || book.leaving == Leaving::no) core_.origin.note_waits(call);
+    });
+}
+
 // Requests of the lost connection are kept until their handlers end, including one-way requests. They cannot be
 // answered any more, and their credits are gone.
 void Peers::orphan_requests(PeerBook& book) noexcept {
@@ -44,9 +51,7 @@ void Peers::end_orphans(PeerBook& book) noexcept {
 }
 
 void Peers::close(PeerBook& book, Errc why) noexcept {
-    if (why == Errc::peer_lost) {  // the book still knows what its calls wait for
-        each_call(book, [&](Call& call) { core_.origin.note_waits(call); });
-    }
+    if (why == Errc::peer_lost) note_waits(book);
     const bool dial_failed = !book.open;
     if (book.open) {
         core_.credits.close(book);
@@ -55,6 +60,7 @@ void Peers::close(PeerBook& book, Errc why) noexcept {
     book.open = false;
     book.verdicts.reset();  // the next connection may be from another caller
     book.counted.reset();
+    book.times.reset();
     book.posted = 0;
     ++book.connection;
     orphan_requests(book);

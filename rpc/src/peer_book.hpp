@@ -50,7 +50,7 @@ struct PeerBook : PoolSlot {
     std::uint64_t claimed_bytes = 0;  // of large results that are being pulled
     ListLink<PeerBook> reply_waiter;  // in Replies::waiters_
     bool one_way_sent = false;        // on this connection, or on the dial: a closing context asks for a receipt
-    CallPhase stuck_on = CallPhase::waits_for_room;  // why the last queued call could not be sent
+    CallPhase stuck_on = CallPhase::unknown;  // why the last queued call could not be sent; unknown: none is queued
     bool looks_again = false;  // `look` is queued or `retry` is armed: what waits will be tried again soon
     Work look;
     Timer retry;

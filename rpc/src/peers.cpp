@@ -24,7 +24,6 @@ PeerBook* Peers::make(na::Peer& peer) noexcept {
     if (!book) return nullptr;
     book->core = &core_;
     book->peer = &peer;
-    book->times.reset();
     book->one_way_sent = false;  // may be set from a dial of the slot's last peer that failed
     book->strict = core_.transport_of(peer.port())->caps().counted_slots;
     peer.upper = book;

@@ -51,6 +51,7 @@ class Peers {
     [[gnu::noinline]] void drop_closed_if_idle(PeerBook& book) noexcept;
     template <typename Visit>
     void each_call(PeerBook& book, Visit visit) noexcept;
+    void note_waits(PeerBook& book) noexcept;
     void orphan_requests(PeerBook& book) noexcept;
     void end_orphans(PeerBook& book) noexcept;
     void make_room() noexcept;

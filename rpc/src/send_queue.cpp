@@ -61,7 +61,8 @@ void SendQueue::look_soon(PeerBook& book) noexcept {
 // The transport has no room. It does not report when it has room again, so the next attempt is made a little later.
 void SendQueue::try_later(PeerBook& book) noexcept {
     if (book.looks_again || core_.closed_) return;
-    book.stuck_on = CallPhase::waits_for_room;
+    // Of several reasons, room is the one that lasts shortest.
+    if (book.stuck_on == CallPhase::unknown) book.stuck_on = CallPhase::waits_for_room;
     book.looks_again = true;
     book.retry.user = &book;
     book.retry.fire = [](Timer& timer) noexcept {
@@ -103,6 +104,7 @@ void SendQueue::send_queued(PeerBook& book) noexcept {
         if (!may_send(book)) return;
         if (!core_.origin.send(next(book))) return;
     }
+    book.stuck_on = CallPhase::unknown;
 }
 
 }  // namespace cinnabar::rpc

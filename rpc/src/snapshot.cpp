@@ -267,11 +267,12 @@ unsigned Context::look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) n
 bool Context::peer_times(const na::Addr& to, PeerTimes& out) noexcept {
     bool found = false;
     core_->owned([&] {
-        const na::Peer* const peer = core_->closed_ || to.empty() ? nullptr : core_->na->known_peer(to);
-        const auto* const book = peer ? static_cast<const PeerBook*>(peer->upper) : nullptr;
-        if (!book || !book->times) return;
-        out = *book->times;
-        found = true;
+        if (core_->closed_ || to.empty()) return;
+        for (std::uint32_t i = 0; const PeerBook* const book = core_->peers.books.at(i); ++i) {
+            if (!book->peer || !book->times || book->peer->addr() != to) continue;
+            out = *book->times;
+            found = true;
+        }
     });
     return found;
 }

@@ -49,7 +49,7 @@ inline std::uint32_t Target::in_handlers() const noexcept { return taken() - cor
     if (request.source_ != book.peer->addr()) request.source_ = book.peer->addr();
     if (request.message_ && request.message_->port != arrival.port) Serving::drop_message(request);
     request.references_.store(1, std::memory_order_relaxed);
-    request.since_.store(static_cast<std::uint32_t>(core_.na->now_us() >> 10) & ~1u, std::memory_order_relaxed);
+    request.since_.store(static_cast<std::uint32_t>(book.heard >> 10) & ~1u, std::memory_order_relaxed);
 }
 
 inline void Target::copy_input(Request& request, ConstBytes payload) noexcept {
@@ -153,7 +153,7 @@ inline bool Target::accept_plain(PeerBook& book, na::Arrival& arrival) noexcept 
     if (handler->on_arrival) {
         if (handler->urgent) [[unlikely]]
             return false;
-        at_once = book.account.may_give();
+        at_once = !queues_all_ && book.account.may_give();
     }
     if (!at_once && in_handlers() >= uncrowded_max_) [[unlikely]]
         return false;

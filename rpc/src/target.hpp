@@ -24,6 +24,8 @@ class Target {
     void start(Request& request) noexcept;
     // Any thread.
     void run_urgent() noexcept;
+    // While `all`, no handler runs on arrival.
+    void queue_all(bool all) noexcept { queues_all_ = all; }
     // The request of that peer with that id; null: it is not here, or arrived on an earlier connection.
     [[nodiscard]] Request* find(PeerBook& book, std::uint64_t tag) noexcept;
     // For a handler that runs on arrival and keeps its request (on_arrival.cpp).
@@ -68,6 +70,7 @@ class Target {
     WorkQueue urgent_;                  // requests whose handlers are urgent
     Work ring_;                         // in the completion queue while rings_
     bool rings_ = false;
+    bool queues_all_ = false;
     Request* at_hand_ = nullptr;  // reserved, but in use only while a handler runs on arrival
     // While at most this many requests are in handlers, crowded() is not checked: one peer may have all of them.
     const std::uint32_t uncrowded_max_;

@@ -106,6 +106,8 @@ TEST_F(ManageTest, TheStoredChecksumTellsWhatAFileWasSavedFrom) {
     EXPECT_FALSE(saved_from_a("folder").value());
     (void)folder.put("a", "THE CONTENT OF A");
     EXPECT_FALSE(saved_from_a("f").value()) << "of equal size";
+    (void)folder.put("a", "the content of a");
+    EXPECT_TRUE(saved_from_a("f").value());
     (void)folder.put("root/f", "THE CONTENT OF A");
     EXPECT_FALSE(saved_from_a("f").value()) << "modified since, so nothing is known";
     ASSERT_TRUE(save("g", {.checked = false}).ok());

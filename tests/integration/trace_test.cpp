@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -109,7 +110,11 @@ class Trace : public testing::Test {
             .value();
         server_
             ->serve(
-                plainly_passes_on, [node, own](int value) { return node.call(told, own, value).wait().value(); },
+                plainly_passes_on,
+                [this, node, own](int value) {
+                    node.call(told, own, value).then([this](const Result<int>&) { passed_on_.set_value(); });
+                    return value;
+                },
                 on(server_->make_pool().value()))
             .value();
         server_
@@ -133,6 +138,7 @@ class Trace : public testing::Test {
     std::optional<Node> server_;
     std::optional<Connected> client_;
     TraceContext seen_;
+    std::promise<void> passed_on_;
 };
 
 TEST_F(Trace, ACallAndItsHandlerAreSpansOfOneTrace) {
@@ -195,6 +201,7 @@ TEST_F(Trace, AnUnsampledTraceIsPassedOnAndNotRecorded) {
     for (const Rpc<int(int)>* rpc : {&told, &passes_on, &plainly_passes_on}) {
         seen_ = {};
         ASSERT_EQ(call(*rpc, &given), 7);
+        if (rpc == &plainly_passes_on) passed_on_.get_future().wait();
         EXPECT_EQ(seen_, given) << "no span of this process is between, and the flag travels as well";
     }
     const std::vector<std::byte> memory(1 << 20);

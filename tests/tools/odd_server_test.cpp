@@ -114,13 +114,13 @@ TEST_F(OddServer, FilesAreVerifiedAtOnceAndToldInOrder) {
     std::atomic<unsigned> in_progress = 0;
     std::atomic<unsigned> most = 0;
     const auto look = [](const files::LookIn& in) { return files::LookOut{entry_of(EntryKind::folder, in.name), {}}; };
-    const auto sum = [&](hl::Request<files::SumIn> request) -> hl::Task<Result<files::Verified>> {
+    const auto sum = [&](hl::Request<files::SumIn> request) -> hl::Task<Result<files::SumOut>> {
         most = std::max(most.load(), ++in_progress);
         while (request->name == "tree/file-0" && answered < files_all - 1)
             (void)co_await request.node().sleep_for(Microseconds(100));
         ++answered;
         --in_progress;
-        co_return files::Verified{};
+        co_return files::SumOut{};
     };
     ASSERT_TRUE(there.serve(files::look_rpc, look).ok());
     ASSERT_TRUE(there.serve(files::sum_rpc, sum).ok());

@@ -46,7 +46,9 @@ struct TransferTest : testing::Test {
                 }};
     }
     ExitCode move(Plan plan) {
-        const Planner planner = [&plan](files::Client&) -> hl::Task<Result<Plan>> { co_return std::move(plan); };
+        const Planner planner = [&plan](files::Client&, LeftOut&) -> hl::Task<Result<Plan>> {
+            co_return std::move(plan);
+        };
         const Opening open = [this](const SessionWork& work) -> Ended {
             ++sessions;
             return {hl::sync_wait(work(session)), "server"};

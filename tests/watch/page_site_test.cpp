@@ -46,9 +46,9 @@ TEST_F(PageSiteTest, WhenItIsTimeTheNodeIsQueriedAgain) {
     EXPECT_EQ(always.answer("/metrics").status, 503u);
     {
         const auto node = start();
-        while (always.answer("/metrics").status != 200u) {
-            // a peer that refused is not dialled again at once
-        }
+        // A peer that refused is not dialled again at once.
+        const auto end = std::chrono::steady_clock::now() + 30s;
+        while (always.answer("/metrics").status != 200u) ASSERT_LT(std::chrono::steady_clock::now(), end);
     }
     EXPECT_EQ(always.answer("/metrics").status, 503u) << "not what it told before";
 }

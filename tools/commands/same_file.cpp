@@ -18,9 +18,10 @@ hl::Task<Result<bool>> is_same_file(files::Client& session, files::OpenSource op
         auto comparing = session.has_content(std::move(open), name);
         co_return co_await std::move(comparing);
     }
-    const bool same_time =
-        entry.attributes.modified_s == attributes.modified_s && entry.attributes.modified_ns == attributes.modified_ns;
-    if (same_time || how.preserved || !how.checked) co_return same_time;
+    if (how.preserved)
+        co_return entry.attributes.modified_s == attributes.modified_s&& entry.attributes.modified_ns ==
+            attributes.modified_ns;
+    if (!how.checked) co_return false;
     auto comparing = session.was_saved_from(std::move(open), name);
     co_return co_await std::move(comparing);
 }

@@ -17,10 +17,10 @@ struct SameBy {
     bool checked = true;      // files are saved with checksums
 };
 
-// Compares the local file that `open` opens with `name` on the server: files of equal size are the same if their times
-// are equal, and with `preserved` their modes. Otherwise a saved file has a time of its own, and the checksum with
-// which it was saved decides; the local file is read. Errors: those of Client::look() and of `open`. `session` must
-// live until the task ends.
+// Compares the local file that `open` opens with `name` on the server. With `preserved`, files of equal size, time and
+// mode are the same. Otherwise the file on the receiving side has a time of its own, and the checksum with which it was
+// saved decides; the local file is read. Errors: those of Client::look() and of `open`. `session` must live until the
+// task ends.
 [[nodiscard]] hl::Task<Result<bool>> is_same_file(files::Client& session, files::OpenSource open, std::string name,
                                                   SameBy how);
 

@@ -52,7 +52,6 @@ Result<void> serve(const ServeOptions& options, const Interrupt& interrupt) {
 ExitCode run_serve(const ServeOptions& options) {
     raise_descriptor_limit();
     const Interrupt interrupt;
-    if (options.mesh) (void)raise_descriptor_limit();  // two for each server that calls, and for each that is called
     if (const auto may = check_listen(options); !may) {
         complain(may.error().message());
         return ExitCode::usage;

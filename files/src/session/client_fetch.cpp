@@ -79,7 +79,6 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
                         "the server offers more bytes than it listed: if the file has grown since, repeat the command",
                         printable(name)};
     }
-    if (announced) announced(asked->bytes);
     if (mode.as.empty()) mode.as = leaf_of(name);
     auto target = co_await disk_.run([&]() -> Result<NewFile> {
         Resumable resumable;
@@ -94,6 +93,7 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
         co_await give_up(asked->file);
         co_return std::move(target).error();
     }
+    if (announced) announced(asked->bytes);
     Receiving file{*this,
                    *std::move(target),
                    asked->file,

@@ -79,7 +79,10 @@ hl::Task<Result<Verified>> ClientSession::verify(const std::string& name) {
     for (std::uint64_t position = 0;;) {
         seals_.stamp(in);
         auto out = co_await node_.call(sum_rpc, server_, in, options);
-        if (!out) co_return from_remote(std::move(out).error());
+        if (!out) {
+            if (in.file != 0) co_await give_up(in.file);
+            co_return from_remote(std::move(out).error());
+        }
         if (!can_be(out->verified.stored) || (out->file != 0 && out->position <= position))
             co_return Error{Errc::protocol, "what the server tells of a file cannot be", printable(name)};
         if (out->file == 0) co_return out->verified;

@@ -64,7 +64,7 @@ struct CallArgs {
     // Asks the target to report how long it had the request, and records when the request was sent: Call::times. Not
     // for one-way calls.
     bool timed = false;
-    Sampled sampled = Sampled::yes;  // of the trace, if there is one; passed to the handler as Request::sampled
+    Sampled sampled = Sampled::yes;  // of the trace, if there is one; passed to the handler in Request::asks
     TimeUs deadline = time_never;    // on the context's clock: Context::deadline_in
     TraceContext trace;              // passed to the handler as Request::trace
 };

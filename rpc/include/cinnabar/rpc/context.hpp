@@ -48,6 +48,9 @@ class CINNABAR_API Context {
     unsigned trigger(unsigned count_max) noexcept;
     // Runs the handlers of urgent requests that have arrived (Handler::urgent). Any thread.
     void run_urgent() noexcept;
+    // As progress() without a timeout, for a thread beside the one that runs the handlers: Handler::on_arrival has no
+    // effect, so that two handlers never run at once. Functions of transfers (TransferArgs) may run.
+    void progress_beside() noexcept;
     [[nodiscard]] int wait_fd() const noexcept;
     [[nodiscard]] bool prepare_wait() noexcept;
 
@@ -87,8 +90,8 @@ class CINNABAR_API Context {
     // function that owns the context.
     unsigned look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) noexcept;
     unsigned look_at_calls(LookPlace& place, std::span<CallSnapshot> out) noexcept;
-    // The times of the calls that were made to this address: `to` must be a copy of the Addr that they were given.
-    // False: none was timed since the connection was made. Any thread, as above.
+    // The times of the calls that were made to this address. False: none was timed since the connection was made. Looks
+    // at all peers. Any thread, as above.
     [[nodiscard]] bool peer_times(const na::Addr& to, PeerTimes& out) noexcept;
     // The number of message buffers that slots of calls and requests retain, in use or not. For tests. Requires: no
     // other thread uses the context or its calls.

@@ -26,7 +26,8 @@ struct Handler {
     // call detach() first.
     bool on_arrival = false;
     // Requests wait in a queue of their own, which trigger() or Context::run_urgent() empties, so that a handler that
-    // holds trigger() does not delay them. Requires: on_arrival is set, too, which then has no other effect.
+    // holds trigger() does not delay them, unless their arguments are so large that they are pulled. Requires:
+    // on_arrival is set, too, which then has no other effect.
     bool urgent = false;
     // Each request carries a key that the handler checks, so the policy is not consulted.
     bool by_key = false;
