@@ -267,12 +267,10 @@ std::string span_text(TimeUs us) {
     return text.data();
 }
 
-// The phase in which most of the time was spent.
+// The phase in which most of the time was spent; a connection that was made needs no advice.
 rpc::CallPhase longest_of(const rpc::CallWaits& waits) noexcept {
-    const TimeUs longest = std::max({waits.connecting_us, waits.queued_us, waits.sent_us});
-    if (longest == 0) return waits.phase;
-    if (waits.connecting_us == longest) return rpc::CallPhase::connecting;
-    return waits.queued_us == longest ? waits.queued_for : waits.phase;
+    const bool queued = waits.queued_us > waits.sent_us && waits.queued_for != rpc::CallPhase::connecting;
+    return queued ? waits.queued_for : waits.phase;
 }
 
 // Whether the target answered that it is overloaded.
