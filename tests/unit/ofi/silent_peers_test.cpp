@@ -508,7 +508,8 @@ TEST_P(SilentLenders, ThatSayTheyHaveSentAllAreEndedForOthers) {
     }));
     EXPECT_EQ(wanted.op.result, Errc::ok) << to_string(wanted.op.result);
     EXPECT_EQ(here_.back(), std::byte{3});
-    expect_few_were_ended();
+    // RxM returns receives that were canceled, before the answers to the stops come; then nobody need be ended.
+    EXPECT_LE(server_.receiver.count(na::PeerEvent::lost), 4u) << "more than there was need for";
 }
 
 INSTANTIATE_TEST_SUITE_P(On, SilentLenders,
