@@ -163,8 +163,11 @@ TEST_F(CallerTest, AServerThatStartsLateIsReached) {
     options.retry.pause_max = 20ms;
     auto call = Caller(client_, options).call(put, to_, 1).future();
     EXPECT_FALSE(call.wait_for(60ms));
-    server_ = Node::listen(address).value();
+    NodeOptions by_hand;  // it answers nothing before its handler is there
+    by_hand.progress_thread = false;
+    server_ = Node::listen(address, by_hand).value();
     serve_failing(0, Errc::ok);
+    while (!call.ready()) ASSERT_EQ(server_.run_for(1ms), Errc::ok);
     EXPECT_EQ(call.get().value(), 2);
 }
 
