@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/hl/histogram.hpp>
 
-#include <cmath>
 #include <numeric>
 
 namespace cinnabar::hl {
@@ -11,16 +10,8 @@ std::uint64_t Histogram::total() const noexcept {
 }
 
 std::uint64_t Histogram::quantile_us(double fraction) const noexcept {
-    const std::uint64_t all = total();
-    if (all == 0) return 0;
-    const double wanted = fraction * static_cast<double>(all);
-    const auto rank = std::max<std::uint64_t>(static_cast<std::uint64_t>(std::ceil(wanted)), 1);
-    std::uint64_t below = 0;
-    for (std::size_t i = 0; i < buckets; ++i) {
-        below += counts[i];
-        if (below >= rank) return lower_edge_us(i + 1);
-    }
-    return lower_edge_us(buckets);
+    const std::size_t bucket = log_linear_quantile(counts, fraction);
+    return bucket == buckets ? 0 : lower_edge_us(bucket + 1);
 }
 
 }  // namespace cinnabar::hl

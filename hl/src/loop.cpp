@@ -20,6 +20,11 @@ constexpr unsigned completions_per_round = 64;
 
 Job& job_of(Work& work) noexcept { return *static_cast<Job*>(work.user); }
 
+// With more threads than cores, the pool's thread would otherwise wait until this one stops spinning.
+void yield_to_pools() noexcept {
+    if (PoolCore::take_posted()) ::sched_yield();
+}
+
 }  // namespace
 
 Loop::Loop(NodeCore& node, std::unique_ptr<rpc::Context> context, bool threaded, TimeSource* simulated_clock)
@@ -66,11 +71,6 @@ bool Loop::help_if_stuck() noexcept {
 void Loop::drive(Microseconds timeout) noexcept {
     if (simulated_clock_) return drive_clock(*this, timeout);
     drive_alone(timeout);
-}
-
-// With more threads than cores, the pool's thread would otherwise wait until this one stops spinning.
-static void yield_to_pools() noexcept {
-    if (PoolCore::take_posted()) ::sched_yield();
 }
 
 void Loop::drive_alone(Microseconds timeout) noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Answers introspection while a handler holds the thread of a loop: a thread that looks at the loops, and makes
-// progress in place of those that are stuck. It runs no other handlers and no callbacks.
+// progress in place of those that are stuck. It runs no other handlers, and of callbacks only those that tell of the
+// progress of transfers.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/rpc/peer_times.hpp>
 
-#include <cmath>
-#include <numeric>
 #include <utility>
 
 namespace cinnabar::rpc {
@@ -30,16 +28,8 @@ void PeerTimes::add(const PeerTimes& other) noexcept {
 }
 
 TimeUs PeerTimes::quantile_us(std::size_t index, double fraction) const noexcept {
-    const auto& times = counts[index];
-    const auto all = std::accumulate(times.begin(), times.end(), std::uint64_t{0});
-    const double wanted = std::ceil(fraction * static_cast<double>(all));
-    const std::uint64_t rank = std::max<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1);
-    std::uint64_t below = 0;
-    for (std::size_t i = 0; i < buckets; ++i) {
-        below += times[i];
-        if (below >= rank) return log_linear_from(i + 1, bits);
-    }
-    return 0;
+    const std::size_t bucket = log_linear_quantile(counts[index], fraction);
+    return bucket == buckets ? 0 : log_linear_from(bucket + 1, bits);
 }
 
 }  // namespace cinnabar::rpc

@@ -9,10 +9,7 @@
 namespace cinnabar::rpc {
 // The request was sent, or was accepted by the transport.
 inline void Origin::request_left(Call& call, PeerBook& book) noexcept {
-    if (call.link_.linked) {
-        core_.queue.note_sent(call);
-        core_.queue.leave(call);
-    }
+    if (call.link_.linked) core_.queue.leave_sent(call);
     note_sent(call, book);
 }
 

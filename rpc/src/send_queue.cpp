@@ -41,10 +41,10 @@ void SendQueue::enter(Call& call, bool first) noexcept {
     ++calls_;
 }
 
-// When it leaves the queue because it was sent.
-void SendQueue::note_sent(Call& call) noexcept {
+void SendQueue::leave_sent(Call& call) noexcept {
     call.queued_for_ = call.book_->stuck_on;
     if (!call.args.timed) call.sent_us_ = core_.na->now_us();
+    leave(call);
 }
 
 void SendQueue::look_soon(PeerBook& book) noexcept {

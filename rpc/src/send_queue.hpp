@@ -22,8 +22,8 @@ class SendQueue {
         bytes_ -= call.input_bytes_;
         --calls_;
     }
-    // Before a queued call leaves because it was sent.
-    void note_sent(Call& call) noexcept;
+    // As leave(), because it was sent. Requires: it is queued.
+    void leave_sent(Call& call) noexcept;
     // The arguments of a queued call had `before` bytes until now.
     void resized(const Call& call, std::uint32_t before) noexcept { bytes_ = bytes_ - before + call.input_bytes_; }
 

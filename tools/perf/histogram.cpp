@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <utility>
 
 namespace cinnabar::tools::perf {
@@ -43,15 +42,8 @@ void Histogram::add(const Histogram& other) {
 }
 
 std::uint64_t Histogram::quantile(double fraction) const noexcept {
-    if (count_ == 0) return 0;
-    const double wanted = std::ceil(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(count_));
-    const auto rank = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1, count_);
-    std::uint64_t below = 0;
-    for (std::size_t i = 0; i < counts_.size(); ++i) {
-        below += counts_[i];
-        if (below >= rank) return std::clamp(upper_edge(i), min_, max_);
-    }
-    return max_;
+    const std::size_t bucket = log_linear_quantile(counts_, fraction);
+    return bucket == counts_.size() ? 0 : std::clamp(upper_edge(bucket), min_, max_);
 }
 
 std::vector<Histogram::Bucket> Histogram::buckets() const {

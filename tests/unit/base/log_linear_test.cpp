@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace cinnabar {
 namespace {
 
@@ -38,6 +40,15 @@ TEST_P(LogLinear, BucketsAreNarrow) {
             ASSERT_LT(beyond_first, from >> (bits - 1)) << bucket;
         }
     }
+}
+
+TEST(LogLinearQuantile, IsTheFirstBucketThatHasEnough) {
+    const std::array<std::uint32_t, 4> counts{0, 3, 0, 1};
+    EXPECT_EQ(log_linear_quantile(counts, 0), 1u);
+    EXPECT_EQ(log_linear_quantile(counts, 0.75), 1u);
+    EXPECT_EQ(log_linear_quantile(counts, 0.76), 3u);
+    EXPECT_EQ(log_linear_quantile(counts, 1), 3u);
+    EXPECT_EQ(log_linear_quantile(std::array<std::uint32_t, 4>{}, 0.5), 4u) << "nothing was counted";
 }
 
 INSTANTIATE_TEST_SUITE_P(Bits, LogLinear, testing::Values(1u, 3u, 5u, 11u));

@@ -3,9 +3,12 @@
 // 2^(bits - 1) buckets of equal width, so that a bucket is less than a 2^(bits - 1)th of its values wide.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 namespace cinnabar {
 
@@ -32,6 +35,22 @@ namespace cinnabar {
 // The largest value of a bucket. Requires: the bucket exists.
 [[nodiscard]] constexpr std::uint64_t log_linear_to(std::size_t bucket, unsigned bits) noexcept {
     return bucket + 1 == log_linear_buckets(bits) ? ~std::uint64_t{0} : log_linear_from(bucket + 1, bits) - 1;
+}
+
+// The bucket that holds the quantile `fraction` (0 to 1) of what an array of counters, one for each bucket, has
+// counted; counts.size() if that is nothing.
+template <typename Counts>
+[[nodiscard]] std::size_t log_linear_quantile(const Counts& counts, double fraction) noexcept {
+    const auto all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+    const double wanted = std::ceil(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(all));
+    const auto rank = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1, std::max<std::uint64_t>(all, 1));
+    std::uint64_t below = 0;
+    std::size_t bucket = 0;
+    for (; bucket < counts.size(); ++bucket) {
+        below += counts[bucket];
+        if (below >= rank) break;
+    }
+    return bucket;
 }
 
 }  // namespace cinnabar
