@@ -378,6 +378,8 @@ void add_serve(CLI::App& app, ServeOptions& options, Run& run) {
         ->type_name("FILE");
     command.add_flag("--insecure", options.insecure,
                      "Require no key: everybody who can connect can read and write files");
+    command.add_flag("--clear", options.clear,
+                     "With --key-file: listen also where files cross the network unencrypted (tcp, ofi, verbs)");
     command.add_flag("--read-only", options.read_only, "Let clients only read");
     add_membership(command, options);
     command.add_flag("--json", options.json, "Events as lines of JSON on stdout");

@@ -223,8 +223,14 @@ TEST_F(KeyProcess, AKeyFileThatOthersCanReadIsRefused) {
     EXPECT_EQ(run({"save", "--key-file", right, small, "tcp://127.0.0.1:1"}).exit, 4);
 }
 
-TEST_F(KeyProcess, WithAKeyAnyAddressMayListen) {
-    Serving serving(root, {"--key-file", right, "--listen", "tcp://0.0.0.0:0"});
+TEST_F(KeyProcess, WithAKeyAnyAddressMayListenIfTheUserAllowsThatFilesAreNotEncrypted) {
+    for (const char* address : {"tcp://0.0.0.0:0", "tcp://:0"}) {
+        const auto refused = run({"serve", "--root", root, "--key-file", right, "--listen", address});
+        EXPECT_EQ(refused.exit, 1) << refused.err;
+        EXPECT_NE(refused.err.find("in the clear"), std::string::npos) << refused.err;
+        EXPECT_NE(refused.err.find("--clear"), std::string::npos) << refused.err;
+    }
+    Serving serving(root, {"--key-file", right, "--listen", "tcp://0.0.0.0:0", "--clear"});
     EXPECT_FALSE(serving.uri().empty());
     EXPECT_EQ(run({"serve", "--root", root}).exit, 3) << "one server serves a root";
 }

@@ -61,7 +61,9 @@ Words with_defaults(const std::string& root, const Words& more) {
     if (!where) return words;
     if (!has(words, "--listen")) words.insert(words.end(), {"--listen", where});
     const bool says = has(words, "--key-file") || has(words, "--insecure");
-    if (!says && is_open(words)) words.insert(words.end(), {"--key-file", common_key_file()});
+    if (!is_open(words)) return words;
+    if (!says) words.insert(words.end(), {"--key-file", common_key_file()});
+    words.emplace_back("--clear");
     return words;
 }
 

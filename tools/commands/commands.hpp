@@ -123,6 +123,7 @@ struct ServeOptions {
     na::TlsOptions tls;  // tcps, ofis: certificates
     std::string policy_file;
     bool insecure = false;
+    bool clear = false;  // with a key: listen where files cross the network unencrypted
     bool read_only = false;
     bool group = false;  // be a member of a group
     std::string group_name = "group";

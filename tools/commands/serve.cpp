@@ -27,8 +27,14 @@ namespace {
 Result<void> check_listen(const ServeOptions& options) {
     for (const auto& uri : options.listen) {
         CINNABAR_TRY(const bool local, stays_on_host(uri));
-        if (!local && !proves_peers(uri) && options.key_file.empty() && !options.insecure)
+        if (local || proves_peers(uri) || options.insecure) continue;
+        if (options.key_file.empty())
             return Error{Errc::invalid_argument, "others can reach that address: give --key-file, or --insecure", uri};
+        if (!options.clear && !uri.starts_with("shm://"))
+            return Error{Errc::invalid_argument,
+                         "files would cross the network in the clear there: listen on tcps:// or ofis+PROVIDER://, "
+                         "with the same key, or give --clear to allow it",
+                         uri};
     }
     return {};
 }
