@@ -41,6 +41,10 @@ class ContextCore final : public na::Receiver {
     void close() noexcept;
     void deliver_all() noexcept;
 
+    [[nodiscard]] static ContextCore& of(const Call& call) noexcept { return *call.core_; }
+    [[nodiscard]] static ContextCore& of(const Request& request) noexcept { return *request.core_; }
+    [[nodiscard]] static ContextCore& of(const PeerBook& book) noexcept { return *book.core; }
+
     // Snapshots for people (snapshot.cpp).
     class Snapshots;
 
@@ -144,6 +148,21 @@ class ContextCore final : public na::Receiver {
     void drop_messages() noexcept;
 
     std::vector<std::vector<std::byte>> homes_;  // of each transport, for home_of()
+};
+
+template <typename F>
+struct OneArgument;
+template <typename Part, typename Object>
+struct OneArgument<void (Part::*)(Object&) noexcept> {
+    using Type = Object;
+};
+
+// The function of a Work, Timer or na::Op whose `user` is a call, a request or the book of a peer: passes that to a
+// member function of one of the parts of its core.
+template <auto Part, auto Function>
+inline constexpr auto bind = [](auto& from) noexcept {
+    auto& object = *static_cast<typename OneArgument<decltype(Function)>::Type*>(from.user);
+    ((ContextCore::of(object).*Part).*Function)(object);
 };
 
 inline bool SendQueue::has_room(std::size_t bytes) const noexcept {

@@ -78,10 +78,7 @@ void Control::flush(PeerBook& book) noexcept {
     op.message_bytes = static_cast<std::uint32_t>(writer.size());
     op.tag = 0;
     op.user = &book;
-    op.complete = [](na::Op& over) noexcept {
-        PeerBook& sender = *static_cast<PeerBook*>(over.user);
-        sender.core->control.sent(sender);
-    };
+    op.complete = bind<&ContextCore::control, &Control::sent>;
     const Errc taken = core_.na->post_owned(op);
     if (taken != Errc::ok) {
         book.peer->port().give_message(*message);

@@ -77,10 +77,7 @@ void CreditPool::watch_starving(PeerBook& book) noexcept {
     Timer& starved = book.account.starved;
     if (!book.open || !book.account.starving() || starved.armed()) return;
     starved.user = &book;
-    starved.fire = [](Timer& timer) noexcept {
-        PeerBook& starving = *static_cast<PeerBook*>(timer.user);
-        starving.core->credits.grant_if_starved(starving);
-    };
+    starved.fire = bind<&ContextCore::credits, &CreditPool::grant_if_starved>;
     core_.na->arm(starved, after(core_.na->now_us(), starving_max));
 }
 

@@ -105,10 +105,7 @@ void Origin::complete_if_over(Call& call) noexcept {
 
 // The call may be freed during this function.
 void Origin::hand_to_caller(Call& call) noexcept {
-    call.work_.run = [](Work& work) noexcept {
-        Call& over = call_of(work.user);
-        over.core_->origin.deliver(over);
-    };
+    call.work_.run = bind<&ContextCore::origin, &Origin::deliver>;
     core_.na->enqueue(call.work_);
 }
 
@@ -117,10 +114,7 @@ void Origin::deliver(Call& call) noexcept {
     if (call.phase_.compare_exchange_strong(expected, Call::Phase::outside)) {
         return call.done_(call, call.user_);
     }
-    call.work_.run = [](Work& work) noexcept {
-        Call& abandoned = call_of(work.user);
-        abandoned.core_->origin.free(abandoned);
-    };
+    call.work_.run = bind<&ContextCore::origin, &Origin::free>;
     core_.run_owned(call.work_);
 }
 

@@ -179,10 +179,7 @@ Errc LargeValues::lend_result(Request& request) noexcept {
     request.lend_ = lend;
     result_lent(request);
     request.timer_.user = &request;
-    request.timer_.fire = [](Timer& timer) noexcept {
-        Request& kept = request_of(timer.user);
-        kept.core_->large.result_released(kept);
-    };
+    request.timer_.fire = bind<&ContextCore::large, &LargeValues::result_released>;
     keep_result(request);
     return Errc::ok;
 }

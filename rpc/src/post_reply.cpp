@@ -66,10 +66,7 @@ Errc Serving::post_reply_op(Request& request, ConstBytes reply) noexcept {
     op.message_bytes = static_cast<std::uint32_t>(reply.size());
     op.tag = request.tag_;
     op.user = &request;
-    op.complete = [](na::Op& sent) noexcept {
-        Request& answered = request_of(sent.user);
-        answered.core_->serving.reply_sent(answered);
-    };
+    op.complete = bind<&ContextCore::serving, &Serving::reply_sent>;
     return core_.na->post_owned(op);
 }
 

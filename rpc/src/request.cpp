@@ -318,10 +318,7 @@ void Request::release() noexcept {
     }
     if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     release_work_.user = this;
-    release_work_.run = [](Work& work) noexcept {
-        Request& request = request_of(work.user);
-        request.core_->serving.users_gone(request);
-    };
+    release_work_.run = bind<&ContextCore::serving, &Serving::users_gone>;
     core_->run_owned(release_work_);
 }
 
@@ -332,10 +329,7 @@ void Serving::users_gone(Request& request) noexcept {
         request.output_bytes_ = 0;
         request.output_shape_ = 0;
         request.answered_.store(true, std::memory_order_relaxed);
-        request.work_.run = [](Work& work) noexcept {
-            Request& unanswered = request_of(work.user);
-            unanswered.core_->serving.post_reply(unanswered);
-        };
+        request.work_.run = bind<&ContextCore::serving, &Serving::post_reply>;
         return_slot(request);
         return post_reply(request);
     }

@@ -150,10 +150,7 @@ Errc Origin::post_request(Call& call, std::uint32_t bytes) noexcept {
     op.message_bytes = bytes;
     op.tag = call.id();
     op.user = &call;
-    op.complete = [](na::Op& posted) noexcept {
-        Call& sent = call_of(posted.user);
-        sent.core_->origin.request_sent(sent);
-    };
+    op.complete = bind<&ContextCore::origin, &Origin::request_sent>;
     return core_.na->post_owned(op);
 }
 

@@ -51,10 +51,7 @@ void SendQueue::look_soon(PeerBook& book) noexcept {
     if (book.looks_again || core_.closed_) return;
     book.looks_again = true;
     book.look.user = &book;
-    book.look.run = [](Work& work) noexcept {
-        PeerBook& next = *static_cast<PeerBook*>(work.user);
-        next.core->queue.look_again(next);
-    };
+    book.look.run = bind<&ContextCore::queue, &SendQueue::look_again>;
     core_.na->submit(book.look);
 }
 
@@ -65,10 +62,7 @@ void SendQueue::try_later(PeerBook& book) noexcept {
     if (book.stuck_on == CallPhase::unknown) book.stuck_on = CallPhase::waits_for_room;
     book.looks_again = true;
     book.retry.user = &book;
-    book.retry.fire = [](Timer& timer) noexcept {
-        PeerBook& stalled = *static_cast<PeerBook*>(timer.user);
-        stalled.core->queue.look_again(stalled);
-    };
+    book.retry.fire = bind<&ContextCore::queue, &SendQueue::look_again>;
     core_.na->arm(book.retry, after(core_.na->now_us(), retry_after));
 }
 
