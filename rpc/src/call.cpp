@@ -17,12 +17,8 @@ static_assert(sizeof(Call) <= 960);
 [[gnu::tls_model("initial-exec")]] constinit thread_local SpareSlot<Call> spare_call;
 
 void Origin::renew_whole_way(Call& call) noexcept {
-    call.app_code_ = 0;
-    call.app_text_ = {};
-    call.awaiting_release_ = call.forwards_ = call.shows_memory_ = call.fence_failed_ = call.overflow_ = false;
+    call.whole_ = {};
     call.whole_way_ = false;
-    call.never_left_ = call.may_have_left_ = false;
-    call.place_ = 0;
 }
 
 Origin::Origin(ContextCore& core, Threads threads, std::uint32_t calls_max, std::uint32_t messages_retained) noexcept
@@ -32,12 +28,7 @@ Origin::Origin(ContextCore& core, Threads threads, std::uint32_t calls_max, std:
 [[gnu::always_inline]] inline void Origin::renew(Call& call) noexcept {
     if (call.whole_way_) [[unlikely]]
         renew_whole_way(call);
-    call.output_ = {};
-    call.output_shape_ = 0;
-    call.completed_ = call.nothing_left_ = call.canceled_early_ = false;
-    call.was_sent_ = false;
-    call.result_ = Errc::ok;
-    call.state_ = Call::State::idle;
+    call.use_ = {};
     call.began_us = 0;
     call.generation_.store(call.generation_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     call.phase_.store(Call::Phase::outside, std::memory_order_relaxed);
@@ -59,7 +50,7 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     spare_call.slot = nullptr;
     why = Errc::ok;
     spare->args = {};
-    spare->state_ = Call::State::made;
+    spare->use_.state = Call::State::made;
     return spare;
 }
 
@@ -85,7 +76,7 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     if (call->to_ != to) call->to_ = to;
     call->port_ = port;
     call->args = {};
-    call->state_ = Call::State::made;
+    call->use_.state = Call::State::made;
     return call;
 }
 
@@ -103,14 +94,14 @@ Call* Origin::make_for_call_in_progress(const na::Addr& to, Errc& why) noexcept 
 Call* Context::make_call_in_place_of(Call& over, const na::Addr& to, Errc& why) noexcept {
     ContextCore& core = *core_;
     CINNABAR_ASSERT(over.core_ == &core && over.phase_.load(std::memory_order_relaxed) == Call::Phase::outside);
-    if (!over.nothing_left_ || over.cancel_generation_.load() != 0 || over.to_ != to) {
+    if (!over.use_.nothing_left || over.cancel_generation_.load() != 0 || over.to_ != to) {
         over.release();
         return make_call(to, why);
     }
     core.origin.renew(over);
     why = Errc::ok;
     over.args = {};
-    over.state_ = Call::State::made;
+    over.use_.state = Call::State::made;
     return &over;
 }
 
@@ -122,7 +113,7 @@ Bytes Call::input_room() const noexcept {
 }
 
 Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept {
-    CINNABAR_ASSERT(state_ == State::made);
+    CINNABAR_ASSERT(use_.state == State::made);
     const std::size_t room = whole_way_ && large_input_ ? large_input_.bytes() : input_room().size();
     if (input_bytes > room || !done) return Errc::invalid_argument;
     if (core_->closing_ || (core_->engine.draining() && args.rpc != far_move_id)) return Errc::closed;
@@ -167,7 +158,7 @@ void Context::cancel(CallId id) noexcept {
 
 void Call::release() noexcept {
     const bool delivered = phase_.load(std::memory_order_acquire) == Phase::outside;
-    if (delivered && nothing_left_ && cancel_generation_.load() == 0 && !core_->closed_) {
+    if (delivered && use_.nothing_left && cancel_generation_.load() == 0 && !core_->closed_) {
         CINNABAR_TEST_YIELD("call: about to be reused");
         return core_->origin.reuse(*this);
     }

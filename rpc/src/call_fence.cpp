@@ -10,20 +10,20 @@
 namespace cinnabar::rpc {
 
 void Origin::begin_fence(Call& call) noexcept {
-    if (!call.lends_ && !call.forwards_ && !call.shows_memory_) return;
-    if (!call.awaiting_release_) return revoke_lends(call);
+    if (!call.lends_ && !call.whole_.forwards && !call.whole_.shows_memory) return;
+    if (!call.whole_.awaiting_release) return revoke_lends(call);
     call.timer_.fire = [](Timer& timer) noexcept {
         Call& overdue = call_of(timer.user);
-        if (overdue.shows_memory_) tell_shown(overdue);
+        if (overdue.whole_.shows_memory) tell_shown(overdue);
         overdue.core_->origin.release_came(overdue);
     };
-    const Microseconds grace = call.shows_memory_ ? core_.options.shown_grace : core_.options.fence_grace;
+    const Microseconds grace = call.whole_.shows_memory ? core_.options.shown_grace : core_.options.fence_grace;
     core_.na->arm(call.timer_, after(core_.na->now_us(), grace));
 }
 
 // The target no longer uses the memory that the call lent, or fence_grace is over.
 void Origin::release_came(Call& call) noexcept {
-    call.awaiting_release_ = false;
+    call.whole_.awaiting_release = false;
     core_.na->disarm(call.timer_);
     revoke_lends(call);
     complete_if_over(call);
@@ -32,23 +32,23 @@ void Origin::release_came(Call& call) noexcept {
 void Origin::revoke_lends(Call& call) noexcept {
     const auto ended = [](void* holder, bool safe) noexcept {
         Call& lender = call_of(holder);
-        lender.fence_failed_ |= !safe;
-        if (--lender.fences_ == 0) lender.core_->na->disarm(lender.timer_);
+        lender.whole_.fence_failed |= !safe;
+        if (--lender.whole_.fences == 0) lender.core_->na->disarm(lender.timer_);
         lender.core_->origin.complete_if_over(lender);
     };
     // No peer knows of a call that was never sent.
-    PeerBook* const knows = call.was_sent_ ? call.book_ : nullptr;
+    PeerBook* const knows = call.use_.was_sent ? call.book_ : nullptr;
     bool any_far = false;
-    ++call.fences_;  // prevents the completion until all leases were asked for
+    ++call.whole_.fences;  // prevents the completion until all leases were asked for
     while (RpcLend* lend = call.lends_) {
         call.lends_ = lend->next;
         lend->next = nullptr;
         if (core_.fences.take_back(*lend, knows, call.connection_, &call, ended)) continue;
-        ++call.fences_;
+        ++call.whole_.fences;
         any_far |= lend->is_far;
     }
-    --call.fences_;
-    if (!any_far || call.fences_ == 0) return;
+    --call.whole_.fences;
+    if (!any_far || call.whole_.fences == 0) return;
     call.timer_.fire = [](Timer& timer) noexcept {
         Call& waiting = call_of(timer.user);
         waiting.core_->fences.give_up_copies(&waiting);
@@ -57,7 +57,7 @@ void Origin::revoke_lends(Call& call) noexcept {
 }
 
 void Origin::tell_shown(Call& call) noexcept {
-    call.fence_failed_ = true;
+    call.whole_.fence_failed = true;
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::warning, "rpc",
                 "%s may still copy memory of a device that it was shown: end that process before "
@@ -81,14 +81,14 @@ void Origin::end_lends() noexcept {
     drive_while([this] {
         const na::Context::Ownership ownership(*core_.na);
         bool any = false;
-        calls.for_each([&any](const Call& call) { any |= call.awaiting_release_ && call.shows_memory_; });
+        calls.for_each([&any](const Call& call) { any |= call.whole_.awaiting_release && call.whole_.shows_memory; });
         return any;
     });
     {
         const na::Context::Ownership ownership(*core_.na);
         calls.for_each([this](Call& call) {
-            if (!call.awaiting_release_) return;
-            if (call.shows_memory_) tell_shown(call);
+            if (!call.whole_.awaiting_release) return;
+            if (call.whole_.shows_memory) tell_shown(call);
             release_came(call);
         });
         core_.target.requests.for_each([this](Request& request) { core_.large.result_released(request); });

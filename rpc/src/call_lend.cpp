@@ -32,7 +32,7 @@ std::shared_ptr<na::Transport> ContextCore::far_lender() noexcept {
 }
 
 Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer, Audience audience) noexcept {
-    CINNABAR_ASSERT(state_ == State::made);
+    CINNABAR_ASSERT(use_.state == State::made);
     if (goes_along(region, access, core_->options)) {
         std::byte gathered[gathered_bytes_max];
         ConstBytes bytes = region.contiguous();
@@ -69,8 +69,8 @@ std::uint64_t Call::lent_bytes() const noexcept {
 }
 
 Errc Call::forward_memory(const bulk::RemoteRegion& remote, Writer& writer) noexcept {
-    CINNABAR_ASSERT(state_ == State::made);
-    whole_way_ = forwards_ = true;
+    CINNABAR_ASSERT(use_.state == State::made);
+    whole_way_ = whole_.forwards = true;
     return bulk::forward(remote, writer);
 }
 

@@ -104,11 +104,12 @@ void ContextCore::drop_replies() noexcept {
         if (!call.reply_) return;
         call.reply_.port->release(call.reply_);
         call.reply_ = {};
-        call.app_text_ = {};
+        call.whole_.app_text = {};
         if (call.large_output_) return;
-        call.output_ = {};
+        call.use_.output = {};
         // The call was answered, but its fence has not ended.
-        if (call.phase_.load() == Call::Phase::in_flight && call.result_ == Errc::ok) call.result_ = Errc::canceled;
+        if (call.phase_.load() == Call::Phase::in_flight && call.use_.result == Errc::ok)
+            call.use_.result = Errc::canceled;
     });
 }
 
@@ -121,13 +122,13 @@ void ContextCore::drop_messages() noexcept {
             const auto* const at = reinterpret_cast<const std::byte*>(view.data());
             if (at >= begin && at < end) view = {};
         };
-        drop_if_inside(call.output_);
-        drop_if_inside(call.app_text_);
+        drop_if_inside(call.use_.output);
+        drop_if_inside(call.whole_.app_text);
         call.message_->port->give_message(*std::exchange(call.message_, nullptr));
     });
     target.requests.for_each([](Request& request) {
         Serving::drop_message(request);
-        request.orphaned_ = true;
+        request.use_.orphaned = true;
         request.go_whole_way();
     });
 }

@@ -188,7 +188,7 @@ inline void Serving::return_slot(Request& request) noexcept {
         if (!core_.closed_) request.kept_.port->release(request.kept_);
         request.kept_ = {};
     }
-    if (!request.credit_returned_) core_.credits.come_back(request);
+    if (!request.use_.credit_returned) core_.credits.come_back(request);
 }
 
 }  // namespace cinnabar::rpc

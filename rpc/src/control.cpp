@@ -119,9 +119,9 @@ void Control::on_message(PeerBook& book, ConstBytes bytes) noexcept {
 void Control::released(PeerBook& book, std::uint64_t id) noexcept {
     Call* const call = core_.origin.find(id, &book);
     if (!call) return;
-    if (call->awaiting_release_) {
+    if (call->whole_.awaiting_release) {
         core_.origin.release_came(*call);
-    } else if (call->args.one_way && call->state_ == Call::State::sent) {
+    } else if (call->args.one_way && call->use_.state == Call::State::sent) {
         core_.origin.finish(*call, Errc::ok);
     }
 }

@@ -36,8 +36,8 @@ void CreditPool::open(PeerBook& book) noexcept {
 }
 
 void CreditPool::come_back(Request& request) noexcept {
-    request.credit_returned_ = true;
-    if (request.orphaned_) return;
+    request.use_.credit_returned = true;
+    if (request.use_.orphaned) return;
     PeerBook& book = *request.book_;
     book.account.come_back();
     if (book.account.granted() == 0) watch_starving(book);

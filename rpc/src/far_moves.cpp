@@ -62,7 +62,7 @@ Errc FarMoves::write(Call& call, const bulk::OwnerMove& move, std::size_t& bytes
 
 const na::Peer* FarMoves::peer_of(const Request& request) noexcept {
     const na::Peer* peer = nullptr;
-    request.core_->owned([&] { peer = request.orphaned_ ? nullptr : request.book_->peer; });
+    request.core_->owned([&] { peer = request.use_.orphaned ? nullptr : request.book_->peer; });
     return peer;
 }
 

@@ -59,11 +59,11 @@ bool ContextCore::Farewell::anything_to_leave() noexcept {
     bool any = std::any_of(ports.begin(), ports.end(), [](const auto& port) { return port->holds_unsent(); });
     core_.origin.calls.for_each([&any](const Call& call) {
         if (call.phase_.load() == Call::Phase::outside || !call.args.one_way) return;
-        any |= call.state_ != Call::State::ended;
+        any |= call.use_.state != Call::State::ended;
     });
     core_.target.requests.for_each([&any](const Request& request) {
-        if (request.one_way_ || request.orphaned_ || !request.answered()) return;
-        any |= !request.reply_done_ || request.lend_;
+        if (request.one_way_ || request.use_.orphaned || !request.answered()) return;
+        any |= !request.use_.reply_done || request.lend_;
     });
     return any;
 }

@@ -20,9 +20,9 @@ bool ends_early(Errc result) noexcept {
 // A call in flight cannot be freed that way: the thread that takes delivery of it later sees that a cancel is queued.
 void Origin::cancel_if_under_way(Call& call) noexcept {
     if (call.phase_.load() == Call::Phase::outside) return;
-    if (call.state_ == Call::State::made) {
-        call.canceled_early_ = true;  // submit() is queued, and will see this
-    } else if (call.state_ != Call::State::idle) {
+    if (call.use_.state == Call::State::made) {
+        call.use_.canceled_early = true;  // submit() is queued, and will see this
+    } else if (call.use_.state != Call::State::idle) {
         CINNABAR_TEST_YIELD("call: about to be canceled");
         finish(call, Errc::canceled);
     }
@@ -37,11 +37,11 @@ void Origin::cancel_requested(Call& call) noexcept {
 }
 
 void Origin::finish(Call& call, Errc result) noexcept {
-    if (call.state_ == Call::State::ended) return;
+    if (call.use_.state == Call::State::ended) return;
     if (ends_early(result)) note_waits(call);
-    const Call::State before = call.state_;
-    call.state_ = Call::State::ended;
-    call.result_ = result;
+    const Call::State before = call.use_.state;
+    call.use_.state = Call::State::ended;
+    call.use_.result = result;
     call.ended_us_ = core_.na->now_us();
     core_.deadlines.forget(call);
     core_.queue.leave(call);
@@ -49,12 +49,12 @@ void Origin::finish(Call& call, Errc result) noexcept {
     if (before == Call::State::sent) {
         --call.book_->sent;
         // If the transport counts receive slots, the reply still arrives, and uses one, although nobody waits for it.
-        if (call.was_sent_ && !call.args.one_way && !call.book_->strict) core_.replies.settle(*call.book_);
+        if (call.use_.was_sent && !call.args.one_way && !call.book_->strict) core_.replies.settle(*call.book_);
         unanswered = result == Errc::timed_out || result == Errc::canceled;
     } else if (before == Call::State::pulling) {
         --call.book_->sent;
     }
-    const bool target_may_know = unanswered && call.was_sent_ && call.book_->open;
+    const bool target_may_know = unanswered && call.use_.was_sent && call.book_->open;
     if (call.whole_way_) let_go(call, unanswered, target_may_know);
     if (target_may_know) core_.control.send(*call.book_, {ControlType::cancel, 0, call.id()});
     if (call.whole_way_) begin_fence(call);
@@ -64,15 +64,15 @@ void Origin::finish(Call& call, Errc result) noexcept {
 // The part of finish() that the fast path needs, for a call that was sent and is answered. The caller frees the slot of
 // the reply.
 void Origin::finish_answered(Call& call, PeerBook& book, TimeUs now) noexcept {
-    CINNABAR_DEBUG_ASSERT(call.state_ == Call::State::sent && !call.whole_way_ && call.nothing_beside_message());
+    CINNABAR_DEBUG_ASSERT(call.use_.state == Call::State::sent && !call.whole_way_ && call.nothing_beside_message());
     call.book_ = nullptr;
-    call.state_ = Call::State::ended;
+    call.use_.state = Call::State::ended;
     call.ended_us_ = now;
     core_.deadlines.forget_plain(call);
     --book.sent;
     --book.users;
-    call.completed_ = true;
-    call.nothing_left_ = call.slot_index < messages_retained_;
+    call.use_.completed = true;
+    call.use_.nothing_left = call.slot_index < messages_retained_;
     hand_to_caller(call);
 }
 
@@ -80,14 +80,14 @@ void Origin::finish_answered(Call& call, PeerBook& book, TimeUs now) noexcept {
 void Origin::let_go(Call& call, bool unanswered, bool target_may_know) noexcept {
     if (call.op_.state != na::OpState::idle && unanswered) core_.na->cancel_owned(call.op_);
     if (call.pull_) core_.mover->cancel(*call.pull_);
-    const bool gave_memory = call.lends_ != nullptr || call.forwards_ || call.shows_memory_;
-    call.awaiting_release_ = target_may_know && gave_memory && !core_.closed_;
+    const bool gave_memory = call.lends_ != nullptr || call.whole_.forwards || call.whole_.shows_memory;
+    call.whole_.awaiting_release = target_may_know && gave_memory && !core_.closed_;
 }
 
 // The completion does not wait until the transport has released the message, which may take until the connection is
 // lost if the message cannot be recalled. The slot is not freed before that.
 void Origin::complete_if_over(Call& call) noexcept {
-    if (call.state_ != Call::State::ended || call.awaiting_release_ || call.fences_ != 0) return;
+    if (call.use_.state != Call::State::ended || call.whole_.awaiting_release || call.whole_.fences != 0) return;
     CINNABAR_DEBUG_ASSERT(call.whole_way_ || call.nothing_beside_message());
     const bool transport_is_done = !call.whole_way_ || (call.op_.state == na::OpState::idle && !call.pull_);
     if (transport_is_done) {
@@ -96,8 +96,8 @@ void Origin::complete_if_over(Call& call) noexcept {
             core_.peers.drop_if_idle(*book);
         }
     }
-    if (!std::exchange(call.completed_, true)) {
-        call.nothing_left_ = call.slot_index < messages_retained_ && call.holds_message_only();
+    if (!std::exchange(call.use_.completed, true)) {
+        call.use_.nothing_left = call.slot_index < messages_retained_ && call.holds_message_only();
         return hand_to_caller(call);
     }
     if (transport_is_done && call.free_when_over_) free(call);
@@ -123,9 +123,9 @@ void Origin::refused(PeerBook& book, std::uint64_t id) noexcept {
     if (book.strict) core_.replies.settle(book);
     Call* const call = find(id, &book);
     if (!call) return;
-    if (call->state_ == Call::State::sent) {
+    if (call->use_.state == Call::State::sent) {
         finish(*call, Errc::overloaded);
-    } else if (call->awaiting_release_) {
+    } else if (call->whole_.awaiting_release) {
         release_came(*call);
     }
 }

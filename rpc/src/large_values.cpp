@@ -12,7 +12,7 @@
 namespace cinnabar::rpc {
 
 Errc Call::grow_input(std::size_t bytes, Bytes& room) noexcept {
-    CINNABAR_ASSERT(state_ == State::made && !large_input_);
+    CINNABAR_ASSERT(use_.state == State::made && !large_input_);
     whole_way_ = true;
     const Errc made = core_->overflow.allocate(bytes, large_input_, {});
     if (made == Errc::ok) room = large_input_.contiguous();
@@ -44,7 +44,8 @@ Errc LargeValues::move_input(Call& call) noexcept {
     call.large_input_.copy_in(0, call.input_room().first(call.input_bytes_));
     const std::uint32_t before = call.input_bytes_;
     const Errc lent = lend_input(call);
-    if (lent == Errc::ok && call.link_.linked && call.state_ == Call::State::queued) core_.queue.resized(call, before);
+    if (lent == Errc::ok && call.link_.linked && call.use_.state == Call::State::queued)
+        core_.queue.resized(call, before);
     return lent;
 }
 
@@ -64,7 +65,7 @@ Errc LargeValues::lend_input(Call& call) noexcept {
     na::Lease* const lease = &lend->lease();
     bulk::describe({{&lease, 1}, {}, {}}, writer);
     if (!writer.ok()) return Errc::too_large;
-    call.overflow_ = true;
+    call.whole_.overflow = true;
     call.input_bytes_ = static_cast<std::uint32_t>(writer.size());
     return Errc::ok;
 }
@@ -99,7 +100,7 @@ void LargeValues::pull_output(Call& call, ConstBytes descriptor) noexcept {
         core_.control.send(*call.book_, {ControlType::fetched, 0, call.id()});
         return core_.origin.finish(call, failed);
     }
-    call.state_ = Call::State::pulling;
+    call.use_.state = Call::State::pulling;
     watch(call);
     if (!call.book_->strict) core_.replies.settle(*call.book_);
 }
@@ -109,8 +110,8 @@ void LargeValues::output_pulled(Call& call) noexcept {
     core_.mover->release(*std::exchange(call.pull_, nullptr));
     call.book_->claimed_bytes -= call.large_output_.bytes();
     if (call.book_->open) core_.control.send(*call.book_, {ControlType::fetched, 0, call.id()});
-    if (call.state_ == Call::State::ended) return core_.origin.complete_if_over(call);
-    call.output_ = call.large_output_.contiguous();
+    if (call.use_.state == Call::State::ended) return core_.origin.complete_if_over(call);
+    call.use_.output = call.large_output_.contiguous();
     // The lease was revoked: the target lost the connection or is closing, and this side does not know yet.
     core_.origin.finish(call, result == Errc::permission ? Errc::peer_lost : result);
 }
@@ -156,7 +157,7 @@ void LargeValues::input_pulled(Request& request) noexcept {
     core_.mover->release(*std::exchange(request.pull_, nullptr));
     core_.na->disarm(request.timer_);
     release_input(request);
-    if (result != Errc::ok) return core_.serving.answer_now(request, request.stalled_ ? Errc::timed_out : result);
+    if (result != Errc::ok) return core_.serving.answer_now(request, request.whole_.stalled ? Errc::timed_out : result);
     core_.serving.return_slot(request);  // it held only the descriptor
     request.input_ = request.large_input_.contiguous();
     core_.target.start(request);
@@ -171,7 +172,7 @@ Errc LargeValues::lend_result(Request& request) noexcept {
         core_.fences.release(*lend);
         return failed;
     }
-    if (!request.orphaned_) lend->confine(*request.book_->peer);
+    if (!request.use_.orphaned) lend->confine(*request.book_->peer);
     Writer writer(request.message_->bytes().subspan(reply_header_bytes));
     na::Lease* const lease = &lend->lease();
     bulk::describe({{&lease, 1}, {}, {}}, writer);
@@ -216,7 +217,7 @@ void LargeValues::result_released(Request& request) noexcept {
     RpcLend* const lend = request.lend_;
     if (!lend || lend->fencing) return;
     core_.na->disarm(request.timer_);
-    if (!request.reply_posted_ && !request.reply_done_) {
+    if (!request.whole_.reply_posted && !request.use_.reply_done) {
         // The reply still waits for room; it now has no result to report.
         request.answer_ = Errc::timed_out;
         request.output_bytes_ = 0;
@@ -228,7 +229,7 @@ void LargeValues::result_released(Request& request) noexcept {
         answered.core_->large.result_over(answered);
         answered.core_->serving.free_if_over(answered);
     };
-    PeerBook* const knows = request.orphaned_ ? nullptr : request.book_;
+    PeerBook* const knows = request.use_.orphaned ? nullptr : request.book_;
     if (core_.fences.take_back(*lend, knows, request.book_->connection, &request, ended)) ended(&request, true);
 }
 

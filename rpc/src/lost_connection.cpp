@@ -28,7 +28,7 @@ void Peers::note_waits(PeerBook& book) noexcept {
 // answered any more, and their credits are gone.
 void Peers::orphan_requests(PeerBook& book) noexcept {
     for (Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
-        request->orphaned_ = true;
+        request->use_.orphaned = true;
         request->go_whole_way();
         core_.target.table.remove(*request);
     }
@@ -74,7 +74,7 @@ void Peers::close(PeerBook& book, Errc why) noexcept {
     book.one_way_sent = book.ending = book.complained = false;
     each_call(book, [&](Call& call) {
         if (!call.is_sent()) return;
-        call.never_left_ = dial_failed;
+        call.whole_.never_left = dial_failed;
         core_.origin.finish(call, why);
     });
     // Queued calls are not affected if the peer left because it was asked to: they are sent on the next connection.
@@ -83,7 +83,7 @@ void Peers::close(PeerBook& book, Errc why) noexcept {
     // The end of a call may end other calls, so the list is read again each time.
     while (Call* call = left ? nullptr : book.queued.front()) core_.origin.finish(*call, why);
     each_call(book, [&](Call& call) {
-        if (call.awaiting_release_) core_.origin.release_came(call);
+        if (call.whole_.awaiting_release) core_.origin.release_came(call);
     });
     end_orphans(book);
     core_.target.forget_canceled(*book.peer);

@@ -15,12 +15,12 @@ void Target::run_on_arrival(Request& request, ConstBytes payload) noexcept {
     request.arriving_ = true;
     request.handler_->run(request, request.handler_->target.get());
     if (!request.arriving_) return;
-    if (!request.users_gone_ || !request.answered_.load(std::memory_order_relaxed) ||
+    if (!request.use_.users_gone || !request.answered_.load(std::memory_order_relaxed) ||
         !core_.serving.reply_at_once(request)) {
         return keep_beyond_arrival(request);
     }
     request.book_->account.request_over();
-    request.arriving_ = request.users_gone_ = false;
+    request.arriving_ = request.use_.users_gone = false;
     request.answered_.store(false, std::memory_order_relaxed);
     request.user_data = nullptr;
 }
@@ -34,7 +34,7 @@ void Target::keep_beyond_arrival(Request& request) noexcept {
     request.input_ = {request.small_input_.data(), bytes};
     request.book_->held.push_back(request);
     if (request.answered_.load(std::memory_order_relaxed)) return core_.serving.post_reply(request);
-    if (request.users_gone_) core_.serving.users_gone(request);
+    if (request.use_.users_gone) core_.serving.users_gone(request);
 }
 
 void Request::outlive_arrival() noexcept { core_->target.keep_beyond_arrival(*this); }

@@ -132,7 +132,7 @@ bool Peers::account_adds_up(const PeerBook& book) noexcept {
     std::uint64_t unfetched = 0;
     for (const Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
         ++requests_here;
-        if (!request->orphaned_ && !request->credit_returned_) ++held;
+        if (!request->use_.orphaned && !request->use_.credit_returned) ++held;
         if (request->lend_) unfetched += request->large_output_.bytes();
     }
     const Request* const now = book.core->target.arriving();

@@ -71,13 +71,13 @@ Errc Serving::post_reply_op(Request& request, ConstBytes reply) noexcept {
 }
 
 void Serving::post_reply(Request& request) noexcept {
-    if (request.one_way_ || request.orphaned_ || core_.closed_) {
-        if (request.users_gone_) return_slot(request);  // nothing else would return it later
+    if (request.one_way_ || request.use_.orphaned || core_.closed_) {
+        if (request.use_.users_gone) return_slot(request);  // nothing else would return it later
         return reply_over(request, request.one_way_ ? Errc::ok : core_.closed_ ? Errc::closed : Errc::peer_lost);
     }
     PeerBook& book = *request.book_;
     // If nothing holds the receive slot any more, its credit is sent with this reply.
-    if (!request.holds_slot() || request.users_gone_ || request.references_.load(std::memory_order_acquire) == 0) {
+    if (!request.holds_slot() || request.use_.users_gone || request.references_.load(std::memory_order_acquire) == 0) {
         return_slot(request);
     }
     if (!request.message_) request.message_ = request.port_->take_message();
@@ -105,7 +105,7 @@ void Serving::post_reply(Request& request) noexcept {
         }
         taken = post_reply_op(request, reply);
         if (taken == Errc::ok) {
-            request.reply_posted_ = true;
+            request.whole_.reply_posted = true;
             core_.credits.reply_begins(book);
             return;
         }
@@ -142,7 +142,7 @@ void Serving::post_reply_later(Request& request) noexcept {
 }
 
 void Serving::reply_sent(Request& request) noexcept {
-    request.reply_posted_ = false;
+    request.whole_.reply_posted = false;
     core_.credits.reply_left(*request.book_);
     if (request.lend_ && !request.lend_->fencing && request.op_.result == Errc::ok) core_.large.keep_result(request);
     if (request.op_.result != Errc::ok) reply_failed(request);
@@ -155,7 +155,7 @@ void Serving::reply_failed(Request& request) noexcept {
     ReplyHeader header;
     ConstBytes payload;
     const ConstBytes reply = ConstBytes(request.message_->bytes()).first(request.op_.message_bytes);
-    if (!request.orphaned_ && decode_reply(reply, header, payload) == Errc::ok) {
+    if (!request.use_.orphaned && decode_reply(reply, header, payload) == Errc::ok) {
         book.account.take_back(header.credits);
         core_.credits.watch_starving(book);
     }
@@ -163,7 +163,7 @@ void Serving::reply_failed(Request& request) noexcept {
 }
 
 void Serving::reply_over(Request& request, Errc result) noexcept {
-    request.reply_done_ = true;
+    request.use_.reply_done = true;
     if (!request.whole_way() || !request.on_sent_) return free_if_over(request);
     if (core_.closed_) {  // no thread calls trigger() any more
         request.on_sent_ = nullptr;

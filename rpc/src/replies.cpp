@@ -55,15 +55,15 @@ void Replies::take_times(PeerBook& book, Call& call, ConstBytes reply) noexcept 
     if (!found) [[unlikely]]
         return false;
     Call& call = *found;
-    if (call.state_ != Call::State::sent || call.whole_way_) [[unlikely]]
+    if (call.use_.state != Call::State::sent || call.whole_way_) [[unlikely]]
         return false;
-    if (!copy_small(call, {frame.payload(), frame.payload_bytes()}, call.output_)) [[unlikely]]
+    if (!copy_small(call, {frame.payload(), frame.payload_bytes()}, call.use_.output)) [[unlikely]]
         return false;
     if (timed) take_times(book, call, arrival.bytes);
     const TimeUs now = core_.na->now_us();
     book.heard = now;
     book.credits += frame.credits();
-    call.output_shape_ = frame.shape();
+    call.use_.output_shape = frame.shape();
     core_.origin.finish_answered(call, book, now);
     settle(book);
     core_.queue.pump(book);
@@ -103,7 +103,7 @@ void Replies::take_any(na::Arrival& arrival) noexcept {
     // A late reply, or one from a wrong peer, belongs to no call. If a late reply has a large result, nothing need be
     // sent: the cancel that was sent when its call ended releases the result.
     if (Call* const call = core_.origin.find(arrival.tag, book)) {
-        if (call->state_ == Call::State::sent) {
+        if (call->use_.state == Call::State::sent) {
             if (decoded == Errc::ok) {
                 if ((header.flags & flag_times) != 0) take_times(*book, *call, arrival.bytes);
                 accept(*call, arrival, header, payload);
@@ -115,7 +115,7 @@ void Replies::take_any(na::Arrival& arrival) noexcept {
                 }
                 core_.origin.finish(*call, decoded);
             }
-        } else if (call->awaiting_release_) {
+        } else if (call->whole_.awaiting_release) {
             core_.origin.release_came(
                 *call);  // an answer, even a late one, shows that the handler has finished with the lent memory
         }
@@ -161,20 +161,20 @@ void Replies::release(Call& call) noexcept {
 }
 
 void Replies::accept(Call& call, na::Arrival& arrival, const ReplyHeader& header, ConstBytes payload) noexcept {
-    call.output_shape_ = header.shape;
+    call.use_.output_shape = header.shape;
     if (header.result != Errc::ok) {
         call.whole_way_ = true;  // errors of applications have a code and a text
         if (ConstBytes kept; payload.size() >= 4 && keep(call, arrival, payload, kept) == Errc::ok) {
             Reader reader(kept);
-            call.app_code_ = reader.u32();
-            call.app_text_ = as_text(reader.view(reader.left()));
+            call.whole_.app_code = reader.u32();
+            call.whole_.app_text = as_text(reader.view(reader.left()));
         }
         // `again` and similar results cannot end a call.
         return core_.origin.finish(
             call, is_known(header.result) && header.result != Errc::again ? header.result : Errc::handler_failed);
     }
     const bool large = (header.flags & flag_overflow) != 0;
-    if (!large && copy_small(call, payload, call.output_)) {
+    if (!large && copy_small(call, payload, call.use_.output)) {
         return core_.origin.finish(call, Errc::ok);
     }
     ConstBytes kept;
@@ -183,7 +183,7 @@ void Replies::accept(Call& call, na::Arrival& arrival, const ReplyHeader& header
         return core_.origin.finish(call, failed);
     }
     if (large) return core_.large.pull_output(call, kept);
-    call.output_ = kept;
+    call.use_.output = kept;
     core_.origin.finish(call, Errc::ok);
 }
 

@@ -57,7 +57,7 @@ void Serving::answer_now(Request& request, Errc code) noexcept {
         log_limited(lines, LogLevel::warning, "rpc", "a request from %s is malformed",
                     request.source_.log_name().c_str());
     }
-    request.users_gone_ = true;
+    request.use_.users_gone = true;
     request.references_.store(0, std::memory_order_relaxed);
     request.answer_ = code;
     request.answered_.store(true, std::memory_order_relaxed);
@@ -73,7 +73,7 @@ void Request::detach() noexcept {
             if (kept_.port->detach(kept_) != Errc::ok) return;
             input_ = kept_.bytes.subspan(request_header_bytes, input_bytes);
         }
-        if (!credit_returned_) core_->credits.come_back(*this);
+        if (!use_.credit_returned) core_->credits.come_back(*this);
     });
 }
 
@@ -112,11 +112,11 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
 // Replies on the fast path, for a request without references that has used nothing of the slow path. False: use the
 // slow path; nothing has changed, except that the credit has come back.
 [[gnu::always_inline]] inline bool Serving::reply_short_way(Request& request) noexcept {
-    CINNABAR_DEBUG_ASSERT(!request.whole_way() && !request.one_way_ && !request.orphaned_);
+    CINNABAR_DEBUG_ASSERT(!request.whole_way() && !request.one_way_ && !request.use_.orphaned);
     PeerBook& book = *request.book_;
     Credits& account = book.account;
     if (core_.closed_ || !request.message_ || !account.may_give()) return false;
-    if (!request.credit_returned_) account.come_back();
+    if (!request.use_.credit_returned) account.come_back();
     const std::uint16_t credits = core_.credits.for_reply(book);
     ConstBytes reply(request.message_->payload, reply_header_bytes + request.output_bytes_);
     if (request.answer_ == Errc::ok && core_.frame_flags == 0) [[likely]] {
@@ -128,7 +128,7 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
     }
     if (core_.na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) return true;
     account.take_back(credits);
-    request.credit_returned_ = true;
+    request.use_.credit_returned = true;
     core_.credits.watch_starving(book);
     return false;
 }
@@ -144,7 +144,7 @@ bool Serving::reply_at_once(Request& request) noexcept { return reply_short_way(
     book.account.request_over();
     if (request.slot_index >= core_.messages_retained) drop_message(request);
     request.user_data = nullptr;
-    request.credit_returned_ = request.reply_done_ = request.users_gone_ = request.orphaned_ = false;
+    request.use_ = {};
     request.answered_.store(false, std::memory_order_relaxed);
     request.canceled_.store(false, std::memory_order_relaxed);
     core_.target.requests.release(request);
@@ -165,9 +165,9 @@ void Request::post_answer() noexcept {
         ContextCore& core = *request.core_;
         if (!request.reply_refers_) return core.serving.post_reply(request);
         // If the count is 1, no atomic decrement is needed.
-        request.users_gone_ = request.references_.load(std::memory_order_acquire) == 1 ||
-                              request.references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
-        if (!request.users_gone_) return core.serving.post_reply(request);
+        request.use_.users_gone = request.references_.load(std::memory_order_acquire) == 1 ||
+                                  request.references_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+        if (!request.use_.users_gone) return core.serving.post_reply(request);
         request.references_.store(0, std::memory_order_relaxed);
         if (!request.whole_way() && core.serving.reply_short_way(request)) return core.serving.free(request);
         core.serving.post_reply(request);
@@ -193,7 +193,7 @@ na::Peer& Request::peer() const noexcept { return *book_->peer; }
 
 bool Request::from_own_user() const noexcept {
     bool is = false;
-    core_->owned([&] { is = !orphaned_ && book_->peer && book_->peer->of_own_user(); });
+    core_->owned([&] { is = !use_.orphaned && book_->peer && book_->peer->of_own_user(); });
     return is;
 }
 
@@ -222,7 +222,7 @@ void Serving::cancel(Request& request) noexcept {
     tell_canceled(request);
     PeerBook& book = *request.book_;
     const ControlRecord released{ControlType::released, 0, request.tag_};
-    const bool is_released = !request.transfers_ && !request.pull_ && book.open && !request.orphaned_;
+    const bool is_released = !request.transfers_ && !request.pull_ && book.open && !request.use_.orphaned;
     // Nobody will fetch the large result. The request may be freed here.
     if (request.lend_) core_.large.result_released(request);
     if (is_released) core_.control.send(book, released);
@@ -240,9 +240,9 @@ bool Request::acquire_if_held() noexcept {
 
 // Queues the user's function once, holding a reference until it has run.
 void Serving::tell_canceled(Request& request) noexcept {
-    if (request.cancel_told_ || !request.on_cancel_.load(std::memory_order_seq_cst)) return;
+    if (request.whole_.cancel_told || !request.on_cancel_.load(std::memory_order_seq_cst)) return;
     if (!request.acquire_if_held()) return;
-    request.cancel_told_ = true;
+    request.whole_.cancel_told = true;
     request.cancel_work_.user = &request;
     request.cancel_work_.run = [](Work& work) noexcept {
         Request& told = request_of(work.user);
@@ -304,7 +304,7 @@ void Serving::transfer_finished(RequestTransfer& node) noexcept {
     node.transfer = nullptr;
     transfers.release(node);
     if (!request.transfers_ && request.canceled_.load(std::memory_order_relaxed) && request.book_ &&
-        request.book_->open && !request.orphaned_) {
+        request.book_->open && !request.use_.orphaned) {
         core_.control.send(*request.book_, {ControlType::released, 0, request.tag_});
     }
     free_if_over(request);
@@ -313,7 +313,7 @@ void Serving::transfer_finished(RequestTransfer& node) noexcept {
 void Request::release() noexcept {
     if (arriving_ && references_.load(std::memory_order_relaxed) == 1) {
         references_.store(0, std::memory_order_relaxed);
-        users_gone_ = true;
+        use_.users_gone = true;
         return;
     }
     if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
@@ -323,7 +323,7 @@ void Request::release() noexcept {
 }
 
 void Serving::users_gone(Request& request) noexcept {
-    request.users_gone_ = true;
+    request.use_.users_gone = true;
     if (!request.answered_.load(std::memory_order_acquire)) {
         request.answer_ = Errc::canceled;
         request.output_bytes_ = 0;
@@ -342,8 +342,8 @@ void Serving::drop_message(Request& request) noexcept {
 }
 
 void Serving::free_if_over(Request& request) noexcept {
-    if (!request.reply_done_ || !request.users_gone_) return;
-    CINNABAR_DEBUG_ASSERT(!request.kept_ && request.credit_returned_);  // because its users are gone
+    if (!request.use_.reply_done || !request.use_.users_gone) return;
+    CINNABAR_DEBUG_ASSERT(!request.kept_ && request.use_.credit_returned);  // because its users are gone
     if (request.whole_way()) {
         if (request.transfers_ || request.pull_ || request.lend_) return;
         end_whole_way(request);
@@ -364,8 +364,8 @@ void Serving::end_whole_way(Request& request) noexcept {
         request.counted_by_.reset();
     }
     request.on_cancel_.store(nullptr, std::memory_order_relaxed);
-    request.reply_posted_ = request.stalled_ = request.cancel_told_ = request.one_way_ = false;
-    request.place_ = 0;
+    request.whole_ = {};
+    request.one_way_ = false;
     request.is_whole_way_.store(false, std::memory_order_relaxed);
 }
 

@@ -15,8 +15,8 @@ inline void Origin::request_left(Call& call, PeerBook& book) noexcept {
 
 inline void Origin::note_sent(Call& call, PeerBook& book) noexcept {
     ++book.sent;
-    call.state_ = Call::State::sent;
-    call.was_sent_ = true;
+    call.use_.state = Call::State::sent;
+    call.use_.was_sent = true;
     call.connection_ = book.connection;
     if (book.credits > 0) --book.credits;  // there are no credits before the connection is made
     if (core_.options.heartbeat.count() != 0) core_.peers.watch(book);
@@ -34,9 +34,9 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
     RequestHeader header;
     header.flags = core_.frame_flags;
     if (call.whole_way_) {
-        if (call.overflow_) header.flags |= flag_overflow;
-        if (call.place_ != 0) header.flags |= flag_place;
-        header.place = call.place_;
+        if (call.whole_.overflow) header.flags |= flag_overflow;
+        if (call.whole_.place != 0) header.flags |= flag_place;
+        header.place = call.whole_.place;
     }
     if (call.args.one_way) header.flags |= flag_one_way;
     if (hungry) header.flags |= flag_hungry;
@@ -97,9 +97,9 @@ Errc Origin::prepare_memory(Call& call) noexcept {
 }
 
 void Origin::submit(Call& call) noexcept {
-    call.state_ = Call::State::queued;
+    call.use_.state = Call::State::queued;
     const bool abandoned = call.phase_.load(std::memory_order_relaxed) == Call::Phase::abandoned;
-    if (call.canceled_early_ || abandoned || core_.closed_) return finish(call, Errc::canceled);
+    if (call.use_.canceled_early || abandoned || core_.closed_) return finish(call, Errc::canceled);
     const TimeUs deadline = call.args.deadline;
     const TimeUs now = deadline == time_never ? 0 : core_.na->present_us();
     if (deadline <= now) return finish(call, Errc::timed_out);
@@ -135,7 +135,7 @@ void Origin::on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes mess
     if (kind != na::OpKind::send_unexpected) return;
     if (frame_kind(message) != static_cast<std::uint8_t>(FrameKind::request)) return;
     Call* const call = find(tag, static_cast<PeerBook*>(peer.upper));
-    const bool waits = call && call->state_ == Call::State::sent;
+    const bool waits = call && call->use_.state == Call::State::sent;
     set_time_left(waits ? time_left(*call) : 0, message);
     if (waits && call->args.timed) call->sent_us_ = core_.na->clock().now_us();
 }
@@ -156,7 +156,7 @@ Errc Origin::post_request(Call& call, std::uint32_t bytes) noexcept {
 
 bool Origin::send(Call& call) noexcept {
     PeerBook& book = *call.book_;
-    if (call.whole_way_ && call.shows_memory_ && !book.peer->of_own_user()) {
+    if (call.whole_way_ && call.whole_.shows_memory && !book.peer->of_own_user()) {
         finish(call, Errc::unsupported);
         return true;
     }
@@ -171,7 +171,7 @@ bool Origin::send(Call& call) noexcept {
 bool Origin::send_whole_way(Call& call, std::uint32_t bytes) noexcept {
     PeerBook& book = *call.book_;
     Errc taken = post_request(call, bytes);
-    if (taken == Errc::too_large && !call.overflow_) {
+    if (taken == Errc::too_large && !call.whole_.overflow) {
         taken = core_.large.move_input(call);
         if (taken == Errc::ok) return send(call);
     }
@@ -196,7 +196,7 @@ bool Origin::send_whole_way(Call& call, std::uint32_t bytes) noexcept {
 void Origin::request_sent(Call& call) noexcept {
     const Errc result = call.op_.result;
     PeerBook& book = *call.book_;
-    const bool ended = call.state_ == Call::State::ended;
+    const bool ended = call.use_.state == Call::State::ended;
     if (call.connection_ == book.connection) {
         --book.posted;
         if (result != Errc::ok) {
@@ -210,12 +210,12 @@ void Origin::request_sent(Call& call) noexcept {
         return complete_if_over(call);
     }
     if (result == Errc::ok) {
-        if (call.args.one_way && !call.overflow_) finish(call, Errc::ok);
+        if (call.args.one_way && !call.whole_.overflow) finish(call, Errc::ok);
         return;  // a reply ends the call; or `released`, if it is one-way and its arguments must still be fetched
     }
-    call.was_sent_ = false;
-    const bool too_large = result == Errc::too_large && !call.overflow_;
-    call.may_have_left_ = book.open && result != Errc::too_large;
+    call.use_.was_sent = false;
+    const bool too_large = result == Errc::too_large && !call.whole_.overflow;
+    call.whole_.may_have_left = book.open && result != Errc::too_large;
     const Errc by_bulk = too_large ? core_.large.move_input(call) : result;
     if (by_bulk == Errc::ok) {
         // The peer's message limit became known with its Hello: sends the same call again, with its arguments in bulk.

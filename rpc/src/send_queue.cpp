@@ -28,10 +28,10 @@ bool SendQueue::may_send(PeerBook& book) noexcept {
 
 void SendQueue::enter(Call& call, bool first) noexcept {
     if (!call.was_queued()) {
-        call.queued_use_ = call.use();
+        call.queued_use_ = call.uses();
         call.queued_us_ = core_.na->now_us();
     }
-    call.state_ = Call::State::queued;
+    call.use_.state = Call::State::queued;
     if (first) {
         call.book_->queued.push_front(call);
     } else {

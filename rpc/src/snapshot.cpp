@@ -106,7 +106,7 @@ class ContextCore::Snapshots {
 
 CallPhase ContextCore::Snapshots::phase_of(const PeerBook& book, const Call& call) noexcept {
     const bool connected = book.open && book.leaving == Leaving::no;
-    switch (call.state_) {
+    switch (call.use_.state) {
         case Call::State::queued:
             if (!connected) return CallPhase::connecting;
             if (book.credits == 0) return CallPhase::waits_for_credit;
@@ -141,13 +141,13 @@ TimeUs ContextCore::Snapshots::began_us(const Request& request) const noexcept {
 // Does not write to a call that is not in progress, because another thread may be using it.
 void Origin::note_waits(Call& call) noexcept {
     const CallPhase phase = call.book_ ? ContextCore::Snapshots::phase_of(*call.book_, call) : CallPhase::unknown;
-    if (phase == CallPhase::unknown || call.noted_use_ == call.use()) return;
-    call.noted_use_ = call.use();
+    if (phase == CallPhase::unknown || call.noted_use_ == call.uses()) return;
+    call.noted_use_ = call.uses();
     call.noted_phase_ = phase;
     call.noted_opened_us_ = phase == CallPhase::connecting ? time_never : call.book_->opened;
     const std::uint32_t ahead = call.book_->sent - (call.is_sent() ? 1 : 0);
     call.noted_ahead_ = static_cast<std::uint16_t>(std::min<std::uint32_t>(ahead, 0xffff));
-    if (call.state_ == Call::State::queued) {
+    if (call.use_.state == Call::State::queued) {
         call.queued_for_ = phase;
         call.sent_us_ = time_never;
     }
@@ -155,7 +155,7 @@ void Origin::note_waits(Call& call) noexcept {
 
 CallWaits Call::waits() const noexcept {
     CallWaits waits;
-    if (noted_use_ != use()) return waits;
+    if (noted_use_ != uses()) return waits;
     waits.phase = noted_phase_;
     waits.ahead = noted_ahead_;
     const TimeUs began = began_us != 0 || !was_queued() ? began_us : queued_us_;

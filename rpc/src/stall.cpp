@@ -27,7 +27,7 @@ void LargeValues::watch(Request& request) noexcept {
         if (!core.large.stalls(watched.watch_, *watched.pull_)) {
             return core.na->arm(timer, core.large.next_look());
         }
-        watched.stalled_ = true;
+        watched.whole_.stalled = true;
         core.mover->cancel(*watched.pull_);
     };
     core_.na->arm(request.timer_, next_look());

@@ -193,7 +193,7 @@ void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict*
     if (request->one_way_) request->go_whole_way();
     if ((known.flags & flag_place) != 0) {
         request->go_whole_way();
-        request->place_ = known.place;
+        request->whole_.place = known.place;
     }
 
     book.held.push_back(*request);
@@ -202,7 +202,7 @@ void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict*
     if (refused == Errc::ok) refused = take_input(*request, arrival, payload);
     const bool overflow = (header.flags & flag_overflow) != 0;
     if (refused == Errc::overloaded) {
-        request->credit_returned_ = true;
+        request->use_.credit_returned = true;
         core_.credits.retire(book);
     }
     if (refused != Errc::ok) {
@@ -241,7 +241,7 @@ void Target::run_urgent() noexcept {
 // Requests that arrived since the last call are at the end of the list; each is inserted into the table once.
 Request* Target::find(PeerBook& book, std::uint64_t tag) noexcept {
     for (Request* newest = book.held.back(); newest; newest = newest->link_.previous) {
-        if (newest->orphaned_ || RequestTable::has(*newest)) break;
+        if (newest->use_.orphaned || RequestTable::has(*newest)) break;
         table.insert(*newest, book, newest->tag_);
     }
     return table.find(book, tag);

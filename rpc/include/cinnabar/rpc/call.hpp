@@ -100,13 +100,13 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // The arguments contain a handle through which the target reaches memory of this side that cannot be revoked. The
     // call is therefore sent only to a peer of the same user, and otherwise ends with `unsupported`. If it ends early,
     // its completion waits until the target no longer uses the memory or the connection has ended.
-    void shows_memory() noexcept { whole_way_ = shows_memory_ = true; }
+    void shows_memory() noexcept { whole_way_ = whole_.shows_memory = true; }
 
     // Claims a place that the target has reserved for this call in a queue of its own; the handler finds it in
     // Request::place (hl/admission.hpp). Only for targets that gave out a place: others may not support places.
     void claim_place(std::uint64_t place) noexcept {
         whole_way_ = true;
-        place_ = place;
+        whole_.place = place;
     }
 
     // Sends the call. ok: `done` will run exactly once, from trigger(). Any other result: nothing was sent, `done` does
@@ -124,20 +124,22 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     void cancel_soon() noexcept;
 
     // --- after the completion
-    [[nodiscard]] Errc result() const noexcept { return result_; }
+    [[nodiscard]] Errc result() const noexcept { return use_.result; }
     // When the result was decided: the start of that progress round, on the context's clock.
     [[nodiscard]] TimeUs ended_us() const noexcept { return ended_us_; }
     // The result that the handler returned; valid until release. For `application`, see app_code and app_text. For
     // `permission`, app_text names the rule of the target's policy that refused the call.
-    [[nodiscard]] ConstBytes output() const noexcept { return output_; }
-    [[nodiscard]] std::uint16_t output_shape() const noexcept { return output_shape_; }
-    [[nodiscard]] std::uint32_t app_code() const noexcept { return app_code_; }
-    [[nodiscard]] std::string_view app_text() const noexcept { return app_text_; }
+    [[nodiscard]] ConstBytes output() const noexcept { return use_.output; }
+    [[nodiscard]] std::uint16_t output_shape() const noexcept { return use_.output_shape; }
+    [[nodiscard]] std::uint32_t app_code() const noexcept { return whole_.app_code; }
+    [[nodiscard]] std::string_view app_text() const noexcept { return whole_.app_text; }
     // False if the peer may still access memory that the call lent (quarantine).
-    [[nodiscard]] bool fenced() const noexcept { return !fence_failed_; }
+    [[nodiscard]] bool fenced() const noexcept { return !whole_.fence_failed; }
 
     // False: the request never left this side, so the target cannot know of the call.
-    [[nodiscard]] bool was_sent() const noexcept { return (was_sent_ && !never_left_) || may_have_left_; }
+    [[nodiscard]] bool was_sent() const noexcept {
+        return (use_.was_sent && !whole_.never_left) || whole_.may_have_left;
+    }
     // The number of bytes that the call lends. Call it before forward().
     [[nodiscard]] std::uint64_t lent_bytes() const noexcept;
 
@@ -146,7 +148,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // For an answered call with CallArgs::timed: when the request was sent, on the context's clock, and the times that
     // the target reports. False: the answer does not contain them.
     [[nodiscard]] bool times(TimeUs& sent_us, TargetTimes& target) const noexcept {
-        if (!args.timed || !was_sent_ || !times_came_)
+        if (!args.timed || !use_.was_sent || !times_came_)
             return false;  // a call that was not sent may be in a slot whose last call was timed
         sent_us = sent_us_;
         target = target_times_;
@@ -178,20 +180,46 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // Which side may free the slot: the caller before forward() and after delivery (outside), the context in between.
     enum class Phase : std::uint8_t { outside, in_flight, abandoned };
 
+    // What the slot's present use has come to. Reset for the next use.
+    struct Use {
+        ConstBytes output;
+        State state = State::idle;
+        Errc result = Errc::ok;
+        std::uint16_t output_shape = 0;
+        bool was_sent = false;        // the target may know of it
+        bool completed = false;       // the completion is queued or delivered
+        bool nothing_left = false;    // when completed, it held nothing but its message: any thread may free the slot
+        bool canceled_early = false;  // canceled before it was submitted
+    };
+    // The same of the slow path. Reset only after a use of it.
+    struct WholeWay {
+        std::uint64_t place = 0;  // 0: none
+        std::string_view app_text;
+        std::uint32_t app_code = 0;
+        std::uint32_t fences = 0;       // revocations in progress
+        bool awaiting_release = false;  // the target was asked to release lent memory and may still use it
+        bool fence_failed = false;
+        bool forwards = false;      // has forwarded memory of another owner
+        bool shows_memory = false;  // has a handle to memory
+        bool overflow = false;
+        bool never_left = false;     // the request waited for a dial that failed
+        bool may_have_left = false;  // sending failed, and the request may or may not have reached the target
+    };
+
     [[nodiscard]] static CallId id_of(std::uint64_t generation, std::uint32_t slot) noexcept {
         return generation << call_slot_bits | slot;
     }
     // Counts the uses of the slot.
-    [[nodiscard]] std::uint32_t use() const noexcept {
+    [[nodiscard]] std::uint32_t uses() const noexcept {
         return static_cast<std::uint32_t>(generation_.load(std::memory_order_relaxed));
     }
-    [[nodiscard]] bool was_queued() const noexcept { return queued_use_ == use(); }
+    [[nodiscard]] bool was_queued() const noexcept { return queued_use_ == uses(); }
     [[nodiscard]] bool holds_message_only() const noexcept { return !whole_way_ || nothing_beside_message(); }
     [[nodiscard]] bool nothing_beside_message() const noexcept {
         return op_.state == na::OpState::idle && !pull_ && !lends_ && !reply_ && !reply_copy_ && !large_input_ &&
                !large_output_;
     }
-    [[nodiscard]] bool is_sent() const noexcept { return state_ == State::sent || state_ == State::pulling; }
+    [[nodiscard]] bool is_sent() const noexcept { return use_.state == State::sent || use_.state == State::pulling; }
     [[gnu::noinline]] void release_whole_way() noexcept;
     // False: a cancel is queued already.
     [[nodiscard]] bool prepare_cancel(std::uint64_t generation) noexcept;
@@ -206,7 +234,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     void* user_ = nullptr;
     std::atomic<std::uint64_t> generation_{1};
     Work work_;  // to submit the call, then to complete it, then to release it
-    ConstBytes output_;
+    Use use_;
     TimeUs ended_us_ = 0;
     std::atomic<std::uint64_t> cancel_generation_{0};  // which generation cancel_work_ is queued for; 0: none
     std::uint32_t input_bytes_ = 0;
@@ -214,35 +242,26 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     ListLink<Call> link_;           // in PeerBook::queued
     ListLink<Call> deadline_link_;  // in Deadlines; a call that is not linked there may have armed timer_
     std::atomic<Phase> phase_{Phase::outside};
-    State state_ = State::idle;
-    Errc result_ = Errc::ok;
-    std::uint16_t output_shape_ = 0;
-    bool whole_way_ = false;       // uses, or has used, the slow path (the "whole way")
-    bool was_sent_ = false;        // the target may know of it
-    bool completed_ = false;       // the completion is queued or delivered
-    bool nothing_left_ = false;    // when completed, it held nothing but its message: any thread may free the slot
-    bool canceled_early_ = false;  // canceled before it was submitted
+    bool whole_way_ = false;  // uses, or has used, the slow path (the "whole way")
     bool free_after_cancel_ = false;
+    bool times_came_ = false;      // target_times_ was received
     bool free_when_over_ = false;  // released, but the transport still holds the message
 
-    TimeUs queued_us_ = 0;  // when it was queued, if queued_use_ is use()
+    TimeUs queued_us_ = 0;  // when it was queued, if queued_use_ is uses()
     Work cancel_work_;      // queued while cancel_generation_ is not 0
 
     // Fields of the slow path: idle and empty while whole_way_ is false.
-    bool awaiting_release_ = false;  // the target was asked to release lent memory and may still use it
-    bool fence_failed_ = false;
-    bool forwards_ = false;  // has forwarded memory of another owner
-    bool overflow_ = false;
-    std::uint32_t fences_ = 0;  // revocations in progress
-    std::uint64_t place_ = 0;   // 0: none
+    WholeWay whole_;
+    RpcLend* lends_ = nullptr;  // a list, linked by RpcLend::next
     na::Op op_;                 // the request
     Timer timer_;               // for the deadline, then for the grace period of the fence
-    RpcLend* lends_ = nullptr;  // a list, linked by RpcLend::next
     na::Kept reply_;
     std::unique_ptr<std::byte[]> reply_copy_;  // a copy of the reply in place of reply_, when too many replies are kept
     std::uint32_t reply_copy_bytes_ = 0;
-    std::uint32_t app_code_ = 0;
-    std::string_view app_text_;
+    // Beside it, to fill a gap: see noted_use_.
+    std::uint16_t noted_ahead_ = 0;
+    CallPhase noted_phase_ = CallPhase::unknown;
+    CallPhase queued_for_ = CallPhase::unknown;
     bulk::Region large_input_;
     bulk::Region large_output_;
     bulk::RemoteRegion remote_output_;
@@ -253,18 +272,10 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     TargetTimes target_times_;  // if args.timed
 
     // Recorded only when a call is queued, or ends early, so that other calls do not pay for it. Left by an earlier use
-    // of the slot if queued_use_, or noted_use_, is not use().
+    // of the slot if queued_use_, or noted_use_, is not uses().
     std::uint32_t queued_use_ = 0;
     std::uint32_t noted_use_ = 0;
     TimeUs noted_opened_us_ = 0;  // when it had a connection; time_never: it had none
-    std::uint16_t noted_ahead_ = 0;
-    CallPhase noted_phase_ = CallPhase::unknown;
-    CallPhase queued_for_ = CallPhase::unknown;
-
-    bool times_came_ = false;     // target_times_ was received
-    bool never_left_ = false;     // the request waited for a dial that failed
-    bool shows_memory_ = false;   // has a handle to memory; false while whole_way_ is false
-    bool may_have_left_ = false;  // sending failed, and the request may or may not have reached the target
 };
 
 }  // namespace cinnabar::rpc

@@ -85,7 +85,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     [[nodiscard]] RequestAsks asks() const noexcept { return asks_; }
     // The place that this target gave out earlier (respond_error with `overloaded`), according to the origin; 0: none.
     // Not verified.
-    [[nodiscard]] std::uint64_t place() const noexcept { return whole_way() ? place_ : 0; }
+    [[nodiscard]] std::uint64_t place() const noexcept { return whole_way() ? whole_.place : 0; }
     [[nodiscard]] Context& context() const noexcept;
 
     // The encoded arguments, 8-byte aligned; valid until detach(), release_input() or the last release.
@@ -170,6 +170,21 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     friend struct PeerBook;
     friend Payer payer_of(const Request& request) noexcept;
 
+    // What the slot's present use has come to. Reset for the next use.
+    struct Use {
+        bool credit_returned = false;
+        bool reply_done = false;
+        bool users_gone = false;
+        bool orphaned = false;  // its connection was lost: no reply is sent
+    };
+    // The same of the slow path. Reset only after a use of it.
+    struct WholeWay {
+        std::uint64_t place = 0;  // 0: none
+        bool reply_posted = false;
+        bool stalled = false;  // the pull of its large arguments stalled
+        bool cancel_told = false;
+    };
+
     // Arguments of at most this many bytes are copied out of the receive slot.
     static constexpr std::size_t small_bytes_max = 192;
 
@@ -182,8 +197,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
 
     [[nodiscard]] bool nothing_beside_message() const noexcept {
         return op_.state == na::OpState::idle && !kept_ && !large_input_ && !large_output_ && !pull_ && !lend_ &&
-               !on_cancel_.load(std::memory_order_relaxed) && !on_sent_ && !transfers_ && !reply_posted_ && !stalled_ &&
-               !cancel_told_ && decoded_bytes_ == 0 && !counted_by_;
+               !on_cancel_.load(std::memory_order_relaxed) && !on_sent_ && !transfers_ && !whole_.reply_posted &&
+               !whole_.stalled && !whole_.cancel_told && decoded_bytes_ == 0 && !counted_by_;
     }
 
     void post_answer() noexcept;
@@ -216,10 +231,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     std::atomic<bool> is_whole_way_{false};
     bool one_way_ = false;
     RequestAsks asks_;
-    bool credit_returned_ = false;
-    bool reply_done_ = false;
-    bool users_gone_ = false;
-    bool orphaned_ = false;      // its connection was lost: no reply is sent
+    Use use_;
     bool reply_refers_ = false;  // the reply that is submitted to the owner holds a reference
     bool arriving_ = false;      // its handler runs on arrival, inside progress() (on_arrival.cpp)
     std::atomic<bool> answered_{false};
@@ -236,9 +248,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     Work release_work_;  // for the last release, unless the reply holds a reference
 
     // Fields of the slow path: idle and empty while whole_way() is false.
-    bool reply_posted_ = false;
-    bool stalled_ = false;  // the pull of its large arguments stalled
-    bool cancel_told_ = false;
+    WholeWay whole_;
     Errc sent_result_ = Errc::ok;
     na::Kept kept_;
     na::Op op_;    // the reply
@@ -257,7 +267,6 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     void* on_sent_user_ = nullptr;
     RequestTransfer* transfers_ = nullptr;  // a list of transfers in progress
     Work cancel_work_;                      // runs the CancelFunction
-    std::uint64_t place_ = 0;               // 0: none
     Work sent_work_;                        // runs the SentFunction
 };
 
