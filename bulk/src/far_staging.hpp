@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The staging buffers through which a Mover moves far memory over one transport. Allocated at first use, and kept.
-// Their number is fixed, and one peer may hold half of them. If they run out, each peer may still have one more, so
-// that peers that do not answer block nobody. Owner of the context only.
+// The staging buffers through which a Mover moves far memory over one transport. Allocated at first use; a fixed number
+// is kept. One peer may hold half of them. While all are in use, a peer that holds none still gets one, which is freed
+// afterwards, so peers that do not answer block nobody. Owner of the context only.
 #pragma once
 
 #include <cinnabar/bulk/region.hpp>

@@ -65,7 +65,7 @@ class PeerBooks {
     void enter(PeerBook& book, PeerBook::Place place) noexcept;
     // Requires: in a ring.
     void leave_ring(PeerBook& book) noexcept { ring(book.place).remove(book); }
-    // Lets it post if it has something to post and is in no ring.
+    // Appends the book to the ring of those that may post, if it has ready transfers and is in no ring.
     void enter_if_ready(PeerBook& book) noexcept {
         if (!book.ready.empty() && !book.in_a_ring()) enter(book, PeerBook::Place::ring);
     }

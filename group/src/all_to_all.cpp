@@ -36,7 +36,7 @@ struct Given {
     Offers::Kept offer;
 };
 
-// The lanes of a task on a pool run on several threads.
+// Parts of the task may run on several threads, if it runs on a pool.
 struct Exchange {
     std::shared_ptr<Core> core;
     std::string name;

@@ -54,7 +54,7 @@ Result<std::shared_ptr<PortionState>> portion_of(const std::shared_ptr<Core>& co
     return std::make_shared<PortionState>(core->node, terms, region, core->offers);
 }
 
-// The lanes of a task on a pool run on several threads.
+// Parts of the task may run on several threads, if it runs on a pool.
 struct EachMove {
     std::shared_ptr<Core> core;
     CollectiveCall call;

@@ -22,7 +22,7 @@ struct Chunk {
     std::uint64_t bytes;
 };
 
-// The lanes of a task on a pool run on several threads.
+// Parts of the task may run on several threads, if it runs on a pool.
 class Move {
   public:
     Move(Asking of, bulk::Region memory, std::shared_ptr<Holding> to) noexcept

@@ -29,7 +29,7 @@ Reign reign_of(std::uint64_t key, const View& view) {
     return reign;
 }
 
-// Descends from the root to the branch in which `self` is the child.
+// Walks down the tree to `self`, and sets its parent and its depth.
 void descend(Place& place, std::vector<Rank> below, Shape shape, Rank self) {
     place.parent = place.reign.root;
     for (place.depth = 1;; ++place.depth) {

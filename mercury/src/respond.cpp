@@ -69,7 +69,8 @@ void run_handler(rpc::Request& request, void* target) noexcept {
     if (context.unposted.load(std::memory_order_relaxed)) return refuse(request, HG_HOSTUNREACH);
     if (!registration.handler && !registration.core_handler) return refuse(request, HG_INVALID_ARG);
     hg_return_t why = HG_SUCCESS;
-    // References: the user's, the response's unless the call is one-way, and this function's.
+    // References: the user's, the response's unless the call is one-way, and this function's. The high bits say that
+    // the answer is owed, and that the handler runs.
     const std::int32_t references = (request.one_way() ? 2 : 3 + hg_handle::answer_owed) + hg_handle::handler_runs;
     hg_handle* const handle = take_handle(context, references, why);
     if (!handle) return refuse(request, why);

@@ -126,8 +126,8 @@ Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept 
     return Errc::ok;
 }
 
-// Requests a cancel for `generation` of the slot, even if the slot has a later call by now. A cancel that is queued for
-// an earlier generation is replaced by this one.
+// Records that the call of `generation` is to be canceled; if the slot has another call by then, nothing happens. A
+// cancel that is queued for an earlier generation is replaced.
 bool Call::prepare_cancel(std::uint64_t generation) noexcept {
     std::uint64_t queued = cancel_generation_.load(std::memory_order_relaxed);
     do {

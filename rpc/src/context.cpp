@@ -180,7 +180,7 @@ void ContextCore::close() noexcept {
     }
     na->close();
     closed_ = true;
-    debtors.close();
+    slow_readers.close();
     deadlines.close();
     peers.stop();
     fences.abandon();

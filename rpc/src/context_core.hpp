@@ -7,7 +7,6 @@
 #include "control.hpp"
 #include "credit_pool.hpp"
 #include "deadlines.hpp"
-#include "debtors.hpp"
 #include "far_moves.hpp"
 #include "fences.hpp"
 #include "frame.hpp"
@@ -20,6 +19,7 @@
 #include "replies.hpp"
 #include "send_queue.hpp"
 #include "serving.hpp"
+#include "slow_readers.hpp"
 #include "target.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -114,7 +114,7 @@ class ContextCore final : public na::Receiver {
     Target target;
     Serving serving;
     CreditPool credits;
-    Debtors debtors{*this};
+    SlowReaders slow_readers{*this};
     Access access;
 
     // As either.

@@ -87,9 +87,9 @@ class Credits {
     // Those of them that are not merely waiting for their reply to be sent.
     [[nodiscard]] std::uint32_t handling() const noexcept { return requests() - unsent(); }
 
-    // Marks the replies begun so far. old_debt() is the number of them that were not sent yet.
-    void mark_debt() noexcept { marked_ = begun_; }
-    [[nodiscard]] std::uint32_t old_debt() const noexcept {
+    // Marks the replies begun so far. unsent_since_mark(): how many of them have not been sent yet.
+    void mark_unsent() noexcept { marked_ = begun_; }
+    [[nodiscard]] std::uint32_t unsent_since_mark() const noexcept {
         // Replies that were removed from the queue with their connection do not count.
         return static_cast<std::int32_t>(marked_ - left_) > 0 ? std::min(marked_ - left_, unsent()) : 0;
     }
@@ -120,7 +120,7 @@ class Credits {
     std::uint32_t over_ = 0;
     std::uint32_t begun_ = 0;
     std::uint32_t left_ = 0;
-    std::uint32_t marked_ = 0;  // begun_ at mark_debt()
+    std::uint32_t marked_ = 0;  // begun_ at mark_unsent()
     std::uint32_t came_at_look_ = 0;
     std::uint32_t unsent_share_ = 0;  // the limit while credits are not withheld
     TimeUs asked_ = 0;                // when it was first asked for credits that it still does not use; 0: not asked

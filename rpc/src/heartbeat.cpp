@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Heartbeats: a peer that is stopped, or behind a broken cable, keeps its connection for a long time. Peers are watched
 // only while calls wait for them; anything received from a peer counts as a sign of life. A peer that was asked to
-// leave (evict.cpp) is watched as well, even without heartbeats, because nothing is sent to it until it answers.
+// leave (evict_idle.cpp) is watched as well, even without heartbeats, because nothing is sent to it until it answers.
 #include "context_core.hpp"
 
 #include <cinnabar/base/log.hpp>

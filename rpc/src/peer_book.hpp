@@ -23,7 +23,7 @@ namespace cinnabar::rpc {
 
 class ContextCore;
 
-// For an unused connection that is about to be closed (evict.cpp): no call is sent on it any more.
+// For an unused connection that is about to be closed (evict_idle.cpp): no call is sent on it any more.
 enum class Leaving : std::uint8_t {
     no,
     asked,  // the peer was asked to close it

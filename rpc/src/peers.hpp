@@ -34,7 +34,7 @@ class Peers {
     void stop() noexcept;
     void release_all() noexcept;
 
-    // Eviction of unused connections (evict.cpp).
+    // Eviction of unused connections (evict_idle.cpp).
     void asked_to_leave(PeerBook& book) noexcept;
     void stays(PeerBook& book) noexcept;
 

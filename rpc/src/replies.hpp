@@ -31,7 +31,7 @@ class Replies {
         --expected_;
         if (!waiters_.empty()) wake_waiter();
     }
-    // The connection was lost: no replies will come from that peer.
+    // Frees the slots of all replies of that peer: the connection was lost, and none will come.
     void settle_all(PeerBook& book) noexcept;
     // Queues a book that needs only a free slot to send a call.
     void wait(PeerBook& book) noexcept {

@@ -184,7 +184,7 @@ void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict*
     const RequestHeader nothing;
     // The checksum is of the arguments: without the flags, a one-way request would be answered.
     const RequestHeader& known = refused == Errc::protocol ? nothing : header;
-    if (!request) return core_.debtors.refuse(book, arrival.tag, known.flags);
+    if (!request) return core_.slow_readers.refuse(book, arrival.tag, known.flags);
     begin(*request, book, arrival);
     describe(*request, known, handler);
     request->output_bytes_ = 0;  // as answer_now() requires; a policy rule may add a text

@@ -82,9 +82,9 @@ void TlsStream::prepare_resumption() noexcept {
     if (side_ == Side::accepts) give_ticket(session);
 }
 
-// A ticket contains the peer's certificate, but not the intermediate ones that it sent. Without those, the certificate
-// might be refused when files are reloaded during the session.
-bool TlsStream::believed_alone() const noexcept {
+// Whether the peer's certificate is valid without the intermediate ones that it sent: a ticket does not contain those,
+// so without them a resumed session might be ended when files are reloaded.
+bool TlsStream::valid_without_intermediates() const noexcept {
     const auto* const others = reinterpret_cast<const OPENSSL_STACK*>(ssl_.SSL_get_peer_cert_chain(connection_));
     return !others || ssl_.OPENSSL_sk_num(others) <= 0 ||
            guards_->believes(ssl_.SSL_get0_peer_certificate(connection_), nullptr, false);
@@ -92,7 +92,7 @@ bool TlsStream::believed_alone() const noexcept {
 
 void TlsStream::give_ticket(SSL_SESSION* session) noexcept {
     const long left = seconds_left(session);
-    if (left <= 0 || !believed_alone()) return;
+    if (left <= 0 || !valid_without_intermediates()) return;
     (void)ssl_.SSL_SESSION_set_timeout(session, left);  // OpenSSL refuses older tickets
     // If this fails for lack of memory, the next read or write reports it.
     if (ssl_.SSL_new_session_ticket(connection_) != 1 || ssl_.SSL_do_handshake(connection_) != 1)

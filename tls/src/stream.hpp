@@ -79,7 +79,7 @@ class TlsStream final : public na::StreamGuard {
     // Keeps tickets for later handshakes, once a certificate has authenticated the other side.
     void prepare_resumption() noexcept;
     void give_ticket(SSL_SESSION* session) noexcept;
-    [[nodiscard]] bool believed_alone() const noexcept;
+    [[nodiscard]] bool valid_without_intermediates() const noexcept;
     // Logs why OpenSSL failed.
     [[nodiscard]] Errc failed(bool handshake) noexcept;
     [[nodiscard]] Errc tell(Errc why, const char* what, const char* detail) const noexcept;

@@ -19,13 +19,13 @@ namespace cinnabar::tools {
 // Whether the transport in use lets no stranger be the server: it verifies the server's identity, or reaches only
 // processes of this user on this host.
 [[nodiscard]] bool keeps_strangers_out(const hl::Connected& reached);
-// Whether every transport in the address verifies identities.
+// Whether the transport of this address, one without commas, verifies identities.
 [[nodiscard]] bool proves_peers(std::string_view uri);
 
 // Whether calls may go over the loopback, where the server may belong to any user of this host. Looks host names up.
 [[nodiscard]] bool leads_to_loopback(const hl::Connected& reached);
 
-// Describes which endpoint is in use, and why.
+// Names the transport in use; if the server has several, why it is not a better one.
 [[nodiscard]] std::string way_to(const hl::Connected& reached);
 
 }  // namespace cinnabar::tools

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Walks a folder of a server recursively.
+// Lists a folder of a server and all below it, for fetch, copy, list and remove.
 #pragma once
 
 #include <cinnabar/files/client.hpp>

@@ -28,8 +28,8 @@ class FoldersThere {
     // Records that the server has `name`, and so its folders. finish() also finishes those that an interrupted save
     // left unfinished.
     void are_there(std::size_t server, const std::string& name);
-    // Sets the modes and times of the folders of the trees that each server has by now, unless it has these already.
-    // Reports failures.
+    // Sets the modes and times of those folders of the trees that each server has by now. Folders that make() did not
+    // make are skipped if they are right already. Reports failures.
     [[nodiscard]] hl::Task<void> finish(Sessions& sessions, Report& report);
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The exchange of addresses by PMIx, without a node.
+// The exchange of addresses by PMIx, for addresses that the caller has as text: exchange_by_pmix() is for a node.
 #pragma once
 
 #include <cinnabar/group/pmix.hpp>

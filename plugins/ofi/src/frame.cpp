@@ -28,7 +28,7 @@ std::size_t bytes_max(FrameKind kind, std::size_t message_bytes_max) noexcept {
     }
 }
 
-// Whether the fields of a get or put that describe how its data are sent are valid.
+// Checks the fields of a get or put that say how its data are sent: in the frame, or in chunks.
 bool well_formed(const Frame& frame, const TransferBody& body) noexcept {
     const bool small = body.chunk == 0;
     if (frame.kind == FrameKind::put && frame.bytes != (small ? body.bytes : 0)) return false;

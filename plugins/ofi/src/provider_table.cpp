@@ -97,7 +97,7 @@ constexpr std::array table{
              .on_request = true,
              .settings = rxm_verbs_settings,
              .note = "tested on soft-RoCE only; the plugin verbs uses such devices directly"},
-    // FI_ADDR_CXI (fabric.h of 1.17); otherwise libfabric's defaults.
+    // Addresses are not IP addresses: FI_ADDR_CXI (fabric.h of 1.17). Everything else is libfabric's default.
     Provider{.name = "cxi",
              .scheme = "ofi+cxi",
              .alias = {},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A remote context as this port knows it. Owner of the context only.
+// A peer: a context of another process. Owner of this port's context only.
 #pragma once
 
 #include <cinnabar/na/session/session_port.hpp>

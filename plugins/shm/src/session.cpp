@@ -55,7 +55,8 @@ void Session::end(Errc why) noexcept {
     CINNABAR_ASSERT(is_open());
     copier_.end(why);
     end_access(why);
-    // The peer sees this record before it sees the end of the socket, because it does not ask epoll in every round.
+    // Tells the peer sooner than the socket does: it may look at its ring in every round, but asks epoll only now and
+    // then.
     if (!peer_closed_ && writer_.reserve(0)) writer_.publish({RecordKind::bye, 0, 0, 0, 0});
     port_->closing(*this);
     port_->host().unwatch(channel_.socket.get());

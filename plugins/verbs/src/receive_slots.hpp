@@ -44,7 +44,8 @@ class ReceiveSlots {
     [[nodiscard]] std::byte* bytes(std::uint32_t slot) const noexcept;
     // Frees the slot; the next refill posts it or another.
     void free(std::uint32_t slot) noexcept { free_.push_back(slot); }
-    // Posts missing slots, and some more so that not every arrival must. False: the device refused.
+    // Posts the slots that are missing, if any, and some more, so that not every arrival has to post. False: the device
+    // refused.
     [[nodiscard]] bool refill() noexcept { return posted_ >= promised_ || post_free(); }
 
     // Keeps the present arrival, and posts another slot in place of its own. overloaded: too many are kept, or out of

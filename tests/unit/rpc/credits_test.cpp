@@ -63,12 +63,12 @@ TEST(Credits, DebtIsWhatWasThereAtTheMark) {
     Credits account;
     account.open(8, 8);
     for (int i = 0; i < 3; ++i) account.reply_begins();
-    account.mark_debt();
+    account.mark_unsent();
     for (int i = 0; i < 3; ++i) account.reply_begins();
     account.reply_left();
-    EXPECT_EQ(account.old_debt(), 2u);
+    EXPECT_EQ(account.unsent_since_mark(), 2u);
     for (int i = 0; i < 3; ++i) account.reply_left();
-    EXPECT_EQ(account.old_debt(), 0u);
+    EXPECT_EQ(account.unsent_since_mark(), 0u);
     EXPECT_EQ(account.unsent(), 2u);
 }
 

@@ -134,8 +134,8 @@ class CINNABAR_API Client {
                                                 BytesMoved progress = {},
                                                 std::function<void(std::uint64_t)> announced = {});
 
-    // As the functions of Root, on the server's root. make_folder() succeeds if the folder exists, and may have made it
-    // writable for its owner: finish_folder() has to follow.
+    // As the functions of Root, on the server's root. make_folder() also succeeds if the folder exists, and may make it
+    // writable for its owner: call finish_folder() afterwards, which sets the final mode.
     [[nodiscard]] hl::Task<Result<void>> make_folder(const std::string& name);
     [[nodiscard]] hl::Task<Result<void>> finish_folder(const std::string& name, const Attributes& attributes);
     [[nodiscard]] hl::Task<Result<void>> make_link(const std::string& name, const std::string& target,

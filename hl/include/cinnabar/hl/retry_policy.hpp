@@ -27,8 +27,8 @@ class Codes {
 };
 static_assert(errc_count <= 64);
 
-// Decides whether and when a failed call is retried. `codes` are the errors after which another attempt can help.
-// Whether one is allowed at all depends on what happened:
+// Whether and when a failed call is retried; Attempts (attempts.hpp) decides by it. `codes` are the errors after which
+// another attempt can help. Whether one is allowed at all depends on what happened:
 // - A call that never left this side (no connection, or it broke while the call waited in a queue), or that the handler
 //   refused with come_again() (admission.hpp), was not executed. It is retried whatever the RPC is.
 // - A call that was sent may have been executed. It is retried only if the RPC is declared idempotent (rpc.hpp).

@@ -148,7 +148,7 @@ class [[nodiscard]] Task {
         handle_.promise().context = context;
         return handle_;
     }
-    // For code that starts tasks: the outcome, or rethrows. Requires: ended.
+    // The value of the task; rethrows its exception. For code that called start(). Requires: the task has ended.
     T take() { return handle_.promise().take(); }
 
   private:

@@ -77,7 +77,8 @@ class Encoder {
         if (elements > std::numeric_limits<std::uint32_t>::max()) return fail(Errc::too_large);
         writer_.u32(static_cast<std::uint32_t>(elements));
     }
-    // Call around values that may be nested. False: nested too deeply. Call leave() only after true.
+    // Call around values that may be nested. False: nested too deeply, or there was an error before. Call leave() only
+    // after true.
     [[nodiscard]] bool enter() noexcept {
         if (depth_ == proc_depth_max)
             fail(Errc::too_large);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The peers of a port, found by address handle or by where they are dialled, never by a claimed identity. Peers that
-// are not in use are destroyed after a while. Owner of the context only.
+// The peers of a port, found by address handle or by where they are dialled, never by a claimed identity: a
+// simultaneous connect makes two of them. Peers that are not in use are destroyed after a while. Owner of the context
+// only.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

@@ -97,8 +97,9 @@ class CINNABAR_API SessionPort : public Port {
     // Why an incoming connection must be rejected: shutting_down; peer_lost: it asks for another incarnation; an error
     // of session_limit(). ok: accept it.
     [[nodiscard]] Errc refusal(const Hello& hello) const noexcept;
-    // Adds the peer of an accepted connection, which `make()` returns; always a new peer, whatever identity it claims
-    // (decision 0027). Its session is opening. Null: with_memory() failed.
+    // Adds the peer of an accepted connection, which `make()` returns; always a new peer, whatever identity it claims,
+    // so two sides that connect to each other at once (a simultaneous connect) keep two connections (decision 0027).
+    // Its session is opening. Null: with_memory() failed.
     template <typename F>
     [[nodiscard]] auto add_incoming(F&& make) noexcept -> decltype(make().get()) {
         decltype(make().get()) peer = nullptr;

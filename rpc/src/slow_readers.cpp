@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "debtors.hpp"
+#include "slow_readers.hpp"
 
 #include "context_core.hpp"
 
@@ -7,18 +7,18 @@ namespace cinnabar::rpc {
 namespace {
 
 // Replies are normally sent in the round in which they are posted. A reply that waits for this long is not being read.
-constexpr Microseconds debt_patience{100'000};
+constexpr Microseconds unread_max{100'000};
 
 }  // namespace
 
-Debtors::Debtors(ContextCore& core) noexcept : core_(core) {
+SlowReaders::SlowReaders(ContextCore& core) noexcept : core_(core) {
     look_.owner = this;
-    look_.fire = [](Timer& timer) noexcept { TimerOf<Debtors>::owner_of(timer).disconnect_worst(); };
+    look_.fire = [](Timer& timer) noexcept { TimerOf<SlowReaders>::owner_of(timer).disconnect_worst(); };
 }
 
-void Debtors::close() noexcept { core_.na->disarm(look_); }
+void SlowReaders::close() noexcept { core_.na->disarm(look_); }
 
-void Debtors::refuse(PeerBook& book, std::uint64_t id, std::uint16_t flags) noexcept {
+void SlowReaders::refuse(PeerBook& book, std::uint64_t id, std::uint16_t flags) noexcept {
     book.account.request_over();
     core_.credits.retire(book);
     if ((flags & flag_one_way) == 0) {
@@ -29,20 +29,20 @@ void Debtors::refuse(PeerBook& book, std::uint64_t id, std::uint16_t flags) noex
     watch();
 }
 
-void Debtors::watch() noexcept {
+void SlowReaders::watch() noexcept {
     if (look_.armed() || core_.closed_) return;
-    core_.peers.books.for_each([](PeerBook& book) { book.account.mark_debt(); });
-    core_.na->arm(look_, after(core_.na->now_us(), debt_patience));
+    core_.peers.books.for_each([](PeerBook& book) { book.account.mark_unsent(); });
+    core_.na->arm(look_, after(core_.na->now_us(), unread_max));
 }
 
 // One peer at a time: its slots become free, and the next refusal checks again.
-void Debtors::disconnect_worst() noexcept {
+void SlowReaders::disconnect_worst() noexcept {
     if (core_.target.requests.taken() < core_.target.requests.slots_max() - core_.target.requests.slots_max() / 8)
         return;
     PeerBook* worst = nullptr;
     core_.peers.books.for_each([&](PeerBook& book) {
         if (!book.peer || !book.open) return;
-        if (book.account.old_debt() > (worst ? worst->account.old_debt() : 0)) worst = &book;
+        if (book.account.unsent_since_mark() > (worst ? worst->account.unsent_since_mark() : 0)) worst = &book;
     });
     if (worst) core_.control.end_session(*worst, "does not read its replies, which hold all request slots,");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Refuses requests for which there is no slot. A control record, which needs no slot, tells the origin, and the credit
-// of the request is destroyed. If slots stay scarce, the peer with the most unread replies is disconnected, rather than
-// those whose requests are refused. Owner of the context only.
+// of the request is destroyed. If slots stay scarce, the slowest reader, the peer with the most unread replies, is
+// disconnected, rather than those whose requests are refused. Owner of the context only.
 #pragma once
 
 #include "peer_book.hpp"
@@ -10,9 +10,9 @@
 
 namespace cinnabar::rpc {
 
-class Debtors {
+class SlowReaders {
   public:
-    explicit Debtors(ContextCore& core) noexcept;
+    explicit SlowReaders(ContextCore& core) noexcept;
 
     // `flags`: of the request's header; 0 if the header is malformed.
     void refuse(PeerBook& book, std::uint64_t id, std::uint16_t flags) noexcept;
@@ -23,7 +23,7 @@ class Debtors {
     void disconnect_worst() noexcept;
 
     ContextCore& core_;
-    TimerOf<Debtors> look_;  // armed when a request was refused
+    TimerOf<SlowReaders> look_;  // armed when a request was refused
 };
 
 }  // namespace cinnabar::rpc
