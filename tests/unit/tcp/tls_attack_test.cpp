@@ -123,6 +123,54 @@ TEST_F(TlsAttack, ARecordThatIsLeftOutEndsTheSession) {
     expect_others_served();
 }
 
+TEST_F(TlsAttack, RecordsInAnotherOrderEndTheSession) {
+    bool first = true;
+    std::vector<std::byte> held;
+    log_.allow("a record that was changed on the way");
+    connect_over_relay();
+    relay_.change([&](std::vector<std::byte> bytes, bool from_dialler) {
+        if (!from_dialler) return bytes;
+        if (std::exchange(first, false)) {
+            held.swap(bytes);
+            return bytes;
+        }
+        bytes.insert(bytes.end(), held.begin(), held.end());
+        held.clear();
+        return bytes;
+    });
+    const TestOp& earlier = send(client_, *there_, 2, 200);
+    ASSERT_TRUE(passing([&] { return earlier.done() && !first; }));
+    (void)send(client_, *there_, 3, 200);
+    EXPECT_TRUE(passing([&] { return server_.receiver.count(na::PeerEvent::lost) == 1; }));
+    EXPECT_EQ(server_.receiver.events.back().why, Errc::protocol);
+    EXPECT_EQ(server_.receiver.count_tag(2) + server_.receiver.count_tag(3), 0u);
+    expect_others_served();
+}
+
+// All that a client sends to one server is repeated to another one, which has the same key.
+TEST_F(TlsAttack, ASessionThatIsRepeatedToAnotherServerComesToNothing) {
+    log_.allow("does not keep to TLS");
+    log_.allow("a record that was changed on the way");
+    Process& other = serve(quick(alice()));
+    std::vector<std::byte> seen;
+    relay_.change([&](std::vector<std::byte> bytes, bool from_dialler) {
+        if (from_dialler) seen.insert(seen.end(), bytes.begin(), bytes.end());
+        return bytes;
+    });
+    connect_over_relay();
+    (void)send(client_, *there_, 2, 200);
+    ASSERT_TRUE(passing([&] { return server_.receiver.count_tag(2) == 1; }));
+    for (Process* const target : {&other, &server_}) {
+        RawSocket raw(target->endpoint());
+        raw.write(seen);
+        EXPECT_TRUE(passing([&] { return raw.closed(); }));
+    }
+    expect_nothing_came(other);
+    EXPECT_EQ(server_.receiver.messages.size(), 2u) << "each message once";
+    EXPECT_EQ(server_.receiver.count(na::PeerEvent::lost), 0u);
+    expect_others_served();
+}
+
 TEST_F(TlsAttack, ACutInMidRecordLosesThePeer) {
     connect_over_relay();
     bool cut = false;
