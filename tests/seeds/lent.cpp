@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lent.hpp"
 
+#include "support/sanitizers.hpp"
+
 #include <algorithm>
 #include <cstring>
 
@@ -70,6 +72,8 @@ Lent::Lent(Random& random, std::size_t bytes, unsigned segments_max, na::Access 
     fill(seed, 0);
 }
 
+Lent::~Lent() { support::allow_access(storage_.data(), storage_.size()); }
+
 std::vector<na::Segment> Lent::pieces(std::uint64_t offset, std::uint64_t bytes) const {
     std::vector<na::Segment> found;
     for (const na::Segment& segment : segments_) {
@@ -106,9 +110,17 @@ void Lent::bury() noexcept {
     if (quarantined_) return;
     buried_ = true;
     for (const na::Segment& segment : segments_) std::fill_n(segment.base, segment.bytes, grave);
+    support::forbid_access(storage_.data(), storage_.size());
 }
 
 bool Lent::intact() const noexcept {
+    support::allow_access(storage_.data(), storage_.size());
+    const bool is = holds_guards();
+    if (buried_) support::forbid_access(storage_.data(), storage_.size());
+    return is;
+}
+
+bool Lent::holds_guards() const noexcept {
     const std::byte* at = storage_.data();
     for (const na::Segment& segment : segments_) {
         if (!all_are(at, static_cast<std::size_t>(segment.base - at), guard)) return false;

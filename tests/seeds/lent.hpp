@@ -22,6 +22,7 @@ class Lent {
     Lent(Random& random, std::size_t bytes, unsigned segments_max, na::Access access, std::uint64_t seed);
     Lent(const Lent&) = delete;
     Lent& operator=(const Lent&) = delete;
+    ~Lent();
 
     [[nodiscard]] const bulk::Region& region() const noexcept { return region_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
@@ -33,7 +34,8 @@ class Lent {
     [[nodiscard]] bool holds(std::uint64_t offset, std::uint64_t bytes, std::uint64_t seed,
                              std::uint64_t position) const noexcept;
 
-    // From now on it must not be written to. It is overwritten and deregistered, so that a late write is detected.
+    // From now on it must not be accessed. It is overwritten and deregistered, so that a late write is detected; under
+    // AddressSanitizer a late read is, too.
     void bury() noexcept;
     // A peer may still write to the buried memory: only the guard bytes are checked.
     void quarantine() noexcept { quarantined_ = true; }
@@ -41,6 +43,7 @@ class Lent {
 
   private:
     [[nodiscard]] std::vector<na::Segment> pieces(std::uint64_t offset, std::uint64_t bytes) const;
+    [[nodiscard]] bool holds_guards() const noexcept;
     std::vector<std::byte> storage_;
     std::vector<na::Segment> segments_;
     bulk::Region region_;
