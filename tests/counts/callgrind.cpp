@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -12,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 namespace cinnabar::counts {
@@ -86,6 +89,15 @@ std::optional<std::uint64_t> locked_at(const std::string& text) {
     return std::strtoull(text.c_str(), nullptr, 16);
 }
 
+// The C library has these functions by several names, with underscores in front and versions behind.
+bool locks_a_mutex(std::string_view function) {
+    constexpr std::array<std::string_view, 5> locks{"pthread_mutex_lock", "pthread_mutex_trylock",
+                                                    "pthread_mutex_timedlock", "pthread_rwlock_rdlock",
+                                                    "pthread_rwlock_wrlock"};
+    return std::any_of(locks.begin(), locks.end(),
+                       [&](std::string_view lock) { return function.find(lock) != std::string_view::npos; });
+}
+
 }  // namespace
 
 unsigned long locked_instructions(const std::string& command) {
@@ -99,6 +111,29 @@ unsigned long locked_instructions(const std::string& command) {
             if (found != counts.end()) sum += found->second;
         }
     }
+    return sum;
+}
+
+// "cfn=(12) pthread_mutex_lock" is followed by "calls=3 0", in each function that calls it.
+unsigned long mutex_locks(const std::string& command) {
+    const auto out = out_file();
+    unsigned long sum = 0;
+    if (run(command, out.string()) != 0) {
+        std::ifstream lines(out);
+        std::map<std::string, std::string> names;
+        bool locks = false;
+        for (std::string text; std::getline(lines, text);) {
+            if (text.starts_with("fn=")) {
+                (void)name_of(text.substr(3), names);
+            } else if (text.starts_with("cfn=")) {
+                locks = locks_a_mutex(name_of(text.substr(4), names));
+            } else if (locks && text.starts_with("calls=")) {
+                sum += std::strtoul(text.c_str() + std::string_view("calls=").size(), nullptr, 10);
+            }
+        }
+    }
+    std::error_code ignored;
+    std::filesystem::remove(out, ignored);
     return sum;
 }
 

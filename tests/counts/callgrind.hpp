@@ -17,6 +17,9 @@ inline constexpr const char* get_valgrind = "nothing can be counted: apt-get ins
 // memory.
 [[nodiscard]] unsigned long locked_instructions(const std::string& command);
 
+// How often the program locked a mutex or a read-write lock of the C library, in all.
+[[nodiscard]] unsigned long mutex_locks(const std::string& command);
+
 // Data reads and writes that miss a first-level cache of 32 KiB with 8 ways, which the tool simulates.
 [[nodiscard]] unsigned long cache_misses(const std::string& command);
 

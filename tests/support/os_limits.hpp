@@ -54,6 +54,17 @@ class FileSizeLimit {
     void (*handler_)(int) = nullptr;
 };
 
+// Lets this process, and those that it starts, open `count` descriptors. Empty; or why the system does not, which is
+// its hard limit.
+[[nodiscard]] inline std::string allow_descriptors(rlim_t count) {
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= count) return {};
+    const std::string needs = "needs " + std::to_string(count) + " open files";
+    if (limit.rlim_max < count) return needs + ", and the hard limit is lower (ulimit -Hn)";
+    limit.rlim_cur = count;
+    return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? std::string() : needs + ", which the system refuses";
+}
+
 // While it exists, root's process has the effective user nobody, since permission bits do not restrict root.
 class AsNobody {
   public:
