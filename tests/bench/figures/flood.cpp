@@ -136,7 +136,7 @@ std::vector<Row> run_flood(const Settings& settings) {
     good.limit = capacity / 1000;
     const auto ratio = goodput / capacity;
     good.ratio = Interval{ratio, ratio, ratio};
-    good.bar = Bar{Sense::at_least, 0.9};
+    good.bar = Bar{Sense::at_least, 0.95};
     good.verdict = judge(*good.ratio, *good.bar);
     char offered[96];
     std::snprintf(offered, sizeof offered, "offered %.1f x capacity, %.0f %% timed out",

@@ -45,7 +45,7 @@ double per_work(std::uint64_t count, const Slice& slice) { return static_cast<do
 double rounded(double count) { return std::round(count * 100) / 100; }
 
 std::vector<Row> run_spin(const Settings& settings) {
-    const Contest contest{"tcp.rpc.rtt.spin",      "us", 1e6, Metric::seconds_per_work, Bar{Sense::at_most, 1.20},
+    const Contest contest{"tcp.rpc.rtt.spin",      "us", 1e6, Metric::seconds_per_work, Bar{Sense::at_most, 1.08},
                           "raw spinning ping-pong"};
     std::string remark;
     const auto result =
@@ -68,7 +68,7 @@ std::vector<Row> run_sleep(const Settings& settings) {
 }
 
 std::vector<Row> run_rate(const Settings& settings) {
-    const Contest contest{"tcp.rpc.rate.64",      "kcalls/s", 1e-3, Metric::work_per_second, Bar{Sense::at_least, 0.5},
+    const Contest contest{"tcp.rpc.rate.64",      "kcalls/s", 1e-3, Metric::work_per_second, Bar{Sense::at_least, 0.8},
                           "raw batched ping-pong"};
     const MakeLimit limit = [](Cores cores, FrameBytes frame) { return make_batched_ping_pong(cores, frame, 64); };
     std::string remark;

@@ -35,7 +35,7 @@ Effort few_slices(const Settings& settings) {
 }
 
 std::vector<Row> run_spin(const Settings& settings) {
-    Contest contest{"verbs.rxe.rpc.rtt.spin", "us", 1e6, Metric::seconds_per_work, Bar{Sense::at_most, 1.35},
+    Contest contest{"verbs.rxe.rpc.rtt.spin", "us", 1e6, Metric::seconds_per_work, Bar{Sense::at_most, 1.15},
                     "bare verbs ping-pong"};
     const auto host = far_host(RdmaKind::rxe);
     const auto limit = [&] { return make_verbs_ping_pong(settings.cores, host, frame); };
