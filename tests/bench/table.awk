@@ -28,7 +28,7 @@ NR == FNR {
         measured = sprintf("%.2f [%.2f %.2f] x %s", field("ratio"), field("ci_low"), field("ci_high"),
             field("limit_name"))
     what = name in words ? words[name] : "`" name "`"
-    rows[name] = "| " what " | " measured " | " wanted " | " field("verdict") " |"
+    rows[name] = "| " what " | " measured " | " wanted " | " tolower(field("verdict")) " |"
     order[++count] = name
 }
 END {

@@ -16,6 +16,7 @@ namespace cinnabar::bench {
 [[nodiscard]] std::vector<Figure> file_figures();
 [[nodiscard]] std::vector<Figure> save_figures();
 [[nodiscard]] std::vector<Figure> save_small_figures();
+[[nodiscard]] std::vector<Figure> client_figures();
 [[nodiscard]] std::vector<Figure> peer_figures();
 [[nodiscard]] std::vector<Figure> failure_figures();
 [[nodiscard]] std::vector<Figure> flood_figures();

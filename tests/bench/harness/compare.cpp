@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "compare.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 #include <vector>
@@ -50,6 +51,36 @@ Comparison compare(Subject& ours, Subject& limit, Subject& limit_again, Metric m
     result.ours = median(values[0]);
     result.limit = median(values[1]);
     result.rounds = ratios.size();
+    return result;
+}
+
+Series compare_with_first(std::span<Subject* const> subjects, Metric metric, const Effort& effort) {
+    for (auto* subject : subjects) subject->run_slice(effort.slice);
+
+    using Samples = std::vector<std::vector<double>>;  // of each subject
+    Samples values(subjects.size());
+    Samples ratios(subjects.size());
+    const auto narrow = [&](const std::vector<double>& samples) {
+        return bootstrap_median(samples).relative_width() < effort.width_wanted;
+    };
+    Series result;
+    const auto end = seconds_now() + effort.seconds_max;
+    do {
+        std::vector<Slice> round(subjects.size());
+        for (std::size_t i = 0; i < round.size(); ++i) round[i] += subjects[i]->run_slice(effort.slice);
+        for (std::size_t i = round.size(); i > 0; --i) round[i - 1] += subjects[i - 1]->run_slice(effort.slice);
+        for (std::size_t i = 0; i < round.size(); ++i) {
+            if (round[i].work <= 0 || round[i].seconds <= 0) throw std::runtime_error{"a slice did nothing"};
+            values[i].push_back(metric_of(metric, round[i]));
+            ratios[i].push_back(values[i].back() / values[0].back());
+        }
+        ++result.rounds;
+        if (result.rounds < effort.rounds_min || result.rounds % 4 != 0) continue;
+        if (std::all_of(ratios.begin(), ratios.end(), narrow)) break;
+    } while (seconds_now() < end);
+
+    for (const auto& samples : ratios) result.ratios.push_back(bootstrap_median(samples));
+    for (const auto& samples : values) result.values.push_back(median(samples));
     return result;
 }
 

@@ -9,6 +9,9 @@
 #include "subject.hpp"
 
 #include <chrono>
+#include <cstddef>
+#include <span>
+#include <vector>
 
 namespace cinnabar::bench {
 
@@ -37,5 +40,16 @@ struct Comparison {
 // instance.
 [[nodiscard]] Comparison compare(Subject& ours, Subject& limit, Subject& limit_again, Metric metric,
                                  const Effort& effort);
+
+// Subjects of one kind, such as one server with few and with many clients: each one in proportion to the first.
+struct Series {
+    std::vector<Interval> ratios;  // of each subject, so that of the first is 1
+    std::vector<double> values;    // medians over the rounds, in the metric's own unit
+    std::size_t rounds = 0;
+};
+
+// The subjects alternate as those of compare() do, forth and back, until the intervals of all ratios are narrow or the
+// time is used up. Each first runs one slice that is discarded. Requires: at least one subject.
+[[nodiscard]] Series compare_with_first(std::span<Subject* const> subjects, Metric metric, const Effort& effort);
 
 }  // namespace cinnabar::bench

@@ -26,7 +26,7 @@ void ManyPeers::add(std::size_t count) {
     small.calls_max = 16;
     small.requests_held_max = 16;
     for (std::size_t i = 0; i < count; ++i) {
-        peers_.push_back(std::make_unique<RpcEndpoint>(false, small));
+        peers_.push_back(std::make_unique<RpcEndpoint>(false, small, wire_));
         peers_.back()->call_once(server_, 64);
     }
 }

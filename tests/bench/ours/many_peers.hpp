@@ -17,7 +17,8 @@ inline constexpr std::size_t files_of_a_peer = 3;  // its socket, and the descri
 
 class ManyPeers {
   public:
-    explicit ManyPeers(const std::string& address) : server_(na::Addr::parse(address).value()) {}
+    explicit ManyPeers(const std::string& address, Wire wire = Wire::tcp)
+        : server_(na::Addr::parse(address).value()), wire_(wire) {}
 
     // Connects `count` more peers, each with one call of the echo.
     void add(std::size_t count);
@@ -29,6 +30,7 @@ class ManyPeers {
 
   private:
     na::Addr server_;
+    Wire wire_;
     std::vector<std::unique_ptr<RpcEndpoint>> peers_;
 };
 

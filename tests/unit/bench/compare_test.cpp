@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <stdexcept>
 #include <string>
@@ -66,6 +67,47 @@ TEST(Compare, RunsForthAndBack) {
     EXPECT_EQ(machine.order,
               "ABC"
               "ABCCBA");
+}
+
+TEST(CompareWithFirst, FindsTheRatioOfEachThroughDrift) {
+    Machine machine;
+    Fake first{machine, 'A', 1};
+    Fake second{machine, 'B', 0.8};
+    Fake third{machine, 'C', 2};
+    Effort effort;
+    effort.width_wanted = 0.1;
+    const std::array<Subject*, 3> subjects{&first, &second, &third};
+    const auto series = compare_with_first(subjects, Metric::work_per_second, effort);
+    ASSERT_EQ(series.ratios.size(), 3u);
+    ASSERT_EQ(series.values.size(), 3u);
+    EXPECT_EQ(series.ratios[0].low, 1);
+    EXPECT_EQ(series.ratios[0].high, 1);
+    EXPECT_NEAR(series.ratios[1].median, 1.25, 0.05);
+    EXPECT_NEAR(series.ratios[2].median, 0.5, 0.03);
+    EXPECT_NEAR(series.values[2] / series.values[0], 0.5, 0.1);
+    EXPECT_LT(series.ratios[2].relative_width(), 0.1);
+    EXPECT_GE(series.rounds, effort.rounds_min);
+}
+
+TEST(CompareWithFirst, RunsForthAndBack) {
+    Machine machine;
+    Fake first{machine, 'A', 1};
+    Fake second{machine, 'B', 1};
+    Effort effort;
+    effort.seconds_max = 0;
+    const std::array<Subject*, 2> subjects{&first, &second};
+    EXPECT_EQ(compare_with_first(subjects, Metric::work_per_second, effort).rounds, 1u);
+    EXPECT_EQ(machine.order,
+              "AB"
+              "ABBA");
+}
+
+TEST(CompareWithFirst, ASliceThatDidNothingIsAnError) {
+    Machine machine;
+    Fake first{machine, 'A', 1};
+    Idle second;
+    const std::array<Subject*, 2> subjects{&first, &second};
+    EXPECT_THROW((void)compare_with_first(subjects, Metric::work_per_second, Effort{}), std::runtime_error);
 }
 
 TEST(Compare, MetricsOfOneSlice) {
