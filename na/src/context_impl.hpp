@@ -105,7 +105,7 @@ class Context::Impl final : public PortHost {
     // What calling_user is set to inside trigger() and progress().
     const CallingUser inside_{this, options_.threads == Threads::many ? this : nullptr};
     const std::uint32_t ordinal_;  // unique among the contexts that are open
-    const std::uint64_t serial_;   // unique among all contexts that were ever opened
+    const std::uint64_t routes_;   // ContextOptions::routes, or a number of its own
     std::vector<Transport*> transports_;
     std::vector<std::unique_ptr<Port>> ports_;
 

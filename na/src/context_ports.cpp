@@ -51,11 +51,6 @@ Ordinals& ordinals() {
     return *all;
 }
 
-std::uint64_t next_serial() noexcept {
-    static std::atomic<std::uint64_t> last{0};
-    return last.fetch_add(1, std::memory_order_relaxed) + 1;
-}
-
 // The index of the transport that reaches the address, one within the host first; transports.size() if none reaches
 // it.
 std::size_t find_route(const Addr& addr, std::span<Transport* const> transports) noexcept {
@@ -76,6 +71,11 @@ std::size_t find_route(const Addr& addr, std::span<Transport* const> transports)
 
 }  // namespace
 
+std::uint64_t new_routes() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 Context::Impl::Impl(std::span<Transport* const> transports, const ContextOptions& options, Receiver& receiver,
                     TimeSource& clock)
     : options_(options),
@@ -83,7 +83,7 @@ Context::Impl::Impl(std::span<Transport* const> transports, const ContextOptions
       clock_(clock),
       virtual_clock_(&clock != &steady_clock()),
       ordinal_(ordinals().take()),
-      serial_(next_serial()),
+      routes_(options.routes != 0 ? options.routes : new_routes()),
       transports_(transports.begin(), transports.end()),
       wheel_(clock.now_us()),
       now_(clock.now_us()),
@@ -158,12 +158,12 @@ Result<std::unique_ptr<Context>> Context::open(std::span<Transport* const> trans
 // Transport::reaches may make system calls, so a route is found once per address, and cached there.
 Port* Context::route(const Addr& addr) const noexcept {
     if (addr.empty()) return nullptr;
-    std::atomic<std::uint64_t>* const known = ordinal_ < AddrBody::shortcuts ? &addr.body().routes[ordinal_] : nullptr;
-    const std::uint64_t route = known ? known->load(std::memory_order_relaxed) : 0;
-    if (route >> 8 == impl_->serial_) return impl_->ports_[route & 0xff].get();
+    std::atomic<std::uint64_t>& known = addr.body().routes[impl_->routes_ % AddrBody::shortcuts];
+    const std::uint64_t route = known.load(std::memory_order_relaxed);
+    if (route >> 8 == impl_->routes_) return impl_->ports_[route & 0xff].get();
     const std::size_t found = find_route(addr, impl_->transports_);
     if (found == impl_->ports_.size()) return nullptr;
-    if (known && found <= 0xff) known->store(impl_->serial_ << 8 | found, std::memory_order_relaxed);
+    if (found <= 0xff) known.store(impl_->routes_ << 8 | found, std::memory_order_relaxed);
     return impl_->ports_[found].get();
 }
 
@@ -171,6 +171,7 @@ Port* Context::route(const Addr& addr) const noexcept {
 Result<Peer*> Context::peer(const Addr& addr) try {
     if (addr.empty()) return Error(Errc::invalid_argument, "an empty address");
     if (Peer* known = known_peer(addr)) return known;
+    if (Peer* known = impl_->peer_shortcuts_.find(addr)) return known;
     Port* port = route(addr);
     if (!port) return Error(Errc::unreachable, "no open transport reaches that address", addr.to_string());
     auto peer = port->peer(addr);

@@ -4,9 +4,12 @@
 namespace cinnabar::na {
 
 void PeerShortcuts::add(const Addr& addr, Peer& peer) noexcept {
-    if (ordinal_ >= AddrBody::shortcuts) return;
+    if (!are_in_addresses()) {
+        names_[place(addr)] = {addr, &peer};
+        return;
+    }
     if (peer.addr() != addr) {
-        OtherName& name = other_names_[next_++ % other_names_.size()];
+        Name& name = names_[next_++ % names_max];
         if (name.peer) clear(name.addr, *name.peer);
         name = {addr, &peer};
     }
@@ -15,7 +18,7 @@ void PeerShortcuts::add(const Addr& addr, Peer& peer) noexcept {
 
 void PeerShortcuts::remove(const Peer& peer) noexcept {
     clear(peer.addr(), peer);
-    for (OtherName& name : other_names_) {
+    for (Name& name : names_) {
         if (name.peer != &peer) continue;
         clear(name.addr, peer);
         name = {};
@@ -23,7 +26,7 @@ void PeerShortcuts::remove(const Peer& peer) noexcept {
 }
 
 void PeerShortcuts::clear(const Addr& addr, const Peer& peer) const noexcept {
-    if (ordinal_ >= AddrBody::shortcuts || addr.empty()) return;
+    if (!are_in_addresses() || addr.empty()) return;
     Peer*& shortcut = addr.body().peers[ordinal_];
     if (shortcut == &peer) shortcut = nullptr;
 }

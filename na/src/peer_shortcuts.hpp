@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shortcuts of a context: from an address to its peer, kept in the address. Owner of the context only.
+// The shortcuts of a context: from an address to its peer, kept in the address by the first contexts of a process
+// (AddrBody::shortcuts), and in a small cache by all others. Owner of the context only.
 #pragma once
 
 #include <cinnabar/na/addr.hpp>
@@ -12,24 +13,36 @@ namespace cinnabar::na {
 
 class PeerShortcuts {
   public:
-    // `ordinal`: unique among the contexts that are open. Those with a large one have no shortcuts.
+    // `ordinal`: unique among the contexts that are open.
     explicit PeerShortcuts(std::uint32_t ordinal) noexcept : ordinal_(ordinal) {}
 
     // Makes Context::known_peer(addr) return `peer`; addr is the peer's own address or another name of it.
     void add(const Addr& addr, Peer& peer) noexcept;
+    // For contexts whose shortcuts are not in the addresses: the peer, or null if peer() must look for it.
+    [[nodiscard]] Peer* find(const Addr& addr) const noexcept {
+        if (are_in_addresses()) return nullptr;
+        const Name& name = names_[place(addr)];
+        return name.peer && &name.addr.body() == &addr.body() ? name.peer : nullptr;
+    }
     // Call before the peer is destroyed.
     void remove(const Peer& peer) noexcept;
 
   private:
+    static constexpr std::size_t names_max = 64;
+    [[nodiscard]] bool are_in_addresses() const noexcept { return ordinal_ < AddrBody::shortcuts; }
+    [[nodiscard]] static std::size_t place(const Addr& addr) noexcept {
+        return reinterpret_cast<std::uintptr_t>(&addr.body()) / 64 % names_max;
+    }
     void clear(const Addr& addr, const Peer& peer) const noexcept;
 
     const std::uint32_t ordinal_;
-    // Other addresses by which peers were asked for; the oldest entry is overwritten.
-    struct OtherName {
+    struct Name {
         Addr addr;
         Peer* peer = nullptr;
     };
-    std::array<OtherName, 64> other_names_;
+    // If shortcuts are in the addresses: other addresses by which peers were asked for, of which the oldest is
+    // overwritten. Otherwise the cache: all addresses by which peers were asked for, each in its place().
+    std::array<Name, names_max> names_;
     std::size_t next_ = 0;
 };
 

@@ -69,7 +69,9 @@ Result<void> ContextCore::open() {
         if (const std::uint32_t most = transport->limits().connections_max) peers.limit(most);
     }
     share_slots(slots);
-    auto opened = na::Context::open(transports, options.context, *this);
+    na::ContextOptions of_context = options.context;
+    of_context.routes = engine.routes();
+    auto opened = na::Context::open(transports, of_context, *this);
     if (!opened) return std::move(opened).error();
     na = *std::move(opened);
     if (na->ports().size() == 1) only_port = na->ports().front().get();

@@ -10,6 +10,7 @@
 namespace cinnabar::rpc {
 
 struct Engine::Shared {
+    const std::uint64_t routes = na::new_routes();
     std::vector<std::shared_ptr<na::Transport>> transports;
     HandlerTable handlers;
     std::atomic<bool> draining{false};
@@ -19,6 +20,8 @@ struct Engine::Shared {
 
 Engine::Engine(std::unique_ptr<Shared> shared) noexcept : shared_(std::move(shared)) {}
 Engine::~Engine() = default;
+
+std::uint64_t Engine::routes() const noexcept { return shared_->routes; }
 
 Result<std::unique_ptr<Engine>> Engine::open(std::vector<std::shared_ptr<na::Transport>> transports) {
     if (transports.empty()) return Error(Errc::invalid_argument, "an engine needs a transport");

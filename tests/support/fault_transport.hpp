@@ -23,6 +23,7 @@ struct Faults {
     std::uint64_t drop_arrival = 0;       // the Nth arrival is not delivered
     bool drop_all_arrivals = false;
     // Counted.
+    std::uint64_t asked = 0;  // whether the transport reaches an address
     std::uint64_t posts = 0;
     std::uint64_t arrivals = 0;
 };
@@ -41,7 +42,10 @@ class FaultTransport final : public na::Transport {
     [[nodiscard]] const na::Limits& limits() const noexcept override { return inner_.limits(); }
     [[nodiscard]] na::Incarnation incarnation() const noexcept override { return inner_.incarnation(); }
     [[nodiscard]] std::vector<std::string> endpoints() const override { return inner_.endpoints(); }
-    [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override { return inner_.reaches(endpoint); }
+    [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override {
+        ++faults_.asked;
+        return inner_.reaches(endpoint);
+    }
     [[nodiscard]] TimeSource* clock() noexcept override { return inner_.clock(); }
     [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override;
     // The memory names the wrapper as its transport, which the context checks; keys are those of the inner transport.
@@ -64,7 +68,7 @@ class FaultTransport final : public na::Transport {
     };
 
     na::Transport& inner_;
-    Faults faults_;
+    mutable Faults faults_;
     std::vector<LateFence> fences_;
 };
 

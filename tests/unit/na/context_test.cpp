@@ -58,6 +58,14 @@ class ContextTest : public testing::Test {
         peer_ = context_->peer(Addr::make(inner_->endpoints(), 0, 0)).value();
         peer_->acquire();
     }
+    [[nodiscard]] std::unique_ptr<Context> open_another(std::size_t id, std::uint64_t routes) {
+        ContextOptions options;
+        options.threads = Threads::one;
+        options.id = static_cast<ContextId>(id);
+        options.routes = routes;
+        Transport* raw = &faulty_;
+        return Context::open({&raw, 1}, options, receiver_).value();
+    }
     void TearDown() override {
         if (!context_) return;
         {
@@ -351,6 +359,37 @@ TEST_F(ContextTest, RoutesByEndpoint) {
     // The shortcut and the port find the same peer.
     EXPECT_EQ(context_->peer(peer_->addr()).value(), peer_);
     EXPECT_EQ(context_->peer(peer_->addr()).value(), peer_);
+}
+
+// Only the first contexts of a process keep their peers in the addresses; the others have a cache.
+TEST_F(ContextTest, ContextsBeyondTheFirstFindTheirPeersAgain) {
+    std::vector<std::unique_ptr<Context>> first;
+    for (std::size_t i = 0; i < AddrBody::shortcuts; ++i) first.push_back(open_another(100 + i, 0));
+    open(Threads::one);
+    ASSERT_GE(context_->ordinal(), AddrBody::shortcuts);
+    const Addr other = Addr::make({inner_->endpoints().front(), "tcp://host:1"}, 0, 0);
+    for (const Addr& name : {peer_->addr(), other}) {
+        EXPECT_EQ(context_->peer(name).value(), peer_);
+        const std::uint64_t asked = faulty_.faults().asked;
+        EXPECT_EQ(context_->peer(name).value(), peer_);
+        EXPECT_EQ(faulty_.faults().asked, asked);
+        EXPECT_EQ(context_->known_peer(name), nullptr);
+    }
+}
+
+TEST_F(ContextTest, ContextsWithTheSameTransportsShareRoutes) {
+    open(Threads::one);
+    const std::uint64_t routes = new_routes();
+    EXPECT_NE(routes, new_routes());
+    const auto one = open_another(100, routes);
+    const auto two = open_another(101, routes);
+    const Addr addr = Addr::make({inner_->endpoints().front(), "tcp://host:1"}, 0, 0);
+    EXPECT_EQ(one->route(addr), one->ports().front().get());
+    const std::uint64_t asked = faulty_.faults().asked;
+    EXPECT_EQ(two->route(addr), two->ports().front().get());
+    EXPECT_EQ(faulty_.faults().asked, asked) << "the first has found it";
+    EXPECT_EQ(context_->route(addr), context_->ports().front().get());
+    EXPECT_GT(faulty_.faults().asked, asked) << "shares with none";
 }
 
 // The address of a `self` peer contains its incarnation, which a dialler does not know.

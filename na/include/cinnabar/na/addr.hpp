@@ -68,8 +68,8 @@ struct AddrBody {
 
     static constexpr std::size_t shortcuts = 8;
     mutable std::array<Peer*, shortcuts> peers{};  // indexed by context ordinal; see Context::peer
-    // Also indexed by context ordinal: the context's serial number << 8 | the index of the port that reaches this
-    // address; see Context::route. Any thread.
+    // The port that reaches this address, for the contexts of a few ContextOptions::routes, which are the index: routes
+    // << 8 | the index of the port. See Context::route. Any thread.
     mutable std::array<std::atomic<std::uint64_t>, shortcuts> routes{};
 };
 

@@ -70,6 +70,7 @@ class CINNABAR_API Engine {
   private:
     friend class ContextCore;
     struct Shared;
+    [[nodiscard]] std::uint64_t routes() const noexcept;  // na::ContextOptions::routes of all contexts
     explicit Engine(std::unique_ptr<Shared> shared) noexcept;
     std::unique_ptr<Shared> shared_;
 };
