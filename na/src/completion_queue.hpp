@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The completed work of a context that waits for trigger(). The owner collects it and publishes it at the end of its
-// ownership; any thread may take what is published.
+// Completed work of a context, which waits for trigger(). The owner collects it and publishes it when it gives the
+// context up; any thread may take what is published.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>

@@ -18,7 +18,7 @@ Op& op_of(Work& work) {
 constexpr unsigned handed_over_max = 64;
 [[gnu::tls_model("initial-exec")]] thread_local const std::atomic<std::uint32_t>* more_to_come = nullptr;
 
-// The transport of the op's peer must be able to do what it asks for.
+// Whether the transport of the op's peer can do what the op asks for.
 Errc check_remote(const Op& op, const Transport& transport) noexcept {
     const Caps& caps = transport.caps();
     const Limits& limits = transport.limits();
@@ -195,7 +195,7 @@ void Context::run_owned(Work& work) noexcept {
         impl.run_handed_over();
 }
 
-// A sleeping thread may run it, in case this callback waits for the result.
+// Wakes a sleeping thread to run the work, in case this callback waits for the result.
 void Context::Impl::handed_over_first() noexcept {
     if (sleepers_.any_thread()) sleepers_.ring();
     if (++calling_user.handed_over >= handed_over_max) run_handed_over();

@@ -17,11 +17,10 @@
 
 namespace cinnabar::na {
 
-// What the present thread is doing in a context: running trigger(), or progress(), whose Receiver functions may call
-// user code as well. Work that callbacks of trigger() hand to the owner is collected up to a number or to the end of
-// trigger(), then the context is owned once and everything is sent together. The number is 64: with more, the peer
-// would wait while this side works on the rest; with fewer, sending would dominate, since one send costs as much as
-// several calls.
+// What the present thread is doing in a context: running trigger(), or progress() inside a port. Work that callbacks of
+// trigger() hand to the owner is collected up to a number or to the end of trigger(), then the context is owned once
+// and everything is sent together. The number is 64: with more, the peer would wait while this side works on the rest;
+// with fewer, sending would dominate, since one send costs as much as several calls.
 struct CallingUser {
     const void* context = nullptr;
     // The same context if it is Threads::many; otherwise null, because the calling thread owns the context.
@@ -30,7 +29,7 @@ struct CallingUser {
     unsigned unsent = 0;       // ownerships that ended without a flush
     bool owns = false;         // inside a port, which calls Receiver functions: the thread owns the context
     unsigned ran = 0;          // callbacks that this trigger() has run, including the present one
-    unsigned timed = 0;        // the callback (by `ran`) at whose beginning callback_began was read; 0: none
+    unsigned timed = 0;        // the callback (by `ran`) that began at callback_began; 0: none
     TimeUs callback_began = 0;
 };
 // initial-exec: reached without a function call, also in a shared library.

@@ -28,7 +28,7 @@ class KernelWait {
 
   private:
     const Precise precise_;           // epoll_pwait2, except in tests
-    std::atomic<bool> whole_{false};  // the kernel has no such call
+    std::atomic<bool> whole_{false};  // the kernel lacks `precise_`
 };
 
 }  // namespace cinnabar::na

@@ -2,9 +2,9 @@
 // progress(): rounds of polling, a bounded spin, and sleep in the kernel without a lost wake-up.
 //
 // A thread that is about to sleep adds itself to `sleepers_` while it still owns the context, gives it up, checks once
-// more what other threads may have pushed, and sleeps. A thread that owns the context afterwards sees it there, and
-// wakes it if it leaves something to do. So does a thread that only pushes (submit), because push and count are
-// sequentially consistent.
+// more what other threads may have pushed, and sleeps. A thread that owns the context afterwards finds it in
+// `sleepers_`, and wakes it if there is something left to do. So does a thread that only pushes work (submit), because
+// the push and the count of sleepers are sequentially consistent.
 #include "context_impl.hpp"
 #include "kernel_wait.hpp"
 
@@ -114,7 +114,7 @@ bool Context::Impl::ready_to_sleep() noexcept {
 unsigned Context::Impl::sleep(TimeUs until) noexcept {
     until = std::min(until, wheel_.next());
     sleepers_.add(until);
-    // After the increment: a thread that makes something to poll from here on wakes this one.
+    // This check follows add(), so a thread that creates work later wakes this one.
     if (!ready_to_sleep()) {
         sleepers_.remove();
         return run_submitted();
@@ -131,10 +131,10 @@ unsigned Context::Impl::sleep(TimeUs until) noexcept {
 unsigned Context::Impl::progress(Microseconds timeout) noexcept {
     if (closed_ || owned_here()) return 0;
     if (!try_own()) {
-        // Another thread is in progress() and does not own the context while it sleeps, so the wait is short.
+        // The thread that owns the context does not sleep meanwhile, so the wait is short.
         if (completions_.count() != 0) return 0;
         if (timeout.count() == 0) {
-            // With more such threads than cores, they would keep the owner from running.
+            // If more threads than cores called progress() in a loop, they would keep the owner from running.
             ::sched_yield();
             return 0;
         }

@@ -28,7 +28,7 @@ class Sleepers {
     void add(TimeUs until) noexcept;
     void remove() noexcept { count_.fetch_sub(1, std::memory_order_relaxed); }
     void count_sleep() noexcept { sleeps_.fetch_add(1, std::memory_order_relaxed); }
-    // Call the former before looking for something to do.
+    // Call begin_foreign_wait() before looking for something to do.
     void begin_foreign_wait() noexcept { foreign_.store(true, std::memory_order_seq_cst); }
     void end_foreign_wait() noexcept { foreign_.store(false, std::memory_order_relaxed); }
     void set_until(TimeUs until) noexcept { until_.store(until, std::memory_order_relaxed); }

@@ -117,7 +117,7 @@ Errc RemoteAccess::find_get(const AccessHead& data, PostedOp*& out) noexcept {
     if (!out) return Errc::ok;
     if (out->op->kind != OpKind::get) return Errc::protocol;
     const std::uint64_t missing = out->op->bytes - out->moved;
-    // A frame without data, while some are missing, would be accepted for ever.
+    // A peer could send frames without data for ever, so they are refused while data are missing.
     return data.data_bytes > missing || (data.data_bytes == 0 && missing != 0) ? Errc::protocol : Errc::ok;
 }
 
@@ -135,7 +135,7 @@ Errc RemoteAccess::answered(const AccessHead& head, const AccessBody& body) noex
         if (kind != OpKind::get) return Errc::protocol;
     } else if (head.kind == AccessKind::put_done) {
         if (!is_put(kind)) return Errc::protocol;
-        // The owner must not report success before it was sent all data.
+        // The owner must not report success before all data were sent to it.
         if (result == Errc::ok && posted->place != OpPlace::awaiting) result = Errc::protocol;
     } else {
         if (!is_atomic(kind)) return Errc::protocol;

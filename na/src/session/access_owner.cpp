@@ -105,7 +105,7 @@ void RemoteAccess::put_placed(const AccessHead& head, const AccessBody& body) no
 
 void RemoteAccess::stop_asked(std::uint64_t id) noexcept {
     // An origin has at most admitted_max gets pending, and sends stop before it asks for another. A longer search means
-    // a misbehaving peer, which would take time from others.
+    // a misbehaving peer, and would take time from others.
     std::uint32_t looks = 2 * AccessPools::admitted_max;
     for (PendingAnswer* get = gets_.front(); get; get = PendingAnswers::next(*get)) {
         if (looks-- == 0) return access_failed(Errc::overloaded);

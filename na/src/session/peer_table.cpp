@@ -6,7 +6,7 @@ namespace cinnabar::na {
 namespace {
 
 constexpr std::size_t spares_max = 256;
-// Peers make up names: the descriptors that they send name their owner.
+// Limited, because peers can make up names: a descriptor that they send names the owner of the memory.
 constexpr std::size_t names_max = 64;
 
 // Removes the entry of `peer` from a multimap.

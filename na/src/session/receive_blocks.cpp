@@ -10,7 +10,8 @@
 namespace cinnabar::na {
 namespace {
 
-// One read takes at most this much, so that its bytes are still in the cache when they are parsed.
+// Unless frames are larger, one read takes at most this much, so that its bytes are still in the cache when they are
+// parsed.
 constexpr std::size_t shared_bytes_min = 64 * 1024;
 
 // Free blocks kept for the next burst, by size class: about 1 MiB in total.

@@ -203,7 +203,8 @@ void Resolver::answer(HostLookup& lookup, std::unique_lock<std::mutex>& lock) no
     }
     lookup.stage = HostLookup::Stage::submitted;
     lookup.run = &HostLookup::deliver;
-    // Submits under the lock: a dial that is abandoned before its context closes waits for this call at most.
+    // Submits under the lock, so abandon(), which each dial calls before its context closes, waits for this call at
+    // most.
     lookup.host->submit(lookup);
 }
 

@@ -7,7 +7,7 @@
 namespace cinnabar::na {
 namespace {
 
-// Completions per settle(); ops that they post complete in the next one.
+// Completions per settle(). Limited, because a completion may post an op that ends at once.
 constexpr unsigned settle_max = 4096;
 
 }  // namespace
@@ -141,7 +141,7 @@ void SessionPort::end_waiting(SessionPeer& peer, Errc why) noexcept {
     while (PostedOp* posted = peer.rma.pop_front()) end(*posted, why);
 }
 
-// They were posted under this side's limit; the peer's may be smaller.
+// Waiting messages were checked against this side's limit; the peer's may be smaller.
 void SessionPort::end_too_large(SessionPeer& peer) noexcept {
     for (PostedOp* posted = peer.messages.front(); posted;) {
         PostedOp& now = *std::exchange(posted, PostedOps::next(*posted));

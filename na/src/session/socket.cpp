@@ -120,7 +120,7 @@ Errc connect_errc(int os_errno) noexcept {
 }
 
 void discard_received(int fd) noexcept {
-#ifdef __SANITIZE_THREAD__  // it takes null for memory that threads share
+#ifdef __SANITIZE_THREAD__  // ThreadSanitizer takes null for memory that threads share
     std::array<std::byte, 64 * 1024> room;
     std::byte* const to = room.data();
     constexpr std::size_t step = sizeof room;

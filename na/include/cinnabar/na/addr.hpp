@@ -10,7 +10,7 @@
 //   same source address, and it is a connection, both came over that connection. Once the connection is lost, its
 //   address reaches no context; a peer that reconnects gets a new address.
 //
-// For a request over a connection that this process dialled, the source is the name that was dialled.
+// The source address of a request over a connection that this process dialled is the name that was dialled.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -54,16 +54,16 @@ struct AddrBody {
     std::string_view session_scheme;  // of a connection: its transport (static storage); otherwise empty
     std::string from;                 // of a connection: its source as the transport saw it, for log lines
     ContextId context = 0;            // 0 also if none is named
-    // For a name with endpoints; if false, a peer with TransportOptions::spread picks the context.
+    // Of a name with endpoints; if false, the peer picks the context (TransportOptions::spread).
     bool names_context = false;
     ContextId held_by = 0;  // of a connection: the context of this process that accepted it
-    // Of a name: the wanted one, 0 for any; of a connection: the one that its other side claims.
+    // Of a name: the incarnation that is wanted, 0 for any; of a connection: the one that its other side claims.
     Incarnation incarnation = 0;
     std::uint64_t connection = 0;  // serial number of the connection in this process; 0: this is a name. Never sent
     std::optional<HostProcess> process;  // of a connection: the process at its other side, if the kernel reports it
     // Of a connection: the proven identity of its other side, if the transport proves identities.
     std::optional<ProvenIdentity> proven;
-    bool own = false;  // a connection that this process dialled to itself; verified, not claimed by the peer
+    bool own = false;  // of a connection: this process dialled itself; verified, not claimed by the peer
     std::uint64_t hash = 0;
 
     static constexpr std::size_t shortcuts = 8;

@@ -49,8 +49,8 @@ class CINNABAR_API Context {
     Context(const Context&) = delete;
     Context& operator=(const Context&) = delete;
 
-    // Holds the ownership of the context during a scope; free for Threads::one. For Threads::many it waits for the
-    // present owner, who holds it briefly and never while sleeping. Waiting threads are served in order of arrival,
+    // Holds the ownership of the context during a scope; costs nothing for Threads::one. For Threads::many it waits for
+    // the present owner, who holds it briefly and never while sleeping. Waiting threads are served in order of arrival,
     // including those in progress(). Never take it twice in one thread. Inside a Receiver function the thread owns the
     // context already, and this does nothing.
     class Ownership;
@@ -88,12 +88,12 @@ class CINNABAR_API Context {
     void cancel_owned(Op& op) noexcept;
 
     // Runs `work` as the owner: at once if nobody owns the context (a flush follows), otherwise soon, in the thread
-    // that owns it. Inside a callback of a `many` context, it runs when trigger() ends. Any thread of a `many` context;
-    // the thread of a `one` context.
+    // that owns it. Inside a callback of a `many` context the work is queued, and runs when trigger() ends or earlier.
+    // Any thread of a `many` context; the thread of a `one` context.
     void run_owned(Work& work) noexcept;
     // For the calling thread and all contexts: while `*more` is not 0, run_owned() only submits, so that the posts of
-    // many threads are sent together. Null turns this off; `more` must live until then. Requires: a thread drives each
-    // context.
+    // many threads are sent together. Null turns this off; `more` must live until it is turned off. Requires: a thread
+    // drives each context.
     static void gather_while(const std::atomic<std::uint32_t>* more) noexcept;
     // Queues `work` for the owner, who runs it inside progress(); wakes a sleeping owner. Never fails. Any thread, also
     // for a `one` context.
@@ -103,14 +103,14 @@ class CINNABAR_API Context {
     void enqueue(Work& work) noexcept;
 
     // Polls all ports, fires timers, and runs submitted work. Returns how much it did; 0 if nothing happened within
-    // `timeout`, and inside a Receiver function. Returns at once while the completion queue is not empty. Spins for a
-    // bounded, adaptive time, then sleeps in the kernel; never sleeps if the timeout is zero. With a virtual clock it
-    // never sleeps: the owner of that clock advances it when all contexts are idle.
+    // `timeout`, or if it is called inside a Receiver function. Returns at once while the completion queue is not
+    // empty. Spins for a bounded, adaptive time, then sleeps in the kernel; never sleeps if the timeout is zero. With a
+    // virtual clock it never sleeps: the owner of that clock advances it when all contexts are idle.
     unsigned progress(Microseconds timeout) noexcept;
     // Runs at most `count_max` entries of the completion queue and returns how many it ran; none inside a Receiver
     // function.
     unsigned trigger(unsigned count_max) noexcept;
-    // Inside a callback of trigger(): the coarse time of its beginning and of its end; call these in this order. A
+    // Call them at the beginning and at the end of a callback that trigger() runs; they return the coarse time. A
     // callback begins when the previous one ends, so each of several in a row reads the clock only once.
     [[nodiscard]] TimeUs callback_begins() noexcept;
     TimeUs callback_ends() noexcept;

@@ -37,7 +37,7 @@ class Registrations {
     explicit Registrations(const TransportOptions& options) noexcept
         : count_(options.registrations_max), bytes_(options.registered_bytes_max) {}
 
-    // Counts a registration of these segments; the CountedMemory made of them uncounts it. too_large: over
+    // Counts a registration of these segments, until the CountedMemory made of them is destroyed. too_large: over
     // `segments_max` segments, registrations_max or registered_bytes_max.
     [[nodiscard]] Result<void> admit(std::span<const Segment> segments, std::size_t segments_max) {
         if (segments.size() > segments_max) return Error(Errc::too_large, "too many segments in one registration");

@@ -52,7 +52,7 @@ class PortHost {
     [[nodiscard]] virtual ContextId context_id() const noexcept = 0;
     [[nodiscard]] virtual Threads threads() const noexcept = 0;
     [[nodiscard]] virtual std::uint32_t initial_credits() const noexcept = 0;
-    // Whether progress() ever polls without sleeping. A port polls hot connections itself only in that case.
+    // Whether progress() spins before it sleeps. A port polls hot connections itself only in that case.
     [[nodiscard]] virtual bool spins() const noexcept = 0;
     // Call it before destroying a peer.
     virtual void peer_gone(Peer& peer) noexcept = 0;
@@ -126,7 +126,8 @@ class Port {
     // is something to poll, do not sleep.
     [[nodiscard]] virtual bool prepare_wait() noexcept = 0;
     // Only for a transport with its own clock: progress() found nothing and would sleep until `until` (the next timer
-    // or the end of its timeout). It returns instead; the transport advances its clock when all contexts are idle.
+    // or the end of its timeout). With such a clock progress() returns instead of sleeping; the transport advances its
+    // clock when all contexts are idle.
     virtual void idle(TimeUs) noexcept {}
 
     // A buffer to send from; null: all are in use. Any thread of a `many` context.
@@ -156,7 +157,8 @@ class Transport {
     [[nodiscard]] virtual Incarnation incarnation() const noexcept = 0;
     // The addresses at which peers can dial it; empty if it does not listen.
     [[nodiscard]] virtual std::vector<std::string> endpoints() const = 0;
-    // Whether it could dial this endpoint, judged by the text alone.
+    // Whether it could dial this endpoint. Never connects, but may make system calls: shm looks the name up on this
+    // host.
     [[nodiscard]] virtual bool reaches(std::string_view endpoint) const noexcept = 0;
     // The clock of this network; null: the machine's. The simulator has its own.
     [[nodiscard]] virtual TimeSource* clock() noexcept { return nullptr; }
@@ -175,8 +177,8 @@ class Transport {
     virtual void free_memory(void*, std::size_t) noexcept {}
 
     // Grants access to lease.memory[offset, offset + bytes) under a new random key; the caller fills in the first four
-    // fields. permission: more access than was registered. too_large: all lease slots are in use. No system call on
-    // tcp.
+    // fields. permission: more access than was registered. too_large: all lease slots are in use. Most grants on tcp
+    // make no system call.
     [[nodiscard]] virtual Errc grant(Lease& lease) noexcept = 0;
     // Makes a lease useless to all peers but this one, even if they have its key. Call it before the key is sent, as
     // the owner of the peer's context. Does nothing without Caps::confines.

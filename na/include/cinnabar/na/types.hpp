@@ -17,7 +17,8 @@ using Tag = std::uint64_t;
 
 // Identifies a context within one transport of a process.
 using ContextId = std::uint16_t;
-// In a Hello and in an encoded address: the receiving process picks the context. No context has this id.
+// In a Hello or an encoded address, stands for no context in particular: the receiving process picks one. No context
+// has this id.
 inline constexpr ContextId any_context = 0xffff;
 
 // A random number, drawn when a transport is opened: tells a restarted process from the one before. 0 means any.
@@ -27,9 +28,9 @@ using Incarnation = std::uint64_t;
 // the transport cannot do.
 struct Caps {
     bool ordered = false;     // messages between two contexts arrive in the order of posting
-    bool put_notify = false;  // put_notify: a 32-bit value arrives after the bytes
+    bool put_notify = false;  // OpKind::put_notify: a 32-bit value arrives after the bytes
     bool atomics = false;     // fetch_add and compare_swap on 8 aligned bytes
-    // A put or get may cross borders of the peer's segments; the owner resolves offsets.
+    // A put or get may span several of the peer's segments, because the owner resolves offsets.
     bool offset_addressing = false;
     bool revocable = false;     // a lease can be revoked at once, even during a transfer
     bool detects_loss = false;  // the fabric reports that a peer has died
@@ -69,8 +70,8 @@ struct Segment {
 
 // How the two sides of a `tcps` or `ofis` connection prove their identity: with a key that both have, or with
 // certificates. All but peer_name are paths of files, which are read when the transport is opened. Files with secrets
-// must belong to this user or root and be closed to others. The address that is opened may have the same options, under
-// the name at the beginning of each comment.
+// must belong to this user or root, and others must have no access to them. Each option can also be given in the
+// address that is opened, under the name that its comment begins with.
 struct TlsOptions {
     // key: the keys of this side and its peers, one NAME:HEX per line, as `cinnabar key new` makes them. A dial uses
     // the first; an incoming connection may use any.
@@ -85,7 +86,7 @@ struct TlsOptions {
     std::string crl_file;
 };
 
-// Options of a transport; the defaults of all limits. A plugin ignores options that it does not use.
+// Options for opening a transport, with the defaults of its limits. A plugin ignores options that it does not use.
 struct TransportOptions {
     bool listen = false;  // accept peers; otherwise it is reachable only over connections that it dialled
     // Incoming connections that name no context go to the context with the fewest connections, so all contexts must be
@@ -97,9 +98,9 @@ struct TransportOptions {
     std::uint32_t connections_max = 16'384;  // per context; further ones are refused
     std::uint32_t send_slots_max = 98'304;   // messages that may wait to be sent, per context
     std::size_t registrations_max = 65'536;
-    std::uint64_t registered_bytes_max = ~std::uint64_t{0};  // in total; RDMA transports pin them
+    std::uint64_t registered_bytes_max = ~std::uint64_t{0};  // of all registrations; RDMA transports pin them
     Microseconds connect_timeout{5'000'000};
-    Microseconds hello_timeout{2'000'000};  // an incoming connection without a greeting is dropped after this
+    Microseconds hello_timeout{2'000'000};  // an incoming connection that sends no greeting is dropped after this
     Microseconds keepalive{10'000'000};     // a dead host is noticed within this time; 0: never
     std::uint64_t seed = 0;                 // sim: seeds all random decisions
     TlsOptions tls = {};                    // only for tcps and ofis

@@ -31,9 +31,9 @@ struct Uri {
     // text behind it, IPv6 without brackets, an option without a name, characters that cannot be printed, over 1024
     // bytes.
     [[nodiscard]] CINNABAR_API static Result<Uri> parse(std::string_view text);
-    // Whether it begins with a scheme and "://".
+    // Whether `text` begins with a scheme and "://".
     [[nodiscard]] CINNABAR_API static bool begins(std::string_view text) noexcept;
-    // The first address of a list: the text up to a comma that another address follows. Others are part of an address.
+    // The first address of a comma-separated list. A comma that no address follows is part of the address before it.
     [[nodiscard]] CINNABAR_API static std::string_view first_of(std::string_view list) noexcept;
     // All addresses of a list, at least one, which may be empty.
     [[nodiscard]] CINNABAR_API static std::vector<std::string_view> split(std::string_view list);

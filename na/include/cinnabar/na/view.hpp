@@ -17,8 +17,8 @@ class View {
     View& operator=(const View&) = delete;
 
     [[nodiscard]] ConstBytes bytes() const noexcept { return bytes_; }
-    // Whether the lease is still granted. Call it after reading: the bytes read count only if it returns true. The
-    // lease of a peer that died stays granted.
+    // Whether the lease is still granted. Call it after reading: the bytes read count only if it returns true. It also
+    // returns true after the peer has died.
     [[nodiscard]] virtual bool valid() const noexcept = 0;
 
   protected:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Accepts connections from a transport's listening socket for one port. Each port watches the listening socket, and the
-// first that wakes accepts, for any context. When the process is out of descriptors it pauses for a moment; otherwise
-// the backlog would wake the context again and again. Owner of the context only.
+// first that wakes accepts, for any context. When the process is out of descriptors, it stops accepting for a moment;
+// otherwise the backlog would wake the context again and again. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -31,7 +31,7 @@ class CINNABAR_API Acceptor : public FdEvents {
 
   private:
     virtual void admit(UniqueFd fd) noexcept = 0;
-    // False: pause for a moment, as when descriptors are out.
+    // False: stop accepting for a moment, as when the process is out of descriptors.
     [[nodiscard]] virtual bool may_accept() const noexcept = 0;
     // Frees a descriptor, if it holds one; returns whether it did.
     [[nodiscard]] virtual bool make_room() noexcept = 0;

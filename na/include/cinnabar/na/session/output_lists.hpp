@@ -18,7 +18,7 @@ class OutputLists {
     [[nodiscard]] bool empty() const noexcept { return ready_.empty(); }
     [[nodiscard]] const List& blocked() const noexcept { return blocked_; }
 
-    // It has something to send. A blocked connection stays blocked.
+    // Call when a connection has something to send. A blocked connection stays blocked.
     void add(T& each) noexcept {
         if (!List::linked(each)) ready_.push_back(each);
     }
@@ -30,7 +30,7 @@ class OutputLists {
         if (each.blocked) remove(each);
         add(each);
     }
-    // It has something to send, but there is no room.
+    // Call when a connection has something to send, but there is no room.
     void block(T& each) noexcept {
         remove(each);
         each.blocked = true;

@@ -55,8 +55,8 @@ class SessionPeer : public Peer {
         const AddrBody& address = addr_.body();
         return {address.incarnation, address.names_context ? address.context : any_context};
     }
-    // What is wrong with the answer to a dial: the reason of a reject; protocol; peer_lost: another incarnation than
-    // the address asks for. ok: the session may begin.
+    // What is wrong with the answer to a dial: the reason of a reject; protocol: not an answer, or one of another
+    // context; peer_lost: another incarnation than the address asks for. ok: the session may begin.
     [[nodiscard]] Errc check_answer(const Hello& answer) const noexcept {
         const AddrBody& address = addr_.body();
         if (answer.kind == HelloKind::reject) return rejection(answer);

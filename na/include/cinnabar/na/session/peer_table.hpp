@@ -37,7 +37,7 @@ class CINNABAR_API PeerTable {
 
     // If one of these throws bad_alloc, the table is unchanged.
     void add(std::unique_ptr<SessionPeer> peer);
-    // Forgets the oldest of many names: who uses it again adds it again.
+    // If the peer has too many names, the oldest is forgotten; its next use adds it again.
     void add_name(SessionPeer& peer, const Addr& addr);
     // The peer is not in use now. A peer that can be dialled is kept for a while, because it knows how often dials
     // failed.

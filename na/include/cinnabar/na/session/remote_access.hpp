@@ -43,8 +43,8 @@ struct PendingAnswer : PoolSlot {
 using PendingAnswers = IntrusiveList<PendingAnswer, &PendingAnswer::link>;
 
 // The slots that the sessions of one port share. Each session has a reserved share of both pools. Beyond its share,
-// answers come from a common reserve. When that is used up, a peer that needs another answer loses its session: its
-// whole share is pending, which cannot happen to a peer that reads its answers.
+// answers come from a common reserve. When the reserve is used up, a peer whose whole share is pending loses its
+// session if it needs another answer. This cannot happen to a peer that reads its answers.
 class CINNABAR_API AccessPools {
   public:
     // Operations of this side that one peer carries out at a time; further ones wait.
@@ -73,8 +73,8 @@ class CINNABAR_API AccessPools {
     std::uint32_t common_taken_ = 0;
 };
 
-// Carries out an atomic on the 8 bytes that are pinned, and returns the value before it. The error of the pin;
-// invalid_argument: the bytes are not aligned, or cross the border of two segments.
+// Carries out an atomic operation on the 8 bytes that are pinned; `before` receives the value before it. Returns the
+// error of the pin; invalid_argument: the bytes are not aligned, or cross the border of two segments.
 [[nodiscard]] CINNABAR_API Errc run_atomic(const LeaseTable::Pin& pin, OpKind kind, std::uint64_t operand,
                                            std::uint64_t compare, std::uint64_t& before) noexcept;
 
@@ -137,7 +137,8 @@ class CINNABAR_API RemoteAccess {
     void release(PendingAnswer& answer) noexcept;
     [[nodiscard]] static AccessHead head_of(const PendingAnswer& answer) noexcept;
 
-    // Whether the next data to send are those of a get: puts and gets take turns. Requires: there is one of either.
+    // Whether the next data to send are those of a get, since puts and gets take turns. Requires: puts_ or gets_ is not
+    // empty.
     [[nodiscard]] bool get_has_turn() noexcept;
     // Handles a received frame without data. protocol: an answer that does not fit the operation with that id.
     [[nodiscard]] Errc frame_came(const AccessHead& head, const AccessBody& body) noexcept;

@@ -23,7 +23,7 @@ namespace cinnabar::na {
 
 // `Connection`, an incoming connection, has a `stream` and a `greeting` with a `hello`. `Own` has transport(), whose
 // ports() is a PortTable, accept(Connection) and reject(Connection&, Errc). With the handshakes below, transport() also
-// has guards(), a StreamGuards or null.
+// has guards(), which returns a StreamGuards or null.
 template <typename Own, typename Handshake, typename Connection>
 class SocketPort : public SessionPort {
   public:
@@ -41,7 +41,7 @@ class SocketPort : public SessionPort {
     [[nodiscard]] Inbox<Incoming>& inbox() noexcept { return inbox_; }
     [[nodiscard]] PendingHandshakes<Own, Handshake>& handshakes() noexcept { return handshakes_; }
 
-    // Whether connections may be accepted now. A port that sometimes may not hides this function with its own.
+    // Whether connections may be accepted now. A port that cannot always accept hides this function with its own.
     [[nodiscard]] bool may_accept() const noexcept { return true; }
     // Create the guard of a new connection, if the transport protects its connections. For IncomingHandshake and
     // OutgoingHandshake.

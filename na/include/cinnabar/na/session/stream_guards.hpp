@@ -16,7 +16,7 @@ namespace cinnabar::na {
 class StreamGuards {
   public:
     virtual ~StreamGuards() = default;
-    // Create the guard of a connection. out_of_memory; bad_address: nothing can be proven about such an address.
+    // Create the guard of a connection. out_of_memory; bad_address: no identity can be proven for that address.
     [[nodiscard]] virtual Errc protect_accepted(Stream& stream) const noexcept = 0;
     [[nodiscard]] virtual Errc protect_dialled(Stream& stream, const Addr& peer) const noexcept = 0;
     // Whether the key or certificate that the other side of an established connection has proven is still valid.
@@ -30,13 +30,13 @@ class StreamGuards {
 };
 
 // Whether an attacker on the path reflected a dial of this process, which has the incarnation `own`, back to it. With a
-// shared key, only the incarnation shows that, since both ends prove the same (RFC 9257, section 4.1); with
-// certificates, the name that was dialled does.
+// shared key, both ends prove the same identity, so only the incarnation shows it (RFC 9257, section 4.1). With
+// certificates, the dialling side notices by the name that it dialled.
 [[nodiscard]] inline bool is_reflected(const Hello& theirs, const ProvenIdentity* proven, Incarnation own) noexcept {
     return proven && proven->by == ProvenIdentity::By::key && theirs.incarnation == own;
 }
-// Log, for a connection over `scheme` whose socket is `fd`: that a dial was reflected; that a peer without guards was
-// refused, which is reached by `protected_scheme`.
+// Log, for a connection over `scheme` whose socket is `fd`: that a dial was reflected; that the peer refused a dial
+// without a guard, because it must be dialled by `protected_scheme`.
 CINNABAR_API void log_reflected(std::string_view scheme, int fd) noexcept;
 CINNABAR_API void log_refused_without_guard(std::string_view scheme, int fd, const char* protected_scheme) noexcept;
 

@@ -13,7 +13,7 @@ namespace cinnabar::na {
 
 class CINNABAR_API TargetWalk {
   public:
-    // The names were resolved: the dial calls next() again, with `why`.
+    // Called when the look-up of the names has ended; the dial then calls next() with `why`.
     using GoOn = void (*)(void* user, Errc why) noexcept;
 
     TargetWalk(GoOn go_on, void* user) noexcept;

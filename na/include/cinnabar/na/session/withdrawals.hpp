@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ends sessions whose other side has proven a key or a certificate that is no longer valid. When keys and certificates
-// are renewed, all sessions are checked, a few per round, because a certificate takes some 0.1 ms. Each session is also
-// checked when it begins, because its handshake may have used the old keys. Owner of the context only, except
-// renewed().
+// are renewed, all sessions are checked, a few per round, because the check of a certificate takes about 0.1 ms. Each
+// session is also checked when it begins, because its handshake may have used the old keys. Owner of the context only,
+// except renewed().
 #pragma once
 
 #include <cinnabar/base/intrusive_queue.hpp>
