@@ -144,7 +144,7 @@ std::string text_of(const Error& error) {
 
 }  // namespace
 
-// Must not throw: it is called where an exception has just been caught, which may be that memory is out.
+// Must not throw: it is called where an exception has just been caught, possibly bad_alloc.
 std::string Error::message() const noexcept {
     try {
         return text_of(*this);

@@ -98,7 +98,7 @@ void StderrQueue::push(std::string_view line) noexcept {
 
 void StderrQueue::start_writer() noexcept {
     if (has_writer_.load(std::memory_order_acquire)) return;
-    if (!prepared_.exchange(true, std::memory_order_acq_rel)) {  // before the thread exists, which a forked child lacks
+    if (!prepared_.exchange(true, std::memory_order_acq_rel)) {  // before the writer starts: a forked child lacks it
         (void)std::atexit([] { (void)flush_log(exit_limit); });
         (void)::pthread_atfork(nullptr, nullptr, [] { queue.forget(); });
     }

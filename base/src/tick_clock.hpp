@@ -117,7 +117,7 @@ class TickClock {
         const Reading now = read_both();
         measure(now);
         const std::uint64_t begin = std::max(now.ns, floor_ns);
-        // If the time seen last is ahead, the line runs more slowly, so that both meet at its end.
+        // If the time seen last is ahead of CLOCK_MONOTONIC, the line runs more slowly, so that they meet at its end.
         const double slower = 1 - std::min(static_cast<double>(begin - now.ns) / line_ns, 0.5);
         const double span = ns_per_tick_ == 0 ? 0 : line_ns / ns_per_tick_;
         publish(now.ticks, static_cast<std::uint64_t>(span), begin,

@@ -24,9 +24,9 @@ class CINNABAR_API FileWatch {
     FileWatch(const FileWatch&) = delete;
     FileWatch& operator=(const FileWatch&) = delete;
 
-    // Call it once. `changed` runs on that thread when a path leads to another file, or its file has changed. It
-    // returns whether it could use the new files; if it returns false or throws, it is called again every second. io:
-    // the system cannot create a thread.
+    // Call it once. `changed` runs on the thread that checks, when a path leads to another file, or its file has
+    // changed. It returns whether it could use the new files; if it returns false or throws, it is called again every
+    // second. io: the system cannot create a thread.
     [[nodiscard]] Result<void> start(std::function<bool()> changed);
 
   private:

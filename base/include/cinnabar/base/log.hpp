@@ -80,8 +80,8 @@ enum class LogFormat : std::uint8_t { text, json };
 CINNABAR_API void set_log_format(LogFormat format) noexcept;
 
 // Sets levels and format from text, in any order: "warning,rpc=debug,tcp=off,json". A level without a module is for all
-// modules that have none of their own. invalid_argument: a word is unknown, which is the subject; nothing is changed.
-// overloaded: 32 modules have a level already; a part of the text was applied.
+// modules that have none of their own. invalid_argument: a word is unknown, which is the subject. overloaded: more than
+// 32 modules would have a level. On an error nothing is changed.
 [[nodiscard]] CINNABAR_API Result<void> configure_log(std::string_view text);
 
 // Logs a line with printf formatting, truncated to 1023 bytes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Log-linear buckets for histograms: values below 2^bits have a bucket each; above, each power of two is divided into
-// 2^(bits - 1) buckets of equal width, so that a bucket is less than a 2^(bits - 1)th of its values wide.
+// 2^(bits - 1) buckets of equal width, so that the width of a bucket is at most its smallest value / 2^(bits - 1).
 #pragma once
 
 #include <algorithm>
@@ -37,8 +37,8 @@ namespace cinnabar {
     return bucket + 1 == log_linear_buckets(bits) ? ~std::uint64_t{0} : log_linear_from(bucket + 1, bits) - 1;
 }
 
-// The bucket that holds the quantile `fraction` (0 to 1) of what an array of counters, one for each bucket, has
-// counted; counts.size() if that is nothing.
+// `counts` has one counter for each bucket. Returns the bucket that holds the quantile `fraction` (0 to 1) of the
+// counted values; counts.size() if there are none.
 template <typename Counts>
 [[nodiscard]] std::size_t log_linear_quantile(const Counts& counts, double fraction) noexcept {
     const auto all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SpareSlot: keeps one slot of a SlotPool that a thread has released while it runs callbacks, for the next acquire() of
-// that thread. A callback that ends one operation and begins another then does not use the pool at all. Define it as
-// constinit thread_local; it keeps slots only inside a SpareScope. One thread.
+// SpareSlot: while a thread runs callbacks, keeps one slot that the thread has released, for its next acquire(). A
+// callback that ends one operation and begins another then does not use the SlotPool at all. Define it as constinit
+// thread_local; it keeps slots only inside a SpareScope. One thread.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>

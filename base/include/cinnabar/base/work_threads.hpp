@@ -18,7 +18,7 @@ class CINNABAR_API WorkThreads {
     // Starts the threads. Signals are blocked in them, because they belong to the program's own threads. Throws
     // std::system_error if the system cannot create a thread.
     explicit WorkThreads(unsigned threads);
-    // Waits until all queued work has run. Requires: nothing is queued any more.
+    // Waits until all queued work has run. Requires: no thread calls queue() from now on.
     ~WorkThreads();
     WorkThreads(const WorkThreads&) = delete;
     WorkThreads& operator=(const WorkThreads&) = delete;
