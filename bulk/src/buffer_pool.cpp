@@ -21,7 +21,7 @@ struct BufferPoolShared {
           free(buffers),
           kept_out(std::make_unique<std::atomic<bool>[]>(buffers)) {}
 
-    // The lends of kept-out buffers keep their memory alive.
+    // Buffers in quarantine are given back, too: the lends in quarantine keep their memory alive.
     ~BufferPoolShared() {
         for (std::uint32_t index = 0; index < count; ++index) {
             if (kept_out[index].load(std::memory_order_acquire)) give_back(index);

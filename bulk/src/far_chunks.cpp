@@ -107,7 +107,6 @@ void FarChunks::post_all_loaded() noexcept {
     mover_.pump_.run();
 }
 
-// For a transfer that failed: retires its chunks that wait for room in the port.
 void FarChunks::drop_loaded(TransferSlot& slot) noexcept {
     bool any = false;
     for (ChunkOp* op = slot.inflight.front(); op;) {
@@ -180,7 +179,7 @@ void FarChunks::on_owner_moved(OwnerMove& move) noexcept {
     ChunkOp& op = *static_cast<ChunkOp*>(move.user);
     move.window = {};
     if (move.shown && !move.let_go) op.transfer->args.local.quarantine_for_good();
-    // An owner that answers before it has let go has not told the truth.
+    // Success from an owner that has not let go of the memory is not to be believed.
     op.result = move.let_go || move.result != Errc::ok ? move.result : Errc::timed_out;
     Pump::on_chunk(op);
 }

@@ -31,8 +31,8 @@ FarEnd failed(int os_errno) noexcept {
     }
 }
 
-// The file had these bytes when the region was made, or a transfer should have written them: it was truncated, or the
-// write did not happen.
+// Fewer bytes were read than the region has: the file was truncated, or it was shorter when the region was made and has
+// not been written to its end.
 FarEnd all_or_stale(bool all) noexcept { return {all ? Errc::ok : Errc::stale, 0}; }
 
 Result<void> check_mode(int fd, na::Access access) {

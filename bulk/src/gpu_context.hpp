@@ -6,7 +6,7 @@
 
 namespace cinnabar::bulk::gpu {
 
-// Makes a context the current one of this thread for its lifetime.
+// While this object exists, a context is the current one of this thread.
 class Current {
   public:
     Current(const Driver& of, Context context) noexcept : driver_(of) {

@@ -48,7 +48,7 @@ struct Driver {
     Code (*copy_to_host)(void* to, DeviceAddress from, std::size_t bytes, Stream stream) = nullptr;
     Code (*host_register)(void* memory, std::size_t bytes, unsigned flags) = nullptr;
     Code (*host_unregister)(void* memory) = nullptr;
-    // One of these two.
+    // Each driver has one of these two.
     Code (*error_name)(Code code, const char** name) = nullptr;
     const char* (*error_text)(Code code) = nullptr;
     // The current device of this thread, which HIP does not restore when a context is popped. Null: the driver restores

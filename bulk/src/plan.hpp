@@ -18,7 +18,7 @@ namespace cinnabar::bulk {
 struct PlanSide {
     std::span<const std::uint64_t> ends;
     std::uint64_t offset = 0;
-    const Blocks* blocks = nullptr;  // remote only, instead of the offset: the blocks of that range to move
+    const Blocks* blocks = nullptr;  // remote only, instead of the offset: the blocks to move
 };
 
 struct PlanLimits {

@@ -243,7 +243,7 @@ void Pump::chunk_done(ChunkOp& op) noexcept {
     // A peer with nothing in flight may post one chunk although others wait for the budget.
     if (book.chunks == 0 && book.in_a_ring() && book.place == PeerBook::Place::full) leave(book);
     books_.enter_if_ready(book);
-    // A port has room again: one stalled peer may try again.
+    // The port may have room again, so one stalled peer tries again.
     if (PeerBook* peer = books_.first(PeerBook::Place::stalled)) {
         leave(*peer);
         books_.enter(*peer, PeerBook::Place::ring);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// BufferPool: buffers of one size, cut from one registered allocation and reused. Thread-safe; takes no lock once it
-// has been made.
+// BufferPool: buffers of one size, cut from one registered allocation and reused. Thread-safe. Once it has been made,
+// it takes no lock unless a buffer is in quarantine.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

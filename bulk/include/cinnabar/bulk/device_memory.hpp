@@ -4,9 +4,9 @@
 // device. The copies use streams of the library, never those of the program, so synchronize the stream that wrote the
 // memory before you lend, push or pull it, and read it only after the transfer or call has ended.
 //
-// MemoryKind::cuda was tested on NVIDIA devices; `rocm` (HIP) and `level_zero` only with simulated drivers. These two
-// always copy through the host, Level Zero through buffers that are not pinned. The Level Zero driver must accept
-// memory of contexts other than its caller's, as Intel's does.
+// MemoryKind::cuda was tested on NVIDIA devices; `rocm` (HIP) and `level_zero` only with simulated drivers. `rocm` and
+// `level_zero` always copy through the host, Level Zero through buffers that are not pinned. The Level Zero driver must
+// accept memory of contexts other than its caller's, as Intel's does.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

@@ -70,7 +70,7 @@ class CINNABAR_API FarLender final : public na::Transport {
         Region window;
         na::Access access = na::Access::read;
         const na::Peer* confined_to = nullptr;
-        bool is_revoked = false;      // kept for its uses alone
+        bool is_revoked = false;      // kept only until its uses end
         na::Lease* fenced = nullptr;  // the lease whose fence waits for the uses; null once it has failed
         IntrusiveList<Use, &Use::link> uses;
     };

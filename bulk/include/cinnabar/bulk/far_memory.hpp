@@ -96,7 +96,7 @@ class CINNABAR_API FarMemory {
     FarMemory() = default;
 };
 
-// A segment of a region that is far memory, beginning at `offset`; null: host memory.
+// What a segment of a region refers to: `memory` from `offset` on; null: host memory.
 struct FarSegment {
     std::shared_ptr<FarMemory> memory;
     std::uint64_t offset = 0;

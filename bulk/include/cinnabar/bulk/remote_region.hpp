@@ -82,9 +82,9 @@ struct Description {
 CINNABAR_API void describe(const Description& description, Writer& writer) noexcept;
 
 // Encodes a received descriptor for a third party: it is bound to its owner, and the third party connects to that
-// owner. Contents that the descriptor carries are passed on. forwarded_bytes is 0, and forward fails with unreachable,
-// if it carries no contents and the address of the owner is unknown. protocol: the sender's `home` is not a valid
-// address. too_large: the writer is full.
+// owner. Contents that the descriptor carries are passed on. If the address of the owner is unknown, forwarded_bytes is
+// 0, and forward fails with unreachable, unless the descriptor carries contents and grants only reading. protocol: the
+// sender's `home` is not a valid address. too_large: the writer is full.
 [[nodiscard]] CINNABAR_API std::size_t forwarded_bytes(const RemoteRegion& remote) noexcept;
 [[nodiscard]] CINNABAR_API Errc forward(const RemoteRegion& remote, Writer& writer) noexcept;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Mover: copies any range of a peer's memory to any range of local memory (pull) or back (push). A transfer is cut into
-// chunks, of which a window is in flight. The first error stops it; it then waits for the chunks in flight and
-// completes once. After the completion the local memory is no longer accessed, unless the transfer failed and the
-// memory is in quarantine: the owner of far memory was asked to move the bytes and has not let go
+// chunks, a limited number of which (the window) is in flight. The first error stops it; it then waits for the chunks
+// in flight and completes once. After the completion the local memory is no longer accessed, unless the transfer failed
+// and the memory is in quarantine: the owner of far memory was asked to move the bytes and has not let go
 // (Region::quarantined).
 //
 // Threads: a Mover and its transfers belong to one na::Context. Functions marked "Owner" must be called by the owner of
