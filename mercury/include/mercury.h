@@ -159,8 +159,8 @@ HG_PUBLIC hg_return_t HG_Get_input(hg_handle_t handle, void* in_struct);
 HG_PUBLIC hg_return_t HG_Free_input(hg_handle_t handle, void* in_struct);
 HG_PUBLIC hg_return_t HG_Get_output(hg_handle_t handle, void* out_struct);
 HG_PUBLIC hg_return_t HG_Free_output(hg_handle_t handle, void* out_struct);
-/* The message buffers: to write before HG_Forward (input, at the origin) and HG_Respond (output, at the target), to
- * read on the other side. `size` may be NULL. HG_FAULT: there is no buffer now. */
+/* The message buffers. Write to them before HG_Forward (input, at the origin) or HG_Respond (output, at the target);
+ * read them on the other side. `size` may be NULL. HG_FAULT: there is no buffer now. */
 HG_PUBLIC hg_return_t HG_Get_input_buf(hg_handle_t handle, void** buffer, hg_size_t* size);
 HG_PUBLIC hg_return_t HG_Get_output_buf(hg_handle_t handle, void** buffer, hg_size_t* size);
 /* Releases the receive memory of the arguments early. */

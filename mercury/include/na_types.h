@@ -51,7 +51,7 @@ struct na_init_info {
     enum na_traffic_class traffic_class; /* quality of service */
 };
 
-/* The same without the fields that were added later, as in hg_init_info. */
+/* na_init_info without the fields that were added later; hg_init_info contains it. */
 struct na_init_info_4_0 {
     const char* ip_subnet;
     const char* auth_key;

@@ -95,8 +95,8 @@ inline constexpr const char* original_is_gone =
 // Requires: bulk.original != 0.
 [[nodiscard]] hg_bulk* keep_original(hg_bulk& bulk) noexcept;
 
-// Lends the memory on each network of the class. If one refuses, the next call asks it again. Requires: lend_mutex is
-// held.
+// Lends the memory on each network of the class. If one refuses, the next call tries that one again. Requires:
+// lend_mutex is held.
 [[nodiscard]] hg_return_t lend(hg_bulk& bulk);
 // Revokes the leases of all peers and waits at most a second for accesses in progress. HG_TIMEOUT: one of them has not
 // ended; the class keeps that registration until HG_Finalize.

@@ -20,7 +20,7 @@ namespace cinnabar::mercury {
 namespace {
 
 constexpr std::size_t head_bytes = 22;
-// Small enough to fit a message together with other arguments.
+// The most data that a description contains; it fits a message together with other arguments.
 constexpr hg_size_t eager_bytes_max = 4096;
 
 bool travels(const hg_bulk& bulk, unsigned long flags) {

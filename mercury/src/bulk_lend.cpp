@@ -20,8 +20,9 @@ namespace {
 
 constexpr TimeUs patience_us = 1'000'000;
 
-// Drives contexts until fences complete, which happens inside progress(). A single-threaded context may be driven only
-// by its own thread. So may a context that this thread is destroying, whose cancelled operations may free handles.
+// Drives contexts, because fences complete inside progress(). This includes the context that this thread is destroying:
+// the callbacks of its canceled operations may free handles. Other single-threaded contexts are left out, since only
+// their own threads may drive them.
 void drive(hg_class& owner) noexcept {
     if (hg_context* const context = context_destroyed_here(); context && context->owner == &owner) {
         (void)context->rpc->progress(std::chrono::milliseconds(1));

@@ -57,7 +57,7 @@ struct hg_class {
     std::atomic<int> bulks{0};
     cinnabar::mercury::Counters counters;
     mutable std::mutex counted_mutex;
-    std::vector<hg_context*> counted;             // contexts whose handles have counts
+    std::vector<hg_context*> counted;             // contexts; their handles hold the counts
     cinnabar::mercury::Tallies counted_before{};  // counts of contexts that are gone
 
     [[nodiscard]] hg_diag_counters read_counters() const;

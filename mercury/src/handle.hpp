@@ -37,7 +37,7 @@ struct hg_handle : cinnabar::PoolSlot {
     bool abandoned = false;  // the handler dropped it without a response; one more reference may still be dropped
 
     // Origin. The call is created by the first function that needs its bytes, or by HG_Forward, and kept until the next
-    // one.
+    // one is created.
     cinnabar::rpc::Call* call = nullptr;
     bool forwarded = false;  // whether `call` was forwarded
     std::atomic<cinnabar::rpc::CallId> call_id{0};

@@ -20,7 +20,7 @@ void Registration::free_data() noexcept {
 
 Registration* find(const hg_class& owner, hg_id_t id) noexcept {
     const rpc::Handler* handler = owner.engine->find(id, 0);
-    // The engine has handlers of its own, such as that of memory of devices.
+    // The engine also has handlers of its own, such as the one for device memory.
     const bool is_registered = handler && handler->run == run_handler;
     return is_registered ? static_cast<Registration*>(handler->target.get()) : nullptr;
 }

@@ -15,7 +15,7 @@ typedef int64_t hg_atomic_int64_t;
 extern "C" {
 #endif
 
-/* Before any other thread knows of the variable. */
+/* Call it before any other thread knows of the variable. */
 static HG_UTIL_INLINE void hg_atomic_init32(hg_atomic_int32_t* ptr, int32_t value) {
     __atomic_store_n(ptr, value, __ATOMIC_RELAXED);
 }
@@ -55,7 +55,7 @@ static HG_UTIL_INLINE bool hg_atomic_cas32(hg_atomic_int32_t* ptr, int32_t compa
     return __atomic_compare_exchange_n(ptr, &compare_value, swap_value, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
 }
 
-/* Before any other thread knows of the variable. */
+/* Call it before any other thread knows of the variable. */
 static HG_UTIL_INLINE void hg_atomic_init64(hg_atomic_int64_t* ptr, int64_t value) {
     __atomic_store_n(ptr, value, __ATOMIC_RELAXED);
 }

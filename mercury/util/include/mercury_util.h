@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-/* Null pointers are not set. */
+/* Each pointer may be null. */
 HG_UTIL_PUBLIC void HG_Util_version_get(unsigned int* major, unsigned int* minor, unsigned int* patch);
 
 /* Sets the log level to `level` ("error", "warning", ...) and enables the outlet "hg_util". */
