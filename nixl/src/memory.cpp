@@ -45,7 +45,7 @@ nixl_status_t status_of(Errc code) noexcept {
         case Errc::refused:
         case Errc::shutting_down:
         case Errc::no_such_rpc:  // the other agent's backend has ended
-        case Errc::stale:        // and before it ends, its memory is no longer registered
+        case Errc::stale:        // the memory is not registered any more, or that backend is ending
             return NIXL_ERR_REMOTE_DISCONNECT;
         case Errc::protocol:
         case Errc::bad_signature:

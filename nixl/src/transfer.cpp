@@ -137,7 +137,8 @@ nixl_status_t Transfer::post(Microseconds deadline, std::optional<Notification> 
     return NIXL_IN_PROG;
 }
 
-// deregisterMem sets `gone` before it looks at `moving`.
+// This counts in `moving` before it reads `gone`; deregisterMem sets `gone` before it reads `moving`. So one sees the
+// other.
 bool Transfer::begin_use() noexcept {
     bool is_gone = false;
     for (const auto& registered : state_->local) {
@@ -163,7 +164,7 @@ void Transfer::Ending::operator()(const Result<std::uint64_t>& outcome) noexcept
 void Transfer::end(State& state, Errc code, const char* why) noexcept {
     nixl_status_t status = status_of(code);
     if (code != Errc::ok) log(LogLevel::info, "nixl", "a transfer of agent '%s' failed: %s", state.agent.c_str(), why);
-    // Not canceled by this agent, so by the other one, which is ending.
+    // This agent did not cancel the transfer, so the other one did, because it is ending.
     if (status == NIXL_ERR_CANCELED && !state.stop.stop_requested()) status = NIXL_ERR_REMOTE_DISCONNECT;
     end_use(state);
     state.status.store(status, std::memory_order_release);

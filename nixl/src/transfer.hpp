@@ -36,8 +36,8 @@ class Transfer final : public nixlBackendReqH {
         na::Addr to;
         std::string message;
     };
-    // NIXL_IN_PROG. NIXL_ERR_REPOST_ACTIVE: the last post has not ended. NIXL_ERR_NOT_ALLOWED: local memory was
-    // deregistered. NIXL_ERR_BACKEND: out of memory. With a notification, the transfer ends when the other
+    // NIXL_IN_PROG: it was posted. NIXL_ERR_REPOST_ACTIVE: the last post has not ended. NIXL_ERR_NOT_ALLOWED: local
+    // memory was deregistered. NIXL_ERR_BACKEND: out of memory. With a notification, the transfer ends when the other
     // agent has received it.
     [[nodiscard]] nixl_status_t post(Microseconds deadline, std::optional<Notification> notification);
     [[nodiscard]] nixl_status_t status() const noexcept { return state_->status.load(std::memory_order_acquire); }
@@ -59,8 +59,8 @@ class Transfer final : public nixlBackendReqH {
         std::optional<Notification> notification;
         std::vector<std::shared_ptr<Registered>> local;  // each once
     };
-    // The end of a post: by its outcome, or, if memory ran out while its calls were sent, once this is destroyed with
-    // the last of them.
+    // Ends a post when it is called with the outcome. If memory runs out while the calls of the post are sent, this
+    // object is not called; it then ends the post when it is destroyed with the last of those calls.
     class Ending {
       public:
         explicit Ending(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
