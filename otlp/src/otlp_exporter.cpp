@@ -50,7 +50,7 @@ long post(const OtlpOptions& options, const std::string& body, std::string& why)
 
 Result<std::shared_ptr<OtlpExporter>> OtlpExporter::make(OtlpOptions options, TimeSource& clock) {
     if (!options.url.starts_with("http://") && !options.url.starts_with("https://"))
-        return Error(Errc::invalid_argument, "the URL of a collector is such as http://127.0.0.1:4318/v1/traces",
+        return Error(Errc::invalid_argument, "the URL of a collector looks like http://127.0.0.1:4318/v1/traces",
                      options.url);
     static std::once_flag once;
     std::call_once(once, [] { (void)curl_global_init(CURL_GLOBAL_DEFAULT); });
