@@ -74,8 +74,8 @@ void Context::Impl::let_go() noexcept {
         completions_.publish();
         ring_sleeper_if_needed();
         ownership_.unlock();
-        // A thread that pushed work and could not own the context relies on another look at the queue: this one, or
-        // that of the thread which owns the context now or waits for it.
+        // A thread that pushed work and could not own the context relies on a later look at the queue, by this thread
+        // here, or by a thread that owns the context now or waits for it.
         if (submitted_.empty() || !try_own()) return;
         refresh_now();
         (void)run_submitted();

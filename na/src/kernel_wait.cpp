@@ -23,7 +23,7 @@ int KernelWait::operator()(int epoll, std::span<epoll_event> events, TimeUs time
         const timespec precise = to_timespec(timeout);
         const int count =
             precise_(epoll, events.data(), events_max, timeout == time_never ? nullptr : &precise, nullptr);
-        // EPERM: from filters of system calls that do not know this one.
+        // EPERM: from a filter of system calls (seccomp) that does not know this one.
         if (count >= 0 || (errno != ENOSYS && errno != EPERM)) return count;
         whole_.store(true, std::memory_order_relaxed);
     }

@@ -43,13 +43,13 @@ Errc LeaseTable::grant(Lease& lease) noexcept {
     lease.key = fresh_key();
     lease.slot = slot->slot_index;
     lease.generation = slot->generation.load(std::memory_order_relaxed);
-    // Publishes the fields above: a pin reads them only after it has seen the key, between two reads of `pins`.
+    // The store to `pins` publishes all fields: pin() reads them only after it has seen `pins` without revoked_bit.
     slot->key.store(lease.key, std::memory_order_relaxed);
     slot->pins.fetch_and(~revoked_bit, std::memory_order_release);
     return Errc::ok;
 }
 
-// The key is secret until its owner has sent it, which comes after this.
+// A relaxed store is enough: no peer has the key before this call.
 void LeaseTable::confine(const Lease& lease, const Peer& peer) noexcept {
     CINNABAR_ASSERT(lease.granted());
     slots_.at(lease.slot)->confined_to.store(&peer, std::memory_order_relaxed);

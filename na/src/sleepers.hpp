@@ -21,7 +21,8 @@ class Sleepers {
     void ring_if_any() noexcept {
         if (any_thread() || foreign_.load(std::memory_order_seq_cst)) ring();
     }
-    // Sequentially consistent: a thread that pushes work and sees none here is seen by the next one that goes to sleep.
+    // Sequentially consistent: if a thread has pushed work and sees no sleeper here, the next thread that goes to sleep
+    // sees the work.
     [[nodiscard]] bool any_thread() const noexcept { return count_.load(std::memory_order_seq_cst) != 0; }
 
     // Owner. `until`: when the thread wakes by itself.

@@ -35,9 +35,9 @@ class PortTable {
         const auto at = ports_.find(port.host().context_id());
         if (at != ports_.end() && at->second == &port) ports_.erase(at);
     }
-    // Sets the context in a Hello that names none. With TransportOptions::spread, the context with the fewest sessions
-    // (including those in its inbox), in turn among equals; contexts with a full inbox are skipped while there are
-    // others. Without it, context 0.
+    // Sets the context in a Hello that names none. With TransportOptions::spread, this is the context with the fewest
+    // sessions (including those in its inbox) whose inbox is not full; equals take turns. Without it, or if all inboxes
+    // are full, it is context 0.
     void choose(Hello& hello) noexcept {
         if (hello.peer_context != any_context) return;
         hello.peer_context = 0;

@@ -11,7 +11,7 @@ namespace cinnabar::na {
 
 struct AccessSlot;
 
-// The list that a posted op is in (exactly one, except for `sending`), and whose list that is.
+// The list that a posted op is in (exactly one, except for `sending`). The comments say which object has the list.
 enum class OpPlace : std::uint8_t {
     messages,  // SessionPeer: to be sent
     rma,       // SessionPeer: not started

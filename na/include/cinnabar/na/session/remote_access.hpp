@@ -94,7 +94,7 @@ class CINNABAR_API RemoteAccess {
     virtual void access_to_send() noexcept = 0;                            // one of the lists below is not empty
     virtual void access_over(PostedOp& posted, Errc result) noexcept = 0;  // complete it through SessionPort::end
     virtual void access_failed(Errc why) noexcept = 0;                     // end the session, deferred
-    // The operation, whose data are in the frame that is being written, has ended.
+    // An operation has ended while a frame with its data is being written.
     virtual void access_abandoned(PostedOp&) noexcept {}
 
     // `waiting`: the operations of this side, in order. Requires: nothing is admitted or pending.

@@ -21,9 +21,9 @@
 
 namespace cinnabar::na {
 
-// `Connection`, an incoming connection, has a `stream` and a `greeting` with a `hello`. `Own` has transport(), whose
-// ports() is a PortTable, accept(Connection) and reject(Connection&, Errc). With the handshakes below, transport() also
-// has guards(), which returns a StreamGuards or null.
+// `Connection`, an incoming connection, has a `stream` and a `greeting` with a `hello`. `Own` has accept(Connection),
+// reject(Connection&, Errc), and transport(), whose ports() returns a PortTable. With the handshakes below, transport()
+// also has guards(), which returns a StreamGuards or null.
 template <typename Own, typename Handshake, typename Connection>
 class SocketPort : public SessionPort {
   public:
