@@ -47,7 +47,7 @@ class PeerBooks {
     // Adds a transfer to the book of its peer, which is made for the first one. Null: no memory, or too many peers.
     [[nodiscard]] PeerBook* join(TransferSlot& slot, na::Peer& peer, std::size_t port_index,
                                  std::uint32_t chunks_max) noexcept;
-    // Removes a transfer with no chunks in flight; the book goes with its last one.
+    // Removes a transfer with no chunks in flight; with its last transfer, the book is removed.
     void leave(TransferSlot& slot) noexcept;
     // Calls f(book) for each; f may remove that book.
     template <typename F>

@@ -17,7 +17,7 @@ class Staging {
     static constexpr std::uint32_t buffers = 16;
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-    // Allocates and registers the buffers, if not done yet; returns the error of that.
+    // Allocates and registers the buffers, unless a call before did so. Returns the error of that.
     [[nodiscard]] Errc prepare(const std::shared_ptr<na::Transport>& transport);
     // The index of a free buffer, or `none`. Requires: prepared.
     [[nodiscard]] std::uint32_t take() noexcept;

@@ -68,10 +68,10 @@ class CINNABAR_API Region {
     [[nodiscard]] Region slice(std::uint64_t offset, std::uint64_t bytes) const;
     // The whole region, if this is a slice of it.
     [[nodiscard]] Region whole() const noexcept;
-    // A region that consists of these blocks of this one, in the order of the list. It can be lent and moved like any
-    // other. It keeps this one alive, and is registered separately. invalid_argument: they do not lie inside, or
-    // overlap although `access` includes writing. permission: `access` exceeds that of this one. too_large: more than
-    // descriptor_segments_max pieces that are not adjacent. unsupported: this is a file or device memory.
+    // A new region that consists of blocks of this region, in the order of the list. It can be lent and moved like any
+    // other. It keeps this region alive, and is registered separately. invalid_argument: the blocks do not lie inside,
+    // or overlap although `access` includes writing. permission: `access` exceeds that of this region. too_large: more
+    // than descriptor_segments_max pieces that are not adjacent. unsupported: this region is a file or device memory.
     [[nodiscard]] Result<Region> select(const Blocks& blocks, na::Access access) const;
 
     [[nodiscard]] bool empty() const noexcept { return body_ == nullptr; }

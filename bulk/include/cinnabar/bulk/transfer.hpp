@@ -138,8 +138,8 @@ class CINNABAR_API Mover {
     // Any thread, before release. Cancels the transfer, which then completes once, with `canceled` or with the result
     // that it would have had. Chunks that the transport cannot cancel are waited for.
     void cancel(Transfer& transfer) noexcept;
-    // The same, but the cancel takes effect in the next progress(). This call never takes ownership of the context, so
-    // it is safe while holding a lock that completions take.
+    // As cancel(), but takes effect in the next progress(). This call never takes ownership of the context, so it is
+    // safe while holding a lock that completions take.
     void cancel_soon(Transfer& transfer) noexcept;
     // Any thread, after the completion callback: frees the slot.
     void release(Transfer& transfer) noexcept;
