@@ -5,9 +5,9 @@
 //
 // Bytes of files are sent from pipes, without a copy (na::PipeMemory).
 //
-// The memory is looked up again before each system call (na::RemoteAccess). Received data for a revoked lease or a
-// canceled operation are discarded. If the memory to send is gone, zeros are sent for the bytes that a frame's header
-// has announced.
+// The memory is looked up again before each system call (na::RemoteAccess). Data that arrive for a revoked lease or a
+// canceled operation are discarded. If the memory to send from is gone, zeros are sent for the rest of the bytes that
+// the frame's header has announced.
 #pragma once
 
 #include "connection.hpp"
@@ -37,7 +37,7 @@ class BulkLane final : public Connection, public na::RemoteAccess {
     unsigned read_lane() noexcept override;  // bulk_receive.cpp
     void write_lane() noexcept override;     // bulk_send.cpp
 
-    // The bytes that it may move at a time: fewer while there are small messages.
+    // How many bytes the lane moves before other lanes have their turn: fewer while small messages are exchanged.
     [[nodiscard]] std::size_t slice() const noexcept;
 
     // In bulk_send.cpp.

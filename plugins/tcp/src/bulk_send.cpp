@@ -14,7 +14,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-// Bytes moved at a time, while there are small messages and otherwise.
+// Bytes that a lane moves before others have their turn: while small messages are exchanged, and otherwise.
 constexpr std::size_t slice_small = 8 * 1024;
 constexpr std::size_t slice_large = 1024 * 1024;
 
@@ -137,7 +137,7 @@ void BulkLane::write_lane() noexcept {
     }
 }
 
-// Headers, and data from memory. False: the socket has no room.
+// Sends headers, and data from memory. False: the socket has no room.
 bool BulkLane::write_pieces(std::size_t& budget) noexcept {
     std::array<iovec, written_pieces_max> pieces;
     const std::size_t head = out_end_ - out_begin_;
@@ -167,7 +167,7 @@ bool BulkLane::write_pieces(std::size_t& budget) noexcept {
     return moved.bytes == head + data;
 }
 
-// The same for data from a pipe, after the headers.
+// Sends headers, then data from a pipe. False: the socket has no room.
 bool BulkLane::write_from_pipe(std::size_t& budget) noexcept {
     if (const std::size_t head = out_end_ - out_begin_; head > 0) {
         const na::Moved moved = na::send_ahead(stream().fd(), out_head_.data() + out_begin_, head);

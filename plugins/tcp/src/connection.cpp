@@ -21,7 +21,7 @@ bool Connection::open(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept 
     watching_room_ = false;
     message_due_ = record_due_ = time_never;
     partial_record_ = 0;
-    // The first frames may have arrived together with the greeting.
+    // The guard may have read the first frames together with the greeting.
     if (stream_.guard()) {
         list_guarded();
         port.withdrawals().began(*this);
@@ -63,7 +63,7 @@ void Connection::on_ready(std::uint32_t epoll_events) noexcept {
     (void)port.settle();
 }
 
-// A guard may hold bytes that it read in advance, and may have to send an answer.
+// Lists the connection if its guard holds bytes that it read in advance, or has an answer of its own to send.
 void Connection::list_guarded() noexcept {
     if (peer_->ending()) return;
     na::StreamGuard& guard = *stream_.guard();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket of one lane of a session, with what both lanes have in common. It lives in a pool whose memory is not
-// freed before the port, because epoll may report an event after the socket was closed; a closed object ignores it.
+// The socket of one lane of a session, and what both lanes have in common. Connections live in a pool whose memory
+// lives as long as the port, because epoll may report an event after the socket was closed; a closed Connection ignores
+// the event.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>

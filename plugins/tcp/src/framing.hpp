@@ -33,11 +33,11 @@ enum class Lane : std::uint8_t { messages = 0, bulk = 1 };
 
 inline constexpr std::size_t frame_header_bytes = 16;
 inline constexpr std::size_t frame_body_bytes_max = na::access_body_bytes_max;
-// The most data of one get_data or put frame. A frame that was begun must be finished even if the transfer is revoked
-// or canceled.
+// The most data that one get_data or put frame carries. It is limited because a frame that was begun must be finished,
+// even if the lease is revoked or the operation canceled meanwhile.
 inline constexpr std::uint32_t frame_data_bytes_max = 1024 * 1024;
 
-// flag of a put
+// A flag of a put: the target is notified when all data are in place.
 inline constexpr std::uint8_t flag_notify = na::access_notify;
 
 // {u8 kind, u8 flags, u8 status, u8 0, u32 bytes, u64 id}. `bytes` counts the payload of a message, or the data after

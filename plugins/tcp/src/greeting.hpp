@@ -25,10 +25,10 @@ struct Greeting {
     static constexpr std::size_t wire_bytes = na::hello_bytes + sizeof(LaneToken);
 
     na::Hello hello;
-    LaneToken token{};  // accept: of the new session; lane: of the session that it joins; otherwise zeros
+    LaneToken token{};  // in an accept: of the new session; in a lane: of the session it joins; otherwise zeros
 
     [[nodiscard]] std::array<std::byte, wire_bytes> encode() const noexcept;
-    // As Hello::decode. unsupported: also a token in a kind that has none.
+    // As Hello::decode. unsupported: also if there is a token and the Hello's kind has none.
     [[nodiscard]] static Errc decode(ConstBytes in, Greeting& out) noexcept;
 };
 

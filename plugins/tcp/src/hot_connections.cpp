@@ -8,7 +8,7 @@ namespace {
 
 // Reads in a row without data before a connection is no longer hot.
 constexpr std::uint16_t misses_max = 256;
-// Rounds without hot connections after more were active than fit.
+// For how many rounds no connection is hot after more were active than fit.
 constexpr std::uint32_t rounds_off = 1024;
 
 }  // namespace
@@ -44,7 +44,7 @@ unsigned HotConnections::receive() noexcept {
         Connection& connection = *hot_[i];
         ++connection.misses;
         did += connection.receive();
-        if (i >= count_ || hot_[i] != &connection) continue;  // it was removed, or all were
+        if (i >= count_ || hot_[i] != &connection) continue;  // receive() removed it, or all
         if (connection.misses > misses_max) {
             cool(i);
         } else {

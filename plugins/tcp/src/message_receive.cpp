@@ -61,8 +61,8 @@ unsigned MessageLane::read_lane() noexcept {
     return did;
 }
 
-// Reads with one system call. It completes a message that was received in part, if there is one, and fills `room`; the
-// bytes of a partial header are copied to the front of `room` first.
+// Reads with one system call: first the rest of the message that was received in part, if there is one, then into
+// `room`. If only a part of a header was received, its bytes are copied to the front of `room` first.
 na::Moved MessageLane::receive_into(Bytes room, std::size_t& asked) noexcept {
     if (partial_) {
         const std::size_t missing = partial_need_ - partial_have_;

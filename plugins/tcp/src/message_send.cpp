@@ -180,7 +180,7 @@ void MessageLane::sent(std::size_t bytes) noexcept {
         waiting.remove(*posted);
         port().end(*posted, Errc::ok);
     }
-    // It was sent in part and can no longer be canceled.
+    // The first message was sent in part and can no longer be canceled.
     if (front_sent_ > 0) waiting.front()->place = na::OpPlace::sending;
 }
 

@@ -9,7 +9,7 @@ namespace cinnabar::tcp {
 namespace {
 
 constexpr int checks_max = 8;  // per keepalive, for all connections together
-// The slowest allowed rate for the rest, in addition to `keepalive`.
+// The rest may take `keepalive`, plus the time of the whole at this rate.
 constexpr std::size_t bytes_per_us_min = 1;
 
 }  // namespace

@@ -23,13 +23,14 @@ class PartialInput {
     // Stops the timer.
     void stop() noexcept;
 
-    // The time by which the rest of something of `bytes` must have arrived, if its first byte has arrived now.
+    // When the rest of a message or record of `bytes` must have arrived, if its first byte arrives now.
     [[nodiscard]] TimeUs due(std::size_t bytes) const noexcept;
 
   private:
     using Connections = IntrusiveList<Connection, &Connection::partial_link>;
     void check() noexcept;
-    // Lets a check begin at that time at the latest, or as soon as the rate of checks allows.
+    // Arms the timer for `due`, or for the earliest time after it that the limit on the rate of checks allows. A timer
+    // that expires sooner stays as it is.
     void check_by(TimeUs due) noexcept;
 
     TcpPort& port_;

@@ -9,7 +9,8 @@
 namespace cinnabar::tcp {
 namespace {
 
-// Whether the two lanes of a session have the same proven identity; on plain sockets neither has one.
+// Whether the two lanes of a session have the same proven identity. Without guards neither has one, which counts as the
+// same.
 bool same_identity(const na::ProvenIdentity* one, const na::ProvenIdentity* other) noexcept {
     if (!one || !other) return one == other;
     return one->by == other->by && one->name == other->name;

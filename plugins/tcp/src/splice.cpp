@@ -11,8 +11,8 @@
 namespace cinnabar::tcp {
 namespace {
 
-// splice() has no MSG_NOSIGNAL, so a SIGPIPE that it raises in this thread is removed. One that was pending before
-// stays.
+// splice() has no MSG_NOSIGNAL. So SIGPIPE is blocked in this thread meanwhile, and take_back() removes the one that
+// splice() raised, unless the caller had SIGPIPE blocked already.
 class NoSigpipe {
   public:
     NoSigpipe() noexcept {
@@ -38,7 +38,7 @@ class NoSigpipe {
 na::Moved moved_of(ssize_t count) noexcept {
     if (count > 0) return {static_cast<std::size_t>(count), Errc::ok};
     if (count < 0 && (errno == EAGAIN || errno == ENOMEM)) return {0, Errc::again};
-    // For example, a network file system may take back pages that are in a pipe.
+    // The file system has taken back pages that are in the pipe; network file systems do that.
     if (count == 0 || errno == EIO || errno == ENODATA) return {0, Errc::io};
     return {0, Errc::peer_lost};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sending bytes of a pipe, by non-blocking system calls.
+// Sends bytes from a pipe to a socket without copying them, by non-blocking system calls.
 #pragma once
 
 #include <cinnabar/na/session/socket.hpp>
@@ -8,8 +8,8 @@
 
 namespace cinnabar::tcp {
 
-// As na::send_some; io: the bytes were pages of a file that its file system has taken back meanwhile. A closed
-// connection raises no signal. Requires: the pipe holds at least `bytes` bytes.
+// As na::send_some; io: the bytes were pages of a file, and its file system has taken them back meanwhile. A closed
+// connection does not raise SIGPIPE. Requires: the pipe holds at least `bytes` bytes.
 [[nodiscard]] na::Moved splice_some(int socket, int pipe, std::size_t bytes) noexcept;
 
 }  // namespace cinnabar::tcp

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections of a port whose guard holds received bytes, which epoll does not report. Owner of the context only.
+// The connections of a port whose guard has already read bytes from the socket: epoll no longer reports these bytes.
+// Owner of the context only.
 #pragma once
 
 #include "connection.hpp"
