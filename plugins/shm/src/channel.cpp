@@ -30,8 +30,8 @@ Errc open_channel(const ShmTransport& transport, Incoming& from, Channel& out) n
     if (flags < 0 || (flags & O_NONBLOCK) == 0) return Errc::protocol;
     const bool own_user = is_own_user(from.credentials);
     if (own_user) out.bell = std::move(fds.bell);
-    // The probe proves that the process id is the peer's. The check after it proves that the process which was opened
-    // still lives.
+    // The probe proves that the process id is the peer's. The check after it proves that the process whose pidfd was
+    // opened still lives, so it is the one that the probe read from.
     out.copies = transport.copies_across() && own_user && terms.lease_slots > 0 &&
                  out.process.open(from.credentials.pid) && may_copy(from.credentials, terms) &&
                  out.process.is_there(-1);

@@ -101,7 +101,7 @@ Errc Copier::find_window(const na::Op& op, std::uint64_t moved, std::uint64_t by
     }
     want = out.bytes;
     out.here_count = op.local->gather(op.local_offset + moved, want, out.here.data(), out.here.size(), out.bytes);
-    // The local memory has too many pieces for one call: shortens the window.
+    // If the local memory has too many pieces for one call, the remote side is cut to the same length.
     for (std::uint64_t over = want - out.bytes; over > 0;) {
         iovec& last = out.there[out.there_count - 1];
         const std::uint64_t cut = std::min<std::uint64_t>(over, last.iov_len);
@@ -197,7 +197,8 @@ void Copier::copied(na::PostedOp& posted, Errc result) noexcept {
         notifies_.push_back(posted);
         port.output().retry(session_);
     }
-    if (result == Errc::peer_lost) session_.fail(result);  // its socket may still be open in a process that it forked
+    // The socket does not report the loss if a child that the peer forked still has it open.
+    if (result == Errc::peer_lost) session_.fail(result);
 }
 
 std::uint64_t Copier::copy_next(std::uint64_t bytes_max) noexcept {
@@ -207,7 +208,7 @@ std::uint64_t Copier::copy_next(std::uint64_t bytes_max) noexcept {
     const Errc why = copy_window(*posted, bytes_max, done);
     posted->moved += done;
     if (why == Errc::unsupported) {
-        // From now on the peer carries them out; operations in progress start again.
+        // From now on the peer carries out all operations; those in progress start again.
         channel_.copies = false;
         while (na::PostedOp* each = copying_.pop_front()) {
             each->place = na::OpPlace::rma;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Puts and gets that this side carries out by copying across address spaces, one window at a time, so that other work
-// continues in between. Owner of the context only.
+// Puts and gets that this side carries out by copying across address spaces, a part (a window) at a time, so that other
+// work continues in between. Owner of the context only.
 #pragma once
 
 #include "channel.hpp"
@@ -28,7 +28,7 @@ class Copier {
     // Ends all its operations with `why`.
     void end(Errc why) noexcept;
     [[nodiscard]] bool copies() const noexcept { return !copying_.empty(); }
-    // Puts whose bytes are copied, and whose notification the session has to send.
+    // Puts whose bytes are in place, and whose notification the session has to send.
     [[nodiscard]] na::PostedOps& notifies() noexcept { return notifies_; }
     // Copies the next window of the first operation, at most `bytes_max`; returns the number of bytes.
     [[nodiscard]] std::uint64_t copy_next(std::uint64_t bytes_max) noexcept;

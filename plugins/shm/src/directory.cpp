@@ -35,7 +35,7 @@ constexpr std::string_view socket_ending = ".sock";
 // Transports of one process that may be named by its process id.
 constexpr unsigned own_names_max = 4096;
 
-// Not in XDG_RUNTIME_DIR, which services outside of the login session do not have.
+// Where the folders are. Not in XDG_RUNTIME_DIR, because services outside of a login session have none.
 std::string root_path() {
     const char* chosen = ::secure_getenv("CINNABAR_SHM_DIR");
     return chosen && *chosen ? chosen : "/dev/shm";
@@ -46,7 +46,7 @@ std::string folder_of(const Audience& audience) {
     return audience.group ? begin + "group-" + std::to_string(*audience.group) : begin + std::to_string(audience.user);
 }
 
-// Returns 0, or -1 with errno: EEXIST or ENOTEMPTY if another process was first.
+// Renames a folder. Returns 0, or -1 with errno: EEXIST or ENOTEMPTY if another process made `to` first.
 int move_to_new_name(const std::string& from, const std::string& to) noexcept {
     if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return 0;
     // EINVAL: a file system without that flag. There an empty folder is replaced, which harms nobody.
@@ -72,8 +72,8 @@ Result<void> make_folder(const std::string& path, const Audience& audience) {
     return cannot_make(why);
 }
 
-// Locks the folder. Empty, with errno; EWOULDBLOCK: another process does not release the lock, as any member of a group
-// may do.
+// Locks the folder. Empty, with errno; EWOULDBLOCK: another process did not release the lock in time, which any member
+// of the folder's group can cause.
 UniqueFd lock_folder(const std::string& path) noexcept {
     constexpr TimeUs patience_us = 1'000'000;  // processes normally hold it for milliseconds
     constexpr int pause_ms = 2;

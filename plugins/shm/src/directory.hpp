@@ -33,8 +33,8 @@ struct Audience {
     [[nodiscard]] static Result<Audience> of_known(const na::Uri& uri);
 };
 
-// A name that this process listens under until destruction. If another process keeps the folder locked then, the next
-// listener removes the files.
+// A name that this process listens under. Its destructor removes the files of the name; if another process keeps the
+// folder locked at that moment, the next process that listens removes them.
 class NameHolder {
   public:
     NameHolder() = default;

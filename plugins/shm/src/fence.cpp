@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ShmTransport: how leases are revoked that peers access by copying. First the slot on the lease board is closed, so
 // that no new access begins; then revoke() waits until no pin is left. A pin lasts for one system call, unless its
-// holder is stopped or killed during it. Pins of dead processes are recognized by the rings, in whose header each peer
-// writes which slot it holds.
+// holder is stopped or killed during it. While a peer has a pin, it names the slot in the header of its ring. A pin
+// that no ring names was left by a dead process.
 #include "port.hpp"
 #include "transport.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 // How long revoke() itself waits. A system call takes less than a millisecond, but its thread may be preempted.
 constexpr TimeUs patience_us = 100'000;
-// When the fence fails: the lender must not reuse the memory until the peer continues or dies.
+// After this time in addition the fence fails: the memory must not be reused until the peer continues or dies.
 constexpr TimeUs fence_us = 200'000;
 constexpr unsigned yields_per_look = 32;
 // Ended sessions of one process that are remembered, because the process may still be in a system call.
@@ -81,7 +81,7 @@ void ShmTransport::linger(const RingHeader& ring, Segment memory, pid_t pid) noe
     lingering_.push_back({std::move(memory), pid});
 }
 
-// Forgets ended sessions that hold nothing. Requires: fence_mutex_ is locked.
+// Forgets the rings of ended sessions whose process is dead or accesses no lease. Requires: fence_mutex_ is locked.
 void ShmTransport::forget_lingering() noexcept {
     std::erase_if(lingering_, [](const Lingering& one) {
         const bool dead = one.pid == 0 || (::kill(one.pid, 0) != 0 && errno == ESRCH);
@@ -89,7 +89,7 @@ void ShmTransport::forget_lingering() noexcept {
     });
 }
 
-// Whether a living process holds the slot. Requires: the slot is closed, and fence_mutex_ is locked.
+// Whether a ring says that a living process accesses the slot. Requires: the slot is closed; fence_mutex_ is locked.
 bool ShmTransport::held(std::uint32_t slot) noexcept {
     forget_lingering();
     const std::uint64_t sought = std::uint64_t{slot} + 1;

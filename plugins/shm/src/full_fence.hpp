@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A memory fence between writing a record and checking whether the reader sleeps, and between going to sleep and
-// checking for records. If two sides do this at the same time, at least one sees the other.
+// checking for records. If both sides do this at the same time, at least one sees what the other has written.
 #pragma once
 
 #include <atomic>

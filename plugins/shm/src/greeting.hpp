@@ -38,7 +38,7 @@ struct Terms {
     std::uint32_t record_bytes_max = 0;  // the largest record in that ring, without its header
     std::uint32_t lease_slots = 0;       // slots of the sender's lease board; 0: the board is not shared
     std::uint64_t probe_address = 0;     // the address of 8 bytes in the sender's memory
-    // The value there: a receiver that can read it may copy across address spaces; 0: no probe.
+    // The value of these bytes: a receiver that can read it may copy across address spaces. 0: there is no probe.
     std::uint64_t probe_value = 0;
     TransportName name;  // the name that the sender listens under; may be empty
 };

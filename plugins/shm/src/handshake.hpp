@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pending handshakes: dials and incoming connections. Both live in pools whose memory is not freed before the port,
-// because epoll may report an event after the socket was closed; a closed object ignores it. Owner of the context only.
+// Pending handshakes: dials and incoming connections. Both live in pools whose memory lives as long as the port,
+// because epoll may report an event after the socket was closed; a closed object ignores the event. Owner of the
+// context only.
 #pragma once
 
 #include "transport.hpp"
@@ -14,7 +15,6 @@ namespace cinnabar::shm {
 class ShmPeer;
 class ShmPort;
 
-// A dial to a peer.
 class Dial final : public PoolSlot, public na::FdEvents {
   public:
     // Reports the outcome to ShmPort::dial_done or ShmPort::dial_failed, never inside this call.

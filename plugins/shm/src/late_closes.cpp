@@ -12,12 +12,12 @@
 
 namespace cinnabar::shm {
 
-// Allocates nothing, because descriptors must be closed when out of memory as well.
+// Allocates nothing, because descriptors must be closed even when there is no memory.
 LateCloses& LateCloses::of_process() noexcept {
     alignas(LateCloses) static std::byte place[sizeof(LateCloses)];
     static LateCloses& made = []() -> LateCloses& {
         auto* const first = new (place) LateCloses;
-        // The child has none of the threads, so none of them may hold the mutex while this one forks.
+        // A forked child has none of the threads. The thread that forks takes the mutex, so that none of them holds it.
         (void)::pthread_atfork([] { of_process().mutex_.lock(); }, [] { of_process().mutex_.unlock(); },
                                [] {
                                    of_process().mutex_.unlock();

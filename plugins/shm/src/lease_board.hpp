@@ -65,7 +65,7 @@ class LeaseBoard {
     // segments if there are several; they must live until the slot is given back. `place`: where a single segment is.
     [[nodiscard]] std::uint32_t show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count,
                                      const FilePlace& place) noexcept;
-    // Prevents new accesses.
+    // Closes the slot: no new access begins.
     void close(std::uint32_t slot) noexcept;
     [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;
     // Frees a closed slot for another lease. Pins that it still has are those of dead processes.

@@ -28,7 +28,7 @@ class ShmPeer final : public na::SessionPeer {
                       dialled_at.path.empty() ? std::string() : na::PeerTable::dial_key(dialled_at.path, addr.body())),
           target(std::move(dialled_at)) {}
 
-    // For the time of a session.
+    // Sets whether the peer runs as this user; false while there is no session.
     void set_of_own_user(bool is_one) noexcept { of_own_user_ = is_one; }
 
     Session* session = nullptr;

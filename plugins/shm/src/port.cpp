@@ -23,7 +23,7 @@ constexpr std::uint32_t misses_max = 4096;
 // For this long after a record has arrived, epoll is asked only now and then (it reports incoming connections, cold
 // sessions and closed sockets).
 constexpr TimeUs hot_us = 200;
-// Bytes copied per round, while there are small messages and otherwise.
+// Bytes copied per round: while small messages are exchanged, and otherwise.
 constexpr std::uint64_t copy_bytes_small = 128 * 1024;
 constexpr std::uint64_t copy_bytes_large = 1024 * 1024;
 
@@ -101,7 +101,8 @@ void ShmPort::forget_hot(Session& session) noexcept {
 void ShmPort::cool(Session& session) noexcept {
     session.arm(Session::Bell::socket);
     full_fence();
-    // The peer does not ring for records written before the bell was armed, so check for them.
+    // The peer did not ring for records that it wrote before the bell was armed. If there is one, the session stays
+    // hot.
     if (!session.missed()) forget_hot(session);
 }
 

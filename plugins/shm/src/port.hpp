@@ -62,9 +62,9 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     // Called by the sessions (port.cpp).
     [[nodiscard]] na::OutputLists<Session>& output() noexcept { return output_; }
     [[nodiscard]] CopyQueue& copies() noexcept { return copies_; }
-    void wrote(Session& session) noexcept;    // it wrote a record: wake its peer if it sleeps
-    void closing(Session& session) noexcept;  // it is about to close: remove it from all lists
-    void touched(Session& session) noexcept;  // a record arrived: poll it in every round
+    void wrote(Session& session) noexcept;    // the session wrote a record: its peer is woken if it sleeps
+    void closing(Session& session) noexcept;  // the session is about to close: removes it from all lists
+    void touched(Session& session) noexcept;  // a record arrived: the session is polled in every round for a while
     void small_traffic() noexcept { small_.note(); }
     unsigned look_at_hot() noexcept;
 

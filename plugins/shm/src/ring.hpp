@@ -21,12 +21,12 @@ namespace cinnabar::shm {
 
 // The page before the records. Each cache line is written by one side only.
 struct RingHeader {
-    alignas(64) std::atomic<std::uint64_t> read;  // 0, written by the reader: everything before is consumed
-    // 64, written by the reader: 0, or how it wants to be rung (session.hpp).
+    alignas(64) std::atomic<std::uint64_t> read;  // by the reader: all records before this position are consumed
+    // By the reader: how it wants to be woken (session.hpp); 0: it polls the ring.
     alignas(64) std::atomic<std::uint64_t> armed;
-    // 128, written by the writer: changes when it begins to wait for room.
+    // By the writer: changes when it begins to wait for room.
     alignas(64) std::atomic<std::uint64_t> room_wanted;
-    // 192, written by the writer: the lease slot that it accesses + 1, or 0.
+    // By the writer: the slot of the lease that it accesses right now + 1, or 0.
     alignas(64) std::atomic<std::uint64_t> holding;
 };
 static_assert(offsetof(RingHeader, armed) == 64 && offsetof(RingHeader, room_wanted) == 128);
@@ -81,7 +81,7 @@ class RingWriter {
     // `memory`: the header page followed by `ring_bytes` of records, all zeros.
     void attach(std::byte* memory, std::size_t ring_bytes) noexcept;
 
-    // Writes and publishes a record without flags. False: as reserve().
+    // Writes and publishes a record without flags. False: reserve() would return null.
     [[nodiscard]] bool write(RecordKind kind, std::uint64_t id, const void* from, std::uint32_t bytes) noexcept;
     // The place for the payload of the next record, 16-byte aligned; null: there is no room, or the reader's position
     // is invalid (broken).
@@ -123,8 +123,8 @@ class RingReader {
     [[nodiscard]] bool empty() const noexcept { return first_word().load(std::memory_order_acquire) == 0; }
     // The next record. Its header is a copy; its payload (see payload()) is still in shared memory.
     [[nodiscard]] Look next(Record& out) noexcept;
-    // As next(), for the common case: a message of at most `bytes_max`. If `payload` is null, the next record is
-    // something else: call next().
+    // As next(), for the common case: a message of at most `bytes_max`. If `payload` is null, there is no record, or
+    // the next one is something else: call next().
     struct Message {
         const std::byte* payload = nullptr;  // still in shared memory, as payload()
         std::uint32_t bytes = 0;
@@ -138,7 +138,7 @@ class RingReader {
     // Frees the record that was read.
     void consume() noexcept { at_ += size_; }
 
-    // Whether enough is consumed that a writer which waits for room may need it.
+    // Whether over a quarter of the ring is consumed and not given back: the writer may be waiting for it.
     [[nodiscard]] bool room_due() const noexcept { return at_ - given_back_ > (mask_ + 1) / 4; }
     void give_back() noexcept;
     [[nodiscard]] RingHeader& header() const noexcept { return *header_; }
@@ -177,8 +177,8 @@ inline std::atomic<std::uint64_t>& word_at(std::byte* at) noexcept {
 
 }  // namespace detail
 
-// The common case inline: a record that is neither near the end of the ring nor near what the reader has not given
-// back.
+// Only the common case is inline: the record does not reach the end of the ring, and fits into the room that the reader
+// had given back when its position was last read.
 inline bool RingWriter::write(RecordKind kind, std::uint64_t id, const void* from, std::uint32_t bytes) noexcept {
     const std::size_t size = record_size(bytes);
     const std::size_t begin = at_ & mask_;

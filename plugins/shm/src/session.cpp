@@ -163,12 +163,12 @@ unsigned Session::receive() noexcept {
     return did;
 }
 
-// False: there is no record, or it cannot be delivered.
+// False: there is no record, or it cannot be delivered: it is malformed, or there is no memory for it now.
 bool Session::deliver_any(na::Arrival& arrival, na::Receiver& receiver) noexcept {
     Record record;
     const RingReader::Look look = reader_.next(record);
     if (look == RingReader::Look::none) return false;
-    const bool message = record.is_message();  // a message after a skip
+    const bool message = record.is_message();  // for example after a skip, which next_message() does not pass
     if (look == RingReader::Look::broken || (message && record.bytes > message_bytes_max_)) {
         malformed();
         return false;
@@ -184,7 +184,7 @@ void Session::malformed(const char* what) noexcept {
     fail(Errc::protocol);
 }
 
-// 0: the record stays in the ring, because this process is out of memory or the session ends.
+// 0: the record is malformed, and the session ends.
 unsigned Session::deliver(const Record& record) noexcept {
     if (na::is_access(static_cast<std::uint8_t>(record.kind))) {
         if (deliver_access(record) == Errc::ok) return 1;

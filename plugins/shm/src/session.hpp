@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A connection between two contexts: a ring in each direction, a socket that reports the end of the peer and transfers
-// bells, and the puts and gets of both sides. It lives in a pool whose memory is not freed before the port, because
-// epoll may report an event after the socket was closed; a closed object ignores it. Owner of the context only.
+// bells, and the puts and gets of both sides. Sessions live in a pool whose memory lives as long as the port, because
+// epoll may report an event after the socket was closed; a closed Session ignores the event. Owner of the context only.
 //
 // Bells. While a context polls the ring of a session in every round (the session is hot), the peer sends no bell.
 // Before the context stops polling, it stores a new number in the ring's `armed` and checks the ring once more. The
@@ -109,7 +109,7 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     std::uint64_t arms_ = 0;         // the last number used to arm
     std::uint64_t rung_ = 0;         // the value of the peer's `armed` for which it was last rung
     std::uint64_t room_asked_ = 0;   // how often this side has waited for room
-    std::uint64_t room_served_ = 0;  // the peer's count of that, when it was last rung for room
+    std::uint64_t room_served_ = 0;  // how often the peer had waited for room when it was last rung for that
     bool peer_closed_ = false;
     std::size_t message_bytes_max_ = 0;
 

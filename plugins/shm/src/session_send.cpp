@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Session: what is written into the ring, in this order: messages, then answers and requests, then data. Data use only
-// half of the ring.
+// Session: what is written into the ring, in this order: messages, notifications of copied puts, answers, requests,
+// data. Data use only half of the ring, so that the rest finds room.
 #include "port.hpp"
 
 #include <algorithm>
@@ -105,7 +105,7 @@ bool Session::send_data() noexcept {
     while (!puts_.empty() || !gets_.empty()) {
         if (!(get_has_turn() ? send_get(*gets_.front()) : send_put(*puts_.front()))) return false;
     }
-    return send_answers();  // those of gets whose lease was revoked
+    return send_answers();  // a get whose lease was revoked has become an answer
 }
 
 bool Session::send_put(na::PostedOp& posted) noexcept {

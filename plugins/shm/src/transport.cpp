@@ -65,8 +65,8 @@ Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, co
     std::unique_ptr<ShmTransport> transport(new ShmTransport(options));
     transport->copies_across_ = transport->caps_.views = copy != "buffers";
     transport->caps_.confines = !transport->copies_across_;
-    // With Yama's ptrace_scope 1 only a parent process may copy, unless the process allows more, which the user asks
-    // for here.
+    // With Yama's ptrace_scope 1, only a parent may copy from and to the memory of a process, unless the process allows
+    // others to. "?copy=across" asks for that.
     if (copy == "across") (void)::prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     if (const Errc why = transport->board_.open(); why != Errc::ok) {
         return Error(why, "making shared memory: memfd_create", {}, errno);
@@ -86,7 +86,7 @@ std::vector<std::string> ShmTransport::endpoints() const {
     return {std::move(endpoint)};
 }
 
-// Endpoints that a process announces have the option `place`, which identifies its folder.
+// The endpoints of a process have the option `place`, which identifies its folder. Without it, any name is tried.
 bool ShmTransport::reaches(std::string_view endpoint) const noexcept {
     if (!endpoint.starts_with("shm://")) return false;
     try {
@@ -142,7 +142,7 @@ std::string ShmTransport::diagnosis() const {
     for (const Directory::Entry& entry : directory_->entries()) ++(entry.alive ? alive : dead);
     text += ", names in use: " + std::to_string(alive);
     if (dead > 0) {
-        text += "; left by dead processes: " + std::to_string(dead) + ", which the next that listens will remove";
+        text += "; left by dead processes: " + std::to_string(dead) + ", which the next process that listens removes";
     }
     if (directory_->swept() > 0) {
         text += "; removed what " + std::to_string(directory_->swept()) + " dead processes left";

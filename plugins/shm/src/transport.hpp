@@ -88,10 +88,11 @@ class ShmTransport final : public na::SessionTransport {
     // False: out of memory.
     [[nodiscard]] bool watch(const RingHeader& ring) noexcept;
     void unwatch(const RingHeader& ring) noexcept;
-    // Call it instead of unwatch() if a session ends while the peer holds a lease. Allocates nothing.
+    // Call it instead of unwatch() if a session ends while the peer's ring says that it accesses a lease. Allocates
+    // nothing.
     void linger(const RingHeader& ring, Segment memory, pid_t pid) noexcept;
     [[nodiscard]] bool fences_pending() const noexcept { return fences_wait_.load(std::memory_order_seq_cst); }
-    // Submits the completed fences to `host`; returns how many.
+    // Submits the work of leases whose fence is over, or has failed, to `host`; returns how many.
     unsigned check_fences(na::PortHost& host) noexcept;
     void count_session(bool copies) noexcept {
         (copies ? copying_sessions_ : buffered_sessions_).fetch_add(1, std::memory_order_relaxed);
