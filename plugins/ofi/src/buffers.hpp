@@ -75,7 +75,7 @@ class BufferPool {
     void unregister() noexcept {
         pool_.for_each([](Buffer& buffer) { buffer.memory.reset(); });
     }
-    // Whether the fabric has it, although the op ended for which it was posted.
+    // Whether the fabric still has the buffer, although the op that it was posted for has ended.
     [[nodiscard]] static bool is_with_fabric(const Buffer& buffer) noexcept {
         return buffer.holders.load(std::memory_order_acquire) == 2;
     }

@@ -103,8 +103,8 @@ void Chunks::leave_copies(ChunkList& chunks) noexcept {
     for (Chunk* chunk = chunks.front(); chunk; chunk = ChunkList::next(*chunk)) leave(*chunk);
 }
 
-// Nobody can open what was sealed for the session, so the fabric may send anything. What was not sealed could still be
-// taken for data. Registered pages cannot be dropped.
+// Frees the staging memory of a copy, so that the fabric sends zeros. Sealed sessions only: nobody can open zeros as a
+// sealed chunk, but an unsealed chunk of zeros could be taken for data. Registered pages cannot be dropped.
 void Chunks::leave(Chunk& chunk) noexcept {
     if (!session_.seals() || !chunk.sends || !chunk.staging || chunk.staging->memory) return;
     chunk.left = std::move(chunk.staging->bytes);

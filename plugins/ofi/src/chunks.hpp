@@ -35,12 +35,13 @@ class Chunks {
     void revoke(Chunk& chunk) noexcept;
     void revoke(ChunkList& chunks, std::uint64_t from) noexcept;
 
-    // Since when the fabric has sent no copy of data, `served` to the peer or of this side's puts; time_never: it has
-    // none.
+    // Since when the fabric has sent none of the copies in staging memory that it has. `served`: copies for gets of the
+    // peer, otherwise for puts of this side. time_never: it has no such copy.
     [[nodiscard]] TimeUs copies_since(bool served) const noexcept {
         return copies_[served].count > 0 ? copies_[served].since : time_never;
     }
-    // The session has ended, and the fabric keeps copies that it has to send. Others get their places in the pool.
+    // The session has ended, and the fabric does not return copies that it has to send. Their places in the pool of
+    // staging memory become free for other sessions.
     void leave_copies(ChunkList& chunks) noexcept;
     void leave_strays() noexcept { leave_copies(stray_); }
 
@@ -53,7 +54,7 @@ class Chunks {
     void leave(Chunk& chunk) noexcept;
 
     Session& session_;
-    // Staged chunks that the fabric has to send.
+    // Chunks in staging memory that the fabric has to send.
     struct Copies {
         std::uint32_t count = 0;
         TimeUs since = 0;  // when the first was posted, or the last one was given back

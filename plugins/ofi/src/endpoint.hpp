@@ -75,7 +75,7 @@ class Endpoint {
     [[nodiscard]] std::size_t inject_bytes_max() const noexcept { return inject_bytes_max_; }
     // Operations that the provider has room for, all peers together.
     [[nodiscard]] std::size_t sends_max() const noexcept { return sends_max_; }
-    // Receives that the provider says to have room for, messages and chunks together; not all have just that.
+    // Receives that the provider says it has room for, messages and chunks together; some have more.
     [[nodiscard]] std::size_t receives_max() const noexcept { return receives_max_; }
     [[nodiscard]] std::size_t pieces_max() const noexcept { return pieces_max_; }
     [[nodiscard]] const Registrar& registrar() const noexcept { return *registrar_; }

@@ -8,7 +8,7 @@ namespace {
 
 // A copy or system call of another thread is over after this many yields, unless that thread is preempted.
 constexpr unsigned yields_max = 64;
-// Sends that are still pending after this time wait for the peer to read.
+// How long a fence may take: sends that are pending for longer wait for a peer that does not read.
 constexpr TimeUs fence_us = 200'000;
 
 }  // namespace

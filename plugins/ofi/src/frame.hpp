@@ -20,7 +20,7 @@ enum class FrameKind : std::uint8_t {
     unexpected = 3,
     expected = 4,
     // Transfers. The origin of an operation chooses its `id`, and answers repeat it.
-    get = 16,        // `tag`: of the chunks, `chunk` bytes each; chunk 0: the data follow in a get_data frame
+    get = 16,        // `tag`: of the first chunk; `chunk`: bytes of a chunk; 0: the data follow in a get_data frame
     get_data = 17,   // the data of a small get
     get_ended = 18,  // only `bytes` chunks were sent, because the lease does not allow more or a stop was received
     put = 19,        // `chunk` 0: the data are in this frame
@@ -69,7 +69,7 @@ struct TransferBody {
     std::uint32_t chunk = 0;
 };
 
-// Whether it may be the tag of chunk 0.
+// Whether `tag` may be that of the first chunk of a transfer.
 [[nodiscard]] constexpr bool is_first_tag(std::uint64_t tag) noexcept {
     return (tag & (chunks_max - 1)) == 0 && (tag >> chunk_tag_bits) == 0;
 }
@@ -82,7 +82,7 @@ struct TransferBody {
     return static_cast<std::uint32_t>((bytes + chunk - 1) / chunk);
 }
 
-// The session that a frame names; a name of no session: it is too short.
+// The session that a frame names. If the frame is too short, a name that no session has.
 [[nodiscard]] SessionName receiver_of(ConstBytes frame) noexcept;
 
 // Encodes the header and, for a transfer, the body. Requires: room for head_bytes(frame.kind).

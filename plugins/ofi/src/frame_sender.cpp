@@ -53,7 +53,7 @@ Errc FrameSender::send(Buffer& buffer, std::byte* frame) noexcept {
     return Errc::ok;
 }
 
-// Seals a frame once: a control frame for which the fabric has no room keeps its number.
+// Seals a frame once: a control frame that is sent again, because the fabric had no room, is sealed already.
 bool FrameSender::seal(Buffer& buffer, std::byte* frame) noexcept {
     if (buffer.sealed) return true;
     if (!session_.seal_frame(frame, buffer.frame_bytes)) return false;
@@ -71,12 +71,13 @@ void FrameSender::sent(Buffer& buffer, const Done& done) noexcept {
     } else {
         end_message(buffer, why);
     }
-    // The message was lost, so the two sides disagree: the session must end.
+    // The frame was lost, so the two sides no longer agree about the session: it must end.
     if (why != Errc::ok) session_.fail(why);
     session_.given_back();
 }
 
-// Requires: the fabric does not have it. Without an op, or in place of a message, it belongs to the sender.
+// Completes the op of a message, unless that has ended before. Frees the buffer if the op has ended, or if it is a copy
+// in place of the message; otherwise the message's user has it. Requires: the fabric does not have it.
 void FrameSender::end_message(Buffer& buffer, Errc why) noexcept {
     na::PostedOp* const posted = std::exchange(buffer.posted, nullptr);
     const bool stands_in = std::exchange(buffer.stands_in, false);
@@ -84,8 +85,8 @@ void FrameSender::end_message(Buffer& buffer, Errc why) noexcept {
     if (!posted || stands_in) buffer.pool->give(buffer);
 }
 
-// The buffer to send the op's message from: the message, or a copy if it is sealed, or if its user sends it again
-// although the fabric still has it from an op that has ended. Null: none is left, or out of memory.
+// The buffer to send the op's message from: the message itself; or a copy, if frames are sealed, or if the fabric still
+// has the message from an earlier op, which has ended. Null: none is left, or out of memory.
 Buffer* FrameSender::buffer_for(const na::Op& op) noexcept {
     auto& message = static_cast<Buffer&>(*op.message);
     const bool seals = session_.seals();
@@ -211,7 +212,7 @@ void FrameSender::end(Errc why) noexcept {
     for (Buffer* buffer = sending_.front(); buffer; buffer = BufferList::next(*buffer)) {
         na::PostedOp* posted = std::exchange(buffer->posted, nullptr);
         if (!posted) continue;
-        // The message's user and the fabric both give it back.
+        // From now on the message's user and the fabric each give the buffer back, and the second one frees it.
         if (!buffer->stands_in) buffer->holders.store(2, std::memory_order_release);
         session_.port().end(*posted, why);
     }

@@ -19,11 +19,11 @@ enum class Sent : std::uint8_t {
 
 class FrameSender {
   public:
-    // Control frames that may wait to be sent. A peer that makes more necessary sends requests and does not read the
-    // answers.
+    // Control frames that may wait to be sent. With more, the session ends: the peer sends requests and does not read
+    // the answers.
     static constexpr std::uint32_t controls_max = 4096;
-    // Frames that the provider may have without a completion (some providers queue without limit, and copy injected
-    // frames). Every confirm_every-th frame is sent with a completion.
+    // Frames that may be with the provider at a time: some providers queue without limit, and copy injected frames.
+    // Injected frames have no completion, so at least every confirm_every-th frame is sent with one.
     static constexpr std::uint32_t unconfirmed_max = 128;
     static constexpr std::uint32_t confirm_every = 32;
     static_assert(unconfirmed_max >= 2 * confirm_every);
@@ -71,7 +71,7 @@ class FrameSender {
     std::uint32_t controls_count_ = 0;
     BufferList sending_;             // buffers that the fabric has
     std::uint32_t unconfirmed_ = 0;  // frames not known to be sent
-    std::uint32_t injected_ = 0;     // of those, the ones after the last frame with a completion
+    std::uint32_t injected_ = 0;     // of those, the ones sent after the last frame with a completion
     bool refused_ = false;           // may_send() was false
 };
 

@@ -134,7 +134,8 @@ std::uint64_t Origin::begin_chunk(const Transfer& transfer, Chunk& chunk) const 
 }
 
 // The pieces of the operation's memory for a chunk at offset `at`. Staging memory is used instead if there are more
-// pieces than the provider takes, if it needs registered memory, or if chunks are sealed. 0: out of memory.
+// pieces than the provider takes, if it needs staging (Endpoint::stages), or if chunks are sealed. 0: no staging memory
+// is left.
 std::size_t Origin::local_pieces(const na::Op& op, std::uint64_t at, Chunk& chunk,
                                  std::array<iovec, pieces_limit>& out) noexcept {
     const Endpoint& endpoint = session_.port().endpoint();
@@ -220,7 +221,8 @@ void Origin::get_data(const Frame& frame, ConstBytes data) noexcept {
     settle(*transfer);
 }
 
-// A chunk that was not sent is taken back. Those that were sent are awaited: nothing else shows whether that is true.
+// Takes back the receives of chunks that the owner did not send. Waits for the chunks that it says it has sent: only
+// their arrival shows that this is true.
 void Origin::get_ended(const Frame& frame, const TransferBody& body) noexcept {
     Transfer* transfer = find(frame.id);
     if (!transfer) return;
@@ -229,7 +231,7 @@ void Origin::get_ended(const Frame& frame, const TransferBody& body) noexcept {
         return;
     }
     transfer->answered = true;
-    // Not more than before: an owner that has refused a get answers its stop as if it had sent all.
+    // The number never grows: an owner that has refused a get answers a later stop as if it had sent all chunks.
     transfer->sent = static_cast<std::uint32_t>(std::min<std::uint64_t>(body.bytes, transfer->sent));
     if (transfer->failed == Errc::ok) transfer->failed = frame.status == Errc::ok ? Errc::protocol : frame.status;
     session_.chunks().revoke(transfer->with_fabric, transfer->sent);
@@ -303,7 +305,7 @@ void Origin::chunk_moved(Transfer& transfer, Chunk& chunk, const Done& done) noe
 void Origin::chunk_failed(Transfer& transfer, Chunk& chunk, const Done& done) noexcept {
     const Errc why = done.result == Errc::canceled ? Errc::peer_lost : session_.reason(done);
     if (transfer.failed == Errc::ok) transfer.failed = why;
-    // The fabric returned the chunk, but the peer may still send data for it.
+    // The fabric returned the receive, but the peer may still send the chunk: another receive takes and drops it.
     const bool may_come = transfer.awaits_owner && chunk.number < transfer.sent;
     if (done.result == Errc::canceled && may_come && session_.has_peer()) return discard(chunk);
     session_.chunks().give(chunk);
@@ -353,9 +355,10 @@ void Origin::stop(Transfer& transfer, Errc why) noexcept {
     settle(transfer);
 }
 
-// Takes receives back from the fabric. A staged one stays posted until the peer has answered, and its data are dropped:
-// if a receive is posted for a message that has arrived, while another one is half received, rxd of 1.17 writes the
-// rest of that one to a receive that it has freed (rxd_progress_unexp_msg).
+// Takes receives back from the fabric. With a provider that stages, they stay posted until the peer has answered, and
+// their data are dropped. Otherwise discard() would post receives for chunks that have arrived already, and rxd of 1.17
+// has an error there (rxd_progress_unexp_msg): if another message is half received at that moment, its rest is written
+// to a receive that rxd has freed.
 void Origin::take_back(Transfer& transfer) noexcept {
     if (!transfer.awaits_owner || !session_.port().endpoint().stages()) {
         return session_.chunks().revoke(transfer.with_fabric, 0);
@@ -374,7 +377,7 @@ void Origin::end_await(Transfer& transfer) noexcept {
     if (std::exchange(transfer.awaits_owner, false)) --unanswered_;
 }
 
-// Of the transfers one by one, so that a peer which answers some of them does not gain time for the others.
+// Each transfer has a time of its own, so that a peer that answers some of them gains no time for the others.
 TimeUs Origin::unanswered_since() const noexcept {
     TimeUs since = time_never;
     const Transfer* transfer = unanswered_ > 0 ? transfers_.front() : nullptr;

@@ -19,8 +19,8 @@ class Origin {
     static constexpr std::uint32_t admitted_max = 64;
     // Chunks of puts that the fabric may have at a time.
     static constexpr std::uint32_t put_chunks_max = 16;
-    // Ended gets of which the peer has not said how many chunks it sent, or has not sent those. Beyond this the session
-    // ends, because the peer does not answer.
+    // Ended gets for which the peer has not yet said how many chunks it sent, or has not sent those. With more, the
+    // session ends, because the peer does not answer.
     static constexpr std::uint32_t unanswered_max = 256;
 
     explicit Origin(Session& session) noexcept : session_(session) {}
@@ -51,7 +51,7 @@ class Origin {
     void abandon() noexcept;
     [[nodiscard]] bool empty() const noexcept { return transfers_.empty(); }
     [[nodiscard]] std::uint32_t unanswered() const noexcept { return unanswered_; }
-    // Since when the oldest of those gets has heard nothing; time_never: there are none.
+    // Since when the peer has sent nothing for the longest-waiting one of those gets; time_never: there are none.
     [[nodiscard]] TimeUs unanswered_since() const noexcept;
 
   private:

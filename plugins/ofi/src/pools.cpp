@@ -10,7 +10,8 @@
 namespace cinnabar::ofi {
 namespace {
 
-// Limits for all peers together: admitted operations of this side, large operations of peers, and chunks of both.
+// Limits for all peers together: admitted operations of this side, large operations of peers, chunks of both, and
+// control frames.
 constexpr std::uint32_t transfers_max = 16 * 1024;
 constexpr std::uint32_t requests_max = 64 * 1024;
 constexpr std::uint32_t chunks_slots_max = 256 * 1024;
@@ -19,8 +20,8 @@ constexpr std::uint32_t controls_max = 64 * 1024;
 // How long a peer may hold chunks without sending or answering, while others wait for chunks.
 constexpr TimeUs silence_us = 5'000'000;
 
-// Room for receives of chunks. A provider that says to have no more room than messages take has no such limit (`net`,
-// `sockets`).
+// Room for receives of chunks. A provider that claims no more room than the messages take has in fact no such limit
+// (`net`, `sockets`).
 std::size_t receives_for_chunks(OfiPort& port) noexcept {
     const std::size_t all = port.endpoint().receives_max();
     const std::size_t messages = port.provider().receives;

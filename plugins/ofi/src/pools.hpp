@@ -28,11 +28,12 @@ class Pools {
     // Call it when there is no room for a chunk of a put. Ends the session, other than `asks`, that has held granted
     // chunks for the longest time without sending any, if that is longer than silence_us.
     void end_silent_writer(const Session& asks) noexcept;
-    // Call it when there is no room for a chunk of a get: as end_silent_writer(), for peers that do not say what they
-    // have sent of gets that have ended, or do not send that.
+    // Call it when there is no room for a chunk of a get. As end_silent_writer(), for peers from which ended gets still
+    // wait for get_ended, or for chunks that were sent.
     void end_silent_lender(const Session& asks) noexcept;
-    // Call it when there is no memory for a chunk, `served` to a peer or of this side: as the two above, and for peers
-    // that do not read what was copied for them.
+    // Call it when there is no staging memory for a chunk. `served`, for operations of peers: as end_silent_writer();
+    // otherwise, for those of this side: as end_silent_lender(). In both cases also for peers that do not read what was
+    // copied to staging memory for them.
     void end_silent_stager(const Session& asks, bool served) noexcept;
 
     // The size of memory for a chunk.
@@ -76,10 +77,10 @@ class Pools {
     SlotPool<Staging> served_staging_;  // for operations of peers
     Staging* sink_ = nullptr;
     Transfer* posting_get_ = nullptr;
-    // When sessions were last looked at for those that send nothing, answer nothing, and read nothing.
+    // When the sessions were last searched for silent peers of each kind.
     TimeUs writers_looked_at_ = 0;
     TimeUs lenders_looked_at_ = 0;
-    std::array<TimeUs, 2> readers_looked_at_{};  // those that were served chunks come second
+    std::array<TimeUs, 2> readers_looked_at_{};  // by `served`
 };
 
 }  // namespace cinnabar::ofi

@@ -13,7 +13,8 @@ namespace {
 
 constexpr unsigned completions_max = 256;   // per round
 constexpr unsigned blocked_tries_max = 64;  // per round
-// Some providers connect, and send what they had no room for, only while they are polled.
+// The time between polls while the provider must be polled (wants_asking()): some providers make connections, and send
+// what they had no room for, only while they are polled.
 constexpr TimeUs tick_us = 500;
 // Without a descriptor: how long a context polls continuously after the last completion, and how long it pauses between
 // polls after that.
@@ -145,7 +146,8 @@ Session* OfiPort::session_of(ConstBytes frame) noexcept {
     return nullptr;
 }
 
-// A frame that was sealed is its peer's own. Others may be of somebody who has read the session's name on the way.
+// A sealed frame is from the peer for certain. One that is not sealed may be from somebody who has read the session's
+// name on its way, and must not end the session.
 void OfiPort::malformed(Session& session) noexcept {
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::info, "ofi", "malformed frame: %s", session.seals() ? "its session ends" : "dropped");
@@ -155,7 +157,7 @@ void OfiPort::malformed(Session& session) noexcept {
 void OfiPort::frame_came(Bytes bytes, na::ReceiveBlock& block, fi_addr_t source) noexcept {
     Session* const session = session_of(bytes);
     if (!session) return;
-    // Opened before anything but its session is read.
+    // A sealed frame is opened before anything but the name of its session is read.
     const ConstBytes opened = session->seals() ? session->open_frame(bytes) : ConstBytes(bytes);
     if (opened.empty()) return;
     Frame frame;

@@ -26,8 +26,9 @@ constexpr std::array rxm_settings{
     Setting{"FI_OFI_RXM_TX_SIZE", "16384"},
 };
 
-// Over verbs RxM has no such buffers and ignores EAGER_LIMIT (rxm_ep_init_proto). What is larger than SAR_LIMIT, 128
-// KiB by default, the receiver reads; with this limit everything is sent in segments.
+// Over verbs, RxM does not receive straight into the buffer that waits, and ignores EAGER_LIMIT (rxm_ep_init_proto). It
+// sends messages up to SAR_LIMIT, 128 KiB by default, in segments; larger ones are read by the receiver, a rendezvous
+// again. With this limit everything is sent in segments.
 constexpr std::array rxm_verbs_settings{
     rxm_settings[0],
     rxm_settings[1],

@@ -34,8 +34,8 @@ struct Provider {
     bool trusted_only = false;    // whoever reaches its port can end the process; "ofi" never means it
     bool wait_fd = true;          // its queue has a descriptor to sleep on
     bool own_progress = false;    // it has threads that move data; other providers move data only while polled
-    // Keeps sends to a peer that is gone, so transfers must go through staging memory. What fails shows in completions
-    // alone, so that each send needs one.
+    // Keeps sends to a peer that is gone, so transfers must go through staging memory. Failures show only in
+    // completions, so each send needs one.
     bool lingers = false;
     bool returns_sends = false;  // gives back sends to a peer as soon as the peer is gone
     bool tells_source = false;   // reports the address of a message's sender: FI_SOURCE
@@ -54,8 +54,8 @@ struct Provider {
 // The scheme of a provider's addresses whose sessions are protected.
 [[nodiscard]] std::string_view guarded_scheme(const Provider& provider) noexcept;
 
-// Whether an address of that scheme ("ofi+tcp", "ofis+tcp") means this provider. "ofi" and "ofis" mean any tested
-// provider that reaches other hosts and that strangers cannot end.
+// Whether an address of that scheme ("ofi+tcp", "ofis+tcp") means this provider. "ofi" and "ofis" mean any provider
+// that is tested, is not off by default (on_request), reaches other hosts, and cannot be crashed by strangers.
 [[nodiscard]] inline bool means(std::string_view scheme, const Provider& provider) noexcept {
     const std::string_view family = na::family_of(scheme);
     if (family != "ofi" && family != "ofis") return false;

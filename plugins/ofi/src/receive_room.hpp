@@ -14,7 +14,8 @@ class ReceiveRoom {
     explicit ReceiveRoom(std::size_t receives_max) noexcept : left_(static_cast<std::int64_t>(receives_max)) {}
     void take() noexcept { --left_; }
     void give() noexcept { ++left_; }
-    // Whether a session whose gets have `held` receives may begin a get of `chunks` more. One get is always admitted.
+    // Whether a session whose gets have `held` receives may begin a get of `chunks` more. A session without receives
+    // may always begin one.
     [[nodiscard]] bool admits(std::uint32_t held, std::uint32_t chunks) const noexcept {
         return held == 0 || 2 * (std::int64_t{held} + chunks) <= left_ + held;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A provider's room for sends (fi_tx_attr::size), shared by all sessions of a port. Each session may use half of what
-// the others leave, so that sessions whose peers do not read cannot use up all of it. Owner of the context only.
+// A provider's room for sends (fi_tx_attr::size), shared by all sessions of a port. A session may have at most half as
+// many frames pending as there is room left, so that sessions whose peers do not read cannot use up all of it. Owner of
+// the context only.
 #pragma once
 
 #include "frame_sender.hpp"

@@ -93,7 +93,7 @@ void Session::end(Errc why) noexcept {
     owner_.end();
     origin_.end(why);
     peer_ = nullptr;
-    taken();  // keeps the session from being released inside the calls below
+    taken();  // with given_back() below, releases the session at once if the fabric has nothing of it
     port_->host().arm(timer_, port_->host().now_us() + drain_us);
     given_back();
 }
@@ -190,7 +190,8 @@ void Session::fail(Errc why) noexcept {
     if (peer_) port_->end_session(*peer_, why);
 }
 
-// Codes that mean "connection gone" become peer_lost. Anything else is logged with the provider's text.
+// Codes that mean "connection gone" become peer_lost; before the session is open, those of a failed dial are kept. Any
+// other code is logged with the provider's text.
 Errc Session::reason(const Done& done) const noexcept {
     switch (done.result) {
         case Errc::ok:
@@ -236,8 +237,8 @@ void Session::time_out(Timer& timer) noexcept {
     (void)port.settle();
 }
 
-// Only the side that dialled is answered. An answer to a probe that was not sent would open a session whose fabric
-// address nobody has proven to be at.
+// Only the side that dialled sends a probe, and only the other side answers. If a side took an answer without having
+// sent a probe, it would open a session with a fabric address at which nobody may be.
 void Session::probed(const Frame& frame) noexcept {
     if ((frame.kind == FrameKind::answer) != dialled_) return fail(Errc::protocol);
     if (!dialled_) sender_.queue_control(Frame{FrameKind::answer}, {});

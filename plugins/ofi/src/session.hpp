@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A connection between two contexts: the handshake socket, which stays open and shows when the peer ends, and what is
-// sent over the fabric. It lives in a pool whose memory is not freed before the port, and keeps its slot until the
-// fabric has returned everything. Owner of the context only.
+// sent over the fabric. Sessions live in a pool whose memory lives as long as the port; an ended session keeps its slot
+// until the fabric has returned everything. Owner of the context only.
 #pragma once
 
 #include "chunks.hpp"
@@ -22,10 +22,11 @@ namespace cinnabar::ofi {
 class OfiPeer;
 class OfiPort;
 
-// What a sealed chunk is bound to. The tag is random, but may come again, so it does not do alone.
+// What a sealed chunk is bound to: it cannot be opened as the chunk of another place. The tag alone is not enough: it
+// is random and may repeat.
 struct ChunkPlace {
     bool of_put = false;
-    std::uint64_t id = 0;  // that the origin gave the operation
+    std::uint64_t id = 0;  // of the operation, as its origin chose it
     std::uint64_t tag = 0;
 };
 
@@ -53,14 +54,15 @@ class Session final : public PoolSlot, public na::FdEvents {
     [[nodiscard]] OfiPort& port() const noexcept { return *port_; }
     [[nodiscard]] fi_addr_t fabric_address() const noexcept { return address_; }
     [[nodiscard]] bool has_peer() const noexcept { return peer_ != nullptr; }
-    // Whether it has begun and is not ending.
+    // Whether the session has begun and is not ending.
     [[nodiscard]] bool live() const noexcept;
     // Whether the provider has no room for it, or the peer does not read.
     [[nodiscard]] bool waits_for_peer() const noexcept { return blocked || sender_.waits_for_peer(); }
 
     // A frame for this session was received.
     void receive(const Frame& frame, const TransferBody& body, ConstBytes payload, na::Arrival& arrival) noexcept;
-    // Sends a bounded amount of what waits. Afterwards nothing waits, or the session is blocked.
+    // Sends a bounded amount of what waits. If something is left, the session is blocked, or a later completion resumes
+    // sending.
     void transmit() noexcept;
     void cancel(Posted& posted) noexcept { origin_.cancel(posted); }
     // Ends the session and gives back at once what it holds of shared pools.
@@ -75,9 +77,9 @@ class Session final : public PoolSlot, public na::FdEvents {
     // of memory.
     [[nodiscard]] bool seal_frame(std::byte* frame, std::size_t bytes) noexcept;
     // Opens a received frame in place; returns it without the trailer. Empty: the peer did not seal it for this
-    // session, or it came before; the session ends.
+    // session, or it was received before (a replay); the session ends.
     [[nodiscard]] ConstBytes open_frame(Bytes frame) noexcept;
-    // The same for a chunk of `bytes`. False, of open_chunk: the session ends.
+    // As seal_frame() and open_frame(), for a chunk of `bytes`. If open_chunk() returns false, the session ends.
     [[nodiscard]] bool seal_chunk(const ChunkPlace& place, Staging& chunk, std::size_t bytes) noexcept;
     [[nodiscard]] bool open_chunk(const ChunkPlace& place, Staging& chunk, std::size_t bytes) noexcept;
 
@@ -113,7 +115,7 @@ class Session final : public PoolSlot, public na::FdEvents {
     OfiPort* port_ = nullptr;
     OfiPeer* peer_ = nullptr;  // null: reserved, or ended
     na::Stream stream_;
-    bool seals_ = false;  // by the transport, so that nothing goes out unsealed where seal_ is missing
+    bool seals_ = false;  // set from the transport, not from seal_: if that is missing, nothing may be sent unsealed
     std::unique_ptr<na::MessageGuard> seal_;
     fi_addr_t address_ = FI_ADDR_UNSPEC;
     std::uint64_t check_ = 0;

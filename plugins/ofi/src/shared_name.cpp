@@ -12,8 +12,8 @@
 namespace cinnabar::ofi {
 
 Errc may_map(ConstBytes address) noexcept {
-    // "fi_shm://PROCESS:USER:NUMBER" and one zero byte (smr_endpoint_name). libfabric ignores bytes after it, so an
-    // address must not have any.
+    // "fi_shm://PROCESS:USER:NUMBER" and one zero byte (smr_endpoint_name). libfabric ignores bytes after the zero
+    // byte, so an address that has any is refused.
     constexpr std::string_view prefix = "fi_shm://";
     constexpr std::string_view folder = "/dev/shm/";  // SMR_DIR
     constexpr std::size_t name_max = 64;

@@ -55,7 +55,7 @@ struct Chunk final : FabricOp, PoolSlot {
     Session* session = nullptr;
     Staging* staging = nullptr;              // null: the chunk is in the memory of an op or a lease
     std::unique_ptr<std::byte[]> left;       // staging memory that the fabric has kept longer than its session lived
-    std::optional<na::LeaseTable::Pin> pin;  // pins that lease
+    std::optional<na::LeaseTable::Pin> pin;  // of the lease from whose memory the chunk is sent
     std::uint32_t number = 0;
     std::uint32_t bytes = 0;
     bool discard = false;   // the get has ended, and the data are dropped

@@ -63,7 +63,7 @@ Result<std::unique_ptr<na::Transport>> OfiTransport::open_guarded(const na::Uri&
     return std::unique_ptr<na::Transport>(std::move(transport));
 }
 
-// A get needs all its chunks at once.
+// Enough for two of the largest gets: a get needs staging memory for all its chunks at once.
 std::uint32_t OfiTransport::staging_min() const noexcept {
     return 2 * chunks_of(limits().rma_bytes_max, static_cast<std::uint32_t>(provider().chunk_bytes));
 }

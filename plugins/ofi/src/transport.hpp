@@ -51,7 +51,7 @@ class OfiTransport final : public na::SocketTransport {
     [[nodiscard]] std::uint32_t staging() const noexcept { return selection_.staging; }
     // Null: sessions are not protected.
     [[nodiscard]] const na::StreamGuards* guards() const noexcept { return guards_.get(); }
-    // What sealing adds to a frame or chunk; 0: they are not sealed.
+    // How many bytes sealing adds to a frame or chunk; 0: they are not sealed.
     [[nodiscard]] std::size_t trailer_bytes() const noexcept { return guards_ ? na::MessageGuard::trailer_bytes : 0; }
     // Counts a frame that names no session, because it is late or forged; diagnosis() reports the number.
     void count_stray() noexcept { strays_.fetch_add(1, std::memory_order_relaxed); }
