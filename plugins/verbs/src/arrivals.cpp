@@ -72,7 +72,8 @@ void Arrivals::received(const ibv_wc& done) noexcept {
         return port_.lost(*connection, session_error(done.status));
     }
     if (connection->stage() == Stage::open) return deliver(*connection, done);
-    // It arrived before the session began. If this side has accepted, it shows that the peer has the answer.
+    // The message arrived before the session began. If this side has accepted, the message shows that the peer has
+    // received the answer.
     if (connection->held.size() >= connection->promised()) {  // more than its window
         port_.slots().free(slot);
         return port_.lost(*connection, Errc::protocol);

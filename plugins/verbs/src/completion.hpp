@@ -32,7 +32,8 @@ class WorkId {
     std::uint64_t raw_;
 };
 
-// The result of an operation whose work request failed. peer_lost: it was flushed, because something before it failed.
+// The result of an operation whose work request failed. peer_lost: the other side did not answer, or the request was
+// flushed because an earlier one failed.
 [[nodiscard]] Errc operation_error(ibv_wc_status status) noexcept;
 // The error with which the session ends.
 [[nodiscard]] Errc session_error(ibv_wc_status status) noexcept;

@@ -28,8 +28,8 @@ class CompletionQueue final : public na::FdEvents {
     // Call it before a queue pair is destroyed: copies all completions, because destroying may drop those of the queue
     // pair.
     void fetch_all() noexcept;
-    // Call it after a queue pair is destroyed: removes its number from completions that are left, because another queue
-    // pair may get the same number.
+    // Call it after a queue pair is destroyed: drops the completions of its sends, and removes its number from those of
+    // its receives, because another queue pair may get the same number.
     void forget(std::uint32_t queue_pair) noexcept;
 
     void on_ready(std::uint32_t epoll_events) noexcept override;

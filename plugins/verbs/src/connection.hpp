@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One connection and its queue pair, from the dial or the incoming request until the device has returned the last work
-// request. It lives in a pool whose memory is not freed before the port. Owner of the context only.
+// request. Connections live in a pool whose memory lives as long as the port. Owner of the context only.
 #pragma once
 
 #include "cm_events.hpp"
@@ -54,17 +54,17 @@ class Connection final : public PoolSlot {
     // `why`.
     void close(Errc why) noexcept;
 
-    // Called when a dial is given up before the answer. True: the connection cannot be closed now and drains. False:
-    // close it. (On iWARP, destroying the id blocks in the kernel until the answer comes or the kernel's own timeout
-    // has passed.)
+    // Called when a dial is given up before the answer. True: the connection drains, because it cannot be closed now:
+    // on iWARP, destroying the id blocks in the kernel until the answer arrives or the kernel's own timeout has passed.
+    // False: close it.
     [[nodiscard]] bool leave_unanswered() noexcept;
 
     // Data (connection_send.cpp). Sends what waits, as far as credits and the send queue allow.
     void transmit() noexcept;
     // The work requests up to `place` have completed, the last one with `status`.
     void completed(std::uint32_t place, ibv_wc_status status) noexcept;
-    // Sends a probe to the other side's device, unless one is pending or something has arrived since `since`. False: an
-    // answer is overdue by more than `patience`.
+    // Sends a probe to the other side's device, unless a completion is expected anyway or something has arrived since
+    // `since`. False: completions are expected, and none has arrived for `patience`.
     [[nodiscard]] bool probe(TimeUs since, TimeUs patience) noexcept;
 
     [[nodiscard]] Stage stage() const noexcept { return stage_; }
@@ -131,7 +131,7 @@ class Connection final : public PoolSlot {
     Errc end_why_ = Errc::peer_lost;
 
     std::uint32_t queue_pair_ = 0;
-    std::uint8_t life_ = 0;  // the number of queue pairs that this slot has had
+    std::uint8_t life_ = 0;  // how many queue pairs this slot has had, modulo 256
     std::uint32_t promised_ = 0;
     std::uint32_t window_ = 0;
     std::uint32_t inline_max_ = 0;

@@ -14,7 +14,7 @@ class ConnectionManager {
   public:
     explicit ConnectionManager(VerbsPort& port) noexcept;
 
-    // unsupported, permission: as make_event_channel(); or why the kernel refused to watch it.
+    // unsupported, permission: as make_event_channel(); otherwise why the kernel refused to watch the channel.
     [[nodiscard]] Result<void> open();
     // Stops watching: no further event is delivered.
     void stop() noexcept { watch_.stop(); }

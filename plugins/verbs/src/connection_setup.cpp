@@ -238,7 +238,7 @@ Errc Connection::request() noexcept {
         unanswered_ = true;
         return Errc::ok;
     }
-    // Some devices connect inside the call.
+    // Some devices connect inside the call, so errno may say why the other side cannot be reached.
     return connect_error(-errno, Errc::unreachable);
 }
 

@@ -13,9 +13,9 @@ namespace cinnabar::verbs {
 inline constexpr std::uint32_t window_min = 4;
 inline constexpr std::uint32_t window_max = 64;
 
-// The most credit messages that can be unread at the other side, plus one. Each returns half of a window, which the
-// other side can only have used after it read the one before last. So at most two are unread; the third slot is for
-// rounding.
+// Slots for credit messages. At most two of them are unread at the other side: each returns half of a window, and for
+// the next one the other side must have used as many credits again, so it must have read the one before the last. The
+// third slot is for rounding.
 inline constexpr std::uint32_t control_slots = 3;
 
 // The credits with which this side sends.
@@ -32,7 +32,7 @@ class SendCredits {
     std::uint32_t left_ = 0;
 };
 
-// The credits of the other side.
+// The credits with which the other side sends.
 class ReceiveCredits {
   public:
     void open(std::uint32_t window) noexcept {

@@ -40,8 +40,8 @@ unsigned access_flags(na::Access access, bool atomics) noexcept {
     return flags;
 }
 
-// siw, a software driver, writes received bytes in a kernel section that cannot be preempted. This returns when all
-// such sections are over. Changing the state of the queue pair would wait for them as well, but siw then loses work
+// siw, a software driver, writes received bytes in a kernel section that cannot be preempted. membarrier() returns when
+// all such sections are over. Changing the state of the queue pair would wait for them as well, but siw then loses work
 // that it had to defer (siw_sq_resume), and the session hangs.
 void wait_for_placing() noexcept { (void)::syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0); }
 

@@ -18,8 +18,8 @@ struct PinRange {
     std::size_t segments = 0;  // number of segments in the range
 };
 
-// The range for the first of `segments`. too_large: the device cannot register the first segment at once. Requires:
-// `segments` is not empty, nor is any of them.
+// The range for the first of `segments`. too_large: the first segment is larger than the device can register. Requires:
+// at least one segment, and none that is empty.
 [[nodiscard]] Result<PinRange> first_range(std::span<const na::Segment> segments, std::uint64_t bytes_max);
 
 }  // namespace cinnabar::verbs

@@ -65,7 +65,7 @@ class VerbsPort final : public na::SessionPort {
     [[nodiscard]] SlotPool<Connection>& connections() noexcept { return connections_; }
     // Connections that wait for room in the completion queue, or for an atomic cell; completed work requests free both.
     [[nodiscard]] auto& room() noexcept { return room_; }
-    void dirty(Connection& connection) noexcept;  // it has something to send
+    void dirty(Connection& connection) noexcept;  // the connection has something to send
     // Sessions (sessions.cpp).
     void dial_done(Connection& dial) noexcept;
     void dial_failed(Connection& dial, Errc why) noexcept;

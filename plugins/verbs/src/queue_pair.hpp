@@ -17,8 +17,8 @@ struct QueuePairSize {
 // errno: the device refused.
 [[nodiscard]] bool make_queue_pair(rdma_cm_id& id, const Device& device, ibv_cq* completions, ibv_srq* slots,
                                    QueuePairSize& out) noexcept;
-// Limits how long the device retries to reach the other side: it retries for eight times the timeout set here, or up to
-// four times longer if it rounds up. Call it before the connection is made.
+// Limits how long the device retries to reach the other side: it gives up after eight timeouts of the length set here,
+// each of which a device may prolong up to four times. Call it before the connection is made.
 void limit_retries(rdma_cm_id& id, Microseconds keepalive) noexcept;
 // Sets the queue pair to the error state: the device returns all work requests and receives nothing more.
 void fail_queue_pair(ibv_qp& queue_pair) noexcept;

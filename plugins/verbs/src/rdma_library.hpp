@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Loads rdma-core (libibverbs and librdmacm) when the first verbs address is opened, so that programs with other
-// transports do not need the libraries. These functions are found by name. Posting and polling use the inline functions
-// of the headers, which call through the device's table.
+// transports do not need the libraries. The functions listed here are found by name. Posting and polling use the inline
+// functions of the headers, which call through the device's table.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

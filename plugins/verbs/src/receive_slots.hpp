@@ -35,14 +35,14 @@ class ReceiveSlots {
     // The connection has ended: `count` fewer slots are needed.
     void withdraw(std::uint32_t count) noexcept { promised_ -= count; }
     [[nodiscard]] std::uint32_t promised() const noexcept { return promised_; }
-    // The window for the next connection: a part of the slots that are left.
+    // The window for the next connection: the more slots are promised, the smaller it is.
     [[nodiscard]] std::uint32_t window_for_next() const noexcept;
     [[nodiscard]] std::uint32_t posted_max() const noexcept { return posted_max_; }
 
     // A completion has removed the slot from the queue.
     void taken(std::uint32_t slot) noexcept;
     [[nodiscard]] std::byte* bytes(std::uint32_t slot) const noexcept;
-    // Frees the slot; the next refill posts it or another.
+    // Frees the slot; a later refill posts it or another one.
     void free(std::uint32_t slot) noexcept { free_.push_back(slot); }
     // Posts the slots that are missing, if any, and some more, so that not every arrival has to post. False: the device
     // refused.

@@ -179,7 +179,7 @@ Errc VerbsTransport::revoke(na::Lease& lease) noexcept {
     lease.key = 0;
     leases_.give();
     if (take_back(*device_, *lent)) return Errc::ok;
-    // A peer is in the middle of a write that does not end, so the lender must not reuse the memory.
+    // A peer is in the middle of a write that does not end, so the fence fails: the memory must not be reused.
     {
         const std::lock_guard lock(stuck_mutex_);
         lent->next = std::move(stuck_);

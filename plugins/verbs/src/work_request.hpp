@@ -61,7 +61,7 @@ void build_atomic(const na::Op& op, const RemotePlace& remote, const ibv_sge& ce
 // Builds a read of the beacon; the answer shows that the other side's device is alive.
 void build_probe(ibv_sge& bin, const RemotePlace& beacon, ibv_send_wr& out) noexcept;
 
-// Whether an operation uses a credit, and how many reads of the read depth.
+// Whether an operation uses a credit; how many reads it adds to those that the read depth limits.
 [[nodiscard]] bool takes_credit(const na::Op& op) noexcept;
 [[nodiscard]] std::uint32_t reads_of(const na::Op& op, std::size_t pieces, const DeviceTraits& traits) noexcept;
 
