@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A connection between two ports. Both ends share it with its pending events, so that an event may run after everything
-// else is gone.
+// A connection between two ports. Both ends and its pending events share ownership of it, so an event may run after the
+// ports are gone.
 #pragma once
 
 #include "world_state.hpp"
@@ -27,7 +27,7 @@ struct Link : std::enable_shared_from_this<Link> {
         bool ever_up = false;
         TimeUs last_arrival = 0;  // friendly: later packets arrive no earlier than this
         std::string host;
-        bool lost_early = false;  // it was lost before it was up
+        bool lost_early = false;  // this end was lost before it was up
     };
 
     explicit Link(WorldState& in) : world(in), id(in.next_id()) {}

@@ -38,7 +38,7 @@ class Ops {
     // Sets the result of an op; complete_some() completes it.
     void finish(SimOp& sim_op, Errc result) noexcept;
     void finish_all(SimPeer& peer, Errc result) noexcept;
-    // Ends the ops in flight that were to be canceled: nobody will acknowledge them.
+    // Ends the ops in flight that the user has asked to cancel: the process was killed, so they are never acknowledged.
     void finish_canceled(SimPeer& peer) noexcept;
     void cancel(na::Op& op) noexcept;
     [[nodiscard]] bool none_done() const noexcept { return done_.empty(); }

@@ -9,7 +9,7 @@
 namespace cinnabar::sim {
 namespace {
 
-// The worlds opened by address, by number. A world lives as long as one of its transports.
+// The worlds that addresses name, by number. A world lives as long as a transport or a World of it.
 class Worlds {
   public:
     std::shared_ptr<WorldState> find_or_make(std::uint64_t number, const WorldOptions& options) {
@@ -26,7 +26,7 @@ class Worlds {
 };
 
 Worlds& worlds() {
-    static auto* all = new Worlds;  // never destroyed, because static transports may outlive it otherwise
+    static auto* all = new Worlds;  // never destroyed, because static transports may use it
     return *all;
 }
 

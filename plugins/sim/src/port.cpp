@@ -77,10 +77,11 @@ void SimPort::transmit(SimOp& sim_op, SimPeer& peer) {
     const na::Op& op = *sim_op.op;
     if (!na::is_message(op.kind)) return access(*this, sim_op, peer);
     send(peer, op.kind, op.tag, {op.message->payload, op.message_bytes}, world_.strict() ? sim_op.id : 0);
-    if (!world_.strict()) ops_.finish(sim_op, Errc::ok);  // it is in the socket; whether it arrives does not matter
+    if (!world_.strict()) ops_.finish(sim_op, Errc::ok);  // as if a socket had taken it, whether it arrives or not
 }
 
-// Sends a message. If an op waits for its arrival, its buffer is read only then.
+// Sends a message. `op`: the op that completes when the message arrives; its buffer is read only then. 0: there is
+// none, and the bytes are copied now.
 void SimPort::send(SimPeer& peer, na::OpKind kind, na::Tag tag, ConstBytes message, std::uint64_t op) {
     const LinkPtr link = peer.link;
     const unsigned to = 1 - peer.end;

@@ -42,7 +42,7 @@ void access_done(Link& link, unsigned from, const SimOp& sim_op) {
     if (sim_op.op->kind != na::OpKind::put_notify || sim_op.result != Errc::ok) {
         return link.acknowledge(from, sim_op.id, sim_op.result);
     }
-    // A notification follows the bytes; it is acknowledged when it has a slot.
+    // The notification follows the bytes; the op is acknowledged when the notification has a slot.
     TimeUs when = link.world.now_us();
     if (link.world.strict()) when += link.world.travel_us(0);
     arrive_at(when, EventKind::notify,

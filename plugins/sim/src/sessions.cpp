@@ -235,7 +235,7 @@ void Sessions::connected(SimPeer& peer, LinkPtr link, unsigned end, const na::He
     waited.splice_back(peer.waiting);
     while (SimOp* sim_op = waited.pop_front()) {
         peer.waiting.push_back(*sim_op);
-        if (!peer.link) continue;  // the event handler ended the connection: the op stays, to be ended by the loss
+        if (!peer.link) continue;  // a handler ended the connection: what it posted since waits for the next one
         const na::Op& op = *sim_op->op;
         const bool message = na::is_message(op.kind);
         if (message && op.message_bytes > peer.message_bytes_max_) {

@@ -57,7 +57,7 @@ class SimMemory final : public na::CountedMemory {
 
 }  // namespace
 
-// A revocation in progress. `copy` is for the lease table; the lender's `lease` is written only when the fence is over.
+// A revocation in progress. `copy` is for the lease table; the owner's `lease` is written only when the fence is over.
 struct SimTransport::Fence {
     na::Lease* lease = nullptr;
     na::Lease copy;
@@ -178,7 +178,7 @@ Errc SimTransport::revoke(na::Lease& lease) noexcept {
     return Errc::again;
 }
 
-// Requires: a port is open. Otherwise close_port() finishes the fences.
+// Requires: a port is open. The last one finishes the fences when it closes (close_port()).
 void SimTransport::finish_fence(const std::shared_ptr<Fence>& fence) {
     fence->done = true;
     std::erase(fences_, fence);
@@ -187,7 +187,7 @@ void SimTransport::finish_fence(const std::shared_ptr<Fence>& fence) {
     const auto open = std::find_if(ports_.begin(), ports_.end(), [](const SimPort* port) { return port != nullptr; });
     CINNABAR_ASSERT(open != ports_.end());
     if (fence->failed) {
-        // The lender quarantines the memory; late accesses still reach it for a while.
+        // The owner quarantines the memory; accesses that are under way still reach it for a while.
         failed_fences_.push_back(fence);
         world_->schedule(world_->now_us() + failed_fence_lasts_us, EventKind::fence,
                          [world = world_.get(), name = name_, life = incarnation_, fence] {

@@ -76,9 +76,9 @@ class SimTransport final : public na::Transport {
     na::LeaseTable leases_;
     std::vector<SimPort*> ports_;  // by context id; null: not open
     const std::shared_ptr<na::Registrations> registrations_ = std::make_shared<na::Registrations>(options_);
-    std::set<const na::Memory*> memories_;  // used only for look-ups
+    std::set<const na::Memory*> memories_;  // only looked up, never iterated: addresses differ from run to run
     std::vector<std::shared_ptr<Fence>> fences_;
-    std::vector<std::shared_ptr<Fence>> failed_fences_;  // late accesses still reach their memory
+    std::vector<std::shared_ptr<Fence>> failed_fences_;  // accesses that are under way still reach their memory
     std::vector<std::function<void()>> stalled_;
     bool alive_ = true;
     bool stopped_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A simulated network for tests. A World has hosts (transports) of one process, a clock of its own, and faults. All
-// randomness comes from one seed: the same seed and the same calls give the same events in the same order.
+// A simulated network for tests. A World has hosts, each a transport of this process, a clock of its own, and faults.
+// All randomness comes from one seed: the same seed and the same calls give the same events in the same order.
 //
 // A World, its transports and their contexts are used by one thread at a time; contexts may be opened for one thread or
 // for many. Time advances only to events. A context that finds nothing to do is idle and returns from progress() at
@@ -43,7 +43,8 @@ struct WorldOptions {
     Microseconds latency_min{5};  // one way
     Microseconds latency_max{50};
     std::uint32_t bytes_per_us = 1000;
-    // Limits all RMA that leaves a host, one access after the other; 0: each access has bytes_per_us for itself.
+    // The rate at which a host sends the data of all its RMA together, one access after the other; 0: not limited, each
+    // access has bytes_per_us for itself.
     std::uint32_t host_bytes_per_us = 0;
     // Faults, as "one in N"; 0: never.
     std::uint32_t again_one_in = 0;         // a post answers `again`
@@ -83,7 +84,8 @@ class CINNABAR_API World {
     // continues (messages into slots; with rdma_strict also RMA).
     void stop(std::string_view name);
     void resume(std::string_view name);
-    // Blocks all traffic between the two hosts. Connections survive if it heals within both sides' keepalive.
+    // Blocks all traffic between the two hosts until heal(). Connections survive if that is within both sides'
+    // keepalive.
     void partition(std::string_view a, std::string_view b);
     void heal(std::string_view a, std::string_view b);
     void heal_all();
