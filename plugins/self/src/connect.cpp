@@ -54,7 +54,7 @@ void SelfPort::connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::
     peer.state_ = na::PeerState::connected;
     ++peer.epoch_;
     peer.acquire();
-    if (peer.lost_why_ != Errc::ok) tell_lost(peer);  // of the previous connection
+    if (peer.lost_why_ != Errc::ok) tell_lost(peer);  // the loss of the previous connection is reported first
     host_.receiver().on_peer(peer, na::PeerEvent::connected, Errc::ok);
 }
 
@@ -82,7 +82,7 @@ void SelfPort::lost(SelfPeer& peer, Errc why) noexcept {
 }
 
 void SelfPort::say_farewell(SelfPeer& peer) noexcept {
-    send_unsent(peer);  // they precede the disconnect
+    send_unsent(peer);  // these letters precede the disconnect
     if (peer.farewell_) tell_disconnect(*peer.mailbox_, peer.connection_, std::move(peer.farewell_));
 }
 
@@ -101,7 +101,7 @@ void SelfPort::disconnect(na::Peer& any_peer) noexcept {
 
 void SelfPort::stop_accepting() noexcept { mailbox_->stop_accepting(); }
 
-// The letter is kept, to be reused for the disconnect.
+// The letter of a new connection is kept, to be sent back as its disconnect.
 void SelfPort::on_connect(SelfPeer& peer, std::unique_ptr<Letter> letter) noexcept {
     const std::uint64_t connection = letter->connection;
     std::shared_ptr<Mailbox> from = std::move(letter->from);

@@ -30,7 +30,7 @@ struct Letter : PoolSlot, Work {  // the Work is never run: it links the first l
     bool control = false;
     na::ContextId source = 0;
     std::uint32_t bytes = 0;
-    na::Incarnation network = 0;  // the source's
+    na::Incarnation network = 0;  // the incarnation of the source's transport
     std::uint64_t connection = 0;
     na::Tag tag = 0;  // of a message; or the value of a notification
     std::unique_ptr<std::byte[]> buffer;
@@ -75,18 +75,19 @@ class Mailbox {
         if (letter.control) return free_control(letter);
         letters_.release(letter);
     }
-    // Whether the mailbox takes letters no longer. Any thread; a snapshot.
+    // Whether the mailbox no longer takes letters. Any thread; a snapshot.
     [[nodiscard]] bool closed() const noexcept { return (visits_.load(std::memory_order_relaxed) & closed_bit) != 0; }
 
     // Held by a thread that posts, so that the owner cannot close the mailbox meanwhile. Any thread.
     class Visit;
 
-    // Owner. Waits for visits in progress; later visits fail. Other threads may still hold references to the mailbox.
+    // Owner of the context only. Waits for visits in progress; later visits fail. Other threads may still hold
+    // references to the mailbox.
     void close() noexcept;
     void stop_accepting() noexcept { accepting_.store(false, std::memory_order_relaxed); }
     [[nodiscard]] bool accepting() const noexcept { return accepting_.load(std::memory_order_relaxed); }
 
-    // Owner.
+    // Owner of the context only.
     [[nodiscard]] WorkQueue take_all() noexcept { return inbox_.take_all(); }
     [[nodiscard]] bool empty() const noexcept { return inbox_.empty(); }
 

@@ -23,8 +23,8 @@ struct SelfOp {
 };
 using SelfOps = IntrusiveList<SelfOp, &SelfOp::link>;
 
-// Lives as long as its port. There are at most contexts_max peers of the port's own transport, and one for each used
-// name of another transport of this process.
+// Lives as long as its port. There are at most contexts_max peers of the port's own transport, and one for each context
+// of another transport of this process that was used.
 class SelfPeer final : public na::Peer {
   public:
     SelfPeer(na::Port& port, na::Addr addr) noexcept : Peer(port, std::move(addr)) {}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The port of a context on a `self` network. An op is carried out by the thread that posts it, and completes at the
-// next poll. It waits while the peer is being connected or has no free receive slot. Letters to a peer are collected in
-// a chain that the next flush posts, so that the peer's mailbox is visited, and its context woken, once for all of
-// them.
+// next poll. An op for a peer that is not connected yet waits, and so do those after it; poll() connects, and carries
+// them out as the peer has receive slots. Letters to a peer are collected in a chain that the next flush posts, so that
+// the peer's mailbox is visited, and its context woken, once for all of them.
 #pragma once
 
 #include "letter_queue.hpp"

@@ -47,7 +47,7 @@ class SelfTransport final : public na::SessionTransport {
     }
     void close_port(na::ContextId context);
     [[nodiscard]] na::Addr addr_of(na::ContextId context) const;
-    // Numbers connections in the order of their dials, in the whole process.
+    // The number of the next connection. Numbers grow in the order of the dials, in the whole process.
     [[nodiscard]] static std::uint64_t next_connection() noexcept;
 
   private:
