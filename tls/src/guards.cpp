@@ -25,7 +25,7 @@ constexpr const char* suites = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA
 constexpr const char* groups = "X25519:P-256";
 constexpr long certificates_bytes_max = 32 * 1024;  // the chain that a peer sends
 
-// The server's choice: ours, or none.
+// The server selects Cinnabar's protocol, or refuses the connection.
 int choose_alpn(SSL*, const unsigned char** out, unsigned char* out_bytes, const unsigned char* in, unsigned in_bytes,
                 void*) {
     for (unsigned at = 0; at < in_bytes && at + 1u + in[at] <= in_bytes; at += 1u + in[at]) {

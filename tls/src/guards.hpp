@@ -48,7 +48,7 @@ class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
     [[nodiscard]] std::uint64_t key_update_bytes() const noexcept { return tuning_.key_update_bytes; }
     [[nodiscard]] std::uint32_t resume_seconds() const noexcept { return tuning_.resume_seconds; }
     [[nodiscard]] const ProtectedScheme& protected_scheme() const noexcept { return tuning_.scheme; }
-    // From servers that were authenticated under this configuration; not passed on to new guards.
+    // The tickets of servers that were authenticated under this configuration; new guards begin without tickets.
     [[nodiscard]] TicketCache& tickets() const noexcept { return tickets_; }
     [[nodiscard]] const SharedKeys& keys() const noexcept { return keys_; }
     // Whether one of the CAs has signed this peer certificate for its purpose, and neither it nor an intermediate one

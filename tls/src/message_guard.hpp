@@ -32,7 +32,7 @@ class TlsMessageGuard final : public na::MessageGuard {
     using Nonce = std::array<unsigned char, nonce_bytes>;
     using Epoch = std::uint16_t;
 
-    // One key, with its number among those of its direction and kind.
+    // One key and its epoch: the number of the key among those of one direction and kind.
     class Key {
       public:
         [[nodiscard]] bool is(Epoch epoch) const noexcept { return cipher_ && epoch_ == epoch; }
@@ -46,7 +46,7 @@ class TlsMessageGuard final : public na::MessageGuard {
             void operator()(EVP_CIPHER_CTX* cipher) const noexcept { openssl().EVP_CIPHER_CTX_free(cipher); }
         };
         std::unique_ptr<EVP_CIPHER_CTX, Free> cipher_;
-        Nonce nonce_{};  // what numbers are added to
+        Nonce nonce_{};  // secret; XORed with the number of each message
         Epoch epoch_ = 0;
     };
     struct Sealing {

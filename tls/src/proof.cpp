@@ -95,7 +95,7 @@ bool TlsStream::name_of_certificate(X509* certificate) noexcept {
     return true;
 }
 
-// After the handshake: rejects a peer without a name.
+// Called after the handshake. Checks that the other side speaks Cinnabar's protocol and has proven a name.
 Errc TlsStream::proven() noexcept {
     const unsigned char* protocol = nullptr;
     unsigned bytes = 0;
@@ -160,7 +160,7 @@ Errc TlsStream::failed(bool handshake) noexcept {
     return tell(failure.code, failure.what, ssl_.ERR_reason_error_string(error));
 }
 
-// No warnings: port scanners reach every open port, and processes end while they are dialled.
+// Not always a warning: port scanners reach every open port, and processes end while they are dialled.
 Errc TlsStream::tell(Errc why, const char* what, const char* detail) const noexcept {
     static constinit LogLimit warnings;
     static constinit LogLimit lines;

@@ -73,7 +73,7 @@ int TlsStream::keep_ticket(SSL* connection, SSL_SESSION* session) {
     return 0;
 }
 
-// A resumed session expires with the original one.
+// A ticket of a resumed session expires with those of the original session.
 void TlsStream::prepare_resumption() noexcept {
     if (guards_->resume_seconds() == 0) return;
     SSL_SESSION* const session = ssl_.SSL_get_session(connection_);

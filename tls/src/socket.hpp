@@ -18,7 +18,7 @@ class TlsSocket {
   public:
     enum class Side : std::uint8_t { accepts, dials };
 
-    // `fd` must outlive this object. `plain_greeting_bytes`: of a greeting of the same transport without TLS.
+    // `fd` must outlive this object. `plain_greeting_bytes`: see ProtectedScheme.
     TlsSocket(int fd, Side side, std::size_t plain_greeting_bytes) noexcept
         : fd_(fd), side_(side), plain_greeting_bytes_(plain_greeting_bytes) {}
     TlsSocket(const TlsSocket&) = delete;
@@ -27,11 +27,11 @@ class TlsSocket {
     // The BIO by which OpenSSL reads and writes; this object must outlive it. Null: out of memory.
     [[nodiscard]] BIO* make_bio() noexcept;
 
-    // Call before OpenSSL is asked for input. Afterwards it reads until the kernel has no more.
+    // Call before OpenSSL is asked for input. OpenSSL then reads until the kernel has no more.
     void expect_input() noexcept { short_ = false; }
     // How the last read ended: ok, again, peer_lost, or protocol (not TLS, or too much for a handshake).
     [[nodiscard]] Errc last_read() const noexcept { return last_read_; }
-    // Whether more output follows at once. The kernel then fills its packets with several records.
+    // `more`: more output follows at once, so that the kernel may fill a packet with several records.
     void expect_output(bool more) noexcept { more_ = more; }
     // From here on, the peer may send any number of bytes.
     void set_established() noexcept { established_ = true; }

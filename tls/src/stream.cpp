@@ -127,8 +127,8 @@ Errc TlsStream::establish(std::uint32_t& epoll_events) noexcept {
     return established_ && !unsent() ? Errc::ok : Errc::again;
 }
 
-// Whether an unfinished OpenSSL operation can continue when more bytes arrive. OpenSSL reports "want read" after an
-// alert as well. If nothing is left to read, it has processed a TLS control message.
+// Whether an unfinished OpenSSL operation can continue when more bytes arrive. "Want read" alone does not tell, because
+// OpenSSL reports it after an alert as well. If the last read was ok, OpenSSL has processed a TLS control message.
 bool TlsStream::waits() const noexcept {
     return ssl_.ERR_peek_last_error() == 0 && ssl_.SSL_want(connection_) == SSL_READING &&
            (socket_.last_read() == Errc::again || socket_.last_read() == Errc::ok);
@@ -180,7 +180,7 @@ na::Moved TlsStream::send(const iovec* pieces, std::size_t count) noexcept {
         if (record.empty()) break;
         socket_.expect_output(records.more());
         if (ssl_.SSL_write_ex(connection_, record.data(), record.size(), &taken) != 1) {
-            // Out of memory, or TLS has failed while reading. Half a record is useless.
+            // Out of memory, or TLS has failed while reading. A part of a record may have been sent, which is useless.
             ssl_.ERR_clear_error();
             socket_.cut();
             break;

@@ -17,19 +17,19 @@ namespace cinnabar::tls {
 // The scheme whose connections are protected.
 struct ProtectedScheme {
     const char* name = "";  // "tcps", "ofis"; static storage
-    // Of a greeting of the same transport without TLS: a peer that sends one is rejected in its own format. At most
-    // na::greeting_bytes_max.
+    // The size of a greeting of the same transport without TLS: a peer that sends such a greeting is rejected by one.
+    // At most na::greeting_bytes_max.
     std::size_t plain_greeting_bytes = 0;
 };
 
 // The options of an address that guards_of() reads, as in na::PluginInfo::options.
 #define CINNABAR_TLS_ADDRESS_OPTIONS "key, cert, cert_key, ca, crl, name, key_update, resume"
 
-// Guards with the keys and certificates that the options of the address name, otherwise `options`; they follow changes
-// of those files. unsupported: OpenSSL cannot be loaded. invalid_argument: neither a key nor certificates, only a part
-// of the certificate files is given, a file is malformed, or an option is out of range. not_found, permission, io: of a
-// file; io: also if the thread cannot be started that looks for changes, and lives as long as the guards. Blocks while
-// it reads the files.
+// Guards with the keys and certificates whose files the address names, or else `options`. A thread, which lives as long
+// as the guards, checks the files, and the guards follow their changes. unsupported: OpenSSL cannot be loaded.
+// invalid_argument: neither a key nor certificates, only a part of the certificate files is given, a file is malformed,
+// or an option is out of range. not_found, permission, io: of a file; io: also if the thread cannot be started. Blocks
+// while it reads the files.
 [[nodiscard]] CINNABAR_API Result<std::unique_ptr<na::StreamGuards>> guards_of(const na::Uri& uri,
                                                                                const na::TransportOptions& options,
                                                                                const ProtectedScheme& scheme);
