@@ -154,6 +154,12 @@ void OfiPort::malformed(Session& session) noexcept {
     if (session.seals()) session.fail(Errc::protocol);
 }
 
+void OfiPort::frame_lost(ConstBytes bytes) noexcept {
+    static constinit LogLimit lines;
+    log_limited(lines, LogLevel::warning, "ofi", "out of memory for a frame: its session ends");
+    if (Session* const session = session_of(bytes)) session->fail(Errc::out_of_memory);
+}
+
 void OfiPort::frame_came(Bytes bytes, na::ReceiveBlock& block, fi_addr_t source) noexcept {
     Session* const session = session_of(bytes);
     if (!session) return;

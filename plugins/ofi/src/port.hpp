@@ -67,6 +67,8 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     void connecting(int change) noexcept { connecting_ += change; }
     [[nodiscard]] na::Withdrawals<OfiPort, Session>& withdrawals() noexcept { return withdrawals_; }
     void frame_came(Bytes bytes, na::ReceiveBlock& block, fi_addr_t source) noexcept;
+    // There was no memory to receive the frame: ends its session, because the peer takes it for delivered.
+    void frame_lost(ConstBytes bytes) noexcept;
     // Polls the provider; returns the amount of work done.
     unsigned poll_endpoint() noexcept;
 

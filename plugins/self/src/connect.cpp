@@ -116,7 +116,11 @@ void SelfPort::on_connect(SelfPeer& peer, std::unique_ptr<Letter> letter) noexce
 
 void SelfPort::deliver(Letter& letter) noexcept {
     SelfPeer* peer = peers_.sender_of(letter);
-    if (!peer) return mailbox_->give_back(letter);
+    if (!peer) {
+        if (letter.kind != LetterKind::connect) return mailbox_->give_back(letter);
+        const std::shared_ptr<Mailbox> from = std::move(letter.from);
+        return tell_disconnect(*from, letter.connection, std::unique_ptr<Letter>(&letter));
+    }
     arrival_kept_ = false;
     const bool live = peer->state() == na::PeerState::connected && letter.connection >= peer->refuse_below_;
     switch (letter.kind) {

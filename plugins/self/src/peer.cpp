@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "peer.hpp"
 
+#include <new>
+
 namespace cinnabar::self_ {
 
 SelfPeers::SelfPeers(na::Port& port, SelfTransport& transport)
     : port_(port), transport_(transport), own_(transport.options().contexts_max) {}
 
-SelfPeer* SelfPeers::make(na::ContextId context) noexcept {
+SelfPeer* SelfPeers::make(na::ContextId context) {
     if (context >= own_.size()) return nullptr;
     auto& peer = own_[context];
     peer = std::make_unique<SelfPeer>(port_, transport_.addr_of(context));
@@ -24,12 +26,14 @@ SelfPeer& SelfPeers::at(const std::string& endpoint, na::ContextId context) {
     return *made;
 }
 
-SelfPeer* SelfPeers::sender_of(const Letter& letter) noexcept {
+SelfPeer* SelfPeers::sender_of(const Letter& letter) noexcept try {
     if (letter.network == transport_.incarnation()) return of(letter.source);
     if (letter.kind == LetterKind::connect) return &at(letter.from->network().endpoint, letter.source);
     for (auto& peer : others_) {
         if (peer->incarnation_ == letter.network && peer->context() == letter.source) return peer.get();
     }
+    return nullptr;
+} catch (const std::bad_alloc&) {
     return nullptr;
 }
 

@@ -51,15 +51,16 @@ class SelfPeers {
   public:
     SelfPeers(na::Port& port, SelfTransport& transport);
 
-    // The peer of a context of the same transport; made if it is new. Null: no such context.
-    [[nodiscard]] SelfPeer* of(na::ContextId context) noexcept {
+    // The peer of a context of the same transport; made if it is new. Null: no such context. May throw bad_alloc, with
+    // nothing changed.
+    [[nodiscard]] SelfPeer* of(na::ContextId context) {
         SelfPeer* const known = context < own_.size() ? own_[context].get() : nullptr;
         return known ? known : make(context);
     }
     // The peer of a context of another transport of this process; made if it is new. It is found by name, so that it
-    // stays the same if that transport is opened again.
+    // stays the same if that transport is opened again. May throw bad_alloc, with nothing changed.
     [[nodiscard]] SelfPeer& at(const std::string& endpoint, na::ContextId context);
-    // Null: the letter belongs to a connection that has ended.
+    // Null: the letter belongs to a connection that has ended; of a letter that makes a connection: out of memory.
     [[nodiscard]] SelfPeer* sender_of(const Letter& letter) noexcept;
     template <typename F>
     void for_each(F&& f) {
@@ -70,7 +71,7 @@ class SelfPeers {
     }
 
   private:
-    [[gnu::cold, gnu::noinline]] SelfPeer* make(na::ContextId context) noexcept;
+    [[gnu::cold, gnu::noinline]] SelfPeer* make(na::ContextId context);
 
     na::Port& port_;
     SelfTransport& transport_;

@@ -3,6 +3,8 @@
 
 #include <cinnabar/base/log.hpp>
 
+#include <new>
+
 namespace cinnabar::verbs {
 namespace {
 
@@ -34,13 +36,19 @@ na::Message* SendBuffers::take(na::Port& port) noexcept {
 bool SendBuffers::furnish(Stored& message) noexcept {
     const std::lock_guard lock(blocks_mutex_);
     if (used_ == block_buffers) {
-        auto block = Pinned::make(device_, block_buffers * buffer_bytes_);
-        if (!block) {
-            static constinit LogLimit lines;
-            log_limited(lines, LogLevel::warning, "verbs", "no more send buffers: %s", block.error().message().c_str());
+        static constinit LogLimit lines;
+        try {
+            auto block = Pinned::make(device_, block_buffers * buffer_bytes_);
+            if (!block) {
+                log_limited(lines, LogLevel::warning, "verbs", "no more send buffers: %s",
+                            block.error().message().c_str());
+                return false;
+            }
+            blocks_.push_back(*std::move(block));
+        } catch (const std::bad_alloc&) {
+            log_limited(lines, LogLevel::warning, "verbs", "no more send buffers: out of memory");
             return false;
         }
-        blocks_.push_back(*std::move(block));
         used_ = 0;
     }
     message.lkey = blocks_.back().lkey();
