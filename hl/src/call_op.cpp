@@ -116,6 +116,10 @@ void CallOp::give_back() noexcept {
     } else if (error_ == Errc::overloaded) {
         comes_again_ = read_place(call_->app_text(), place_);
         app_code_ = call_->app_code();
+        by_quota_ = !comes_again_ && call_->app_text().starts_with("by the quota ");
+        if (by_quota_)
+            text_.append(call_->was_sent() ? ", refused there " : ", refused here ")
+                .append(call_->app_text().substr(0, rule_bytes_max));
     } else if (error_ == Errc::permission && !call_->app_text().empty()) {
         text_ = ": not allowed there, " + std::string(call_->app_text().substr(0, rule_bytes_max));
     }
@@ -365,6 +369,8 @@ Error CallOp::failure() const {
         error.hint =
             "this node has no slot or no memory for another call: wait for earlier ones to end, or raise rpc.calls_max "
             "or rpc.overflow_bytes_max";
+    if (by_quota_)
+        error.hint = "a quota of the policy allows no more at a time: wait for earlier calls to end, or raise it";
     if (code == Errc::too_large)
         error.hint =
             "over NodeOptions::rpc.argument_bytes_max of this node or the peer, or, decoded, over half of "

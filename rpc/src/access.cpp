@@ -5,7 +5,7 @@
 
 #include <cinnabar/base/log.hpp>
 
-#include <algorithm>
+#include <initializer_list>
 #include <new>
 #include <string_view>
 #include <utility>
@@ -15,6 +15,17 @@ namespace cinnabar::rpc {
 namespace {
 
 const Policy::Verdict no_account{"(none: no memory for its quota)", false};
+
+constexpr std::string_view by_the_quota = "by the quota ";
+
+// Writes the pieces as the text of the reply's error, and returns its size; 0: there is no room, or no reply.
+std::uint32_t write_text(Request& request, std::initializer_list<std::string_view> pieces) noexcept {
+    if (request.one_way()) return 0;
+    Writer writer(request.output_room());
+    writer.u32(0);
+    for (const std::string_view piece : pieces) writer.bytes(as_bytes(piece));
+    return writer.ok() ? static_cast<std::uint32_t>(writer.size()) : 0;
+}
 
 }  // namespace
 
@@ -28,7 +39,7 @@ const Policy::Verdict* Access::ask(PeerBook& book, const Handler& handler, Provi
     const Policy::Verdict& verdict =
         known ? *place->verdict : policy_->decide(book.peer->addr(), handler.name, provider);
     if (place) *place = {&handler, &verdict};
-    if (!known || !verdict.allow) audit(book, handler, provider, verdict);
+    if (!known || !verdict.allow) tell(policy_->event(book.peer->addr(), handler.name, provider, verdict));
     return verdict.allow && !book.counted ? nullptr : &verdict;
 }
 
@@ -47,26 +58,19 @@ bool Access::begin_verdicts(PeerBook& book) noexcept {
 Errc Access::obey(Request& request, const Policy::Verdict& verdict) noexcept {
     if (!verdict.allow) return refuse(request, verdict);
     const std::shared_ptr<CallerAccount>& account = request.book_->counted->account;
-    if (!account->take_request()) {
-        static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "rpc", "%s has as many requests in progress as the quota %s allows",
-                    request.source_.log_name().c_str(), account->quota()->name.c_str());
-        return Errc::overloaded;
-    }
+    if (!account->take_request()) return refuse(request, *account->quota());
     request.go_whole_way();
     request.counted_by_ = account;
     return Errc::ok;
 }
 
 // Runs the audit function from trigger(), because it is user code.
-void Access::audit(const PeerBook& book, const Handler& handler, ProviderId provider,
-                   const Policy::Verdict& verdict) noexcept {
+void Access::tell(std::unique_ptr<AuditEvent> event) noexcept {
     struct Told {
         Work work;
         std::shared_ptr<const Policy> policy;
         std::unique_ptr<AuditEvent> event;
     };
-    auto event = policy_->event(book.peer->addr(), handler.name, provider, verdict);
     if (!event) return;
     auto* told = new (std::nothrow) Told{{}, policy_, std::move(event)};
     if (!told) return;
@@ -84,13 +88,41 @@ Errc Access::refuse(Request& request, const Policy::Verdict& verdict) noexcept {
     const std::string_view name = verdict.name;
     log_limited(lines, LogLevel::warning, "rpc", "%s may not call %s (%s%s)", request.source_.log_name().c_str(),
                 request.handler_->name.c_str(), name.empty() ? "no rule allows it" : "rule ", verdict.name.c_str());
-    if (request.one_way_) return Errc::permission;
-    Writer writer(request.output_room());
-    writer.u32(0);
-    writer.bytes(as_bytes(name.empty() ? std::string_view("no rule allows it") : std::string_view("by the rule ")));
-    writer.bytes(as_bytes(name));
-    request.output_bytes_ = writer.ok() ? static_cast<std::uint32_t>(writer.size()) : 0;
+    request.output_bytes_ = write_text(request, {name.empty() ? "no rule allows it" : "by the rule ", name});
     return Errc::permission;
+}
+
+Errc Access::refuse(Request& request, const Policy::Quota& quota) noexcept {
+    if (policy_) tell(policy_->event(request.source_, request.handler_->name, request.provider_, quota));
+    request.output_bytes_ = write_text(request, {by_the_quota, quota.name});
+    return Errc::overloaded;
+}
+
+Errc Access::charge(Request& request, RpcLend& lend, std::uint64_t bytes) noexcept {
+    const std::shared_ptr<CallerAccount>& account = request.counted_by_;
+    if (!account) return Errc::ok;
+    if (!account->take_lease(bytes)) return refuse(request, *account->quota());
+    lend.charge(account, bytes);
+    return Errc::ok;
+}
+
+// The peer may not have called yet. The text is written into the message of the call, which will not be sent.
+Errc Access::charge_peer(Call& call, RpcLend& lend, std::uint64_t bytes) noexcept {
+    PeerBook& book = *call.book_;
+    if (!book.verdicts && !book.counted && !begin_verdicts(book)) return Errc::out_of_memory;
+    if (!book.counted) return Errc::ok;
+    const std::shared_ptr<CallerAccount>& account = book.counted->account;
+    if (account->take_lease(bytes)) {
+        lend.charge(account, bytes);
+        return Errc::ok;
+    }
+    const Policy::Quota& quota = *account->quota();
+    tell(policy_->event(book.peer->addr(), {}, 0, quota));
+    Writer writer(call.input_room());
+    writer.bytes(as_bytes(by_the_quota));
+    writer.bytes(as_bytes(std::string_view(quota.name)));
+    if (writer.ok()) call.whole_.app_text = as_text(writer.written());
+    return Errc::overloaded;
 }
 
 void Access::set(std::shared_ptr<const Policy> wanted) noexcept {

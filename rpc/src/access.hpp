@@ -1,20 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Access control: asks the policy of a context once for each connection and handler, and caches the verdict. Owner of
-// the context only, unless it says otherwise.
+// Access control: asks the policy of a context once for each connection and handler, and caches the verdict; charges
+// callers with a quota for their requests and for what is lent to them. Owner of the context only, unless it says
+// otherwise.
 #pragma once
 
 #include "peer_book.hpp"
 
 #include <cinnabar/rpc/policy.hpp>
 
+#include <cstdint>
 #include <memory>
+#include <string_view>
+#include <utility>
 
 namespace cinnabar::rpc {
 
+struct RpcLend;
+
 class Access {
   public:
-    Access(ContextCore& core, std::shared_ptr<const Policy> policy) noexcept
-        : core_(core), policy_(std::move(policy)) {}
+    // `table`: of the engine.
+    Access(ContextCore& core, std::shared_ptr<const Policy> policy, CallerTable& table) noexcept
+        : core_(core), policy_(std::move(policy)), callers_(table) {}
 
     // Null: the call is allowed. Otherwise pass the verdict to obey(): it refuses the call, or the caller has a quota.
     [[nodiscard]] const Policy::Verdict* refusal_of(PeerBook& book, const Handler& handler,
@@ -25,15 +32,25 @@ class Access {
     }
     // Applies the verdict to a request that is otherwise accepted. ok: pass it to its handler; if the caller has a
     // quota, the request was counted.
-    [[nodiscard]] static Errc obey(Request& request, const Policy::Verdict& verdict) noexcept;
+    [[nodiscard]] Errc obey(Request& request, const Policy::Verdict& verdict) noexcept;
+
+    // These charge the caller for `bytes` that are lent to it, if it has a quota, until Fences::release(). overloaded:
+    // the quota allows no more; the text of the reply, or of the call's error, names it. out_of_memory.
+    [[nodiscard]] Errc charge(Request& request, RpcLend& lend, std::uint64_t bytes) noexcept;  // of a large result
+    // Requires: the call has a book.
+    [[nodiscard]] Errc charge(Call& call, RpcLend& lend, std::uint64_t bytes) noexcept {
+        return policy_ ? charge_peer(call, lend, bytes) : Errc::ok;
+    }
     void set(std::shared_ptr<const Policy> wanted) noexcept;  // any thread
 
   private:
     [[nodiscard]] const Policy::Verdict* ask(PeerBook& book, const Handler& handler, ProviderId provider) noexcept;
-    void audit(const PeerBook& book, const Handler& handler, ProviderId provider,
-               const Policy::Verdict& verdict) noexcept;
     [[nodiscard]] bool begin_verdicts(PeerBook& book) noexcept;
+    [[nodiscard]] Errc charge_peer(Call& call, RpcLend& lend, std::uint64_t bytes) noexcept;
     [[nodiscard]] static Errc refuse(Request& request, const Policy::Verdict& verdict) noexcept;
+    [[nodiscard]] Errc refuse(Request& request, const Policy::Quota& quota) noexcept;
+    // Null: nothing is to be told.
+    void tell(std::unique_ptr<AuditEvent> event) noexcept;
 
     ContextCore& core_;
     std::shared_ptr<const Policy> policy_;  // null: no policy

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each caller with a quota has in progress in a context, over all its connections: requests, and the bytes that
-// they hold. Owner of the context only, unless it says otherwise.
+// The quotas of callers: what each caller with a quota has in progress (caller_totals.hpp), and how much of that a
+// context allows. Owner of the context only, unless it says otherwise.
 //
-// An account belongs to a caller, not to a quota. At any time the quota of the present policy applies to the caller as
-// a whole: everything that is charged to the account counts, no matter under which policy it was charged. If the caller
-// has more than a new quota allows, nothing is taken from it, but it gets nothing more until enough was given back.
-// Requests that were accepted while the caller had no quota are not counted.
+// An account belongs to a caller, not to a quota. At any time the quota of the context's present policy applies to the
+// caller as a whole: everything that the caller has in progress counts, in whichever context and under whichever policy
+// it was charged. If the caller has more than a new quota allows, nothing is taken from it, but it gets nothing more
+// until enough was given back. Requests that were accepted while the caller had no quota are not counted.
 //
 // Connections of one caller can only match different quotas if these name groups, or `local` or `dialled`. Then the
-// first of those quotas in the policy applies to all of these connections.
+// first of those quotas in the policy applies to all of these connections with a context.
 #pragma once
 
+#include "caller_totals.hpp"
 #include "verdicts.hpp"
 
 #include <cinnabar/base/short_mutex.hpp>
@@ -20,6 +21,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -27,11 +29,14 @@
 
 namespace cinnabar::rpc {
 
-// A request keeps the account that it is charged to (Request::counted_by_), so what was taken is given back to the same
-// account, even if the policy was replaced or the connection has ended.
+// A caller as one context sees it. A request keeps the account that it is charged to (Request::counted_by_), and lent
+// memory does (RpcLend::lent_to), so what was taken is given back to the same account, even if the policy was replaced
+// or the connection has ended.
 class CallerAccount {
   public:
-    CallerAccount(na::Addr source, std::string name) noexcept : source_(std::move(source)), name_(std::move(name)) {}
+    // `name`: caller_name(). `totals`: of that caller, never null.
+    CallerAccount(na::Addr source, std::string name, std::shared_ptr<CallerTotals> totals) noexcept
+        : source_(std::move(source)), name_(std::move(name)), totals_(std::move(totals)) {}
 
     // The address of the connection that the account was made for.
     [[nodiscard]] const na::Addr& source() const noexcept { return source_; }
@@ -40,24 +45,30 @@ class CallerAccount {
     // The quota must live until the next call.
     void set_quota(const Policy::Quota* quota) noexcept;
 
-    // False: the quota allows no further request. A request is counted from its handler until it is freed.
+    // False: the quota allows no further request; this is logged. A request is counted from its handler until it is
+    // freed.
     [[nodiscard]] bool take_request() noexcept;
-    void give_back_request() noexcept { --requests_; }
+    void give_back_request() noexcept { totals_->requests.give_back(1); }
 
     // The bytes of large arguments and results, and of decoded arguments. False: the quota does not allow that many
     // more; this is logged. Any thread.
     [[nodiscard]] bool take_bytes(std::uint64_t bytes) noexcept;
-    void give_back_bytes(std::uint64_t bytes) noexcept { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
-    [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_.load(std::memory_order_relaxed); }
+    void give_back_bytes(std::uint64_t bytes) noexcept { totals_->bytes.give_back(bytes); }
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return totals_->bytes.held(); }
+
+    // One piece of memory of this size that is lent to the caller. False: the quota does not allow another one, or not
+    // that many bytes; this is logged.
+    [[nodiscard]] bool take_lease(std::uint64_t bytes) noexcept;
+    // Any thread.
+    void give_back_lease(std::uint64_t bytes) noexcept;
 
   private:
-    void log_refusal() const noexcept;
+    void log_refused_bytes() const noexcept;
 
     const na::Addr source_;
-    const std::string name_;  // caller_name()
-    std::uint32_t requests_ = 0;
-    std::atomic<std::uint64_t> bytes_{0};
-    std::atomic<std::uint64_t> bytes_max_{~std::uint64_t{0}};
+    const std::string name_;
+    const std::shared_ptr<CallerTotals> totals_;
+    std::atomic<std::uint64_t> bytes_max_{SharedCount::no_limit};
     mutable ShortMutex mutex_;  // the owner takes it to change quota_, other threads to read it
     const Policy::Quota* quota_ = nullptr;
 };
@@ -68,20 +79,21 @@ struct CountedCaller {
     Verdicts verdicts;
 };
 
+// The accounts of one context.
 class CallerAccounts {
   public:
+    // `table`: of the engine.
+    explicit CallerAccounts(CallerTable& table) noexcept : table_(table) {}
+
     // Returns the account of the caller. `quota`: of the present policy, for this connection. Null: out of memory.
     [[nodiscard]] std::shared_ptr<CallerAccount> of(const na::Addr& source, const Policy::Quota& quota) noexcept;
     // The policy was replaced: its quotas apply from now on. Null: there is no policy.
     void follow(const Policy* policy) noexcept;
 
   private:
-    static constexpr std::size_t unused_max = 64;
-
-    // By caller_name(). Accounts without a connection or request are removed when there are twice as many accounts as
-    // after the last removal.
-    std::map<std::string, std::shared_ptr<CallerAccount>, std::less<>> accounts_;
-    std::size_t look_at_ = unused_max;
+    CallerTable& table_;
+    std::map<std::string, std::shared_ptr<CallerAccount>, std::less<>> accounts_;  // by caller_name()
+    std::size_t look_at_ = 0;
 };
 
 }  // namespace cinnabar::rpc

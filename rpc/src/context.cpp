@@ -47,7 +47,7 @@ ContextCore::ContextCore(Engine& owner, const Options& wanted)
       target(*this, wanted),
       serving(*this, wanted),
       credits(*this, wanted, target.requests.slots_max()),
-      access(*this, wanted.policy),
+      access(*this, wanted.policy, owner.callers()),
       overflow(options),
       fences(*this, wanted.context.threads, wanted.lends_max) {}
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "caller_totals.hpp"
 #include "context_core.hpp"
 #include "far_moves.hpp"
 #include "handler_table.hpp"
@@ -13,6 +14,7 @@ struct Engine::Shared {
     const std::uint64_t routes = na::new_routes();
     std::vector<std::shared_ptr<na::Transport>> transports;
     HandlerTable handlers;
+    CallerTable callers;
     std::atomic<bool> draining{false};
     std::mutex mutex;
     std::shared_ptr<bulk::FarLender> far_lender;  // guarded by mutex
@@ -84,6 +86,8 @@ Result<std::shared_ptr<bulk::FarLender>> Engine::far_lender() {
     CINNABAR_TRY_VOID(serve(far_move_id, 0, far_move_handler(lender)));
     return shared_->far_lender = std::move(lender);
 }
+
+CallerTable& Engine::callers() noexcept { return shared_->callers; }
 
 void Engine::drain() noexcept { shared_->draining.store(true); }
 bool Engine::draining() const noexcept { return shared_->draining.load(std::memory_order_relaxed); }

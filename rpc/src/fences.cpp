@@ -20,6 +20,11 @@ Fences::Fences(ContextCore& core, Threads threads, std::uint32_t lends_max) noex
     look_.fire = [](Timer& timer) noexcept { TimerOf<Fences>::owner_of(timer).look_at_quarantine(); };
 }
 
+void Fences::give_back(RpcLend& lend) noexcept {
+    lend.lent_to->give_back_lease(lend.charged_bytes);
+    lend.lent_to.reset();
+}
+
 bool Fences::take_back(RpcLend& lend, PeerBook* peer, std::uint32_t connection, void* holder,
                        RpcLend::Ended ended) noexcept {
     // Runs in the context of the transport that first saw the fence end, and submits the rest to this context.

@@ -5,6 +5,8 @@
 // acquire() and release().
 #pragma once
 
+#include "caller_quotas.hpp"
+
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/base/timer_of.hpp>
 #include <cinnabar/base/work.hpp>
@@ -12,6 +14,8 @@
 #include <cinnabar/rpc/call.hpp>
 
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace cinnabar::rpc {
 
@@ -34,6 +38,14 @@ struct RpcLend : bulk::Lend {
     bool fencing = false;
     bool is_far = false;
     Work over;  // runs when the fence has ended
+    // Whose quota it is charged to, until Fences::release(); null: nobody's.
+    std::shared_ptr<CallerAccount> lent_to;
+    std::uint64_t charged_bytes = 0;
+
+    void charge(std::shared_ptr<CallerAccount> account, std::uint64_t bytes) noexcept {
+        lent_to = std::move(account);
+        charged_bytes = bytes;
+    }
 };
 
 class Fences {
@@ -43,7 +55,10 @@ class Fences {
     // Null: lends_max is reached. Any thread of a context with Threads::many.
     [[nodiscard]] RpcLend* acquire() noexcept { return lends_.acquire(); }
     // Requires: not granted. Threads: as acquire().
-    void release(RpcLend& lend) noexcept { lends_.release(lend); }
+    void release(RpcLend& lend) noexcept {
+        if (lend.lent_to) give_back(lend);
+        lends_.release(lend);
+    }
 
     // Takes the memory back. `peer` and `connection`: the peer that was told of the lease, and on which of its
     // connections; null: none. True: done, and the lend is released. False: `ended` will be called once, and is told
@@ -66,6 +81,7 @@ class Fences {
     [[nodiscard]] std::uint32_t quarantined() const noexcept { return quarantined_count_; }
 
   private:
+    static void give_back(RpcLend& lend) noexcept;
     void fence_ended(RpcLend& lend) noexcept;
     void begin_quarantine(RpcLend& lend) noexcept;
     void forget(RpcLend& lend) noexcept;

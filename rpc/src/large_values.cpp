@@ -53,8 +53,9 @@ Errc LargeValues::lend_input(Call& call) noexcept {
     RpcLend* lend = core_.fences.acquire();
     if (!lend) return Errc::overloaded;
     const bulk::Region window = call.large_input_.slice(0, call.input_bytes_);
-    if (const Errc failed = lend->grant(window, na::Access::read, core_.transport_of(*call.port_));
-        failed != Errc::ok) {
+    Errc failed = core_.access.charge(call, *lend, window.bytes());
+    if (failed == Errc::ok) failed = lend->grant(window, na::Access::read, core_.transport_of(*call.port_));
+    if (failed != Errc::ok) {
         core_.fences.release(*lend);
         return failed;
     }
@@ -164,11 +165,13 @@ void LargeValues::input_pulled(Request& request) noexcept {
 }
 
 Errc LargeValues::lend_result(Request& request) noexcept {
+    const bulk::Region window = request.large_output_.slice(0, request.output_bytes_);
+    request.output_bytes_ = 0;  // an error has no text, unless a quota refuses
     RpcLend* lend = core_.fences.acquire();
     if (!lend) return Errc::overloaded;
-    const bulk::Region window = request.large_output_.slice(0, request.output_bytes_);
-    if (const Errc failed = lend->grant(window, na::Access::read, core_.transport_of(*request.port_));
-        failed != Errc::ok) {
+    Errc failed = core_.access.charge(request, *lend, window.bytes());
+    if (failed == Errc::ok) failed = lend->grant(window, na::Access::read, core_.transport_of(*request.port_));
+    if (failed != Errc::ok) {
         core_.fences.release(*lend);
         return failed;
     }

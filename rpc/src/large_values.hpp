@@ -22,7 +22,8 @@ class LargeValues {
     // For a one-way call: tells the origin that its arguments are no longer read, because no reply will.
     void release_input(Request& request) noexcept;
     void drop_input(Request& request) noexcept;
-    // Writes the descriptor of a large result into the reply, and keeps the result until the origin has fetched it.
+    // Writes the descriptor of a large result into the reply, and keeps the result until the origin has fetched it. On
+    // error, the reply is left with the text of that error, if it has one.
     [[nodiscard]] Errc lend_result(Request& request) noexcept;
     void keep_result(Request& request) noexcept;
     void result_released(Request& request) noexcept;

@@ -25,6 +25,8 @@ PeerBook* Peers::make(na::Peer& peer) noexcept {
     book->core = &core_;
     book->peer = &peer;
     book->one_way_sent = false;  // may be set from a dial of the slot's last peer that failed
+    book->verdicts.reset();      // and these from a call to that peer that lent memory
+    book->counted.reset();
     book->strict = core_.transport_of(peer.port())->caps().counted_slots;
     peer.upper = book;
     peer.acquire();

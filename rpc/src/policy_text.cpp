@@ -12,7 +12,18 @@ namespace {
 
 constexpr std::string_view form =
     "a rule is a line: NAME allow|deny CALLER[,CALLER] RPC[,RPC] [PROVIDER[,PROVIDER]], or NAME quota "
-    "CALLER[,CALLER] REQUESTS [BYTES]";
+    "CALLER[,CALLER] REQUESTS [BYTES [LEASES [LENT-BYTES]]]";
+
+// Takes the next word of a quota: a number, or '-' or nothing for no limit, which leaves `limit` at 0.
+template <typename Number>
+Result<void> take_limit(std::string_view& line, Number& limit, std::string_view wrong) {
+    const std::string_view text = take_word(line);
+    if (text.empty() || text == "-") return {};
+    const auto number = parse_number<Number>(text);
+    if (!number || *number == 0) return Error(Errc::invalid_argument, wrong, std::string(text));
+    limit = *number;
+    return {};
+}
 
 // Parses a line whose second word is "quota".
 Result<Policy::Quota> quota_from(std::string_view line) {
@@ -24,13 +35,13 @@ Result<Policy::Quota> quota_from(std::string_view line) {
     const auto requests = parse_number<decltype(quota.requests_max)>(number);
     if (!requests) return Error(Errc::invalid_argument, "a quota is a number of requests", std::string(number));
     quota.requests_max = *requests;
-    if (const std::string_view text = take_word(line); !text.empty()) {
-        const auto bytes = parse_number<decltype(quota.bytes_max)>(text);
-        if (!bytes || *bytes == 0)
-            return Error(Errc::invalid_argument,
-                         "the bytes of a quota are a number from 1; without it they have no limit", std::string(text));
-        quota.bytes_max = *bytes;
-    }
+    CINNABAR_TRY_VOID(take_limit(line, quota.bytes_max,
+                                 "the bytes of a quota are a number from 1; without it, or as -, they have no limit"));
+    CINNABAR_TRY_VOID(take_limit(line, quota.leases_max,
+                                 "the leases of a quota are a number from 1; without it, or as -, they have no limit"));
+    CINNABAR_TRY_VOID(take_limit(
+        line, quota.lent_bytes_max,
+        "the lent bytes of a quota are a number from 1; without it, or as -, they have no limit"));
     if (const std::string_view more = take_word(line); !more.empty())
         return Error(Errc::invalid_argument, form, std::string(more));
     return quota;

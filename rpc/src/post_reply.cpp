@@ -89,10 +89,7 @@ void Serving::post_reply(Request& request) noexcept {
         return post_reply(request);
     }
     if (taken == Errc::ok && large && !request.lend_) {
-        if (const Errc failed = core_.large.lend_result(request); failed != Errc::ok) {
-            request.answer_ = failed;
-            request.output_bytes_ = 0;
-        }
+        if (const Errc failed = core_.large.lend_result(request); failed != Errc::ok) request.answer_ = failed;
     }
     if (taken == Errc::ok) {
         const std::uint16_t credits = core_.credits.for_reply(book);

@@ -88,9 +88,11 @@ void Origin::ask_for_times(Call& call) const noexcept {
     return true;
 }
 
-// Confines what the call lends to its target, and lends it large arguments.
+// Confines what the call lends to its target, charges the target's quota for it, and lends it large arguments.
 Errc Origin::prepare_memory(Call& call) noexcept {
     for (RpcLend* lend = call.lends_; lend; lend = lend->next) {
+        if (const Errc refused = core_.access.charge(call, *lend, lend->region().bytes()); refused != Errc::ok)
+            return refused;
         if (lend->audience == Audience::target) lend->confine(*call.book_->peer);
     }
     return call.large_input_ ? core_.large.lend_input(call) : Errc::ok;

@@ -130,8 +130,15 @@ TEST(PolicyRules, AnErrorNamesTheLineThatIsNotARule) {
         EXPECT_TRUE(has(text, "line 2: " + std::string(bytes)));
         EXPECT_TRUE(has(text, "the bytes of a quota are a number from 1"));
     }
-    EXPECT_TRUE(has(told("a quota anyone 5 6 more"), "line 2: more"));
-    EXPECT_TRUE(has(told("a quota anyone 5 6 more"), "REQUESTS [BYTES]"));
+    for (const std::string_view wrong : {"0", "-1", "1K", "4294967296"}) {
+        const std::string text = told("a quota anyone 5 6 " + std::string(wrong));
+        EXPECT_TRUE(has(text, "line 2: " + std::string(wrong)));
+        EXPECT_TRUE(has(text, "the leases of a quota are a number from 1"));
+    }
+    EXPECT_TRUE(has(told("a quota anyone 5 - - 0"), "the lent bytes of a quota are a number from 1"));
+    EXPECT_TRUE(has(told("a quota anyone - 5"), "a quota is a number of requests"));
+    EXPECT_TRUE(has(told("a quota anyone 5 6 7 8 more"), "line 2: more"));
+    EXPECT_TRUE(has(told("a quota anyone 5 6 7 8 more"), "REQUESTS [BYTES [LEASES [LENT-BYTES]]]"));
 }
 
 TEST(PolicyRules, TheFirstQuotaThatIsAboutACallerCounts) {
@@ -150,9 +157,27 @@ TEST(PolicyRules, TheFirstQuotaThatIsAboutACallerCounts) {
     EXPECT_EQ(quota(stranger()), "");
     EXPECT_EQ(quota(na::Addr()), "") << "calls of the own process";
     for (const char* wrong : {"a quota key:x", "a quota key:x 0", "a quota key:x -1", "a quota key:x many",
-                              "a quota x 5", "a quota key:x 5 6 7", "a! quota key:x 5", "a quota"}) {
+                              "a quota x 5", "a quota key:x 5 6 7 8 9", "a! quota key:x 5", "a quota"}) {
         EXPECT_EQ(Policy::parse(wrong).code(), Errc::invalid_argument) << wrong;
     }
+}
+
+TEST(PolicyRules, AQuotaMayLimitWhatIsLent) {
+    const auto policy = policy_of(
+        "one    quota  uid:1   5  -    16  1000000\n"
+        "two    quota  uid:2   5  600  -   1000000\n"
+        "three  quota  uid:3   5  -    16\n"
+        "four   quota  uid:4   5\n");
+    const auto lent = [&](std::uint32_t uid) {
+        const Policy::Quota* const found = policy->quota_of(of_user(uid, 1));
+        if (!found) return std::string();
+        return std::to_string(found->bytes_max) + " " + std::to_string(found->leases_max) + " " +
+               std::to_string(found->lent_bytes_max);
+    };
+    EXPECT_EQ(lent(1), "0 16 1000000");
+    EXPECT_EQ(lent(2), "600 0 1000000");
+    EXPECT_EQ(lent(3), "0 16 0");
+    EXPECT_EQ(lent(4), "0 0 0");
 }
 
 TEST(PolicyRules, AreBoundedInNumber) {

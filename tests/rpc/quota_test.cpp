@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The quota of a caller: the bytes that its requests hold, and which policy applies to what it has already.
+// The quota of a caller: the bytes that its requests hold, in one context or in several, and which policy applies to
+// what it has already.
 #include "rpc_fixture.hpp"
 
 #include <cinnabar/rpc/policy.hpp>
@@ -7,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::rpc {
@@ -168,6 +170,51 @@ TEST_P(CallerQuotaTest, ConnectionsOfOneCallerShareItAndOthersHaveTheirOwn) {
     close(other_);
 }
 
+// A caller that is known by its key or user is one caller in all contexts of an engine.
+TEST_P(CallerQuotaTest, ContextsOfANodeShareIt) {
+    const NetworkKind kind = network_.kind();
+    if (kind != NetworkKind::shm && kind != NetworkKind::tcps && kind != NetworkKind::ofis_tcp_rxm) return;
+    log_.allow("has as many requests in progress as the quota few allows");
+    Options options = options_;
+    options.context.threads = Threads::one;
+    options.context.id = 1;
+    auto opened = target_.engine->open_context(options);
+    ASSERT_TRUE(opened.ok()) << opened.error().message();
+    Side second;  // of the same engine
+    second.context = *std::move(opened);
+    const na::Addr first_addr = to_;
+    const auto both = [&] { return pump_of({&origin_, &target_, &second}); };
+    const auto refused_by = [&](const na::Addr& to, std::size_t bytes) {
+        const std::size_t before = held_.size();
+        Ending ending;
+        to_ = to;
+        hold(origin_, bytes, ending);
+        EXPECT_TRUE(both().until([&] { return ending.count == 1; }));
+        EXPECT_EQ(held_.size(), before);
+        return ending.result == Errc::overloaded ? ending.app_text : std::string(to_string(ending.result));
+    };
+    Ending endings[2];
+    hold(origin_, 600'000, endings[0]);
+    ASSERT_TRUE(both().until([&] { return held_.size() == 1; }));
+    (void)refused_by(second.context->self_addr(), 400'001);
+    to_ = second.context->self_addr();
+    hold(origin_, 400'000, endings[1]);
+    ASSERT_TRUE(both().until([&] { return held_.size() == 2; })) << "exactly what is left";
+    EXPECT_NE(&held_[0]->context(), &held_[1]->context());
+    (void)refused_by(first_addr, 1);
+    target_.context->set_policy(with("few quota anyone 2"));
+    second.context->set_policy(with("few quota anyone 2"));
+    for (const na::Addr& to : {first_addr, second.context->self_addr()})
+        EXPECT_EQ(refused_by(to, 0), "by the quota few");
+    while (!held_.empty()) answer(0, 0);
+    ASSERT_TRUE(both().until([&] {
+        return endings[0].count + endings[1].count == 2 && second.context->counts().requests == 0;
+    }));
+    for (const Ending& each : endings) EXPECT_EQ(each.result, Errc::ok) << to_string(each.result);
+    second.context.reset();
+    to_ = first_addr;
+}
+
 TEST_P(CallerQuotaTest, TheBytesOfACallerHaveTheQuotaOfThePresentPolicy) {
     Ending endings[3];
     hold(origin_, 600'000, endings[0]);
@@ -208,6 +255,108 @@ TEST_P(CallerQuotaTest, TheRequestsOfACallerHaveTheQuotaOfThePresentPolicy) {
     for (const Ending& each : endings) EXPECT_EQ(each.result, Errc::ok) << to_string(each.result);
 }
 
+// Of what the target lends to its caller: large results, and memory that calls back lend.
+class CallerLeasesTest : public CallerQuotaTest {
+  protected:
+    CallerLeasesTest() { log_.allow("of memory as the quota few allows"); }
+    void use_audited(const std::string& quota) {
+        const auto audit = [this](const AuditEvent& event) {
+            if (!event.allowed) refused_.push_back(event);
+        };
+        target_.context->set_policy(Policy::parse("all allow anyone *\n" + quota + "\n", audit).value());
+    }
+    // The target answers the oldest request with a large result, which is lent before the origin makes progress.
+    void answer_large(std::size_t bytes) {
+        Bytes room;
+        ASSERT_EQ(held_.front()->grow_output(bytes, room), Errc::ok);
+        answer(0, bytes);
+    }
+    // The target calls its caller and lends it memory; the caller keeps the request in borrowed_.
+    void lend_back(const na::Addr& to, std::vector<std::byte>& memory, Ending& ending) {
+        Errc why = Errc::ok;
+        Call* const call = target_.context->make_call(to, why);
+        ASSERT_NE(call, nullptr) << to_string(why);
+        call->args.rpc = rpc_id("borrow");
+        auto region = bulk::Region::expose(Bytes(memory), na::Access::write);
+        ASSERT_TRUE(region.ok());
+        Writer writer(call->input_room());
+        ASSERT_EQ(call->lend(*region, na::Access::write, writer), Errc::ok);
+        ASSERT_EQ(call->forward(writer.size(), &Ending::take, &ending), Errc::ok);
+    }
+    void expect_refusals(std::size_t count, const std::string& rpc) {
+        ASSERT_TRUE(until([&] { return refused_.size() >= count; }));
+        EXPECT_EQ(refused_.size(), count);
+        EXPECT_EQ(refused_.back().rule, "few");
+        EXPECT_EQ(refused_.back().rpc, rpc);
+        EXPECT_FALSE(refused_.back().who.empty());
+    }
+
+    std::vector<AuditEvent> refused_;
+    std::vector<Request*> borrowed_;
+};
+
+TEST_P(CallerLeasesTest, LargeResultsThatWereNotFetchedAreBounded) {
+    for (const char* const quota : {"few quota anyone 16 - 2", "few quota anyone 16 - - 250000"}) {
+        use_audited(quota);
+        const std::size_t before = refused_.size();
+        Ending endings[4];
+        for (int i = 0; i < 3; ++i) hold(origin_, 0, endings[i]);
+        ASSERT_TRUE(held(3));
+        for (int i = 0; i < 3; ++i) answer_large(100'000);
+        ASSERT_TRUE(until([&] { return endings[0].count + endings[1].count + endings[2].count == 3; }));
+        EXPECT_EQ(endings[0].result, Errc::ok) << to_string(endings[0].result);
+        EXPECT_EQ(endings[1].result, Errc::ok) << to_string(endings[1].result);
+        EXPECT_EQ(endings[2].result, Errc::overloaded) << to_string(endings[2].result);
+        EXPECT_EQ(endings[2].app_text, "by the quota few");
+        expect_refusals(before + 1, "hold");
+        ASSERT_TRUE(until([&] { return target_.context->counts().leases == 0; })) << "they were fetched";
+        hold(origin_, 0, endings[3]);
+        ASSERT_TRUE(held(1));
+        answer_large(200'000);
+        ASSERT_TRUE(until([&] { return endings[3].count == 1; }));
+        EXPECT_EQ(endings[3].result, Errc::ok) << "and there is room again";
+        ASSERT_TRUE(until([&] { return target_.context->counts().leases == 0; }));
+    }
+}
+
+TEST_P(CallerLeasesTest, WhatCallsBackLendIsBounded) {
+    serve(origin_, "borrow", [this](Request& request) { borrowed_.push_back(&request); });
+    std::vector<std::byte> memory(100'000);
+    for (const char* const quota : {"few quota anyone 16 - 2", "few quota anyone 16 - - 250000"}) {
+        use_audited(quota);
+        const std::size_t before = refused_.size();
+        Ending first;
+        hold(origin_, 0, first);
+        ASSERT_TRUE(held(1));
+        const na::Addr caller = held_.front()->source();
+        Ending endings[4];
+        for (int i = 0; i < 3; ++i) lend_back(caller, memory, endings[i]);
+        ASSERT_TRUE(until([&] { return endings[2].count == 1 && borrowed_.size() == 2; }));
+        EXPECT_EQ(endings[2].result, Errc::overloaded) << to_string(endings[2].result);
+        EXPECT_EQ(endings[2].app_text, "by the quota few");
+        EXPECT_TRUE(endings[2].fenced);
+        expect_refusals(before + 1, "");
+        ASSERT_TRUE(until([&] { return target_.context->counts().leases == 2; })) << "nothing of the third is lent";
+        const auto give_back = [&] {
+            for (Request* request : std::exchange(borrowed_, {})) {
+                request->respond(0);
+                request->release();
+            }
+        };
+        give_back();
+        ASSERT_TRUE(until([&] { return endings[0].count + endings[1].count == 2; }));
+        EXPECT_EQ(endings[0].result, Errc::ok) << to_string(endings[0].result);
+        EXPECT_EQ(endings[1].result, Errc::ok) << to_string(endings[1].result);
+        lend_back(caller, memory, endings[3]);
+        ASSERT_TRUE(until([&] { return borrowed_.size() == 1; })) << "there is room again";
+        give_back();
+        ASSERT_TRUE(until([&] { return endings[3].count == 1; }));
+        EXPECT_EQ(endings[3].result, Errc::ok) << to_string(endings[3].result);
+        answer_all();
+        EXPECT_EQ(first.result, Errc::ok) << to_string(first.result);
+    }
+}
+
 TEST_P(CallerQuotaTest, AContextMayCloseWhileBytesAreCharged) {
     Ending ending;
     hold(origin_, 600'000, ending);
@@ -227,6 +376,8 @@ std::vector<NetworkKind> networks_of_callers() {
     return networks;
 }
 INSTANTIATE_TEST_SUITE_P(Over, CallerQuotaTest, testing::ValuesIn(networks_of_callers()),
+                         [](const auto& i) { return std::string(support::to_string(i.param)); });
+INSTANTIATE_TEST_SUITE_P(Over, CallerLeasesTest, testing::ValuesIn(networks_of_callers()),
                          [](const auto& i) { return std::string(support::to_string(i.param)); });
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -27,13 +28,18 @@ std::shared_ptr<CallerAccount> account_of(CallerAccounts& accounts, const Policy
 
 class CallerAccountsTest : public testing::Test {
   protected:
-    CallerAccountsTest() { log_.allow("uid:5 has as many bytes in progress as the quota "); }
+    CallerAccountsTest() {
+        log_.allow("uid:5 has as many bytes in progress as the quota ");
+        log_.allow("uid:5 has as many requests in progress as the quota ");
+        log_.allow("uid:5 is lent as many ");
+    }
     support::LogWatch log_;
+    CallerTable table_;
 };
 
 TEST_F(CallerAccountsTest, OneCallerHasOneAccount) {
     const auto policy = policy_of("all quota anyone 2 100\n");
-    CallerAccounts accounts;
+    CallerAccounts accounts(table_);
     const auto first = account_of(accounts, *policy, of_user(5, 1));
     EXPECT_EQ(account_of(accounts, *policy, of_user(5, 1)), first);
     EXPECT_NE(account_of(accounts, *policy, of_user(6, 1)), first);
@@ -48,14 +54,14 @@ TEST_F(CallerAccountsTest, OneCallerHasOneAccount) {
     EXPECT_FALSE(first->take_bytes(~std::uint64_t{0})) << "more than can be added";
     EXPECT_TRUE(first->take_bytes(40));
     EXPECT_EQ(first->bytes(), 100u);
-    EXPECT_EQ(log_.allowed(), 2u);
+    EXPECT_EQ(log_.allowed(), 3u);
 }
 
 // In whatever order they connect.
 TEST_F(CallerAccountsTest, TheFirstQuotaThatMatchesAConnectionAppliesToAll) {
     const auto policy = policy_of("one quota gid:1 1\ntwo quota gid:2 2\n");
     for (const bool upwards : {false, true}) {
-        CallerAccounts accounts;
+        CallerAccounts accounts(table_);
         const auto account = account_of(accounts, *policy, of_user(5, upwards ? 1 : 2));
         EXPECT_EQ(account_of(accounts, *policy, of_user(5, upwards ? 2 : 1)), account);
         EXPECT_EQ(account_of(accounts, *policy, of_user(5, 2)), account);
@@ -65,7 +71,7 @@ TEST_F(CallerAccountsTest, TheFirstQuotaThatMatchesAConnectionAppliesToAll) {
 
 TEST_F(CallerAccountsTest, FollowThePolicyAndKeepWhatIsCharged) {
     const auto before = policy_of("all quota anyone 2 100\n");
-    CallerAccounts accounts;
+    CallerAccounts accounts(table_);
     const auto account = account_of(accounts, *before, of_user(5, 1));
     EXPECT_TRUE(account->take_request());
     EXPECT_TRUE(account->take_bytes(60));
@@ -90,10 +96,99 @@ TEST_F(CallerAccountsTest, FollowThePolicyAndKeepWhatIsCharged) {
     EXPECT_EQ(account->bytes(), 0u);
 }
 
+TEST_F(CallerAccountsTest, LeasesHaveANumberAndASize) {
+    const auto policy = policy_of("all quota anyone 9 - 2 100\n");
+    CallerAccounts accounts(table_);
+    const auto account = account_of(accounts, *policy, of_user(5, 1));
+    EXPECT_TRUE(account->take_bytes(1'000)) << "another limit, and there is none";
+    EXPECT_FALSE(account->take_lease(101));
+    EXPECT_TRUE(account->take_lease(100)) << "what was refused is not held";
+    EXPECT_FALSE(account->take_lease(1));
+    account->give_back_lease(100);
+    EXPECT_TRUE(account->take_lease(10));
+    EXPECT_TRUE(account->take_lease(10));
+    EXPECT_FALSE(account->take_lease(10)) << "a third piece";
+    EXPECT_EQ(log_.allowed(), 3u);
+    const auto only_bytes = policy_of("all quota anyone 9 - - 40\n");
+    accounts.follow(only_bytes.get());
+    EXPECT_TRUE(account->take_lease(20));
+    EXPECT_FALSE(account->take_lease(1));
+    accounts.follow(nullptr);
+    EXPECT_TRUE(account->take_lease(1'000));
+}
+
+// Each context has its accounts and its policy; they share what a caller has.
+TEST_F(CallerAccountsTest, ContextsCountTogether) {
+    const auto policy = policy_of("all quota anyone 2 100 2 100\n");
+    CallerAccounts here(table_);
+    CallerAccounts there(table_);
+    const auto one = account_of(here, *policy, of_user(5, 1));
+    const auto two = account_of(there, *policy, of_user(5, 1));
+    const auto other = account_of(there, *policy, of_user(6, 1));
+    EXPECT_NE(one, two);
+    EXPECT_TRUE(one->take_request());
+    EXPECT_TRUE(two->take_request());
+    EXPECT_FALSE(one->take_request());
+    EXPECT_FALSE(two->take_request());
+    EXPECT_TRUE(other->take_request());
+    EXPECT_TRUE(one->take_bytes(60));
+    EXPECT_FALSE(two->take_bytes(41));
+    EXPECT_TRUE(two->take_bytes(40));
+    EXPECT_TRUE(one->take_lease(60));
+    EXPECT_FALSE(two->take_lease(41));
+    EXPECT_TRUE(two->take_lease(40));
+    EXPECT_TRUE(other->take_lease(100));
+    one->give_back_request();
+    EXPECT_TRUE(two->take_request()) << "given back in one context, free in the other";
+    const auto larger = policy_of("all quota anyone 3 100 2 100\n");
+    there.follow(larger.get());
+    EXPECT_TRUE(two->take_request());
+    EXPECT_FALSE(one->take_request()) << "the other context has its policy still, and counts all of them";
+}
+
+// The accounts of a context end with it, but not what its requests have still in progress.
+TEST_F(CallerAccountsTest, WhatIsInProgressOutlivesItsContext) {
+    const auto policy = policy_of("all quota anyone 1\n");
+    std::shared_ptr<CallerAccount> left;
+    {
+        CallerAccounts closed(table_);
+        left = account_of(closed, *policy, of_user(5, 1));
+        EXPECT_TRUE(left->take_request());
+    }
+    CallerAccounts accounts(table_);
+    const auto account = account_of(accounts, *policy, of_user(5, 1));
+    EXPECT_FALSE(account->take_request());
+    left->give_back_request();
+    EXPECT_TRUE(account->take_request());
+}
+
+TEST_F(CallerAccountsTest, ThreadsOfContextsNeverTakeMoreRequestsThanTheQuota) {
+    const auto policy = policy_of("all quota anyone 2\n");
+    std::atomic<int> taken{0};
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) {
+        threads.emplace_back([&] {
+            CallerAccounts accounts(table_);
+            const auto account = account_of(accounts, *policy, of_user(5, 1));
+            for (int round = 0; round < 10'000; ++round) {
+                if (!account->take_request()) continue;
+                EXPECT_LE(++taken, 2);
+                --taken;
+                account->give_back_request();
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    CallerAccounts accounts(table_);
+    const auto account = account_of(accounts, *policy, of_user(5, 1));
+    EXPECT_TRUE(account->take_request());
+    EXPECT_TRUE(account->take_request());
+}
+
 // More than are ever kept unused, so that accounts are removed meanwhile.
 TEST_F(CallerAccountsTest, ThoseInUseStay) {
     const auto policy = policy_of("all quota anyone 2 100\n");
-    CallerAccounts accounts;
+    CallerAccounts accounts(table_);
     const auto kept = account_of(accounts, *policy, of_user(0, 1));
     EXPECT_TRUE(kept->take_bytes(70));
     for (std::uint32_t uid = 1; uid < 1'000; ++uid) (void)account_of(accounts, *policy, of_user(uid, 1));
@@ -102,7 +197,7 @@ TEST_F(CallerAccountsTest, ThoseInUseStay) {
 
 TEST_F(CallerAccountsTest, ThreadsNeverTakeMoreThanTheQuota) {
     const auto policy = policy_of("all quota anyone 2 100\n");
-    CallerAccounts accounts;
+    CallerAccounts accounts(table_);
     const auto account = account_of(accounts, *policy, of_user(5, 1));
     std::vector<std::thread> threads;
     for (std::uint64_t bytes = 30; bytes < 34; ++bytes) {

@@ -132,6 +132,7 @@ class CINNABAR_API CallOp {
     bool was_sent_ = false;     // if it failed
     bool not_encoded_ = false;  // it failed in encode()
     bool comes_again_ = false;  // app_code_ and place_ are set
+    bool by_quota_ = false;     // a quota of a policy refused it; text_ names it
     Errc error_ = Errc::ok;
     rpc::CallPhase ended_in_ = rpc::CallPhase::unknown;
     rpc::CallPhase longest_in_ = rpc::CallPhase::unknown;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the contexts of a process share: the transports and the table of handlers.
+// What the contexts of a process share: the transports, the table of handlers, and the counts for quotas of callers.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -19,6 +19,8 @@ class FarLender;
 }
 
 namespace cinnabar::rpc {
+
+class CallerTable;
 
 class CINNABAR_API Engine {
   public:
@@ -72,6 +74,8 @@ class CINNABAR_API Engine {
     struct Shared;
     [[nodiscard]] std::uint64_t routes() const noexcept;  // na::ContextOptions::routes of all contexts
     explicit Engine(std::unique_ptr<Shared> shared) noexcept;
+    // What callers with a quota have in progress in all contexts.
+    [[nodiscard]] CallerTable& callers() noexcept;
     std::unique_ptr<Shared> shared_;
 };
 

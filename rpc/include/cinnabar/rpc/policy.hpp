@@ -14,16 +14,32 @@
 //     others     deny   anyone                 *
 //
 // A quota is also a line. It limits how many requests each matching caller may have with handlers at a time, over all
-// its connections with a context. The first quota that matches a caller applies; one more request is answered
-// `overloaded`. A caller is identified by its proven key or certificate, otherwise by the user that the kernel reports,
-// otherwise by its connection.
+// its connections with all contexts of the engine (hl::Node has one engine). The first quota that matches a caller
+// applies; one more request is answered `overloaded`, and the text names the quota. A caller is identified by its
+// proven key or certificate, otherwise by the user that the kernel reports, otherwise by its connection.
 //
-// A second number limits the bytes that these requests hold: large arguments and results, which do not fit in a
-// message, and decoded arguments (Request::charge_memory()). Large arguments over this limit are not fetched: their
-// request is answered `overloaded`. A result over this limit ends its call with `overloaded`.
+//     # quota           callers        requests  bytes     leases  lent bytes
+//     robots     quota  cert:build-*   64
+//     guests     quota  anyone         8         67108864
+//     readers    quota  key:ann        64        -         16      1073741824
 //
-//     robots     quota  cert:build-*           64
-//     guests     quota  anyone                 8                  67108864
+// Three further numbers are optional, and '-' stands for no limit:
+//
+//   bytes        that these requests hold: large arguments and results, which do not fit in a message, and decoded
+//                arguments (Request::charge_memory()). Large arguments over this limit are not fetched: their request
+//                is answered `overloaded`. A result over this limit ends its call with `overloaded`.
+//   leases       pieces of memory that are lent to the caller at a time: each large result, until the caller has
+//                fetched it; and what calls to the caller lend, which are mostly calls back: each Bulk that does not
+//                fit in its descriptor, each large argument, each window of a transfer of far memory. Memory that stays
+//                in quarantine counts until the quarantine ends. A result over this limit ends its call with
+//                `overloaded`; a call to the caller that would lend more ends with `overloaded` and is not sent. Either
+//                text names the quota.
+//   lent bytes   of these pieces of memory.
+//
+// Memory that is shared by tokens (hl/share.hpp) is lent to nobody in particular. Operations on it are requests.
+//
+// A peer that this process has dialled is identified by the address that was dialled, whatever it proves: a quota
+// matches it by `dialled` or `anyone`.
 //
 // callers.hpp describes the names of callers.
 #pragma once
@@ -46,9 +62,9 @@ namespace cinnabar::rpc {
 
 struct AuditEvent {
     std::string who;  // caller_name()
-    std::string rpc;
+    std::string rpc;  // empty: a quota refused what a call to `who` would have lent to it
     ProviderId provider = 0;
-    std::string rule;  // name of the rule; empty: no rule matched
+    std::string rule;  // name of the rule or quota; empty: no rule matched
     bool allowed = false;
     std::uint64_t left_out = 0;  // events of this kind (allowed or not) that were dropped since the last one
 };
@@ -70,11 +86,14 @@ class CINNABAR_API Policy {
         std::string name;                  // like that of a rule
         std::vector<std::string> callers;  // each of them is limited separately
         std::uint32_t requests_max = 0;
-        std::uint64_t bytes_max = 0;  // 0: limited only by the budgets that all callers share
+        std::uint64_t bytes_max = 0;       // 0: limited only by the budgets that all callers share
+        std::uint32_t leases_max = 0;      // 0: no limit
+        std::uint64_t lent_bytes_max = 0;  // 0: no limit
     };
 
-    // Called when a caller first calls an RPC on a connection, and for each refused call: at most a hundred at once of
-    // either kind, then ten per second. Runs from trigger(), like handlers, and must be short. May be empty.
+    // Called when a caller first calls an RPC on a connection, and for each call that a rule, or a quota of requests or
+    // leases, has refused: at most a hundred at once of either kind, then ten per second. Runs from trigger(), like
+    // handlers, and must be short. May be empty.
     using Audit = std::function<void(const AuditEvent&)>;
 
     // invalid_argument: a rule is empty, or a word is unknown, which is the subject; too_large.
@@ -102,11 +121,16 @@ class CINNABAR_API Policy {
     // An event for the audit function. Null: there is no such function, or it was called too often. Any thread.
     [[nodiscard]] std::unique_ptr<AuditEvent> event(const na::Addr& source, std::string_view rpc, ProviderId provider,
                                                     const Verdict& verdict) const noexcept;
+    // The same for a call that the quota refused.
+    [[nodiscard]] std::unique_ptr<AuditEvent> event(const na::Addr& source, std::string_view rpc, ProviderId provider,
+                                                    const Quota& refused_by) const noexcept;
     void tell(const AuditEvent& event) const;
 
   private:
     struct Compiled;
     explicit Policy(std::unique_ptr<Compiled> compiled) noexcept;
+    [[nodiscard]] std::unique_ptr<AuditEvent> event(const na::Addr& source, std::string_view rpc, ProviderId provider,
+                                                    const std::string& rule, bool allowed) const noexcept;
     std::unique_ptr<Compiled> compiled_;
 };
 
