@@ -9,8 +9,41 @@
 #include <array>
 #include <cstdarg>
 #include <cstdio>
+#include <span>
+#include <string>
 
 namespace cinnabar {
+
+// The fields of a line that is logged. Names are copied: the first 255 bytes of each, and 511 of all.
+class LogFields {
+  public:
+    explicit LogFields(std::initializer_list<LogField> wanted) noexcept {
+        for (const LogField& field : wanted) {
+            if (count_ == all_.size()) return;
+            all_[count_] = field;
+            if (field.name_of_) all_[count_].text_ = keep(field.name_of_(field.object_));
+            ++count_;
+        }
+    }
+    [[nodiscard]] std::span<const LogField> all() const noexcept { return {all_.data(), count_}; }
+
+  private:
+    static constexpr std::size_t name_bytes_max = 255;
+
+    [[nodiscard]] std::string_view keep(const std::string& name) noexcept {
+        const std::size_t bytes = std::min({name.size(), name_bytes_max, names_.size() - used_});
+        char* const at = names_.data() + used_;
+        name.copy(at, bytes);
+        used_ += bytes;
+        return {at, bytes};
+    }
+
+    std::array<LogField, 8> all_{};
+    std::size_t count_ = 0;
+    std::array<char, 511> names_{};  // the first used_ bytes
+    std::size_t used_ = 0;
+};
+
 namespace {
 
 void write_stderr(const LogLine& line, void*) {
@@ -55,6 +88,14 @@ void tell(const LogLine& line) noexcept {
     sink(line, user);
 }
 
+// Adds the number of lines that were left out. Returns the size of the text.
+std::size_t print_left_out(Text& text, std::size_t bytes, std::uint64_t left_out) noexcept {
+    if (left_out == 0) return bytes;
+    const int count = std::snprintf(text.data() + bytes, text.size() - bytes, " (%llu more of these left out)",
+                                    static_cast<unsigned long long>(left_out));
+    return count > 0 ? std::min(bytes + static_cast<std::size_t>(count), text.size() - 1) : bytes;
+}
+
 }  // namespace
 
 void log(LogLevel level, LogModule module, const char* format, ...) noexcept {
@@ -64,7 +105,18 @@ void log(LogLevel level, LogModule module, const char* format, ...) noexcept {
     va_start(arguments, format);
     const std::size_t bytes = print(text, 0, format, arguments);
     va_end(arguments);
-    tell({level, module.name(), {text.data(), bytes}, 0});
+    tell({level, module.name(), {text.data(), bytes}, 0, {}});
+}
+
+void log(LogLevel level, LogModule module, std::initializer_list<LogField> fields, const char* format, ...) noexcept {
+    if (!log_enabled(level, module)) return;
+    Text text{};
+    std::va_list arguments;
+    va_start(arguments, format);
+    const std::size_t bytes = print(text, 0, format, arguments);
+    va_end(arguments);
+    const LogFields known(fields);
+    tell({level, module.name(), {text.data(), bytes}, 0, known.all()});
 }
 
 void log_limited(LogLimit& limit, LogLevel level, LogModule module, const char* format, ...) noexcept {
@@ -74,14 +126,23 @@ void log_limited(LogLimit& limit, LogLevel level, LogModule module, const char* 
     Text text{};
     std::va_list arguments;
     va_start(arguments, format);
-    std::size_t bytes = print(text, 0, format, arguments);
+    const std::size_t bytes = print_left_out(text, print(text, 0, format, arguments), left_out);
     va_end(arguments);
-    if (left_out > 0) {
-        const int count = std::snprintf(text.data() + bytes, text.size() - bytes, " (%llu more of these left out)",
-                                        static_cast<unsigned long long>(left_out));
-        if (count > 0) bytes = std::min(bytes + static_cast<std::size_t>(count), text.size() - 1);
-    }
-    tell({level, module.name(), {text.data(), bytes}, left_out});
+    tell({level, module.name(), {text.data(), bytes}, left_out, {}});
+}
+
+void log_limited(LogLimit& limit, LogLevel level, LogModule module, std::initializer_list<LogField> fields,
+                 const char* format, ...) noexcept {
+    if (!log_enabled(level, module)) return;
+    std::uint64_t left_out = 0;
+    if (!limit.admits(steady_clock().now_us(), left_out)) return;
+    Text text{};
+    std::va_list arguments;
+    va_start(arguments, format);
+    const std::size_t bytes = print_left_out(text, print(text, 0, format, arguments), left_out);
+    va_end(arguments);
+    const LogFields known(fields);
+    tell({level, module.name(), {text.data(), bytes}, left_out, known.all()});
 }
 
 }  // namespace cinnabar

@@ -29,6 +29,10 @@ class Pieces {
         used_ += piece.size();
         return true;
     }
+    // As put(), but leaves out a piece that does not fit, and goes on, if after it there would not be room for `more`.
+    void put_whole(std::string_view piece, std::size_t more) noexcept {
+        if (!full_ && piece.size() + more <= end_ - used_) put(piece);
+    }
     // Appends `tail`, for which room was kept free.
     std::string_view finish(std::string_view tail) noexcept {
         std::memcpy(room_.data() + used_, tail.data(), tail.size());
@@ -73,6 +77,52 @@ void put_json(Pieces& out, std::string_view text) noexcept {
         if (!room) return;
         text.remove_prefix(bytes == 0 ? 1 : bytes);
     }
+}
+
+void put_decimal(Pieces& out, std::uint64_t number) noexcept {
+    std::array<char, 24> text{};
+    (void)std::snprintf(text.data(), text.size(), "%llu", static_cast<unsigned long long>(number));
+    out.put(text.data());
+}
+
+// One field; its text is cut if it is too long.
+using FieldRoom = std::array<char, 320>;
+
+// As a member of a JSON object, and a comma.
+std::string_view json_of(const LogField& field, FieldRoom& room) noexcept {
+    constexpr std::string_view tail = "\", ";
+    Pieces out(room, tail.size());
+    out.put("\"");
+    out.put(field.key());
+    out.put("\": ");
+    if (field.is_number()) {
+        put_decimal(out, field.number());
+        return out.finish(", ");
+    }
+    out.put("\"");
+    put_json(out, field.text());
+    return out.finish(tail);
+}
+
+bool needs_quotes(std::string_view text) noexcept {
+    return text.empty() || std::ranges::any_of(text, [](char c) {
+        return c <= ' ' || c > '~' || c == '"' || c == '\\' || c == '=';
+    });
+}
+
+std::string_view pair_of(const LogField& field, FieldRoom& room) noexcept {
+    Pieces out(room, 1);
+    out.put(" ");
+    out.put(field.key());
+    out.put("=");
+    if (field.is_number()) {
+        put_decimal(out, field.number());
+        return out.finish("");
+    }
+    const bool quotes = needs_quotes(field.text());
+    if (quotes) out.put("\"");
+    put_json(out, field.text());
+    return out.finish(quotes ? "\"" : "");
 }
 
 std::string_view time_text(std::uint64_t unix_us, std::span<char, 40> room) noexcept {
@@ -121,13 +171,16 @@ std::string_view print_json(const LogLine& line, std::uint64_t unix_us, int proc
         (void)std::snprintf(left_out.data(), left_out.size(), R"("left_out": %llu, )",
                             static_cast<unsigned long long>(line.left_out));
     }
+    constexpr std::string_view text_begins = R"("text": ")";
     constexpr std::string_view tail = "\"}\n";
     Pieces out(room, tail.size());
     out.put(head.data());
     put_json(out, line.module);
     out.put("\", ");
     out.put(left_out.data());
-    out.put(R"("text": ")");
+    FieldRoom one{};
+    for (const LogField& field : line.fields) out.put_whole(json_of(field, one), text_begins.size());
+    out.put(text_begins);
     put_json(out, line.text);
     return out.finish(tail);
 }
@@ -140,3 +193,14 @@ std::string_view print_line(const LogLine& line, std::span<char> room) noexcept 
 }
 
 }  // namespace cinnabar::detail
+
+namespace cinnabar {
+
+std::string_view print_fields(const LogLine& line, std::span<char> room) noexcept {
+    detail::Pieces out(room, 0);
+    detail::FieldRoom one{};
+    for (const LogField& field : line.fields) out.put_whole(detail::pair_of(field, one), 0);
+    return out.finish("");
+}
+
+}  // namespace cinnabar

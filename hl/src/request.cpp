@@ -105,8 +105,10 @@ void RequestState::answer_error(const Error& error) noexcept {
 void RequestState::answer_exception() noexcept {
     const std::string text = detail::error_of_exception().message();
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::error, "hl", "the handler of %.*s threw: %s", static_cast<int>(served_.name.size()),
-                served_.name.data(), text.c_str());
+    log_limited(lines, LogLevel::error, "hl",
+                {peer_field(request_.source()), rpc_field(served_.name), error_field(Errc::handler_failed)},
+                "the handler of %.*s threw: %s", static_cast<int>(served_.name.size()), served_.name.data(),
+                text.c_str());
     if (!request_.answered()) answer_error(Errc::handler_failed);
 }
 

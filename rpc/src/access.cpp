@@ -86,8 +86,10 @@ void Access::tell(std::unique_ptr<AuditEvent> event) noexcept {
 Errc Access::refuse(Request& request, const Policy::Verdict& verdict) noexcept {
     static constinit LogLimit lines;
     const std::string_view name = verdict.name;
-    log_limited(lines, LogLevel::warning, "rpc", "%s may not call %s (%s%s)", request.source_.log_name().c_str(),
-                request.handler_->name.c_str(), name.empty() ? "no rule allows it" : "rule ", verdict.name.c_str());
+    log_limited(lines, LogLevel::warning, "rpc",
+                {peer_field(request.source_), rpc_field(request.handler_->name), error_field(Errc::permission)},
+                "%s may not call %s (%s%s)", request.source_.log_name().c_str(), request.handler_->name.c_str(),
+                name.empty() ? "no rule allows it" : "rule ", verdict.name.c_str());
     request.output_bytes_ = write_text(request, {name.empty() ? "no rule allows it" : "by the rule ", name});
     return Errc::permission;
 }

@@ -59,7 +59,7 @@ void Origin::revoke_lends(Call& call) noexcept {
 void Origin::tell_shown(Call& call) noexcept {
     call.whole_.fence_failed = true;
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, "rpc",
+    log_limited(lines, LogLevel::warning, "rpc", {peer_field(call.to_)},
                 "%s may still copy memory of a device that it was shown: end that process before "
                 "the memory is freed",
                 call.to_.log_name().c_str());

@@ -63,7 +63,7 @@ class CallerAccount {
     void give_back_lease(std::uint64_t bytes) noexcept;
 
   private:
-    void log_refused_bytes() const noexcept;
+    void log_refused_bytes(std::uint64_t bytes) const noexcept;
 
     const na::Addr source_;
     const std::string name_;

@@ -52,7 +52,9 @@ void Control::end_session(PeerBook& book, const char* why) noexcept {
     if (!book.open || std::exchange(book.ending, true)) return;
     ++sessions_ended_;
     static constinit LogLimit lines;  // a peer that was cut off may reconnect
-    log_limited(lines, LogLevel::warning, "rpc", "%s %s and is cut off", book.peer->addr().log_name().c_str(), why);
+    const na::Addr& peer = book.peer->addr();
+    log_limited(lines, LogLevel::warning, "rpc", {peer_field(peer)}, "%s %s and is cut off", peer.log_name().c_str(),
+                why);
     book.peer->port().disconnect(*book.peer);
 }
 

@@ -109,11 +109,11 @@ void Fences::begin_quarantine(RpcLend& lend) noexcept {
     const auto peer = lend.peer ? lend.peer->peer->addr().log_name() : std::string("nobody");
     if (lend.is_far) {
         static constinit LogLimit copies;
-        log_limited(copies, LogLevel::warning, "rpc",
+        log_limited(copies, LogLevel::warning, "rpc", {peer_field(peer), bytes_field(lend.lease().bytes)},
                     "a file or device memory lent to %s stays in quarantine: a copy of it does not end", peer.c_str());
     } else {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "rpc",
+        log_limited(lines, LogLevel::warning, "rpc", {peer_field(peer), bytes_field(lend.lease().bytes)},
                     "memory lent to %s stays in quarantine: the peer may still write to it", peer.c_str());
     }
     lend.next = quarantined_;

@@ -32,8 +32,9 @@ void Peers::beat(PeerBook& book) noexcept {
     const bool leaves = book.leaving == Leaving::asked && book.held.empty();
     if (silent || (leaves && after(book.asked, leave_answer_max) <= now)) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "rpc", "%s has not answered for %llu us and counts as lost",
-                    book.peer->addr().log_name().c_str(),
+        const na::Addr& peer = book.peer->addr();
+        log_limited(lines, LogLevel::warning, "rpc", {peer_field(peer), error_field(Errc::peer_lost)},
+                    "%s has not answered for %llu us and counts as lost", peer.log_name().c_str(),
                     static_cast<unsigned long long>(now - (silent ? book.heard : book.asked)));
         return book.peer->port().disconnect(*book.peer);
     }

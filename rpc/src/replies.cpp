@@ -110,8 +110,8 @@ void Replies::take_any(na::Arrival& arrival) noexcept {
             } else {
                 if (decoded == Errc::bad_checksum) {
                     static constinit LogLimit lines;
-                    log_limited(lines, LogLevel::warning, "rpc", "a reply from %s has a wrong checksum",
-                                call->to_.log_name().c_str());
+                    log_limited(lines, LogLevel::warning, "rpc", {peer_field(call->to_), error_field(decoded)},
+                                "a reply from %s has a wrong checksum", call->to_.log_name().c_str());
                 }
                 core_.origin.finish(*call, decoded);
             }

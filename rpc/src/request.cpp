@@ -36,7 +36,7 @@ void Serving::run_handler(Request& request) noexcept {
     const TimeUs took = core_.na->callback_ends() - started;
     if (took > limit) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "rpc",
+        log_limited(lines, LogLevel::warning, "rpc", {rpc_field(handler.name)},
                     "the handler of %s held its context for %llu us: serve it on a pool, or as a coroutine",
                     handler.name.c_str(), static_cast<unsigned long long>(took));
     }
@@ -54,8 +54,8 @@ void Serving::answer_now(Request& request, Errc code) noexcept {
     const bool malformed = code == Errc::protocol || code == Errc::bad_checksum;
     if (malformed && !std::exchange(request.book_->complained, true)) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "rpc", "a request from %s is malformed",
-                    request.source_.log_name().c_str());
+        log_limited(lines, LogLevel::warning, "rpc", {peer_field(request.source_), error_field(code)},
+                    "a request from %s is malformed", request.source_.log_name().c_str());
     }
     request.use_.users_gone = true;
     request.references_.store(0, std::memory_order_relaxed);

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstring>
 #include <new>
+#include <string>
 #include <string_view>
 
 namespace cinnabar::tls {
@@ -166,9 +167,10 @@ Errc TlsStream::tell(Errc why, const char* what, const char* detail) const noexc
     static constinit LogLimit lines;
     const bool warns = why == Errc::permission || (why == Errc::protocol && (side_ == Side::dials || established_));
     const char* const scheme = guards_->protected_scheme().name;
+    const std::string peer = remote_.log_name(scheme);
     log_limited(warns ? warnings : lines, warns ? LogLevel::warning : LogLevel::info, LogModule::named(scheme),
-                "%s %s%s%s%s", remote_.log_name(scheme).c_str(), what, detail ? " (" : "", detail ? detail : "",
-                detail ? ")" : "");
+                {peer_field(peer), transport_field(scheme), error_field(why)}, "%s %s%s%s%s", peer.c_str(), what,
+                detail ? " (" : "", detail ? detail : "", detail ? ")" : "");
     return why;
 }
 

@@ -4,21 +4,26 @@
 #include <cinnabar/na/session/stream_guards.hpp>
 #include <cinnabar/na/uri.hpp>
 
+#include <string>
+
 namespace cinnabar::na {
 
 void log_reflected(std::string_view scheme, int fd) noexcept {
     static constinit LogLimit lines;
+    const std::string peer = SocketAddress::peer_of(fd).log_name(scheme);
     log_limited(lines, LogLevel::warning, LogModule::named(family_of(scheme)),
+                {peer_field(peer), transport_field(scheme), error_field(Errc::permission)},
                 "a connection of this process came back to it, led there by somebody on the way or given up "
                 "meanwhile, and is refused (%s)",
-                SocketAddress::peer_of(fd).log_name(scheme).c_str());
+                peer.c_str());
 }
 
 void log_refused_without_guard(std::string_view scheme, int fd, const char* protected_scheme) noexcept {
     static constinit LogLimit lines;
+    const std::string peer = SocketAddress::peer_of(fd).log_name(scheme);
     log_limited(lines, LogLevel::warning, LogModule::named(family_of(scheme)),
-                "%s takes protected connections only: reach it by %s://",
-                SocketAddress::peer_of(fd).log_name(scheme).c_str(), protected_scheme);
+                {peer_field(peer), transport_field(scheme), error_field(Errc::permission)},
+                "%s takes protected connections only: reach it by %s://", peer.c_str(), protected_scheme);
 }
 
 }  // namespace cinnabar::na

@@ -102,9 +102,10 @@ bool Session::live() const noexcept { return peer_ && !peer_->ending(); }
 
 void Session::forfeit(Errc why) noexcept {
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::info, "ofi",
-                "%s holds the most of a shared pool that is used up: its session ends: %s",
-                peer_->addr().log_name().c_str(), std::string(to_string(why)).c_str());
+    const na::Addr& peer = peer_->addr();
+    log_limited(lines, LogLevel::info, "ofi", {peer_field(peer), transport_field("ofi"), error_field(why)},
+                "%s holds the most of a shared pool that is used up: its session ends: %s", peer.log_name().c_str(),
+                std::string(to_string(why)).c_str());
     fail(why);
     sender_.drop_controls();
     owner_.end();
@@ -208,8 +209,10 @@ Errc Session::reason(const Done& done) const noexcept {
     }
     if (live()) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "ofi", "%s failed to send to or receive from %s: %s (%s)",
-                    port_->provider().name, peer_->addr().log_name().c_str(),
+        const na::Addr& peer = peer_->addr();
+        log_limited(lines, LogLevel::warning, "ofi",
+                    {peer_field(peer), transport_field("ofi"), error_field(done.result)},
+                    "%s failed to send to or receive from %s: %s (%s)", port_->provider().name, peer.log_name().c_str(),
                     std::string(to_string(done.result)).c_str(), done.words ? done.words : "");
     }
     return done.result;
@@ -227,9 +230,11 @@ void Session::time_out(Timer& timer) noexcept {
         self.chunks_.leave_strays();
     } else if (!self.open_) {
         static constinit LogLimit lines;
+        const na::Addr& peer = self.peer_->addr();
         log_limited(lines, LogLevel::warning, "ofi",
+                    {peer_field(peer), transport_field("ofi"), error_field(Errc::unreachable)},
                     "the sockets are connected, but %s transfers nothing to %s: check its fabric address",
-                    port.provider().name, self.peer_->addr().log_name().c_str());
+                    port.provider().name, peer.log_name().c_str());
         self.fail(Errc::unreachable);
     } else if (self.partial_record_ != 0) {
         self.fail(Errc::timed_out);

@@ -179,8 +179,10 @@ bool Session::deliver_any(na::Arrival& arrival, na::Receiver& receiver) noexcept
 
 void Session::malformed(const char* what) noexcept {
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::warning, "shm", "%s from %s: its session is closed", what,
-                peer().addr().log_name().c_str());
+    const na::Addr& from = peer().addr();
+    log_limited(lines, LogLevel::warning, "shm",
+                {peer_field(from), transport_field("shm"), error_field(Errc::protocol)},
+                "%s from %s: its session is closed", what, from.log_name().c_str());
     fail(Errc::protocol);
 }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 namespace cinnabar::tcp {
 namespace {
@@ -140,8 +141,11 @@ ConstBytes BulkLane::parse_head(ConstBytes bytes, unsigned& did) noexcept {
     }
     if (wrong != Errc::ok) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, LogModule::named(port().transport().scheme()),
-                    "malformed frame from %s on lane 1: its session is closed", peer().addr().log_name().c_str());
+        const std::string_view scheme = port().transport().scheme();
+        const na::Addr& from = peer().addr();
+        log_limited(lines, LogLevel::warning, LogModule::named(scheme),
+                    {peer_field(from), transport_field(scheme), error_field(wrong)},
+                    "malformed frame from %s on lane 1: its session is closed", from.log_name().c_str());
         fail(Errc::protocol);
     }
     return bytes.subspan(part);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 namespace cinnabar::tcp {
 namespace {
@@ -84,8 +85,11 @@ unsigned MessageLane::parse(std::byte* from, std::size_t bytes) noexcept {
             decode_header({from + at, bytes - at}, Lane::messages, port().options().message_bytes_max, frame);
         if (wrong != Errc::ok) {
             static constinit LogLimit lines;
-            log_limited(lines, LogLevel::warning, LogModule::named(port().transport().scheme()),
-                        "malformed frame from %s: its connection is closed", peer().addr().log_name().c_str());
+            const std::string_view scheme = port().transport().scheme();
+            const na::Addr& source = peer().addr();
+            log_limited(lines, LogLevel::warning, LogModule::named(scheme),
+                        {peer_field(source), transport_field(scheme), error_field(wrong)},
+                        "malformed frame from %s: its connection is closed", source.log_name().c_str());
             fail(Errc::protocol);
             break;
         }

@@ -19,7 +19,9 @@ unsigned Failure::end_sessions(VerbsPort& port) noexcept {
         if (failed != Errc::ok) ends = failed;
         if (ends == Errc::ok) return;
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::debug, "verbs", "the device broke a session");
+        log_limited(lines, LogLevel::debug, "verbs",
+                    {peer_field(peer->addr()), transport_field("verbs"), error_field(ends)},
+                    "the device broke a session");
         port.end_session(*peer, ends);
         ++did;
     });

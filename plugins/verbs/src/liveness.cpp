@@ -72,7 +72,9 @@ void Liveness::probe_sessions(TimeUs keepalive) noexcept {
         if (connection.stage() != Stage::open || connection.peer()->ending()) return;
         if (connection.probe(since, keepalive / 2)) return;
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::debug, "verbs", "a peer does not answer: its session ends");
+        log_limited(lines, LogLevel::debug, "verbs",
+                    {peer_field(connection.peer()->addr()), transport_field("verbs"), error_field(Errc::peer_lost)},
+                    "a peer does not answer: its session ends");
         port_.end_session(*connection.peer(), Errc::peer_lost);
     });
 }

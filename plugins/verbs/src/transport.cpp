@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string>
 
 namespace cinnabar::verbs {
 namespace {
@@ -121,8 +122,10 @@ void VerbsTransport::requested(const CmEvent& event) noexcept {
     const Errc wrong = Greeting::decode(event.private_data(), incoming.greeting);
     if (wrong == Errc::protocol || incoming.greeting.hello.kind != na::HelloKind::dial) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::info, "verbs", "%s is not a Cinnabar peer: rejected",
-                    SocketAddress(::rdma_get_peer_addr(event.id)).log_name("verbs").c_str());
+        const std::string peer = SocketAddress(::rdma_get_peer_addr(event.id)).log_name("verbs");
+        log_limited(lines, LogLevel::info, "verbs",
+                    {peer_field(peer), transport_field("verbs"), error_field(Errc::protocol)},
+                    "%s is not a Cinnabar peer: rejected", peer.c_str());
         (void)rdma().reject(event.id, nullptr, 0);
         return;
     }

@@ -40,6 +40,53 @@ TEST(LogPrint, JsonHasAllOfIt) {
     EXPECT_NE(json_of({LogLevel::warning, "rpc", "x", 3}).find("\"left_out\": 3, \"text\""), std::string::npos);
 }
 
+const std::array<LogField, 3> fields{peer_field("tcp://10.0.0.5:41234"), bytes_field(1'234),
+                                     error_field(Errc::protocol)};
+
+TEST(LogPrint, JsonHasFieldsAsMembersAndTextHasNone) {
+    const LogLine line{LogLevel::warning, "rpc", "x", 3, fields};
+    EXPECT_NE(json_of(line).find("\"left_out\": 3, \"peer\": \"tcp://10.0.0.5:41234\", \"bytes\": 1234, "
+                                 "\"error\": \"protocol\", \"text\": \"x\"}\n"),
+              std::string::npos)
+        << json_of(line);
+    EXPECT_EQ(text_of(line), "cinnabar: warning: rpc: x\n");
+}
+
+TEST(LogPrint, FieldsOfAPeerForgeNoMember) {
+    const std::array<LogField, 1> forged{peer_field("a\", \"level\": \"debug\n\x1b\xff")};
+    const LogLine line{LogLevel::warning, "rpc", "x", 0, forged};
+    EXPECT_NE(json_of(line).find("\"peer\": \"a\\\", \\\"level\\\": \\\"debug\\u000a\\u001b\\ufffd\", \"text\""),
+              std::string::npos)
+        << json_of(line);
+    EXPECT_EQ(print_fields(line, room), " peer=\"a\\\", \\\"level\\\": \\\"debug\\u000a\\u001b\\ufffd\"");
+}
+
+TEST(LogPrint, FieldsArePairsForSinksOfText) {
+    const LogLine line{LogLevel::warning, "rpc", "x", 0, fields};
+    EXPECT_EQ(print_fields(line, room), " peer=tcp://10.0.0.5:41234 bytes=1234 error=protocol");
+    const std::array<LogField, 4> quoted{rpc_field(""), rpc_field("a b"), rpc_field("a=b"), rpc_field("\xc3\xa9")};
+    EXPECT_EQ(print_fields({LogLevel::warning, "rpc", "x", 0, quoted}, room),
+              " rpc=\"\" rpc=\"a b\" rpc=\"a=b\" rpc=\"\xc3\xa9\"");
+    EXPECT_EQ(print_fields({LogLevel::warning, "rpc", "x", 0, {}}, room), "");
+    std::array<char, 24> small{};
+    EXPECT_EQ(print_fields(line, small), " bytes=1234") << "those that fit, whole";
+}
+
+// Whatever the fields are, the line is an object, and ends with its text.
+TEST(LogPrint, FieldsThatAreTooLongAreCutOrLeftOut) {
+    const std::string letters(2'000, 'x');
+    const std::string controls(2'000, '\1');
+    for (const std::string& text : {letters, controls}) {
+        std::array<LogField, 8> many;
+        many.fill(peer_field(text));
+        many[7] = bytes_field(7);
+        const std::string json = json_of({LogLevel::warning, "rpc", "x", 0, many});
+        EXPECT_LE(json.size(), room.size());
+        EXPECT_TRUE(json.ends_with("\"bytes\": 7, \"text\": \"x\"}\n")) << json;
+        EXPECT_NE(json.find("\", \"peer\": \""), std::string::npos);
+    }
+}
+
 TEST(LogPrint, JsonIsValidWhateverBytesTheTextHas) {
     const std::string line = json_of({LogLevel::warning, "rpc", "\xff \xc3\xa9 \\ \n", 0});
     EXPECT_NE(line.find("\"text\": \"\\ufffd \xc3\xa9 \\\\ \\u000a\"}\n"), std::string::npos) << line;

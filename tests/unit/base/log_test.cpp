@@ -17,6 +17,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace cinnabar {
@@ -27,8 +28,10 @@ constexpr Microseconds limit{20'000'000};
 struct Lines {
     std::mutex mutex;
     std::vector<std::pair<LogLevel, std::string>> all;
-    std::string module;  // of the last one
+    // Of the last one:
+    std::string module;
     std::uint64_t left_out = 0;
+    std::vector<std::pair<std::string, std::string>> fields;
 
     static void take(const LogLine& line, void* user) {
         auto& self = *static_cast<Lines*>(user);
@@ -36,6 +39,20 @@ struct Lines {
         self.all.emplace_back(line.level, line.text);
         self.left_out = line.left_out;
         self.module = line.module;
+        self.fields.clear();
+        for (const LogField& field : line.fields)
+            self.fields.emplace_back(field.key(),
+                                     field.is_number() ? std::to_string(field.number()) : std::string(field.text()));
+    }
+};
+
+// A peer that counts how often its name was made.
+struct Named {
+    std::string name;
+    mutable int made = 0;
+    [[nodiscard]] std::string log_name() const noexcept {
+        ++made;
+        return name;
     }
 };
 
@@ -79,6 +96,60 @@ TEST_F(Log, LongLinesAreCut) {
     ASSERT_EQ(lines_.all.size(), 2u);
     EXPECT_EQ(lines_.all[0].second, std::string(1023, 'x'));
     EXPECT_EQ(lines_.all[1].second, std::string(1023, 'y'));
+}
+
+TEST_F(Log, FieldsReachTheSinkBesideTheText) {
+    using Fields = std::vector<std::pair<std::string, std::string>>;
+    const Named peer{"tcp://10.0.0.5:41234"};
+    log(LogLevel::error, "app",
+        {peer_field(peer), transport_field("tcp"), rpc_field("store.get"), error_field(Errc::peer_lost), bytes_field(7),
+         LogField("attempt", 3u)},
+        "%s is lost", "it");
+    ASSERT_EQ(lines_.all.size(), 1u);
+    EXPECT_EQ(lines_.all[0].second, "it is lost");
+    EXPECT_EQ(lines_.fields, (Fields{{"peer", "tcp://10.0.0.5:41234"},
+                                     {"transport", "tcp"},
+                                     {"rpc", "store.get"},
+                                     {"error", std::string(to_string(Errc::peer_lost))},
+                                     {"bytes", "7"},
+                                     {"attempt", "3"}}));
+    LogLimit lines;
+    log_limited(lines, LogLevel::error, "app", {peer_field(std::string("key:ann"))}, "%d", 5);
+    EXPECT_EQ(lines_.all.back().second, "5");
+    EXPECT_EQ(lines_.fields, (Fields{{"peer", "key:ann"}}));
+    log(LogLevel::error, "app", "none");
+    EXPECT_TRUE(lines_.fields.empty());
+}
+
+TEST_F(Log, NamesAreMadeForLinesThatAreLoggedOnly) {
+    const Named peer{"a peer"};
+    LogLimit lines(1, Microseconds{3'600'000'000});
+    log(LogLevel::debug, "app", {peer_field(peer)}, "d");
+    log_limited(lines, LogLevel::debug, "app", {peer_field(peer)}, "d");
+    EXPECT_EQ(peer.made, 0) << "below the level";
+    for (int i = 0; i < 3; ++i) log_limited(lines, LogLevel::warning, "app", {peer_field(peer)}, "w");
+    EXPECT_EQ(lines_.all.size(), 1u);
+    EXPECT_EQ(peer.made, 1) << "over the limit";
+}
+
+TEST_F(Log, FieldsAreBoundedInNumberAndSize) {
+    const Named peer{std::string(5'000, 'x')};
+    const Named other{std::string(5'000, 'y')};
+    log(LogLevel::error, "app",
+        {peer_field(peer), peer_field(other), peer_field(peer), LogField("d", 4u), LogField("e", 5u), LogField("f", 6u),
+         LogField("g", 7u), LogField("h", 8u), LogField("i", 9u)},
+        "x");
+    ASSERT_EQ(lines_.fields.size(), 8u);
+    EXPECT_EQ(lines_.fields[0].second, std::string(255, 'x'));
+    EXPECT_EQ(lines_.fields[1].second, std::string(255, 'y'));
+    EXPECT_EQ(lines_.fields[2].second, "x") << "what is left of the room for names";
+    EXPECT_EQ(lines_.fields[7].first, "h");
+}
+
+TEST_F(Log, KeysAreThoseOfNoOtherMember) {
+    for (const char* const key : {"peer", "rpc", "a_1", "fifteen_letters"}) EXPECT_TRUE(LogKey::is_key(key)) << key;
+    for (const char* const key : {"", "text", "time", "left_out", "Peer", "a-b", "a\"", "sixteen_letters_"})
+        EXPECT_FALSE(LogKey::is_key(key)) << key;
 }
 
 TEST_F(Log, ManyThreadsLoseNoLine) {

@@ -47,13 +47,15 @@ TEST(SpdlogBridge, LinesReachItsSinksWithTheirLevels) {
         set_log_level(LogLevel::debug);
         log(LogLevel::debug, "rpc", "a {} that is no format");
         log(LogLevel::error, "tcp", "%d", 7);
+        log(LogLevel::error, "tcp", {peer_field("tcp://x"), bytes_field(5)}, "lost");
         set_log_level(LogLevel::warning);
     }
-    ASSERT_EQ(kept->lines.size(), 2u);
+    ASSERT_EQ(kept->lines.size(), 3u);
     EXPECT_EQ(kept->lines[0].first, spdlog::level::debug);
     EXPECT_EQ(kept->lines[0].second, "rpc: a {} that is no format");
     EXPECT_EQ(kept->lines[1].first, spdlog::level::err);
     EXPECT_EQ(kept->lines[1].second, "tcp: 7");
+    EXPECT_EQ(kept->lines[2].second, "tcp: lost peer=tcp://x bytes=5");
 }
 
 TEST(SpdlogBridge, ASinkThatBlocksStopsNobodyWhoLogs) {

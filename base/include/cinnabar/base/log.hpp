@@ -6,10 +6,14 @@
 
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/export.hpp>
+#include <cinnabar/base/log_field.hpp>
 #include <cinnabar/base/result.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,13 +51,20 @@ class LogModule {
     std::string_view name_;
 };
 
-// A line as passed to sinks; its text is valid only during the call.
+// A line as passed to sinks; its text and fields are valid only during the call.
 struct LogLine {
     LogLevel level = LogLevel::info;
     std::string_view module;
     std::string_view text;       // without a newline, at most 1023 bytes; parts of it may come from a peer
     std::uint64_t left_out = 0;  // lines that its LogLimit dropped since the last one; also in the text
+    // At most 8, in the order in which they were given.
+    std::span<const LogField> fields = {};
 };
+
+// For sinks whose lines are text: writes the fields into `room`, as ` peer=tcp://10.0.0.5:41234 error=protocol`, those
+// that fit as a whole. A value with blanks, quotes, `=` or control characters is quoted and escaped as in JSON, so what
+// a peer sent forges neither a field nor a line. Returns what was written; empty: the line has no fields.
+[[nodiscard]] CINNABAR_API std::string_view print_fields(const LogLine& line, std::span<char> room) noexcept;
 
 [[nodiscard]] CINNABAR_API std::string_view to_string(LogLevel level) noexcept;
 
@@ -74,8 +85,9 @@ CINNABAR_API void set_log_level(LogLevel level) noexcept;
 [[nodiscard]] CINNABAR_API Errc set_log_level(std::string_view module, LogLevel level) noexcept;
 [[nodiscard]] CINNABAR_API bool log_enabled(LogLevel level, LogModule module) noexcept;
 
-// The output format of the stderr sink: text for people, or a JSON object per line, with "time" (UTC), "level",
-// "module", "text", "process", "thread" and, if lines were dropped, "left_out".
+// The output format of the stderr sink: text for people, without the fields, or a JSON object per line, with "time"
+// (UTC), "level", "module", "text", "process", "thread", the fields (log_field.hpp) and, if lines were dropped,
+// "left_out".
 enum class LogFormat : std::uint8_t { text, json };
 CINNABAR_API void set_log_format(LogFormat format) noexcept;
 
@@ -87,6 +99,9 @@ CINNABAR_API void set_log_format(LogFormat format) noexcept;
 // Logs a line with printf formatting, truncated to 1023 bytes.
 CINNABAR_API void log(LogLevel level, LogModule module, const char* format, ...) noexcept
     __attribute__((format(printf, 3, 4)));
+// The same with fields, of which the first 8 count.
+CINNABAR_API void log(LogLevel level, LogModule module, std::initializer_list<LogField> fields, const char* format,
+                      ...) noexcept __attribute__((format(printf, 4, 5)));
 
 // A rate limit for one place in the code that logs: a burst of lines, then one line per period. Make it static, one for
 // each place, so that memory does not grow with the number of peers. Thread-safe.
@@ -117,13 +132,15 @@ class CINNABAR_API LogLimit {
 // logged ends with their number.
 CINNABAR_API void log_limited(LogLimit& limit, LogLevel level, LogModule module, const char* format, ...) noexcept
     __attribute__((format(printf, 4, 5)));
+CINNABAR_API void log_limited(LogLimit& limit, LogLevel level, LogModule module, std::initializer_list<LogField> fields,
+                              const char* format, ...) noexcept __attribute__((format(printf, 5, 6)));
 
 // A warning or an error that was logged, whichever sink it went to.
 struct RecentLine {
     TimeUs at = 0;  // on steady_clock()
     LogLevel level = LogLevel::warning;
     std::string module;
-    std::string text;  // its first 255 bytes
+    std::string text;  // its first 255 bytes; without the fields
 };
 // The last 32 of them, oldest first. A line that is logged while another thread is using the list is not kept.
 [[nodiscard]] CINNABAR_API std::vector<RecentLine> recent_log();

@@ -4,7 +4,8 @@
 //
 // Lines wait in a queue for a thread of the bridge, which passes them to the sinks of spdlog. So sinks may block
 // without blocking the threads that log. If the queue is full, the oldest line is dropped, and overrun() counts it.
-// Each line starts with its module, as on stderr.
+// Each line starts with its module, as on stderr, and ends with its fields, as ` peer=tcp://10.0.0.5:41234`
+// (base/log_field.hpp).
 #pragma once
 
 #include <cinnabar/base/log.hpp>
@@ -13,6 +14,7 @@
 #include <spdlog/async_logger.h>
 #include <spdlog/spdlog.h>
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -60,7 +62,9 @@ class SpdlogBridge {
         return spdlog::level::err;
     }
     static void take(const LogLine& line, void* user) {
-        static_cast<SpdlogBridge*>(user)->logger_->log(level_of(line.level), "{}: {}", line.module, line.text);
+        std::array<char, 1024> room{};
+        static_cast<SpdlogBridge*>(user)->logger_->log(level_of(line.level), "{}: {}{}", line.module, line.text,
+                                                       print_fields(line, room));
     }
 
     std::shared_ptr<spdlog::details::thread_pool> pool_;

@@ -87,8 +87,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     [[nodiscard]] Errc grow_input(std::size_t bytes, Bytes& room) noexcept;
     // Lends memory to the target until the call has completed, and writes its descriptor into the arguments. Read-only
     // memory of at most eager_bytes_max travels inside the descriptor. overloaded: lends_max. permission. too_large:
-    // the writer is full. Also the errors of Region::memory_on. If a quota of this side's policy does not allow that much
-    // for the target, the call ends with `overloaded` later.
+    // the writer is full. Also the errors of Region::memory_on. If a quota of this side's policy does not allow that
+    // much for the target, the call ends with `overloaded` later.
     [[nodiscard]] Errc lend(const bulk::Region& region, na::Access access, Writer& writer,
                             Audience audience = Audience::target) noexcept;
     [[nodiscard]] std::size_t lend_bytes(const bulk::Region& region, na::Access access,
@@ -129,8 +129,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // When the result was decided: the start of that progress round, on the context's clock.
     [[nodiscard]] TimeUs ended_us() const noexcept { return ended_us_; }
     // The result that the handler returned; valid until release. For `application`, see app_code and app_text. For
-    // `permission`, app_text names the rule of the target's policy that refused the call. For `overloaded`, it names the
-    // quota that did, if one did: one of the target's policy, or, if the call was not sent, of this side's.
+    // `permission`, app_text names the rule of the target's policy that refused the call. For `overloaded`, it names
+    // the quota that did, if one did: one of the target's policy, or, if the call was not sent, of this side's.
     [[nodiscard]] ConstBytes output() const noexcept { return use_.output; }
     [[nodiscard]] std::uint16_t output_shape() const noexcept { return use_.output_shape; }
     [[nodiscard]] std::uint32_t app_code() const noexcept { return whole_.app_code; }

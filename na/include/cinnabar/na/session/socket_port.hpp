@@ -17,6 +17,8 @@
 
 #include <algorithm>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 
 namespace cinnabar::na {
@@ -116,9 +118,11 @@ class IncomingHandshake final : public SocketHandshake {
         const Errc wrong = incoming.greeting.decode(bytes, incoming.greeting);
         if (wrong == Errc::protocol) {
             static constinit LogLimit lines;
-            return log_limited(lines, LogLevel::info, LogModule::named(family_of(port_->transport().scheme())),
-                               "%s is not a Cinnabar peer: dropped",
-                               SocketAddress::peer_of(stream.fd()).log_name("tcp").c_str());
+            const std::string_view scheme = port_->transport().scheme();
+            const std::string peer = SocketAddress::peer_of(stream.fd()).log_name("tcp");
+            return log_limited(lines, LogLevel::info, LogModule::named(family_of(scheme)),
+                               {peer_field(peer), transport_field(scheme), error_field(wrong)},
+                               "%s is not a Cinnabar peer: dropped", peer.c_str());
         }
         incoming.stream = std::move(stream);
         port_->greeted(std::move(incoming), wrong);

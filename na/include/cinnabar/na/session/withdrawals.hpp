@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <string_view>
 
 namespace cinnabar::na {
 
@@ -74,9 +75,11 @@ class Withdrawals {
     void withdraw(Connection& connection) noexcept {
         if (connection.peer().ending()) return;
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, LogModule::named(family_of(port_.transport().scheme())),
-                    "%s proved a key or certificate that was withdrawn: its session ends",
-                    connection.peer().addr().log_name().c_str());
+        const std::string_view scheme = port_.transport().scheme();
+        const Addr& peer = connection.peer().addr();
+        log_limited(lines, LogLevel::warning, LogModule::named(family_of(scheme)),
+                    {peer_field(peer), transport_field(scheme), error_field(Errc::permission)},
+                    "%s proved a key or certificate that was withdrawn: its session ends", peer.log_name().c_str());
         connection.fail(Errc::permission);
     }
 
