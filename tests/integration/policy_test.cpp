@@ -12,7 +12,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -196,6 +199,26 @@ TEST_F(NodePolicy, BytesAreOfWhoeverProvesTheKey) {
     EXPECT_TRUE(second.node.call(slow, second.peer, large).wait().ok()) << "there is room again";
 }
 #endif
+
+// A quota also limits what calls to a peer lend, here to one that was dialled.
+TEST_F(NodePolicy, WhatIsLentToAPeerHasAQuota) {
+    log_.allow("is lent as many bytes of memory as the quota small allows");
+    constexpr Rpc<std::uint64_t(Bulk)> size{"policy.size"};
+    const auto server = Node::listen("tcp://127.0.0.1:0").value();
+    server.serve(size, [](const Request<Bulk>& request) { return request->size(); }).value();
+    NodeOptions options;
+    options.rpc.policy = policy("all allow anyone *\nsmall quota dialled 9 - - 50000\n");
+    const auto [client, peer] = Node::connect(server.address(), options).value();
+    std::vector<std::byte> memory(50'001);
+    const auto region = client.expose(std::span(memory)).value();
+    const auto refused = client.call(size, peer, Bulk(region)).wait();
+    EXPECT_EQ(refused.code(), Errc::overloaded);
+    EXPECT_NE(refused.error().message().find("refused here by the quota small"), std::string::npos)
+        << refused.error().message();
+    EXPECT_EQ(told(1), (std::vector<std::string>{"-" + peer.to_string() + " "}));
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(client.call(size, peer, Bulk(region.slice(0, 50'000))).wait().value(), 50'000u);
+}
 
 TEST_F(NodePolicy, UsersAreToldByTheKernel) {
     NodeOptions options;
