@@ -105,9 +105,8 @@ std::string_view json_of(const LogField& field, FieldRoom& room) noexcept {
 }
 
 bool needs_quotes(std::string_view text) noexcept {
-    return text.empty() || std::ranges::any_of(text, [](char c) {
-        return c <= ' ' || c > '~' || c == '"' || c == '\\' || c == '=';
-    });
+    return text.empty() ||
+           std::ranges::any_of(text, [](char c) { return c <= ' ' || c > '~' || c == '"' || c == '\\' || c == '='; });
 }
 
 std::string_view pair_of(const LogField& field, FieldRoom& room) noexcept {

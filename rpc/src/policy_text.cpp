@@ -39,9 +39,9 @@ Result<Policy::Quota> quota_from(std::string_view line) {
                                  "the bytes of a quota are a number from 1; without it, or as -, they have no limit"));
     CINNABAR_TRY_VOID(take_limit(line, quota.leases_max,
                                  "the leases of a quota are a number from 1; without it, or as -, they have no limit"));
-    CINNABAR_TRY_VOID(take_limit(
-        line, quota.lent_bytes_max,
-        "the lent bytes of a quota are a number from 1; without it, or as -, they have no limit"));
+    CINNABAR_TRY_VOID(
+        take_limit(line, quota.lent_bytes_max,
+                   "the lent bytes of a quota are a number from 1; without it, or as -, they have no limit"));
     if (const std::string_view more = take_word(line); !more.empty())
         return Error(Errc::invalid_argument, form, std::string(more));
     return quota;

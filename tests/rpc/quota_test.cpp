@@ -207,9 +207,8 @@ TEST_P(CallerQuotaTest, ContextsOfANodeShareIt) {
     for (const na::Addr& to : {first_addr, second.context->self_addr()})
         EXPECT_EQ(refused_by(to, 0), "by the quota few");
     while (!held_.empty()) answer(0, 0);
-    ASSERT_TRUE(both().until([&] {
-        return endings[0].count + endings[1].count == 2 && second.context->counts().requests == 0;
-    }));
+    ASSERT_TRUE(both().until(
+        [&] { return endings[0].count + endings[1].count == 2 && second.context->counts().requests == 0; }));
     for (const Ending& each : endings) EXPECT_EQ(each.result, Errc::ok) << to_string(each.result);
     second.context.reset();
     to_ = first_addr;

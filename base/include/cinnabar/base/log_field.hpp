@@ -50,7 +50,8 @@ class LogKey {
 // Something with a name for the log, such as na::Addr. Must not throw.
 template <typename T>
 concept NamedForLog = requires(const T& object) {
-    { object.log_name() } noexcept -> std::same_as<std::string>;
+    { object.log_name() }
+    noexcept->std::same_as<std::string>;
 };
 
 class LogField {
@@ -64,9 +65,9 @@ class LogField {
     // `object` must live until the line was logged; its name is made only then.
     template <NamedForLog T>
     LogField(LogKey key, const T& object) noexcept
-        : key_(key.name()), object_(&object), name_of_([](const void* of) noexcept -> std::string {
-              return static_cast<const T*>(of)->log_name();
-          }) {}
+        : key_(key.name()),
+          object_(&object),
+          name_of_([](const void* of) noexcept -> std::string { return static_cast<const T*>(of)->log_name(); }) {}
 
     [[nodiscard]] constexpr std::string_view key() const noexcept { return key_; }
     [[nodiscard]] constexpr bool is_number() const noexcept { return is_number_; }
