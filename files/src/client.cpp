@@ -74,8 +74,9 @@ hl::Task<Result<void>> Client::make_hard_link(const std::string& name, const std
     return run_in(*session_, session_->make({{}, MakeKind::hard_link, name, of, {}, existing == Existing::replace}));
 }
 
-hl::Task<Result<Listing>> Client::list(const std::string& name, ExtendedKinds extended) {
-    return run_in(*session_, session_->list(name, extended));
+hl::Task<Result<Listing>> Client::list(const std::string& name, ExtendedKinds extended,
+                                       std::optional<std::string_view> no_links_below) {
+    return run_in(*session_, session_->list(name, extended, no_links_below));
 }
 
 hl::Task<Result<bool>> Client::has_content(OpenSource source, const std::string& name) {
@@ -92,7 +93,9 @@ hl::Task<Result<Seen>> Client::look(const std::string& name, ExtendedKinds exten
     return run_in(*session_, session_->look(name, extended));
 }
 
-hl::Task<Result<void>> Client::remove(const std::string& name) { return run_in(*session_, session_->remove(name)); }
+hl::Task<Result<void>> Client::remove(const std::string& name, std::optional<std::string_view> no_links_below) {
+    return run_in(*session_, session_->remove(name, no_links_below));
+}
 
 hl::Task<Result<std::vector<Remains>>> Client::list_remains() { return run_in(*session_, session_->list_remains()); }
 

@@ -24,6 +24,10 @@ Error not_a_folder(std::string_view name) {
     return {Errc::exists, "something that is not a folder has that name, and it is kept", printable(name)};
 }
 
+bool is_within(std::string_view name, std::string_view folder) {
+    return folder.empty() || name == folder || (name.starts_with(folder) && name[folder.size()] == '/');
+}
+
 // Makes an existing folder of this user as accessible to its owner as a new one. If that fails, so does whatever needs
 // it. No link is followed: the name may belong to something else by now.
 void open_to_owner(int parent, const std::string& leaf, std::uint64_t device) {
@@ -43,6 +47,26 @@ Result<UniqueFd> Root::open_folder(std::string_view name) const {
                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     if (!fd && errno == ENOENT) return Error{Errc::not_found, "there is no such folder", printable(name)};
     if (!fd && errno == ENOTDIR) return Error{Errc::invalid_argument, "it is not a folder", printable(name)};
+    if (!fd) return file_error(errno, "cannot open the folder", name);
+    CINNABAR_TRY_VOID(check_served(fd.get(), name));
+    return fd;
+}
+
+// Opens the folder `name`, which lies in the folder `below` or is it, without following a link from there on.
+Result<UniqueFd> Root::open_without_links(std::string_view name, std::string_view below) const {
+    if (!is_within(name, below))
+        return Error{Errc::invalid_argument, "it does not lie in the folder below which no link is followed",
+                     printable(name)};
+    if (!name.empty()) CINNABAR_TRY_VOID(check_name(name));
+    CINNABAR_TRY(auto top, open_folder(below));
+    if (name.size() == below.size()) return top;
+    const std::string rest(name.substr(below.empty() ? 0 : below.size() + 1));
+    auto fd = open_below_without_links(top.get(), rest, O_RDONLY | O_DIRECTORY);
+    if (!fd && errno == ENOENT) return Error{Errc::not_found, "there is no such folder", printable(name)};
+    if (!fd && errno == ENOTDIR) return Error{Errc::invalid_argument, "it is not a folder", printable(name)};
+    if (!fd && errno == ELOOP)
+        return Error{Errc::permission, "a symbolic link has the name of a folder, and is not followed",
+                     printable(name)};
     if (!fd) return file_error(errno, "cannot open the folder", name);
     CINNABAR_TRY_VOID(check_served(fd.get(), name));
     return fd;
@@ -145,8 +169,9 @@ Result<void> Root::make_hard_link(std::string_view name, std::string_view of, Ex
     });
 }
 
-Result<Listing> Root::list(std::string_view name, std::uint64_t cursor, const ExtendedKinds& kinds) const {
-    CINNABAR_TRY(const auto folder, open_folder(name));
+Result<Listing> Root::list(std::string_view name, std::uint64_t cursor, const ExtendedKinds& kinds,
+                           std::optional<std::string_view> no_links_below) const {
+    CINNABAR_TRY(const auto folder, no_links_below ? open_without_links(name, *no_links_below) : open_folder(name));
     Listing listing;
     CINNABAR_TRY(listing.attributes, attributes_of_folder(folder.get(), kinds, name));
     std::optional<Error> failure;
@@ -181,23 +206,28 @@ Result<Listing> Root::list(std::string_view name, std::uint64_t cursor, const Ex
 Result<Entry> Root::look(std::string_view name, const ExtendedKinds& kinds) const {
     CINNABAR_TRY_VOID(check_name(name));
     CINNABAR_TRY(const auto parent, open_parent(name));
+    return look_in(parent.get(), name, kinds);
+}
+
+Result<Entry> Root::look_in(int parent, std::string_view name, const ExtendedKinds& kinds) const {
     const std::string leaf(leaf_of(name));
     // The staging folder, whose name check_name() rejects, by a link to the root.
     if (own_staging_ && leaf == staging_folder) {
-        const UniqueFd folder(::openat(parent.get(), leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+        const UniqueFd folder(::openat(parent, leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
         if (folder) CINNABAR_TRY_VOID(check_served(folder.get(), name));
     }
-    auto entry = read_entry(parent.get(), leaf, kinds, name);
+    auto entry = read_entry(parent, leaf, kinds, name);
     if (entry.code() == Errc::not_found) return Error{Errc::not_found, "nothing has that name", printable(name)};
     return entry;
 }
 
-Result<void> Root::remove(std::string_view name) const {
+Result<void> Root::remove(std::string_view name, std::optional<std::string_view> no_links_below) const {
     CINNABAR_TRY_VOID(check_name(name));
     if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
-    CINNABAR_TRY(const auto parent, open_parent(name));
+    CINNABAR_TRY(const auto parent,
+                 no_links_below ? open_without_links(parent_of(name), *no_links_below) : open_parent(name));
     const std::string leaf(leaf_of(name));
-    CINNABAR_TRY(const auto entry, look(name, {}));
+    CINNABAR_TRY(const auto entry, look_in(parent.get(), name, {}));
     if (entry.kind == EntryKind::other)
         return Error{Errc::invalid_argument, "a device, socket or pipe: it is not removed", printable(name)};
     const int how = entry.kind == EntryKind::folder ? AT_REMOVEDIR : 0;

@@ -41,6 +41,16 @@ Result<void> check_name(std::string_view name) {
     }
 }
 
+bool is_unfinished_name(std::string_view leaf) noexcept {
+    constexpr std::string_view begin = ".cinnabar-";
+    constexpr std::size_t digits = 16;
+    if (!leaf.starts_with(begin)) return false;
+    leaf.remove_prefix(begin.size());
+    if (leaf.find_first_not_of("0123456789abcdef") != digits) return false;
+    const auto end = leaf.substr(digits);
+    return end == ".part" || end == ".journal";
+}
+
 std::string_view leaf_of(std::string_view path) noexcept {
     const auto slash = path.rfind('/');
     return slash == std::string_view::npos ? path : path.substr(slash + 1);

@@ -28,16 +28,6 @@ bool is_staged_name(std::string_view leaf) noexcept {
     return leaf.starts_with(".cinnabar-") && leaf.ends_with(".part");
 }
 
-bool is_unfinished_name(std::string_view leaf) noexcept {
-    constexpr std::string_view begin = ".cinnabar-";
-    constexpr std::size_t digits = 16;
-    if (!leaf.starts_with(begin)) return false;
-    leaf.remove_prefix(begin.size());
-    if (leaf.find_first_not_of("0123456789abcdef") != digits) return false;
-    const auto end = leaf.substr(digits);
-    return end == ".part" || end == ".journal";
-}
-
 // The folder was opened when the file was created, perhaps long ago. Since then others may have moved it out of the
 // root, or put something that is not a file under the name. No system call checks and renames atomically, so a short
 // window remains in which they still can.

@@ -16,8 +16,6 @@ namespace cinnabar::files {
 inline constexpr int staged_attempts_max = 16;
 [[nodiscard]] std::string make_staged_name();
 [[nodiscard]] bool is_staged_name(std::string_view leaf) noexcept;
-// The same, of a staged file or its journal in a folder that users put files into: with exactly 16 digits.
-[[nodiscard]] bool is_unfinished_name(std::string_view leaf) noexcept;
 
 // The destination of a rename. `parent` is the folder as it was opened, perhaps long ago.
 struct Target {

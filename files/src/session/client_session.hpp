@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace cinnabar::files {
 
@@ -66,12 +67,14 @@ class ClientSession {
     // See the functions of Client with these names.
     void limit_rate(std::uint64_t bytes_per_second) noexcept { rate_ = Rate(bytes_per_second); }
     [[nodiscard]] hl::Task<Result<void>> make(MakeIn in);
-    [[nodiscard]] hl::Task<Result<Listing>> list(std::string name, ExtendedKinds extended);
+    [[nodiscard]] hl::Task<Result<Listing>> list(std::string name, ExtendedKinds extended,
+                                                 std::optional<std::string_view> no_links_below);
     [[nodiscard]] hl::Task<Result<bool>> has_content(OpenSource open_source, const std::string& name);
     [[nodiscard]] hl::Task<Result<bool>> was_saved_from(OpenSource open_source, const std::string& name);
     [[nodiscard]] hl::Task<Result<Verified>> verify(const std::string& name);
     [[nodiscard]] hl::Task<Result<Seen>> look(const std::string& name, ExtendedKinds extended);
-    [[nodiscard]] hl::Task<Result<void>> remove(const std::string& name);
+    [[nodiscard]] hl::Task<Result<void>> remove(const std::string& name,
+                                                std::optional<std::string_view> no_links_below);
     [[nodiscard]] hl::Task<Result<std::vector<Remains>>> list_remains();
     [[nodiscard]] hl::Task<Result<std::uint32_t>> remove_remains(std::string name);
 

@@ -45,12 +45,14 @@ hl::Task<Result<void>> ClientSession::make(MakeIn in) {
     co_return made;
 }
 
-hl::Task<Result<Listing>> ClientSession::list(std::string name, ExtendedKinds extended) {
+hl::Task<Result<Listing>> ClientSession::list(std::string name, ExtendedKinds extended,
+                                              std::optional<std::string_view> no_links_below) {
     Listing all;
     std::size_t bytes = 0;
     ListIn in;
     in.name = std::move(name);
     in.extended = extended;
+    in.links = LinkLimit::of(no_links_below);
     do {
         seals_.stamp(in);
         auto part = co_await node_.call(list_rpc, server_, in, open_deadline);
@@ -103,9 +105,10 @@ hl::Task<Result<Seen>> ClientSession::look(const std::string& name, ExtendedKind
     co_return Seen{std::move(out->entry), out->stored};
 }
 
-hl::Task<Result<void>> ClientSession::remove(const std::string& name) {
+hl::Task<Result<void>> ClientSession::remove(const std::string& name, std::optional<std::string_view> no_links_below) {
     RemoveIn in;
     in.name = name;
+    in.links = LinkLimit::of(no_links_below);
     seals_.stamp(in);
     Result<void> removed = co_await node_.call(remove_rpc, server_, in, open_deadline);
     if (!removed) co_return from_remote(std::move(removed).error());

@@ -13,12 +13,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cinnabar::files {
 
-inline constexpr std::uint32_t protocol_version = 5;
+inline constexpr std::uint32_t protocol_version = 6;
 
 // --- opening a session
 
@@ -265,9 +267,23 @@ struct LookOut {
 };
 inline constexpr hl::Rpc<LookOut(LookIn)> look_rpc{"cinnabar.save.look"};
 
+// Where a name may have symbolic links: anywhere, or nowhere below a folder that it lies in.
+struct LinkLimit {
+    bool limited = false;
+    std::string below;  // if limited; empty: the root
+
+    [[nodiscard]] static LinkLimit of(std::optional<std::string_view> no_links_below) {
+        return no_links_below ? LinkLimit{true, std::string(*no_links_below)} : LinkLimit{};
+    }
+    [[nodiscard]] std::optional<std::string_view> no_links_below() const {
+        return limited ? std::optional<std::string_view>(below) : std::nullopt;
+    }
+};
+
 struct RemoveIn {
     Seal seal;
     std::string name;  // of a file, a link, or an empty folder
+    LinkLimit links;   // of the folder that it is in
 };
 // Answered when the removal is on disk.
 inline constexpr hl::Rpc<void(RemoveIn)> remove_rpc{"cinnabar.save.remove"};
@@ -296,6 +312,7 @@ struct ListIn {
     std::string name;  // of a folder; empty: the root
     std::uint64_t cursor = 0;
     ExtendedKinds extended;
+    LinkLimit links;
 };
 inline constexpr hl::Rpc<Listing(ListIn)> list_rpc{"cinnabar.save.list"};
 

@@ -24,6 +24,8 @@ void add(MacText& text, const std::vector<std::uint64_t>& blocks) {
 
 void add(MacText& text, const ExtendedKinds& kinds) { text.add(kinds.user ? 1 : 0).add(kinds.acls ? 1 : 0); }
 
+void add(MacText& text, const LinkLimit& links) { text.add(links.limited ? 1 : 0).add_text(links.below); }
+
 }  // namespace
 
 bool SeenNumbers::take(std::uint64_t number) noexcept {
@@ -104,6 +106,7 @@ MacText describe(const MakeIn& in) {
 MacText describe(const ListIn& in) {
     MacText text = operation(list_rpc);
     add(text.add_text(in.name).add(in.cursor), in.extended);
+    add(text, in.links);
     return text;
 }
 
@@ -124,7 +127,11 @@ MacText describe(const LookIn& in) {
     return text;
 }
 
-MacText describe(const RemoveIn& in) { return operation(remove_rpc).add_text(in.name); }
+MacText describe(const RemoveIn& in) {
+    MacText text = operation(remove_rpc);
+    add(text.add_text(in.name), in.links);
+    return text;
+}
 
 Seal Seals::stamp(MacText text) {
     Seal seal{token_, next_++, {}};

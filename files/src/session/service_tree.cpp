@@ -99,8 +99,9 @@ hl::Task<Result<Listing>> Service::list(hl::Request<ListIn> request) {
     const AccessRequest access{AccessRequest::Kind::list, request->name, 0, false, {}, request.source()};
     if (auto may = access_.may(access); !may) co_return to_remote(may.error());
     const UnderWay::Entry entry(under_way_, (*session)->load, 0);
-    auto listing =
-        co_await disk_.run([this, &request] { return root_.list(request->name, request->cursor, request->extended); });
+    auto listing = co_await disk_.run([this, &request] {
+        return root_.list(request->name, request->cursor, request->extended, request->links.no_links_below());
+    });
     if (!listing) co_return to_remote(listing.error());  // no event: clients list a name to test whether it is a folder
     co_return listing;
 }
@@ -129,7 +130,8 @@ hl::Task<Result<void>> Service::remove(hl::Request<RemoveIn> request) {
     if (claims_.taken(request->name))
         co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
     const UnderWay::Entry entry(under_way_, (*session)->load, 0);
-    Result<void> removed = co_await disk_.run([this, &request] { return root_.remove(request->name); });
+    Result<void> removed = co_await disk_.run(
+        [this, &request] { return root_.remove(request->name, request->links.no_links_below()); });
     if (!removed) co_return refuse(removed.error());
     if (hooks_.ended)
         hooks_.ended({ServerEvent::Kind::removed, request->name, request.source().to_string(), 0, {}, {}});

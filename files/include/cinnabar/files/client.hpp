@@ -142,8 +142,10 @@ class CINNABAR_API Client {
                                                    const Attributes& attributes, Existing existing = Existing::keep);
     [[nodiscard]] hl::Task<Result<void>> make_hard_link(const std::string& name, const std::string& of,
                                                         Existing existing = Existing::keep);
-    // Lists all entries of a folder on the server. protocol: the server's listing is invalid or does not end.
-    [[nodiscard]] hl::Task<Result<Listing>> list(const std::string& name, ExtendedKinds extended = {});
+    // Lists all entries of a folder on the server. `no_links_below`: as in Root::list(). protocol: the server's listing
+    // is invalid or does not end.
+    [[nodiscard]] hl::Task<Result<Listing>> list(const std::string& name, ExtendedKinds extended = {},
+                                                 std::optional<std::string_view> no_links_below = {});
 
     // Returns whether the server's file has the same content as `source`, by size and checksum; both sides read the
     // whole file. Errors: those of fetch() and of SourceFile.
@@ -157,7 +159,8 @@ class CINNABAR_API Client {
     [[nodiscard]] hl::Task<Result<Verified>> verify(const std::string& name);
     // As Root::look(), on the server's root. protocol: the server's answer is invalid.
     [[nodiscard]] hl::Task<Result<Seen>> look(const std::string& name, ExtendedKinds extended = {});
-    [[nodiscard]] hl::Task<Result<void>> remove(const std::string& name);
+    [[nodiscard]] hl::Task<Result<void>> remove(const std::string& name,
+                                                std::optional<std::string_view> no_links_below = {});
 
     // Lists what interrupted saves left on the server, sorted by name. protocol: the server's answer is invalid.
     [[nodiscard]] hl::Task<Result<std::vector<Remains>>> list_remains();

@@ -27,6 +27,10 @@ inline constexpr std::string_view staging_folder = ".cinnabar-staging";
 //   too_large         the name is over name_bytes_max, or a component over component_bytes_max
 [[nodiscard]] CINNABAR_API Result<void> check_name(std::string_view name);
 
+// Whether the last component of a name is that of an unfinished file of a fetch, or of its journal:
+// ".cinnabar-0123456789abcdef.part", or ".journal". Nobody but fetches may touch such files.
+[[nodiscard]] CINNABAR_API bool is_unfinished_name(std::string_view leaf) noexcept;
+
 // The last component of the path; empty if the path ends in '/'.
 [[nodiscard]] CINNABAR_API std::string_view leaf_of(std::string_view path) noexcept;
 // The path without its last component; empty if it has no '/'.

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -81,16 +82,20 @@ class CINNABAR_API Root {
     [[nodiscard]] Result<void> make_hard_link(std::string_view name, std::string_view of, Existing existing) const;
     // Returns one page of a folder's entries, in the order of the file system, without ".", ".." and unfinished files.
     // Start with `cursor` 0, then pass the cursor of the page before. Entries that are added or removed at the same
-    // time may or may not appear. Empty `name`: the root itself. not_found: the folder does not exist.
-    // invalid_argument: it is not a folder.
-    [[nodiscard]] Result<Listing> list(std::string_view name, std::uint64_t cursor, const ExtendedKinds& kinds) const;
+    // time may or may not appear. Empty `name`: the root itself. `no_links_below`: a folder that contains `name`, or
+    // is it; the path below it may contain no symbolic link, and it may be none itself. not_found: the folder does not
+    // exist. invalid_argument: it is not a folder, or not within `no_links_below`. permission: also a link where there
+    // may be none.
+    [[nodiscard]] Result<Listing> list(std::string_view name, std::uint64_t cursor, const ExtendedKinds& kinds,
+                                       std::optional<std::string_view> no_links_below = {}) const;
 
     // Returns the entry of that name, of any kind; a symbolic link is not followed. not_found. Also the errors of
     // check_name().
     [[nodiscard]] Result<Entry> look(std::string_view name, const ExtendedKinds& kinds) const;
-    // Removes a file, a link, or an empty folder. not_found; permission; busy: the folder is not empty;
-    // invalid_argument: another kind of entry; io: the entry was removed, but its directory could not be synced.
-    [[nodiscard]] Result<void> remove(std::string_view name) const;
+    // Removes a file, a link, or an empty folder. `no_links_below`: as in list(), of the folder that contains `name`.
+    // not_found; permission; busy: the folder is not empty; invalid_argument: another kind of entry; io: the entry was
+    // removed, but its directory could not be synced.
+    [[nodiscard]] Result<void> remove(std::string_view name, std::optional<std::string_view> no_links_below = {}) const;
 
     // Removes from a folder opened by open() what killed fetches left in it: unfinished files of this user that nobody
     // works on and that no fetch can resume. Returns how many were removed.
@@ -121,6 +126,8 @@ class CINNABAR_API Root {
     [[nodiscard]] Result<std::shared_ptr<const UniqueFd>> parent_for(std::string_view name,
                                                                      const NewFile* sibling) const;
     [[nodiscard]] Result<UniqueFd> open_folder(std::string_view name) const;
+    [[nodiscard]] Result<UniqueFd> open_without_links(std::string_view name, std::string_view below) const;
+    [[nodiscard]] Result<Entry> look_in(int parent, std::string_view name, const ExtendedKinds& kinds) const;
     [[nodiscard]] Result<UniqueFd> open_target(std::string_view name, Existing existing) const;
     [[nodiscard]] Result<void> check_served(int fd, std::string_view name) const;
     [[nodiscard]] Result<void> check_not_staged(int fd, std::string_view name) const;
