@@ -110,6 +110,20 @@ void add_tree_options(CLI::App& command, TransferOptions& options) {
     add_patterns("--exclude-from", "FILE", "The same, with the patterns in this file, one a line");
 }
 
+void add_delete_options(CLI::App& command, TransferOptions& options) {
+    auto* const deletes = command.add_flag(
+        "--delete", options.delete_extraneous,
+        "When all else is done, remove what is in the receiving folders and not in those that were given");
+    command.add_option("--max-delete", options.deletions_max, "Remove at most so many files, links and folders")
+        ->needs(deletes);
+}
+
+// Each server of a group has a part of a folder only.
+void check_deletes(const TransferOptions& options, const GroupPlace& group) {
+    if (options.delete_extraneous && !group.members.empty())
+        throw CLI::ValidationError("--delete", "works with a single server, not with --group: give its URI");
+}
+
 // Include and exclude patterns, in the order in which they were given.
 files::Filter filter_of(const CLI::App& command) {
     files::Filter filter;
@@ -179,11 +193,13 @@ void add_save(CLI::App& app, SaveOptions& options, Run& run) {
     command.add_flag("!--no-checksum", options.checksum, "Compute and compare no checksums");
     add_transfer_options(command, options);
     add_tree_options(command, options);
+    add_delete_options(command, options);
     auto* const group = add_group_place(command, options.group);
     add_replicas(command, group, options.replicas, "Copies of each file, on as many servers of the group");
     exclude(command, group, {"--wait", "--rate"});
     command.callback([&options, &run, &command, as] {
         options.filter = filter_of(command);
+        check_deletes(options, options.group);
         take_server(options);
         if (as->count() > 0 && options.as.empty()) throw CLI::ValidationError("--as", "a file needs a name");
         if (!options.as.empty() && options.files.size() != 1)
@@ -210,9 +226,11 @@ void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
         ->capture_default_str();
     add_transfer_options(command, options);
     add_tree_options(command, options);
+    add_delete_options(command, options);
     exclude(command, add_group_place(command, options.group), {"--wait", "--rate"});
     command.callback([&options, &run, &command] {
         options.filter = filter_of(command);
+        check_deletes(options, options.group);
         run = [&] { return options.group.members.empty() ? run_fetch(options) : spread::run_fetch(options); };
     });
 }

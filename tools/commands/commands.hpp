@@ -55,6 +55,8 @@ struct TransferOptions : SessionOptions {
     bool by_content = false;    // compare files by size, mode and checksum
     bool whole = false;         // send the whole file even if it replaces an older version
     bool dry_run = false;
+    bool delete_extraneous = false;              // save, fetch: in the folders that were given
+    std::optional<std::uint64_t> deletions_max;  // unset: any number
 };
 
 struct SaveOptions : TransferOptions {

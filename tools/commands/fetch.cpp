@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
+#include "commands/delete.hpp"
 #include "commands/same_file.hpp"
 #include "commands/target_folder.hpp"
 #include "commands/tree_plan.hpp"
@@ -10,10 +11,9 @@
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/root.hpp>
 
-#include <algorithm>
-#include <iterator>
 #include <map>
 #include <optional>
+#include <utility>
 
 namespace cinnabar::tools {
 namespace {
@@ -37,23 +37,9 @@ Errand errand_of_file(const std::string& name, const FetchOptions& options, cons
     return errand;
 }
 
-// Lists all entries of a local folder.
-hl::Task<Result<files::Listing>> list_here(const files::Root& into, std::string name) {
-    files::Listing all;
-    std::uint64_t cursor = 0;
-    do {
-        auto part = into.list(name, cursor, {});
-        if (!part) co_return std::move(part).error();
-        std::ranges::move(part->entries, std::back_inserter(all.entries));
-        all.attributes = std::move(part->attributes);
-        cursor = part->cursor;
-    } while (cursor != 0);
-    co_return all;
-}
-
 hl::Task<Result<Plan>> plan_all(files::Client& session, const std::vector<std::string>& names,
-                                const FetchOptions& options, const files::Root* into, LeftOut& left_out, Report& report,
-                                ProgressBar& bar) {
+                                const FetchOptions& options, const files::Root* into, SourceNames& all_names,
+                                LeftOut& left_out, Report& report, ProgressBar& bar) {
     TreePlan plan;
     for (const auto& given : names) {
         const bool contents = given.ends_with('/');
@@ -61,7 +47,7 @@ hl::Task<Result<Plan>> plan_all(files::Client& session, const std::vector<std::s
         auto listing = co_await session.list(name, options.extended);
         if (!listing && ends_all(listing.code())) co_return std::move(listing).error();
         if (!listing && may_be_file(listing.code())) {
-            plan.add_file(errand_of_file(given, options, into, bar));
+            plan.add_named_file(errand_of_file(given, options, into, bar), std::string(files::leaf_of(given)));
             continue;
         }
         if (!listing) {
@@ -77,12 +63,15 @@ hl::Task<Result<Plan>> plan_all(files::Client& session, const std::vector<std::s
     }
     if (auto unique = plan.check_names(&Report::File::path, &Report::File::name); !unique)
         co_return std::move(unique).error();
+    SourceNames planned;
+    if (options.delete_extraneous) planned = plan.names();
     const TreePlan::Lister list = [into](const std::string& name) { return list_here(*into, name); };
     Result<void> compared;
     std::optional<TreePlan::ByContent> by_content;
     if (options.by_content) by_content = {&session, options.jobs};
     if (into && !options.ignore_times) compared = co_await plan.leave_out_unchanged(list, report, by_content);
     if (!compared) co_return std::move(compared).error();
+    all_names.merge(std::move(planned));
     co_return plan.take(bar);
 }
 
@@ -112,6 +101,8 @@ ExitCode run_fetch(const FetchOptions& options) {
         report.failed_at_once(options.folder, root.error());
         return report.finish();
     }
+    const auto* const into = *root ? &**root : nullptr;
+    SourceNames all_names;
     for (const auto& of_server : names_by_server) {
         const auto& server = of_server.first;
         const auto& names = of_server.second;
@@ -120,10 +111,11 @@ ExitCode run_fetch(const FetchOptions& options) {
             continue;
         }
         const Planner planner = [&](files::Client& session, LeftOut& left_out) {
-            return plan_all(session, names, options, *root ? &**root : nullptr, left_out, report, bar);
+            return plan_all(session, names, options, into, all_names, left_out, report, bar);
         };
         move_all(server, options, planner, report, bar, interrupt);
     }
+    if (options.delete_extraneous) delete_here(into, options, all_names, report, interrupt);
     return report.finish();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
+#include "commands/delete.hpp"
 #include "commands/same_file.hpp"
 #include "commands/tree_plan.hpp"
 
@@ -56,7 +57,7 @@ std::optional<TreePlan> plan_all(const SaveOptions& options, const std::string& 
             return std::nullopt;
         }
         if (!tree) {
-            plan.add_file(errand_of_file(path, name, options, bar));
+            plan.add_named_file(errand_of_file(path, name, options, bar), name);
             continue;
         }
         const SavedTree saved{path, name, contents ? std::string() : std::string(files::leaf_of(path)) + "/"};
@@ -83,6 +84,8 @@ ExitCode run_save(const SaveOptions& options) {
     Report report(style_of(options), "saved", bar);
     auto plan = plan_all(options, place->path, report, bar);
     if (!plan) return ExitCode::usage;
+    SourceNames names;
+    if (options.delete_extraneous) names = plan->names();
     const Planner planner = [&](files::Client& session, LeftOut&) -> hl::Task<Result<Plan>> {
         const TreePlan::Lister list = [&session](const std::string& name) { return session.list(name); };
         Result<void> compared;
@@ -93,6 +96,7 @@ ExitCode run_save(const SaveOptions& options) {
         co_return plan->take(bar);
     };
     move_all(place->server, options, planner, report, bar, interrupt);
+    if (options.delete_extraneous) delete_there(place->server, options, names, report, bar, interrupt);
     return report.finish();
 }
 

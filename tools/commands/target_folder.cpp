@@ -3,7 +3,10 @@
 
 #include <cinnabar/files/file_error.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +23,20 @@ Result<void> make_folder(const std::string& path) {
 }
 
 }  // namespace
+
+hl::Task<Result<files::Listing>> list_here(const files::Root& into, std::string name,
+                                           std::optional<std::string> no_links_below) {
+    files::Listing all;
+    std::uint64_t cursor = 0;
+    do {
+        auto part = into.list(name, cursor, {}, no_links_below);
+        if (!part) co_return std::move(part).error();
+        std::ranges::move(part->entries, std::back_inserter(all.entries));
+        all.attributes = std::move(part->attributes);
+        cursor = part->cursor;
+    } while (cursor != 0);
+    co_return all;
+}
 
 Result<std::optional<files::Root>> open_target_folder(const FetchOptions& options) {
     if (!options.dry_run) CINNABAR_TRY_VOID(make_folder(options.folder));

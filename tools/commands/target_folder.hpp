@@ -5,14 +5,22 @@
 #include "commands/commands.hpp"
 
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/root.hpp>
+#include <cinnabar/hl/task.hpp>
 
 #include <optional>
+#include <string>
 
 namespace cinnabar::tools {
 
 // Opens the destination folder, and makes it unless this is a dry run. Empty: it is a dry run and the folder does not
 // exist. Removes what killed fetches left there and no fetch can resume. Errors of file_error() and Root::open().
 [[nodiscard]] Result<std::optional<files::Root>> open_target_folder(const FetchOptions& options);
+
+// Lists all entries of a folder below `into`, which must live until the task ends; `no_links_below`: as in
+// Root::list(), whose errors these are.
+[[nodiscard]] hl::Task<Result<files::Listing>> list_here(const files::Root& into, std::string name,
+                                                         std::optional<std::string> no_links_below = {});
 
 }  // namespace cinnabar::tools

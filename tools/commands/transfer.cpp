@@ -181,7 +181,7 @@ class Movement {
         }
         errand.over = true;
         ++over_;
-        if (errand.file.kind == Report::Kind::file) bar_.end_file();
+        if (errand.file.kind == Report::Kind::file && !errand.file.extraneous) bar_.end_file();
         if (!moved) {
             if (errand.result) failed_.emplace(errand.result->name, moved.code());
             return report_.failed(errand.file, moved.error());

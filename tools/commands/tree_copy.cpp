@@ -105,7 +105,7 @@ class CopyPlanner {
 hl::Task<Result<void>> plan_copy(files::Client* const* from, const CopiedTree& copied, files::Listing first,
                                  const CopyOptions& options, TreePlan& plan, LeftOut& left_out, ProgressBar& bar) {
     CopyPlanner planner(from, copied, options, plan, bar);
-    plan.add_base(copied.base);
+    plan.add_base({copied.base, copied.prefix});
     if (!copied.base.empty()) planner.add_folder({}, first.attributes);
     const Walk walk{copied.name,
                     copied.prefix,

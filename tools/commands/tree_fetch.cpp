@@ -121,7 +121,7 @@ hl::Task<Result<void>> plan_fetch(files::Client& session, const FetchedTree& fet
                                   const FetchOptions& options, const files::Root* into, TreePlan& plan,
                                   LeftOut& left_out, ProgressBar& bar) {
     FetchPlanner planner(fetched, options, into, plan, bar);
-    plan.add_base(fetched.base);
+    plan.add_base({fetched.base, fetched.prefix});
     if (!fetched.base.empty()) planner.add_folder({}, first.attributes);
     const Walk walk{fetched.name,
                     fetched.prefix,

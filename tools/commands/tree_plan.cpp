@@ -44,6 +44,26 @@ void TreePlan::add_folder(Errand make, Errand finish) {
     finishes_[depth].push_back(std::move(finish));
 }
 
+void TreePlan::add_named_file(Errand errand, std::string as) {
+    named_files_.push_back(std::move(as));
+    add_file(std::move(errand));
+}
+
+SourceNames TreePlan::names() const {
+    SourceNames names;
+    names.given = bases_;
+    names.others.insert(named_files_.begin(), named_files_.end());
+    for (const auto& [depth, phase] : folders_) {
+        for (const auto& errand : phase) names.folders.emplace(errand.result->name, errand.result->attributes);
+    }
+    for (const auto* errands : {&files_, &links_, &hard_links_}) {
+        for (const auto& errand : *errands) {
+            if (errand.result) names.others.insert(errand.result->name);
+        }
+    }
+    return names;
+}
+
 std::string TreePlan::first_of(const files::Entry& entry, const std::string& name) {
     if (entry.inode == 0) return {};
     const auto [found, first] = first_names_.try_emplace({entry.device, entry.inode}, name);
@@ -90,7 +110,8 @@ hl::Task<Result<TreePlan::Inventory>> TreePlan::look(const Lister& list) const {
         for (const auto& errand : phase) planned.insert(errand.result->name);
     }
     Inventory inventory;
-    std::deque<std::string> folders(bases_.begin(), bases_.end());
+    std::deque<std::string> folders;
+    for (const auto& base : bases_) folders.push_back(base.name);
     while (!folders.empty()) {
         const auto folder = std::move(folders.front());
         folders.pop_front();

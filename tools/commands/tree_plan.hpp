@@ -3,6 +3,7 @@
 // times of folders from the innermost out, since every new name in a folder changes the folder's time.
 #pragma once
 
+#include "commands/extraneous.hpp"
 #include "commands/transfer.hpp"
 
 #include <cinnabar/files/client.hpp>
@@ -25,10 +26,12 @@ namespace cinnabar::tools {
 // Collects errands and puts them into phases.
 class TreePlan {
   public:
-    // Adds the top of a tree on the receiving side; empty: the root.
-    void add_base(const std::string& name) { bases_.push_back(name); }
+    // Adds the top of a tree on the receiving side; `name` empty: the root.
+    void add_base(GivenFolder base) { bases_.push_back(std::move(base)); }
     void add_folder(Errand make, Errand finish);
     void add_file(Errand errand) { files_.push_back(std::move(errand)); }
+    // Adds a file that was named on the command line; `as`: its name on the receiving side.
+    void add_named_file(Errand errand, std::string as);
     void add_link(Errand errand) { links_.push_back(std::move(errand)); }
     void add_hard_link(Errand errand) { hard_links_.push_back(std::move(errand)); }
     // For hard links: returns the name of the first file with the same inode. Empty: this file is the first, and its
@@ -45,6 +48,8 @@ class TreePlan {
     };
     [[nodiscard]] hl::Task<Result<void>> leave_out_unchanged(const Lister& list, Report& report,
                                                              std::optional<ByContent> by_content = {});
+    // The names of all entries on the receiving side. Call it before leave_out_unchanged(), which removes some.
+    [[nodiscard]] SourceNames names() const;
     // invalid_argument: two entries would get one name on the receiving side, and not both are folders. It would depend
     // on chance which one stays. `name` is the member that has that name, `source` the one that tells them apart.
     [[nodiscard]] Result<void> check_names(std::string Report::File::*name, std::string Report::File::*source) const;
@@ -59,7 +64,8 @@ class TreePlan {
     [[nodiscard]] hl::Task<Result<Names>> find_same_content(const Inventory& inventory, ByContent how) const;
     void leave_out_folders(const Inventory& inventory, Report& report);
 
-    std::vector<std::string> bases_;
+    std::vector<GivenFolder> bases_;
+    std::vector<std::string> named_files_;
     std::map<std::size_t, std::vector<Errand>> folders_;  // by depth
     std::map<std::size_t, std::vector<Errand>> finishes_;
     std::vector<Errand> files_;

@@ -91,7 +91,7 @@ Result<void> plan_save(const SavedTree& saved, const SaveOptions& options, TreeP
     for (const auto& problem : scan.problems)
         report.failed(planner.named(problem.path, Report::Kind::file), problem.error);
     report.filtered(scan.filtered);
-    plan.add_base(saved.base);
+    plan.add_base({saved.base, saved.prefix});
     if (!saved.base.empty()) planner.add_folder({}, attributes);
     for (const auto& entry : scan.entries) {
         if (entry.kind == files::EntryKind::folder) planner.add_folder(entry.name, entry.attributes);

@@ -6,7 +6,7 @@
 namespace cinnabar::tools {
 namespace {
 
-constexpr std::array<ExitMeaning, 16> meanings{{
+constexpr std::array<ExitMeaning, 17> meanings{{
     {ExitCode::ok, "done", "all of it"},
     {ExitCode::usage, "usage", "an invalid command line"},
     {ExitCode::unreachable, "unreachable",
@@ -26,6 +26,7 @@ constexpr std::array<ExitMeaning, 16> meanings{{
     {ExitCode::overloaded, "overloaded", "the server, or a limit on this side, cannot take more"},
     {ExitCode::protocol, "protocol", "the other side is not a service of this version"},
     {ExitCode::internal, "internal", "a bug of this program"},
+    {ExitCode::not_deleted, "not deleted", "all else is done, and more would be deleted than --max-delete allows"},
 }};
 
 }  // namespace

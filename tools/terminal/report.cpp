@@ -20,7 +20,9 @@ namespace {
 
 JsonObject event_of(const Report::File& file, bool ok) {
     JsonObject object;
-    object.text("event", "file").flag("ok", ok).name("name", file.name).name("path", file.path);
+    object.text("event", file.extraneous ? "delete" : "file").flag("ok", ok);
+    if (!file.extraneous || !file.name.empty()) object.name("name", file.name);
+    if (!file.extraneous || !file.path.empty()) object.name("path", file.path);
     if (file.kind == Report::Kind::folder) object.text("kind", "folder");
     if (file.kind == Report::Kind::link) object.text("kind", "link");
     if (file.servers.empty()) return object;
@@ -97,6 +99,13 @@ void Report::count_failure(const Error& error) {
 void Report::planned(const File& file) {
     dry_run_ = true;
     if (file.kind == Kind::hidden) return;
+    if (file.extraneous) {
+        ++deleted_;
+        if (style_ == Style::json) print_line(event_of(file, true).flag("dry_run", true).line());
+        const auto& name = file.path.empty() ? file.name : file.path;
+        if (style_ == Style::people) print_line("deleting " + files::printable(name));
+        return;
+    }
     ++(file.kind == Kind::file ? done_ : others_);
     bytes_ += file.bytes;
     if (style_ == Style::json)
@@ -113,6 +122,12 @@ void Report::unchanged(const File& file) {
 
 void Report::done(const File& file) {
     if (file.kind == Kind::hidden) return;
+    if (file.extraneous) {
+        ++deleted_;
+        waiting_ = false;
+        if (style_ == Style::json) print_line(event_of(file, true).line());
+        return;
+    }
     ++(file.kind == Kind::file ? done_ : others_);
     bytes_ += file.bytes;
     had_bytes_ += file.had_bytes;
@@ -182,12 +197,33 @@ void Report::waiting(std::string_view server, const Error& error) {
     bar_.interrupted_by([&] { complain(files::printable(server) + ": " + explain(error, server) + "; redialling"); });
 }
 
+void Report::deletes_nothing() {
+    JsonObject event;
+    event.text("event", "not_deleted").text("reason", "failed");
+    tell_not_deleted(std::move(event), "nothing is deleted, because not all else succeeded: repeat the command when it does");
+}
+
+void Report::deletes_no_more(std::uint64_t count) {
+    if (exit_ == ExitCode::ok) exit_ = ExitCode::not_deleted;
+    not_deleted_ += count;
+    JsonObject event;
+    event.text("event", "not_deleted").text("reason", "max_delete").number("count", count);
+    tell_not_deleted(std::move(event), fmt::format("--max-delete: {} more would be deleted, and are kept", count));
+}
+
+void Report::tell_not_deleted(JsonObject event, const std::string& text) {
+    if (style_ == Style::json) return print_line(event.line());
+    bar_.interrupted_by([&] { complain(text); });
+}
+
 std::string Report::summary_event(double took) const {
     JsonObject object;
     object.text("event", "summary").number("files", done_ + failed_).number("done", done_);
     if (others_ > 0) object.number("folders_and_links", others_);
     if (unchanged_ > 0) object.number("unchanged", unchanged_);
     if (filtered_ > 0) object.number("filtered", filtered_);
+    if (deleted_ > 0) object.number("deleted", deleted_);
+    if (not_deleted_ > 0) object.number("not_deleted", not_deleted_);
     if (had_bytes_ > 0) object.number("had_bytes", had_bytes_);
     object.number("failed", failed_).number("bytes", bytes_).number("seconds", took);
     object.number("sent_bytes", sent_bytes_);
@@ -226,16 +262,22 @@ ExitCode Report::finish() {
     if (skipped_ > 0) complain(fmt::format("{} more were not tried", skipped_));
     if (style_ == Style::quiet) return exit_;
     tell_reasons();
-    if (done_ + others_ + unchanged_ == 0) return exit_;
+    if (done_ + others_ + unchanged_ + deleted_ == 0) return exit_;
     std::string what = plural(done_, "file");
     if (others_ > 0) what += " and " + fmt::format("{} folders and links", others_);
     if (unchanged_ > 0) what += fmt::format(" ({} unchanged)", unchanged_);
     if (filtered_ > 0) what += fmt::format(" ({} left out by patterns)", filtered_);
     if (had_bytes_ > 0)
         what += fmt::format(" ({} from before, {} sent)", human_bytes(had_bytes_), human_bytes(sent_bytes_));
-    if (dry_run_) return print_line(fmt::format("to be {}: {}, {}", verb_, what, human_bytes(bytes_))), exit_;
-    print_line(fmt::format("{} {}, {} in {} ({})", verb_, what, human_bytes(bytes_),
-                           human_duration(std::chrono::duration<double>(took)), human_rate(rate)));
+    const auto deleted = [&](std::string_view words) {
+        return deleted_ == 0 ? std::string() : fmt::format("; {} {}", words, deleted_);
+    };
+    if (dry_run_) {
+        print_line(fmt::format("to be {}: {}, {}{}", verb_, what, human_bytes(bytes_), deleted("to be deleted:")));
+        return exit_;
+    }
+    print_line(fmt::format("{} {}, {} in {} ({}){}", verb_, what, human_bytes(bytes_),
+                           human_duration(std::chrono::duration<double>(took)), human_rate(rate), deleted("deleted")));
     return exit_;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "terminal/exit_code.hpp"
+#include "terminal/json.hpp"
 #include "terminal/progress.hpp"
 
 #include <cinnabar/base/error.hpp>
@@ -52,6 +53,7 @@ class Report {
         double seconds = 0;
         Kind kind = Kind::file;
         std::vector<std::string> servers = {};  // of a group: those that have a copy
+        bool extraneous = false;                // it is deleted, not moved: has only a name, or only a path
     };
     void done(const File& file);
     // Reports what would be done without --dry-run.
@@ -73,6 +75,13 @@ class Report {
     // Reports that the server is lost and will be redialled; once, until something is done again.
     void waiting(std::string_view server, const Error& error);
 
+    // Whether anything has failed or was not tried.
+    [[nodiscard]] bool has_failed() const noexcept { return exit_ != ExitCode::ok; }
+    // Reports that --delete removes nothing, because something failed before.
+    void deletes_nothing();
+    // Reports that --max-delete keeps `count` entries; they are a failure, too.
+    void deletes_no_more(std::uint64_t count);
+
     // Prints the summary. Returns the exit code of the first failure.
     [[nodiscard]] ExitCode finish();
 
@@ -81,6 +90,7 @@ class Report {
     void count_failure(const Error& error);
     void tell_server(std::string_view server, const Error& error);
     void tell_servers(const File& file);
+    void tell_not_deleted(JsonObject event, const std::string& text);
     [[nodiscard]] std::string summary_event(double took) const;
     void tell_reasons() const;
     Style style_;
@@ -91,6 +101,8 @@ class Report {
     std::uint64_t done_ = 0;
     std::uint64_t others_ = 0;  // folders and links
     std::uint64_t unchanged_ = 0;
+    std::uint64_t deleted_ = 0;
+    std::uint64_t not_deleted_ = 0;  // because of --max-delete
     bool dry_run_ = false;
     std::uint64_t failed_ = 0;
     std::uint64_t skipped_ = 0;

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What --delete removes: extraneous entries, which the receiving side has in the folders of a command and its sources
+// do not have. The rules are rsync's. One thread.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/files/attributes.hpp>
+#include <cinnabar/files/entry.hpp>
+#include <cinnabar/files/filter.hpp>
+#include <cinnabar/hl/task.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tools {
+
+// A folder that a command was given, as it is on the receiving side.
+struct GivenFolder {
+    std::string name;    // empty: the root
+    std::string prefix;  // prepended to each path below it for the filter
+};
+
+// What the sources of a command have, by the names on the receiving side.
+struct SourceNames {
+    std::vector<GivenFolder> given;  // only these are cleaned, with the folders in them that a source has, too
+    std::map<std::string, files::Attributes, std::less<>> folders;
+    std::set<std::string, std::less<>> others;
+
+    [[nodiscard]] bool has(const std::string& name) const { return folders.contains(name) || others.contains(name); }
+    // Adds the sources of another server, whose entries come into the same folders.
+    void merge(SourceNames more);
+};
+
+struct Extraneous {
+    std::string name;   // on the receiving side
+    std::string given;  // the folder of the command that it is in: below it no symbolic link is followed
+    files::EntryKind kind = files::EntryKind::file;
+};
+
+// The steps of a deletion, in this order.
+struct Deletion {
+    // Folders to be opened to their owner, who may not write to them; outer ones first.
+    std::vector<std::string> closed;
+    // What is in a folder comes before the folder, and what is deeper before what is not.
+    std::vector<Extraneous> entries;
+    // Folders that a source has, too, and whose bits and times have to be set again; inner ones first.
+    struct Changed {
+        std::string name;
+        files::Attributes attributes;
+    };
+    std::vector<Changed> changed;
+    std::uint64_t left = 0;  // number of entries that a limit keeps
+};
+
+// Lists a folder of the receiving side. `given`: as in Extraneous. Both strings stay valid until the task ends.
+using ListBelow = std::function<hl::Task<Result<files::Listing>>(const std::string& name, const std::string& given)>;
+using CannotList = std::function<void(const std::string& name, const Error& error)>;
+
+// Finds what is extraneous in the given folders; at most `limit` entries are to be removed. These are kept: what the
+// filter excludes, unfinished files of fetches and of servers, and each folder with something in it that is kept. A
+// symbolic link is extraneous as a file is, and never followed. If a folder cannot be listed, calls `failed`, and
+// nothing is to be removed; a folder that does not exist has nothing. Errors: those of `list` that end the session.
+// too_large: the folders have over ten million entries. The references must stay valid until the task ends.
+[[nodiscard]] hl::Task<Result<Deletion>> find_extraneous(const SourceNames& names, const files::Filter& filter,
+                                                         std::optional<std::uint64_t> limit, const ListBelow& list,
+                                                         const CannotList& failed);
+
+}  // namespace cinnabar::tools
