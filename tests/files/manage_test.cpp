@@ -211,6 +211,25 @@ TEST_F(ManageTest, WhatIsRemovedIsGoneAndNothingElse) {
     EXPECT_TRUE(fs::exists(folder.at("root/.cinnabar-staging")));
 }
 
+TEST_F(ManageTest, AClientSaysWhereNoLinkIsFollowed) {
+    ASSERT_TRUE(save("folder/inner/f").ok());
+    fs::create_symlink("inner", folder.at("root/folder/link"));
+    const auto list = [&](const std::string& name, std::optional<std::string_view> below) {
+        return hl::sync_wait(client->list(name, {}, below)).code();
+    };
+    EXPECT_NE(list("folder/link", {}), Errc::ok) << "a link is no folder";
+    EXPECT_EQ(list("folder/inner", "folder"), Errc::ok);
+    EXPECT_EQ(list("folder/link", "folder"), Errc::permission);
+    EXPECT_EQ(list("folder/inner", "other"), Errc::invalid_argument);
+    const std::string through = "folder/link/f";
+    EXPECT_EQ(hl::sync_wait(client->remove(through, "folder")).code(), Errc::permission);
+    EXPECT_TRUE(fs::exists(folder.at("root/folder/inner/f")));
+    EXPECT_TRUE(hl::sync_wait(client->remove(through)).ok()) << "otherwise links that stay inside are followed";
+    const std::string link = "folder/link";
+    EXPECT_TRUE(hl::sync_wait(client->remove(link, "folder")).ok());
+    EXPECT_TRUE(fs::exists(folder.at("root/folder/inner")));
+}
+
 TEST_F(ManageTest, AReadOnlyServerRemovesNothing) {
     end();
     (void)folder.put("root/f", "x");

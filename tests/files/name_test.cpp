@@ -30,6 +30,15 @@ TEST(Name, TheStagingFolderIsReservedAtTheTopOnly) {
     EXPECT_TRUE(check_name(".cinnabar-staging2").ok());
 }
 
+TEST(Name, UnfinishedFilesHaveSixteenDigits) {
+    EXPECT_TRUE(is_unfinished_name(".cinnabar-0123456789abcdef.part"));
+    EXPECT_TRUE(is_unfinished_name(".cinnabar-0123456789abcdef.journal"));
+    for (const char* name : {"", ".cinnabar-", ".cinnabar-staging", ".cinnabar-0123456789abcdef.other",
+                             ".cinnabar-0123456789abcde.part", ".cinnabar-0123456789abcdeff.part",
+                             ".cinnabar-0123456789ABCDEF.part", "a/.cinnabar-0123456789abcdef.part"})
+        EXPECT_FALSE(is_unfinished_name(name)) << name;
+}
+
 TEST(Name, LengthsHaveLimits) {
     const std::string longest(component_bytes_max, 'x');
     EXPECT_TRUE(check_name(longest).ok());

@@ -104,6 +104,27 @@ TEST_F(SealTest, WhatIsMadeCannotBeChanged) {
     EXPECT_TRUE(there.check(good).ok());
 }
 
+TEST_F(SealTest, WhereLinksAreFollowedCannotBeChanged) {
+    RemoveIn remove;
+    remove.name = "d/name";
+    remove.links = LinkLimit::of("d");
+    here.stamp(remove);
+    ListIn list;
+    list.name = "d";
+    list.links = LinkLimit::of("");
+    here.stamp(list);
+    const auto with = [](auto in, std::optional<std::string_view> below) {
+        in.links = LinkLimit::of(below);
+        return in;
+    };
+    EXPECT_EQ(there.check(with(remove, {})).code(), Errc::permission);
+    EXPECT_EQ(there.check(with(remove, "")).code(), Errc::permission);
+    EXPECT_EQ(there.check(with(list, {})).code(), Errc::permission);
+    EXPECT_EQ(there.check(with(list, "d")).code(), Errc::permission);
+    EXPECT_TRUE(there.check(remove).ok());
+    EXPECT_TRUE(there.check(list).ok());
+}
+
 TEST_F(SealTest, TheChecksumsOfBlocksCannotBeChanged) {
     WindowIn sent;
     sent.blocks = {1, 2};

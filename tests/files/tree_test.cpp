@@ -237,6 +237,47 @@ TEST_F(TreeRootTest, NothingIsMadeOutside) {
     EXPECT_EQ(root->list(".cinnabar-staging", 0, {}).code(), Errc::permission);
 }
 
+TEST_F(TreeRootTest, NoLinkIsFollowedBelowAFolderThatSaysSo) {
+    fs::create_directories(folder.path() / "r/up/d/e");
+    (void)folder.put("r/up/d/e/file", "");
+    fs::create_symlink("up", folder.path() / "r/way");
+    fs::create_symlink("d", folder.path() / "r/up/link");
+    for (const std::string below : {"", "up", "up/d", "up/d/e"}) {
+        const auto listed = root->list("up/d/e", 0, {}, below);
+        ASSERT_TRUE(listed.ok()) << below << ": " << listed.error().message();
+        EXPECT_EQ(listed->entries.size(), 1u);
+    }
+    EXPECT_TRUE(root->list("way/d/e", 0, {}, "way/d").ok()) << "before that folder, links are followed";
+    EXPECT_TRUE(root->list("up/link/e", 0, {}).ok());
+    EXPECT_EQ(root->list("up/link/e", 0, {}, "up").code(), Errc::permission);
+    EXPECT_EQ(root->list("way/d/e", 0, {}, "").code(), Errc::permission);
+    EXPECT_FALSE(root->list("way/d", 0, {}, "way").ok()) << "that folder is a link itself";
+    EXPECT_FALSE(root->list("up/link", 0, {}, "up").ok());
+    EXPECT_EQ(root->list("up/none", 0, {}, "up").code(), Errc::not_found);
+    EXPECT_EQ(root->list("up/d/e/file", 0, {}, "up").code(), Errc::invalid_argument);
+    EXPECT_EQ(root->remove("up/link/e/file", "up").code(), Errc::permission);
+    EXPECT_TRUE(fs::exists(folder.at("r/up/d/e/file")));
+    EXPECT_TRUE(root->remove("up/link", "up").ok()) << "the link itself is one to remove";
+    EXPECT_TRUE(root->remove("way/d/e/file", "way/d").ok());
+    EXPECT_TRUE(root->remove("up/d/e", "").ok());
+    EXPECT_FALSE(fs::exists(folder.at("r/up/d/e")));
+}
+
+TEST_F(TreeRootTest, AFolderThatLinksEndAtContainsTheName) {
+    fs::create_directories(folder.path() / "r/ab/c");
+    fs::create_directories(folder.path() / "r/a");
+    for (const std::string below : {"a", "ab/c/d", "ab/", "/", "..", "ab/../a", "."}) {
+        EXPECT_EQ(root->list("ab/c", 0, {}, below).code(), Errc::invalid_argument) << below;
+        EXPECT_EQ(root->remove("ab/c", below).code(), Errc::invalid_argument) << below;
+    }
+    EXPECT_EQ(root->remove("ab/c", "ab/c").code(), Errc::invalid_argument) << "it has to be in that folder";
+    EXPECT_EQ(root->list("ab/../../x", 0, {}, "ab").code(), Errc::permission);
+    EXPECT_EQ(root->list("..", 0, {}, "..").code(), Errc::permission);
+    EXPECT_EQ(root->list(".cinnabar-staging", 0, {}, "").code(), Errc::permission);
+    EXPECT_EQ(root->remove(".cinnabar-staging/x", "").code(), Errc::permission);
+    EXPECT_TRUE(fs::exists(folder.at("r/ab/c")));
+}
+
 TEST_F(TreeRootTest, LinksAreMadeAsTheyAre) {
     ASSERT_TRUE(root->make_link("l", "/etc/nowhere", attributes(), Existing::keep).ok());
     EXPECT_EQ(fs::read_symlink(folder.at("r/l")), "/etc/nowhere");

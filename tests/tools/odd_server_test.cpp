@@ -149,6 +149,56 @@ TEST_F(OddServer, AnInterruptEndsAFetchBetweenStepsOnThisHost) {
     EXPECT_GT(count_of("\"code\": \"canceled\"", fetching.out()), 0u);
 }
 
+TEST_F(OddServer, AListingThatBreaksOffDeletesNothing) {
+    listings["tree"].attributes.mode = 0755;
+    listings["tree"].entries = {entry_of(EntryKind::folder, "d")};
+    listings["tree/d"].attributes.mode = 0755;
+    ASSERT_EQ(run(fetch({})).exit, 0);
+    (void)folder.put("back/tree/mine", "precious");
+    (void)folder.put("back/tree/d/mine", "precious");
+    const auto expect_kept = [&](const Outcome& fetched, const std::string& why) {
+        EXPECT_NE(fetched.exit, 0) << why;
+        EXPECT_EQ(support::Folder::list_of(folder.at("back/tree")), (Words{"d", "d/mine", "mine"})) << why;
+    };
+    listings["tree/d"].cursor = 7;
+    expect_kept(run(fetch({"--delete"})), "a listing without an end");
+    listings["tree/d"].cursor = 0;
+    listings["tree/d"].entries = {entry_of(EntryKind::folder, "..")};
+    expect_kept(run(fetch({"--delete"})), "a name that leads out");
+    listings.erase("tree/d");
+    expect_kept(run(fetch({"--delete"})), "a folder without a listing");
+    lists = 0;
+    ends_at_list = 2;
+    expect_kept(run(fetch({"--delete"})), "the session ended");
+    listings.erase("tree");
+    ends_at_list = 0;
+    expect_kept(run(fetch({"--delete"})), "no folder any more");
+}
+
+// The names that are removed come from this host's own listing of the given folder.
+TEST_F(OddServer, NothingIsDeletedOutsideOfTheFolder) {
+    std::filesystem::create_directories(folder.at("back/tree"));
+    std::filesystem::create_directory(folder.at("outside"));
+    (void)folder.put("outside/mine", "precious");
+    (void)folder.put("back/mine", "precious");
+    std::filesystem::create_symlink("../../outside", folder.at("back/tree/d"));
+    listings["tree"].attributes.mode = 0755;
+    listings["tree"].entries = {entry_of(EntryKind::folder, "d")};
+    listings["tree/d"].attributes.mode = 0755;
+    EXPECT_NE(run(fetch({"--delete"})).exit, 0) << "a link has the name of the folder";
+    EXPECT_EQ(folder.get("outside/mine"), "precious");
+    listings["tree"].entries.clear();
+    EXPECT_EQ(run(fetch({"--delete"})).exit, 0);
+    EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(folder.at("back/tree/d")))) << "the link";
+    EXPECT_EQ(folder.get("outside/mine"), "precious");
+    EXPECT_EQ(folder.get("back/mine"), "precious");
+    listings["tree/.."] = listings["tree"];
+    const auto up = run({"fetch", "--insecure", "--delete", "-o", folder.at("back/tree"),
+                         there.endpoints().front() + "/tree/.."});
+    EXPECT_NE(up.exit, 0) << up.err;
+    EXPECT_EQ(folder.get("back/mine"), "precious");
+}
+
 TEST_F(OddServer, AnAclThatNobodyAskedForIsRefused) {
     listings["tree"].attributes.mode = 0755;
     listings["tree"].attributes.extended = {{"system.posix_acl_default", "whatever it grants"}};

@@ -182,6 +182,39 @@ TEST_F(ReportTest, InJsonTheSummaryHasTheReasons) {
     EXPECT_NE(lines.find(R"({"code": "invalid_argument", )"), std::string::npos) << lines;
 }
 
+TEST_F(ReportTest, WhatIsDeletedIsCountedByItself) {
+    const auto summary_of = [this](Report::Style style, bool dry) {
+        Report report(style, "saved", bar);
+        testing::internal::CaptureStderr();
+        testing::internal::CaptureStdout();
+        const Report::File gone{.name = "d/gone", .path = {}, .kind = Report::Kind::folder, .extraneous = true};
+        dry ? report.planned(gone) : report.done(gone);
+        report.deletes_no_more(3);
+        EXPECT_EQ(report.finish(), ExitCode::not_deleted);
+        return testing::internal::GetCapturedStdout() + testing::internal::GetCapturedStderr();
+    };
+    const auto told = summary_of(Report::Style::people, false);
+    EXPECT_TRUE(told.starts_with("saved 0 files, 0 B in ")) << told;
+    EXPECT_NE(told.find("; deleted 1\ncinnabar: --max-delete: 3 more would be deleted"), told.npos) << told;
+    EXPECT_TRUE(summary_of(Report::Style::people, true)
+                    .starts_with("deleting d/gone\nto be saved: 0 files, 0 B; to be deleted: 1\n"));
+    const auto json = summary_of(Report::Style::json, false);
+    EXPECT_TRUE(json.starts_with(R"({"event": "delete", "ok": true, "name": "d/gone", "kind": "folder"})")) << json;
+    EXPECT_NE(json.find(R"("deleted": 1, "not_deleted": 3, "failed": 0, )"), json.npos) << json;
+    EXPECT_EQ(summary_of(Report::Style::quiet, true).find("gone"), std::string::npos);
+}
+
+TEST_F(ReportTest, WhenNothingIsDeletedThatIsTold) {
+    Report report(Report::Style::quiet, "saved", bar);
+    testing::internal::CaptureStderr();
+    EXPECT_FALSE(report.has_failed());
+    report.failed({"a", "a"}, Errc::io);
+    EXPECT_TRUE(report.has_failed());
+    report.deletes_nothing();
+    EXPECT_EQ(report.finish(), ExitCode::io);
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("cinnabar: nothing is deleted"), std::string::npos);
+}
+
 TEST_F(ReportTest, ReasonsWithoutEndAreCounted) {
     Report report(Report::Style::people, "saved", bar);
     testing::internal::CaptureStderr();

@@ -137,6 +137,36 @@ TEST_F(UserProcess, ATreeWithFoldersForReadingOnlyIsMovedAgain) {
     }
 }
 
+TEST_F(UserProcess, WhatATreeDoesNotHaveIsRemovedFromFoldersForReadingOnlyToo) {
+    if (!is_root()) GTEST_SKIP() << "becoming another user needs root";
+    const auto mode_of = [this](const std::string& name) {
+        struct stat status {};
+        EXPECT_EQ(::stat(folder.at(name).c_str(), &status), 0) << name;
+        return status.st_mode & 07777u;
+    };
+    fs::permissions(folder.path(), fs::perms(0755));
+    fs::create_directories(folder.at("tree/closed"));
+    fs::create_directory(folder.at("back"));
+    for (const auto& path : {root, folder.at("back")}) ASSERT_EQ(::chown(path.c_str(), nobody, nobody), 0);
+    folder.put("tree/closed/file", "x");
+    fs::permissions(folder.at("tree/closed"), fs::perms(0555));
+    const Serving serving(root, {"--listen", "tcp://127.0.0.1:0", "--insecure"}, {.user = nobody});
+    const Words save{"save", "--insecure", "--delete", folder.at("tree"), serving.uri()};
+    const Words fetch{"fetch", "--insecure", "--delete", serving.uri() + "/tree", "-o", folder.at("back")};
+    ASSERT_EQ(run(save).exit, 0);
+    ASSERT_EQ(run(fetch, {.user = nobody}).exit, 0);
+    for (const std::string side : {"root/", "back/"}) {
+        fs::create_directory(folder.at(side + "tree/closed/gone"));  // root may
+        folder.put(side + "tree/closed/gone/more", "x");
+        ASSERT_EQ(::chown(folder.at(side + "tree/closed/gone").c_str(), nobody, nobody), 0);
+        fs::permissions(folder.at(side + "tree/closed/gone"), fs::perms(0555));
+        const auto deleted = side == "root/" ? run(save) : run(fetch, {.user = nobody});
+        EXPECT_EQ(deleted.exit, 0) << deleted.err;
+        EXPECT_EQ(Folder::list_of(folder.at(side + "tree/closed")), Words{"file"});
+        EXPECT_EQ(mode_of(side + "tree/closed"), 0555u) << side;
+    }
+}
+
 TEST_F(UserProcess, AGroupIsOthers) {
     const auto group = run({"serve", "--root", root, "--listen", "shm://x?group=users"});
     EXPECT_EQ(group.exit, 1);
