@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Saves of random trees whose server or client is killed, or whose server's system calls fail, at random points. After
 // each one, every existing name has complete contents, either the old ones or the saved ones; no old file is lost; and
-// the staging folder is bounded. In the end the same command finishes the rest.
+// the staging folder is bounded. With --delete, what no source has is removed only when everything else is there. In
+// the end the same command finishes the rest.
 #include "process.hpp"
 #include "random_tree.hpp"
 #include "support/content.hpp"
@@ -32,6 +33,9 @@ class Round {
         fs::create_directory(root_);
         write_tree(tree_, folder_.at("source"));
         write_tree(older_, root_);
+        if (!deletes_) return;
+        fs::create_directories(root_ + "/tree");
+        std::ofstream(root_ + "/" + extraneous_) << "in no source";
     }
 
     void run() {
@@ -56,6 +60,7 @@ class Round {
     Words save(const std::string& uri) const {
         Words words{"save", "-q", "--replace"};
         if (push_) words.emplace_back("--push");
+        if (deletes_) words.emplace_back("--delete");
         words.insert(words.end(), {folder_.at("source/tree"), uri});
         return words;
     }
@@ -73,7 +78,12 @@ class Round {
         EXPECT_NE(*exit, 15) << client.err();
         serving.process().send(SIGKILL);
         ASSERT_TRUE(serving.process().wait());
-        EXPECT_EQ(find_broken(read_tree(root_), tree_, older_), "") << client.err();
+        auto there = read_tree(root_);
+        // What the source does not have goes only when all that it has is there.
+        if (there.erase(extraneous_) == 0 && deletes_) {
+            EXPECT_EQ(find_unfinished(there, tree_, older_), "") << client.err();
+        }
+        EXPECT_EQ(find_broken(there, tree_, older_), "") << client.err();
         expect_bounded();
     }
     Surroundings server_faults(Kind kind, std::uint64_t kill_at, std::uint64_t rate) {
@@ -110,7 +120,9 @@ class Round {
     support::Folder folder_{fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()};
     const std::string root_ = folder_.at("root");
     const std::string on_ = folder_.at("on");
+    const std::string extraneous_ = "tree/in no source";
     const bool push_ = random_() % 2 == 0;
+    const bool deletes_ = random_() % 2 == 0;
     const Contents tree_ = make_tree(random_);
     const Contents older_ = make_older(tree_, random_);
 };

@@ -33,9 +33,9 @@ TEST(Name, TheStagingFolderIsReservedAtTheTopOnly) {
 TEST(Name, UnfinishedFilesHaveSixteenDigits) {
     EXPECT_TRUE(is_unfinished_name(".cinnabar-0123456789abcdef.part"));
     EXPECT_TRUE(is_unfinished_name(".cinnabar-0123456789abcdef.journal"));
-    for (const char* name : {"", ".cinnabar-", ".cinnabar-staging", ".cinnabar-0123456789abcdef.other",
-                             ".cinnabar-0123456789abcde.part", ".cinnabar-0123456789abcdeff.part",
-                             ".cinnabar-0123456789ABCDEF.part", "a/.cinnabar-0123456789abcdef.part"})
+    for (const char* name :
+         {"", ".cinnabar-", ".cinnabar-staging", ".cinnabar-0123456789abcdef.other", ".cinnabar-0123456789abcde.part",
+          ".cinnabar-0123456789abcdeff.part", ".cinnabar-0123456789ABCDEF.part", "a/.cinnabar-0123456789abcdef.part"})
         EXPECT_FALSE(is_unfinished_name(name)) << name;
 }
 

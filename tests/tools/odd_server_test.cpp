@@ -193,8 +193,8 @@ TEST_F(OddServer, NothingIsDeletedOutsideOfTheFolder) {
     EXPECT_EQ(folder.get("outside/mine"), "precious");
     EXPECT_EQ(folder.get("back/mine"), "precious");
     listings["tree/.."] = listings["tree"];
-    const auto up = run({"fetch", "--insecure", "--delete", "-o", folder.at("back/tree"),
-                         there.endpoints().front() + "/tree/.."});
+    const auto up =
+        run({"fetch", "--insecure", "--delete", "-o", folder.at("back/tree"), there.endpoints().front() + "/tree/.."});
     EXPECT_NE(up.exit, 0) << up.err;
     EXPECT_EQ(folder.get("back/mine"), "precious");
 }

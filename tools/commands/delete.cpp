@@ -180,8 +180,8 @@ void delete_here(const files::Root* into, const FetchOptions& options, const Sou
         report.failed(here.file_of(name, Report::Kind::folder), error);
         searched.failed = true;
     };
-    const auto deletion = hl::sync_wait(find_extraneous(names, options.filter, options.deletions_max, list, failed),
-                                        interrupt.token());
+    const auto deletion =
+        hl::sync_wait(find_extraneous(names, options.filter, options.deletions_max, list, failed), interrupt.token());
     if (!deletion) return report.failed_at_once(options.folder, deletion.error());
     searched.left = deletion->left;
     here.run(*deletion);

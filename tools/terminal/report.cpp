@@ -200,7 +200,8 @@ void Report::waiting(std::string_view server, const Error& error) {
 void Report::deletes_nothing() {
     JsonObject event;
     event.text("event", "not_deleted").text("reason", "failed");
-    tell_not_deleted(std::move(event), "nothing is deleted, because not all else succeeded: repeat the command when it does");
+    tell_not_deleted(std::move(event),
+                     "nothing is deleted, because not all else succeeded: repeat the command when it does");
 }
 
 void Report::deletes_no_more(std::uint64_t count) {

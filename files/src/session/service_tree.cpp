@@ -130,8 +130,8 @@ hl::Task<Result<void>> Service::remove(hl::Request<RemoveIn> request) {
     if (claims_.taken(request->name))
         co_return refuse(Error{Errc::busy, "another client is saving that name right now"});
     const UnderWay::Entry entry(under_way_, (*session)->load, 0);
-    Result<void> removed = co_await disk_.run(
-        [this, &request] { return root_.remove(request->name, request->links.no_links_below()); });
+    Result<void> removed =
+        co_await disk_.run([this, &request] { return root_.remove(request->name, request->links.no_links_below()); });
     if (!removed) co_return refuse(removed.error());
     if (hooks_.ended)
         hooks_.ended({ServerEvent::Kind::removed, request->name, request.source().to_string(), 0, {}, {}});
