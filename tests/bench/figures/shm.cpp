@@ -23,7 +23,7 @@ constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
 constexpr FrameBytes frame{payload_bytes + 32, payload_bytes + 16};
 
 std::vector<Row> run_spin(const Settings& settings) {
-    Contest contest{"shm.rpc.rtt.spin.ring",      "us", 1e6, Metric::seconds_per_work, Bar{Sense::at_most, 1.3},
+    Contest contest{"shm.rpc.rtt.spin.ring", "us", 1e6, Metric::seconds_per_work, Bar{Sense::at_most, 1.3},
                     "ring ping-pong"};
     const auto ours = make_our_rpc(settings.cores, {payload_bytes, 1, false, Wire::shm});
     const auto ring = [&] { return make_ring_ping_pong(settings.cores, frame); };
