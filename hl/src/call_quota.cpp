@@ -20,7 +20,7 @@ bool CallQuota::fits_peer(const Wish& wish) const noexcept {
     return own == peers_.end() || fits(own->second, wish.bytes, options_.peer_calls, options_.peer_bytes);
 }
 
-// Waiting calls go first, unless they wait for another peer.
+// Waiting calls go first, unless they wait for the quota of another peer.
 bool CallQuota::goes_at_once(const Wish& wish) const noexcept {
     if (!fits_node(wish) || !fits_peer(wish)) return false;
     return std::none_of(waiting_.begin(), waiting_.end(), [&](const Waiter* waiter) {

@@ -59,7 +59,7 @@ ContextReport report_of(rpc::Context& context) {
     return report;
 }
 
-// Cached descriptions of transports, since making one may read files.
+// Called once, when the node is opened: a diagnosis may read files.
 std::vector<TransportReport> describe(const std::vector<std::shared_ptr<na::Transport>>& transports) {
     std::vector<TransportReport> reports;
     for (const auto& transport : transports) {
@@ -236,7 +236,7 @@ CallReport report_of(NodeCore& node, const rpc::CallSnapshot& call, TimeUs now) 
     return report;
 }
 
-// Answers also while another handler holds the thread of the loop (stuck_watch.hpp).
+// An option of serve(): the handler also answers while another one holds the thread of the loop (stuck_watch.hpp).
 struct Urgent {
     void apply(ServeOptions& options) const noexcept { options.urgent = true; }
 };

@@ -15,12 +15,12 @@
 namespace cinnabar::hl {
 namespace {
 
-// Callbacks run between two rounds of progress, so that they cannot starve progress.
+// The most callbacks between two rounds of progress, so that they cannot starve progress.
 constexpr unsigned completions_per_round = 64;
 
 Job& job_of(Work& work) noexcept { return *static_cast<Job*>(work.user); }
 
-// With more threads than cores, the pool's thread would otherwise wait until this one stops spinning.
+// With more threads than cores, the pool's thread would otherwise wait until this thread stops spinning.
 void yield_to_pools() noexcept {
     if (PoolCore::take_posted()) ::sched_yield();
 }

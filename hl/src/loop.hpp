@@ -53,7 +53,7 @@ class Loop final : public Executor {
     [[nodiscard]] TimeSource* simulated_clock() const noexcept { return simulated_clock_; }
     void run_completions() noexcept;
     // Makes progress and runs urgent handlers (rpc::Handler::urgent), if the thread has been in the same
-    // run_completions() since the last call. Only StuckWatch calls this. True: it is stuck.
+    // run_completions() since the last call. Only StuckWatch calls this. True: the loop is stuck.
     [[nodiscard]] bool help_if_stuck() noexcept;
 
     // Starts a thread that drives the loop until stop_driving(). out_of_memory: the system gives no thread.

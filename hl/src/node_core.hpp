@@ -58,8 +58,8 @@ class NodeCore {
     [[nodiscard]] TimeSource* simulated_clock() const noexcept;
     [[nodiscard]] Loop& loop_of(const rpc::Context& context) const noexcept;
 
-    // Count tasks and handlers that are still running when their first call returns. enter: false once the node is
-    // closing.
+    // enter() and leave() count the tasks and handlers that may run for longer than the call that starts them. enter:
+    // false once the node is closing.
     [[nodiscard]] bool enter() noexcept;
     void leave() noexcept;
     [[nodiscard]] bool going() const noexcept { return (tasks_.load(std::memory_order_relaxed) & going_bit) != 0; }

@@ -32,11 +32,11 @@ class PoolCore final : public Executor {
     [[nodiscard]] const PoolOptions& options() const noexcept { return options_; }
     [[nodiscard]] Executor* instead() const noexcept { return instead_; }
 
-    // Resumes a handler that has begun: never refused, and before requests that have not begun.
+    // Queues a handler that has begun. It is never refused, and runs before requests that have not begun.
     void post(Job& job) noexcept override;
     // Queues a new request of `peer`, whose address must live until the job runs. overloaded: queue_max requests are
-    // waiting, or as many of this peer as it leaves free; a peer's first request is accepted while there is room.
-    // out_of_memory.
+    // waiting, or this peer has as many waiting as it leaves free for others; its first is accepted while there is
+    // room. out_of_memory.
     [[nodiscard]] Errc post_new(NewJob& job, Priority priority, const na::Addr& peer) noexcept;
     [[nodiscard]] std::uint32_t queued() const noexcept;
     // Whether this thread has posted to a pool since the last call.

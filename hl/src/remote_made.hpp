@@ -21,7 +21,7 @@ namespace cinnabar::hl::detail {
 [[nodiscard]] std::optional<Error> refusal(const RemoteBytes& token, const na::Addr& target, std::uint64_t bytes,
                                            na::Access access);
 [[nodiscard]] bool not_followed(const RemoteBytes& token, const RemoteOptions& options) noexcept;
-// A write that notifies would take several calls.
+// The error of a write with a notification that would take several calls.
 [[nodiscard]] Error too_many_to_notify();
 // A call without a target, which ends with `error`.
 [[nodiscard]] RemoteMade refused_call(const NodeRef& node, Error error);

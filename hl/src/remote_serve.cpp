@@ -49,8 +49,8 @@ Result<RemoteReply> do_put_and_notify(RemoteTable& table, const Request<Put>& re
     return put;
 }
 
-// Calls copy(grant, offset in it, part) for the pieces that `bytes`, which start at `offset` in the caller's memory,
-// belong to. Stops at the first error.
+// `bytes` start at `offset` in the caller's memory and belong to one or more pieces. Calls copy(grant, offset in it,
+// part) for each of these pieces; stops at the first error.
 template <typename Call, typename Span, typename Copy>
 Errc each_piece(const Call& call, std::uint64_t offset, Span bytes, Copy copy) {
     for (const Piece& piece : call.pieces) {

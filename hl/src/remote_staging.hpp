@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations that go through buffers of the node, instead of moving the shared memory itself: writes that name a
-// version, so that none arrives after the contents were renewed; and all with a file or device memory, which the caller
-// moves itself: it would have to be lent the shared memory, and might not let go of it.
+// Operations that copy through buffers of the node, instead of moving the shared memory directly. Writes that name a
+// version do so, so that no bytes arrive after the contents were renewed. So do operations with a file or device memory
+// of the caller: the caller moves these bytes itself, so the shared memory would have to be lent to it, and it might
+// not let go of it.
 #pragma once
 
 #include "remote_table.hpp"
@@ -18,7 +19,7 @@ namespace cinnabar::hl {
 // Takes a buffer; it is smaller than requested if the node's buffers, or the peer's share of them, run short.
 [[nodiscard]] Result<Buffer> take_staging(Buffers& buffers, std::uint64_t bytes, const na::Addr& peer);
 
-// Whether a transfer with this memory of the caller lends it the local memory.
+// Whether the caller moves the bytes of this memory itself, so that a transfer lends the local memory to the caller.
 [[nodiscard]] inline bool is_moved_by_caller(const Bulk& memory) noexcept {
     return !memory.remote().key_for(bulk::far_scheme).empty();
 }

@@ -106,7 +106,7 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
   private:
     friend class RemoteTransfer;
     struct Notifying;
-    // The lock of a memory is held for one step.
+    // The lock of a slot is held for one step, which is at most this large.
     static constexpr std::size_t step_bytes = 64 * 1024;
     static constexpr std::uint32_t step_pieces = 1024;
 
@@ -143,11 +143,11 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     na::Addr listens_;      // the address for others; empty if this node does not listen
 };
 
-// Registers the handlers in their order (remote_serve.cpp), except for the first `served`, which it counts on: after a
-// failure it can be called again.
+// Registers the handlers in their order (remote_serve.cpp), except for the first `served`, and adds to `served` those
+// that it registered. So it can be called again after a failure.
 [[nodiscard]] Result<void> serve_remote(const NodeRef& node, const std::shared_ptr<RemoteTable>& table,
                                         unsigned& served);
-// Those of lists of blocks (remote_serve_blocks.cpp).
+// The handlers of operations on lists of blocks (remote_serve_blocks.cpp).
 [[nodiscard]] Task<Result<RemoteReply>> do_gather_blocks(std::shared_ptr<RemoteTable> table,
                                                          Request<remote_calls::GatherBlocks> request);
 [[nodiscard]] Task<Result<RemoteReply>> do_scatter_blocks(std::shared_ptr<RemoteTable> table,

@@ -17,7 +17,7 @@ class RetryBudget {
 
     // Call after a failed attempt; false: no further attempt is allowed now.
     [[nodiscard]] bool spend(const na::Addr& peer);
-    // Call after a call that succeeded.
+    // Call after a call that succeeded, or that failed with a code that is not in RetryPolicy::codes.
     void earn(const na::Addr& peer) noexcept;
 
     // Peers that are tracked because their tokens are not full; for further peers only the node's budget applies.

@@ -28,7 +28,7 @@ void ScopeCore::leave() noexcept {
             joiner = std::exchange(joiner_, nullptr);
         }
     }
-    // The lock is released before: once posted, the joiner may destroy the scope.
+    // Without the lock: once posted, the joiner may destroy the scope.
     if (joiner) executor->post(*joiner);
     node.leave();
 }

@@ -8,8 +8,8 @@
 namespace cinnabar::hl {
 namespace {
 
-// The stop sources of all scopes that one stop() reaches. Their callbacks are user code, which may use any scope, so
-// they run after stop() has released all locks: a child is stopped under its parent's lock.
+// The stop sources of all scopes that one stop() reaches. Their callbacks are user code, which may use any scope. A
+// child is stopped under its parent's lock, so the callbacks run only once the outermost stop() has released all locks.
 using Sources = std::vector<std::stop_source>;
 thread_local Sources* collecting = nullptr;
 

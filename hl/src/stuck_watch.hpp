@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Answers introspection while a handler holds the thread of a loop: a thread that looks at the loops, and makes
-// progress in place of those that are stuck. It runs no other handlers, and of callbacks only those that tell of the
-// progress of transfers.
+// A thread that watches the loops and makes progress in place of those that are stuck, so that introspection is
+// answered while a handler holds the thread of a loop. It runs no other handlers, and only those callbacks that report
+// the progress of transfers.
 #pragma once
 
 #include <cinnabar/base/result.hpp>

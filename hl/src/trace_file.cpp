@@ -18,9 +18,9 @@ namespace cinnabar::hl {
 namespace {
 
 constexpr std::array<std::string_view, 3> kinds{"call", "handler", "transfer"};
-// Behind the name, so that a call and its handler are told apart.
+// Added to the name, so that a call and its handler are told apart.
 constexpr std::array<std::string_view, 3> suffixes{"", " (handler)", ""};
-// The clocks of two hosts do not tell the way there from the way back, so this is drawn as one slice.
+// The clocks of two hosts do not tell the way there from the way back, so the time on the wire is drawn as one slice.
 constexpr std::array<std::string_view, call_parts> phases{
     "leaving", "on the wire, there and back", "waiting for the handler", "in the handler", "waiting for the caller"};
 
@@ -76,7 +76,7 @@ struct SliceHead {
     std::size_t end;
 };
 
-// Everything from the name to the time, which the caller adds.
+// Adds everything from the name up to the time; the caller adds the time.
 SliceHead add_head(TraceText& text, std::string_view name, std::string_view suffix, const SlicePlace& place) noexcept {
     SliceHead head{};
     head.begin = text.written().size();
@@ -103,8 +103,8 @@ void add_end(TraceText& text, const SliceHead& head, std::uint64_t at_us) noexce
     text.add("}");
 }
 
-// From a call to its handler, which both know the call's span. The flow is a part of the events of the slices: events
-// of flows alone ("s" and "f") find only slices of threads.
+// Adds the flow from a call to its handler, for which both use the number of the call's span. The flow is a part of the
+// slices' own events, because separate flow events ("s" and "f") attach only to slices of threads.
 void add_flow(TraceText& text, const SpanRecord& span) noexcept {
     const bool out = span.kind == SpanKind::call;
     const std::uint64_t call = out ? span.context.span : span.parent;
@@ -114,7 +114,7 @@ void add_flow(TraceText& text, const SpanRecord& span) noexcept {
     text.add(out ? R"(", "flow_out": true)" : R"(", "flow_in": true)");
 }
 
-// One after the other, from the beginning of the call to its end.
+// Draws the phases one after the other, from the beginning of the call to its end.
 void add_phases(TraceText& text, const SpanRecord& span, const SlicePlace& place) noexcept {
     std::uint64_t at_us = span.began_unix_us;
     for (std::size_t part = 0; part < call_parts; ++part) {
@@ -157,7 +157,7 @@ void add_process_name(TraceText& text, std::uint64_t process, std::string_view n
     text.add(R"("}})");
 }
 
-// Of events at the same time, viewers take that to be the parent which the file has first.
+// The order of spans that began at the same time: viewers take the one that comes first in the file for the parent.
 int rank_of(const SpanRecord& span) noexcept {
     if (span.kind == SpanKind::handler) return 1;
     return span.parent == 0 ? 0 : 2;
@@ -217,7 +217,8 @@ void TraceFile::add(const SpanRecord& span, std::uint64_t process) {
         peer_ = span.peer;
         peer_name_ = peer_.empty() ? std::string() : TraceText::plain(peer_.log_name());
     }
-    // The file may have what this handler called already, and that may have begun in the same microsecond.
+    // Spans that this handler is the parent of may already be in the file, and may have begun in the same microsecond.
+    // The handler is drawn from one microsecond earlier, or viewers would not take it for the parent.
     const bool late = span.kind == SpanKind::handler && span.began_unix_us <= written_until_us_;
     text_->add(",\n");
     add_span(*text_, span, span.began_unix_us - (late ? 1 : 0), peer_name_, {process, lanes_->lane_of(span)});

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lanes in which a viewer draws spans. A lane belongs to one process, and what it shows is nested: viewers draw
-// slices of one lane that overlap without nesting at wrong lengths.
+// The lanes in which a viewer draws spans. A lane belongs to one process. The slices of one lane must nest: if they
+// overlap without nesting, viewers draw them at wrong lengths.
 //
 // A handler has a lane of its own. The calls and transfers that it makes are drawn in it, below the handler, unless one
-// overlaps an earlier one or outlives the handler: that one gets a lane of its own. Spans come when they end, and a
-// handler after what it has waited for, so all this is decided with little memory: when the last child in the lane has
-// ended, and when its handler has. Parents share the places of a table. If two meet in one, a lane may be taken for
-// busy that is not.
+// overlaps an earlier one or outlives the handler: that one gets a lane of its own. Spans arrive when they end, and a
+// handler arrives after all that it has waited for. So two times per lane are enough to decide: when the last child in
+// the lane ended, and when its handler did. They are kept in a table in which several parents may share an entry; then
+// a free lane may be taken for a busy one.
 #pragma once
 
 #include <cinnabar/hl/span_exporter.hpp>
@@ -21,8 +21,8 @@ namespace cinnabar::hl {
 
 class TraceLanes {
   public:
-    // Where the span is drawn. Of spans that come together, handlers must come before what they called, and otherwise
-    // those first that began first.
+    // Returns the lane of the span. Of spans that arrive together, pass those first that began first; of those that
+    // began at once, handlers before what they called.
     [[nodiscard]] std::uint64_t lane_of(const SpanRecord& span) noexcept {
         if (span.kind == SpanKind::handler) {
             Place& own = place_of(span.context.span);
@@ -47,7 +47,7 @@ class TraceLanes {
     };
     static constexpr unsigned bits = 12;
 
-    // The numbers of spans from elsewhere need not be random; see NodeCore::begins_trace.
+    // Multiplies as NodeCore::begins_trace does, because the span numbers of other implementations need not be random.
     [[nodiscard]] Place& place_of(std::uint64_t span) noexcept {
         return places_[(span * 0x9e3779b97f4a7c15u) >> (64 - bits)];
     }

@@ -82,9 +82,9 @@ class CINNABAR_API Admission {
     std::shared_ptr<AdmissionCore> core_;
 };
 
-// For a handler with a queue of its own: returns `overloaded` with the time after which to retry (at most an hour) and,
-// if not 0, the reserved place, which the next attempt has in Request::place. The handler must not have done anything
-// yet.
+// Makes the `overloaded` error that a handler with a queue of its own returns. It tells the caller to retry after
+// `after` (at most an hour) and, if `place` is not 0, to claim that place (Request::place). The handler must not have
+// done anything yet.
 [[nodiscard]] CINNABAR_API Error come_again(Microseconds after, std::uint64_t place = 0);
 
 namespace detail {

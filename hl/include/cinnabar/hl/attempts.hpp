@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implements Retried: a coroutine that repeats a call until it succeeds or must not be retried.
+// The implementation of Retried: a coroutine that repeats a call until it succeeds or must not be retried.
 #pragma once
 
 #include <cinnabar/hl/call_op.hpp>
@@ -50,9 +50,9 @@ class CINNABAR_API Attempts {
     }
 
     [[nodiscard]] bool has_quota() const noexcept;
-    // false: the call has to wait. true: `ended` must be called later.
+    // false: the call has to wait. true: the quota is charged until after_failure() or succeeded().
     [[nodiscard]] bool enters_at_once(std::uint64_t bytes);
-    // Waits until the quota admits the attempt. ok: `ended` must be called later.
+    // Waits until the quota admits the attempt. ok: the quota is charged, as above.
     [[nodiscard]] Task<Errc> enter(std::uint64_t bytes);
     // The error of a call that the quota did not admit.
     [[nodiscard]] Error not_let_go(Errc why) const;
@@ -94,8 +94,8 @@ class CINNABAR_API Attempts {
     TimeUs began_us_ = 0;                        // of the last attempt
     std::optional<std::uint64_t> let_go_bytes_;  // bytes charged to the quota; unset: not admitted
     std::uint64_t place_ = 0;
-    std::uint32_t counted_ = 0;  // as RetryPolicy::attempts counts
-    bool at_once_ = false;       // the one uncounted retry was used
+    std::uint32_t counted_ = 0;  // failed attempts that RetryPolicy::attempts counts
+    bool at_once_ = false;       // the one immediate retry, which is not counted, was used
     std::vector<Attempt> failed_;
     std::string_view why_no_more_;  // static storage
 };

@@ -83,7 +83,8 @@ class Buffer {
     friend class Buffers;
     Buffer(bulk::PooledBuffer held, std::size_t size, detail::BufferCharge charge)
         : charge_(std::move(charge)), held_(std::move(held)), region_(held_.region().slice(0, size)), size_(size) {}
-    detail::BufferCharge charge_;  // while this exists, also if the pool keeps the memory out afterwards
+    // Charged until this Buffer is destroyed, even if its memory is quarantined and does not return to the pool then.
+    detail::BufferCharge charge_;
     bulk::PooledBuffer held_;
     bulk::Region region_;
     std::size_t size_ = 0;
@@ -118,8 +119,9 @@ class CINNABAR_API Buffers {
 
     // Takes a buffer of `bytes`; its memory is rounded up to a power of two. overloaded: the node's buffer_bytes_max is
     // used up; out_of_memory; invalid_argument: 0 bytes. `peer`: the peer that chose the size (Request::source), as in
-    // Bulk::fetch. One peer gets at most half of buffer_bytes_max; less while others use it too; beyond that, also
-    // `overloaded`. The same applies to the memory that its buffers keep from other uses.
+    // Bulk::fetch. One peer gets at most half of buffer_bytes_max, and less while other peers use it too; more is also
+    // `overloaded`. The same limit applies to memory that others cannot use because of the peer's buffers
+    // (slab_bytes_left).
     [[nodiscard]] Result<Buffer> take(std::size_t bytes, const na::Addr& peer = {});
 
     // Total memory of the buffers, in use or kept for reuse.
@@ -149,8 +151,8 @@ class CINNABAR_API Buffers {
     [[nodiscard]] const Account& account_of(const na::Addr& peer);
     [[nodiscard]] bool exceeds_share(const detail::BufferAccount& account, std::uint64_t bytes) const noexcept;
     // How much more memory may become slabs for the account. A slab cannot be freed, nor used for other sizes, as long
-    // as one of its buffers is in use; those who hold them bear it in equal parts. A peer may bear no more than is
-    // free.
+    // as one of its buffers is in use. So its bytes count against the accounts that hold its buffers, in equal parts,
+    // and no more may count against a peer than is free.
     [[nodiscard]] std::uint64_t slab_bytes_left(const detail::BufferAccount& account) const noexcept;
     [[nodiscard]] static std::shared_ptr<detail::SlabHolder> holder_in(Slab& slab,
                                                                        const detail::BufferAccount& account);

@@ -17,9 +17,9 @@
 // inside the call. Otherwise the call that forwards it ends with `unreachable`.
 //
 // A transfer is split into chunks, several of which are in flight at once. It ends early at the first error, at the
-// task's deadline, or when the task is stopped. Once it has ended, the local memory is no longer accessed, unless it
-// failed and the memory is in quarantine: the peer, asked to move bytes of a file or of device memory that it lent, has
-// not let go.
+// task's deadline, or when the task is stopped. Once it has ended, the local memory is no longer accessed, with one
+// exception: a peer that was asked to move bytes of a file or of device memory that it lent may not let go of the local
+// memory. Then the transfer fails, and Region::quarantined is true.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -129,7 +129,8 @@ namespace detail {
 
 // Takes a buffer of the node that serves the request.
 [[nodiscard]] CINNABAR_API Result<Buffer> buffer_for(rpc::Request* request, std::uint64_t bytes);
-// Plain memory as a region for one transfer.
+// A transfer from or to plain memory, registered as the region `local` for this transfer only. If `local` is an error,
+// the transfer ends with it.
 [[nodiscard]] CINNABAR_API TransferOp move_plain(bulk::Direction direction, const bulk::RemoteRegion& remote,
                                                  Result<bulk::Region> local, TransferOptions options);
 

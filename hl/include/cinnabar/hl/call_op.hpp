@@ -25,7 +25,7 @@ class NodeCore;
 
 namespace detail {
 
-// How a call ended; decides whether to try again.
+// How a call ended; Attempts (attempts.hpp) decides by it whether to retry.
 struct CallEnd {
     bool was_sent = false;  // the target may have received it
     rpc::CallPhase phase = rpc::CallPhase::unknown;
@@ -97,12 +97,13 @@ class CINNABAR_API CallOp {
     [[nodiscard]] bool ended_well(std::uint16_t shape) noexcept;
     [[nodiscard]] Error failure() const;
     [[nodiscard, gnu::cold, gnu::noinline]] std::string ending_of(rpc::Call& call, TimeUs took_us) noexcept;
-    // The phases of the time of a call that reaches its callback now. False: the answer does not contain them.
+    // Splits the time of a call into phases; `now`: when its callback runs. False: the answer does not report the
+    // target's part.
     [[nodiscard]] bool parts_of_call(const rpc::Call& call, TimeUs now, CallParts& parts) const noexcept;
     [[gnu::noinline]] void count_parts(const rpc::Call& call) const noexcept;
     // Makes it a call of this trace.
     void join(const TraceContext& trace) noexcept;
-    // Whether it belongs to a trace or begins one.
+    // Whether the call belongs to a trace or begins one.
     [[nodiscard]] bool joins_trace(const TaskContext* task) const noexcept;
     [[gnu::cold, gnu::noinline]] void begin_span(const TaskContext* task) noexcept;
     [[gnu::cold, gnu::noinline]] void end_span(const rpc::Call& call) const noexcept;
@@ -111,7 +112,7 @@ class CINNABAR_API CallOp {
     Loop* loop_ = nullptr;       // holds a reference
     RpcStats* stats_ = nullptr;
     std::string_view name_;
-    na::Addr to_;  // if it failed, for the text of the error
+    na::Addr to_;  // set only if the call failed, for the text of the error
     std::optional<Microseconds> deadline_;
     std::stop_token stop_;
     std::size_t input_bytes_ = 0;
@@ -128,8 +129,8 @@ class CINNABAR_API CallOp {
     bool watched_ = false;
     bool in_flight_ = false;
     bool result_held_ = false;  // counted in Loop::results_held
-    bool quarantined_ = false;  // some of the memory that it lent
-    bool was_sent_ = false;     // if it failed
+    bool quarantined_ = false;  // a part of the memory that it lent is in quarantine
+    bool was_sent_ = false;     // set only if the call failed
     bool not_encoded_ = false;  // it failed in encode()
     bool comes_again_ = false;  // app_code_ and place_ are set
     bool by_quota_ = false;     // a quota of a policy refused it; text_ names it
@@ -153,7 +154,7 @@ class CallOf : public CallOp {
     }
     CallOf(CallOf&&) noexcept = default;
 
-    // After the end, once.
+    // Returns the result. Call once, after the call has ended.
     [[nodiscard]] Result<Out> outcome() noexcept {
         if constexpr (std::is_void_v<Out>) {
             Result<OutputOf<Out>> result = this->template take<OutputOf<Out>>();

@@ -14,7 +14,7 @@ namespace cinnabar::hl {
 struct TraceContext;  // trace.hpp
 
 inline constexpr Microseconds default_deadline{30'000'000};
-// Waits for ever. A call that does not name a deadline has default_deadline.
+// The call may take for ever. It must be named: a call without a deadline has that of its task, or default_deadline.
 inline constexpr Microseconds no_deadline = Microseconds::max();
 
 // Must stay trivially destructible: g++ 12 destroys temporaries that are written in braces inside a co_await twice.
@@ -25,8 +25,8 @@ struct CallOptions {
     std::optional<Microseconds> deadline = {};
     const std::stop_token* stop = nullptr;  // in addition to the enclosing task's; copied by Node::call
     rpc::ProviderId provider = 0;           // which of several services with the same RPCs
-    // Index; unset: the context of the current loop thread, or the first. A call to an accepted connection uses the
-    // context that has it.
+    // Index of the context that makes the call. Unset: that of the current loop thread, or the first. A call over an
+    // accepted connection always uses the context that has the connection.
     std::optional<unsigned> context = {};
     // The trace and span that this call belongs to; copied by Node::call. Unset: those of the handler or task.
     const TraceContext* trace = nullptr;

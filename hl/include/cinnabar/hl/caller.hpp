@@ -35,7 +35,7 @@ struct CallerCounts {
     std::uint64_t calls = 0;          // that have ended
     std::uint64_t attempts = 0;       // made for these calls
     std::uint64_t failed = 0;         // calls without a result
-    std::uint64_t out_of_budget = 0;  // those among them that the budget stopped
+    std::uint64_t out_of_budget = 0;  // failed calls that only the retry budget kept from another attempt
     std::uint32_t waiting = 0;        // for a quota, now
 };
 

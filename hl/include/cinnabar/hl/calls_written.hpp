@@ -12,8 +12,8 @@
 namespace cinnabar::hl {
 namespace detail {
 
-// As std::tuple_element, but without a `type` past the end instead of a hard error. clang 14 substitutes the arguments
-// of an overload before it checks its requires clause.
+// Like std::tuple_element, but past the end it has no member `type`, where std::tuple_element is a hard error. clang 14
+// substitutes the arguments of an overload before it checks its requires clause.
 template <std::size_t Index, typename Arguments>
 struct ArgumentAt {};
 template <std::size_t Index, typename... A>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Adapter for cereal: a type that cereal can serialize (by serialize, by save and load, by their minimal or versioned
 // forms, or by one of cereal's headers, such as std::shared_ptr) can be an argument or a part of one. Types that proc
-// can encode by itself do not go through cereal. Every file that uses such a type in a call must include this first.
+// can encode by itself do not go through cereal. Every file that uses one of cereal's types in a call must include this
+// header first.
 //
 // Input from the peer is limited as for proc: counts by the bytes left (an element has at least one byte) and by the
 // memory allowed, nesting by `cereal_depth_max`. Exceptions of cereal become Errc::protocol.

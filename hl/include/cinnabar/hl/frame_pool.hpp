@@ -15,7 +15,7 @@ namespace cinnabar::hl {
 // `bytes` must be that given to take_frame(). Any thread.
 CINNABAR_API void give_frame(void* frame, std::size_t bytes) noexcept;
 
-// Base of objects that are allocated here.
+// Base of objects that are allocated from this pool.
 struct Framed {
     static void* operator new(std::size_t bytes) { return take_frame(bytes); }
     static void operator delete(void* frame, std::size_t bytes) noexcept { give_frame(frame, bytes); }

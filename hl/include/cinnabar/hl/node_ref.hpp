@@ -119,8 +119,8 @@ class CINNABAR_API NodeRef : public Calls {
     [[nodiscard]] Errc drain(Microseconds span) const;
 
     [[nodiscard]] std::vector<RpcCounts> stats() const;
-    // Histograms of where the time of the calls to this address went, of those that recorded it
-    // (NodeOptions::timed_one_in). Null: none yet, or none since the connection was made.
+    // Where the time of the calls to this address went: histograms over those calls that recorded it
+    // (NodeOptions::timed_one_in). Empty if none has since the connection was made.
     [[nodiscard]] std::optional<rpc::PeerTimes> peer_times(const na::Addr& to) const;
     // The rpc layer's context, for counters, for events of peers, and for notices. Requires: `index` <
     // NodeOptions::contexts.

@@ -4,7 +4,8 @@
 // cinnabar.hpp.
 //
 // Answers are bounded: a list comes in pages of at most 64 entries, and a page takes a bounded number of steps. A list
-// may change while it is read, so an entry may be missing or come twice. Other callers are answered `permission`.
+// may change while it is read, so an entry may be missing or come twice. Callers that are not permitted are answered
+// `permission`.
 #pragma once
 
 #include <cinnabar/hl/rpc.hpp>
@@ -86,7 +87,7 @@ struct RpcReport {
     std::vector<std::uint64_t> call_time;  // Histogram::counts without trailing zeros
     std::vector<std::uint64_t> serve_time;
     std::uint64_t timed = 0;              // calls that recorded their phases (NodeOptions::timed_one_in)
-    std::vector<std::uint64_t> parts_us;  // sums over them, by CallPart (stats.hpp); empty if there are none
+    std::vector<std::uint64_t> parts_us;  // sums over these calls, by CallPart (stats.hpp); empty if there are none
 };
 
 struct PeerReport {
@@ -106,7 +107,7 @@ struct PeerReport {
     std::uint64_t silent_us = 0;          // since its last message
     std::uint64_t timed = 0;              // calls to it that recorded their phases
     std::vector<std::uint64_t> parts_us;  // sums over them, by CallPart; empty if there are none
-    std::uint64_t p50_us = 0;             // of their time until the answer
+    std::uint64_t p50_us = 0;             // of these calls' time until the answer
     std::uint64_t p99_us = 0;
 };
 

@@ -25,9 +25,9 @@ struct RemoteOptions {
     // For a token received in a request. True: calls the owner named by the token, at an address that the sender chose.
     // False: calls the sender.
     bool follow_owner = false;
-    // write: sends this value to the owner once the bytes are in place (Shared::on_notified); to each owner, if there
-    // are several, once its own are. too_large: the write needs more than one call to an owner (remote_parts_max,
-    // remote_grants_max; blocks with gaps here: 32,768).
+    // Writes only: sends this value to the owner once the bytes are in place (Shared::on_notified). If there are
+    // several owners, each gets it once its own bytes are. too_large: the write does not fit into one call per owner,
+    // which takes remote_parts_max parts of remote_grants_max grants, or 32,768 local blocks with gaps.
     std::optional<std::uint32_t> notify = {};
 };
 static_assert(std::is_trivially_destructible_v<RemoteOptions>);
@@ -55,7 +55,7 @@ enum class WordOp : std::uint8_t { fetch_add = 0, compare_swap = 1, exchange = 2
 struct RemoteMade {
     Pending<RemoteReply> call;
     std::optional<Error> refused;  // takes the place of the call's error
-    bool not_followed = false;     // the token names an owner that was not followed
+    bool not_followed = false;     // the token names an owner, but the sender is called (follow_owner)
 };
 
 // The reply contains the bytes. make_read also works this way, up to remote_inline_bytes_max.

@@ -25,7 +25,7 @@ namespace cinnabar::hl {
 
 namespace detail {
 
-// The calls of one operation, after they were sent.
+// What is kept of an operation whose calls were sent, to make one outcome of their replies.
 struct ManyEnds {
     struct End {
         std::optional<Error> refused;

@@ -48,7 +48,7 @@ class RemoteBytes {
     [[nodiscard]] na::Access access() const noexcept { return grant_.access; }
     // Whether the token names a version of the contents, so that it becomes stale when they are renewed.
     [[nodiscard]] bool names_version() const noexcept { return grant_.version != 0; }
-    // Where the owner listens; empty if it does not listen, or is the caller that sent the token.
+    // Where the owner listens; empty if it does not listen.
     [[nodiscard]] const na::Addr& owner() const noexcept { return owner_; }
 
     // A token for these bytes only. The seal still covers the whole grant, so whoever gets this token can use all of
@@ -76,7 +76,8 @@ class RemoteBytes {
     [[nodiscard]] const na::Addr& target(bool follow_owner) const noexcept {
         return came_from_.empty() || (follow_owner && !owner_.empty()) ? owner_ : came_from_;
     }
-    // Whether the token was received in a request and names another owner, which is called only with follow_owner.
+    // Whether the token was received in a request and names an owner, which may not be the sender and is called only
+    // with follow_owner.
     [[nodiscard]] bool may_be_of_third_party() const noexcept { return !came_from_.empty() && !owner_.empty(); }
 
     template <class P>

@@ -36,8 +36,8 @@ class CINNABAR_API RequestState {
     [[nodiscard]] StopScope& stop_scope() noexcept;
     [[nodiscard]] Microseconds time_left() const noexcept;
 
-    // The trace that the request belongs to, and the handler's own span, or the call's span if nothing records it;
-    // empty if there is no trace.
+    // The trace that the request belongs to; empty if there is none. Its span is the handler's own, or the call's if no
+    // Tracer records the handler.
     [[nodiscard]] TraceContext trace() const noexcept;
     [[nodiscard]] bool traced() const noexcept { return request_.asks().traced(); }
     [[nodiscard]] NodeCore& core() const noexcept;

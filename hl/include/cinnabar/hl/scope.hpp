@@ -83,7 +83,7 @@ Errc spawn_into(ScopeCore& scope, Task<T> task, Executor* executor) {
 
 }  // namespace detail
 
-// A scope. Requires: `co_await scope.join()` before it is destroyed.
+// Requires: `co_await scope.join()` before it is destroyed.
 class CINNABAR_API Scope {
   public:
     explicit Scope(const NodeRef& node);

@@ -64,8 +64,8 @@ class CINNABAR_API SharedBytes {
     void renew() noexcept;
     // Ends the sharing: makes all tokens stale, stops operations in progress, and waits for them and for the function
     // of on_notified(). ok: nobody accesses the memory any more. would_deadlock: called on a loop or pool thread, or
-    // inside a task, while some still do; in_use() tells when they have ended. busy: operations have ended, but a peer
-    // may still access the memory (bulk::Region::quarantined). Calling it again waits, or looks, again.
+    // inside a task, while some of them are in progress; in_use() tells when they have ended. busy: operations have
+    // ended, but a peer may still access the memory (bulk::Region::quarantined). After either, call it again.
     [[nodiscard]] Errc withdraw() noexcept;
     // Whether bulk operations, or the function of on_notified(), are in progress.
     [[nodiscard]] bool in_use() const noexcept;
@@ -84,8 +84,9 @@ class CINNABAR_API SharedBytes {
     na::Access access_ = na::Access::read;
 };
 
-// Shares a region. If the region does not own its memory, that must live until withdraw() returns ok. too_large: 65,536
-// are shared already. permission: `access` exceeds that of the region. invalid_argument: an empty region.
+// Shares a region. If the region does not own its memory, the memory must live until withdraw() returns ok. too_large:
+// 65,536 regions are shared already. permission: `access` exceeds that of the region. invalid_argument: an empty
+// region.
 [[nodiscard]] CINNABAR_API Result<SharedBytes> share_bytes(const NodeRef& node, const bulk::Region& memory,
                                                            na::Access access);
 

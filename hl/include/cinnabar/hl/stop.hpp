@@ -47,8 +47,8 @@ class CINNABAR_API StopScope {
     void reset() noexcept;
 
   private:
-    // Lock order: the owner of a context may take it, and a parent's comes before its children's. Never take or wait
-    // for a context while holding it.
+    // Lock order: the ownership of a context, then a parent's mutex, then its children's. So never take, or wait for,
+    // the ownership of a context while holding this mutex.
     ShortMutex mutex_;
     std::atomic<bool> stopped_{false};
     IntrusiveList<StopNode, &StopNode::link> nodes_;

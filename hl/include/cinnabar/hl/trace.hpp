@@ -38,7 +38,7 @@ struct TraceContext {
 };
 
 // The header "traceparent" of W3C's Trace Context: "00-", 32 digits for the trace, 16 for the span, and "-01", or "-00"
-// if it is not sampled. Empty if the context is.
+// if it is not sampled. Empty for an empty context.
 [[nodiscard]] CINNABAR_API std::string to_traceparent(const TraceContext& context);
 // invalid_argument: the text is malformed, even if it is of a later version.
 [[nodiscard]] CINNABAR_API Result<TraceContext> parse_traceparent(std::string_view text);

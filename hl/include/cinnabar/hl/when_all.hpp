@@ -63,7 +63,7 @@ class Join {
     std::coroutine_handle<> parent_;
 };
 
-// Without memory for it, the child ends with that exception.
+// If there is no memory for the child, its outcome is std::bad_alloc.
 template <typename A, typename T>
 void start_child(Join& join, A& awaitable, Child<T>& child, const TaskContext* context) noexcept {
     try {

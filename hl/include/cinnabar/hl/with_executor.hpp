@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// with_executor: gives a task an executor if the coroutine that awaits it has none, like those of other libraries. For
-// libraries whose tasks must run on one executor.
+// with_executor: gives a task an executor if the coroutine that awaits it has none because it belongs to another
+// library. For libraries whose tasks must run on one executor.
 #pragma once
 
 #include <cinnabar/hl/task.hpp>
