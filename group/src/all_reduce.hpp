@@ -6,7 +6,7 @@
 
 namespace cinnabar::group {
 
-// Serves the RPCs that they use.
+// Serves the RPCs that barriers and all-reduces use.
 [[nodiscard]] Result<void> serve_arrivals(const std::shared_ptr<Core>& core);
 
 }  // namespace cinnabar::group

@@ -11,7 +11,7 @@
 namespace cinnabar::group {
 
 // Each pause is twice as long as the one before, up to `most`, and multiplied by a random factor from 0.5 to 1.5, so
-// that many members do not try at the same time. Half of `most` may be added to it.
+// that many members do not try at the same time. So a pause may be one and a half times `most`.
 class BackOff {
   public:
     BackOff(Random& random, Microseconds first, Microseconds most) noexcept

@@ -95,7 +95,8 @@ hl::Task<Result<void>> follow_by(std::shared_ptr<Core> core, na::Addr seed) {
     co_return Result<void>();
 }
 
-// The time for one attempt. Seeds in order: a share of what is left, since the first would otherwise get all of it.
+// The time for one attempt. If the seeds are tried in order, each gets a share of the time that is left, because the
+// first would otherwise get all of it.
 Microseconds attempt_time(const Core& core, TimeUs end, std::size_t seeds_left) {
     const TimeUs now = core.now_us();
     const std::uint64_t left = end > now ? end - now : 1;
@@ -156,7 +157,7 @@ hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
     }
 }
 
-// The members to follow, in random order: those that are present, or the seeds if none is.
+// Chooses the member to follow, at random: one that is present, or a seed if none is.
 na::Addr pick(Core& core, const std::vector<std::string>& seeds, Random& random) {
     const View view = core.view();
     const auto present = view.present();
@@ -179,8 +180,8 @@ hl::Task<void> keep_following(std::shared_ptr<Core> core, std::vector<std::strin
             auto view = co_await reading;
             if (view) core->learn(view->claims, true);
         }
-        // Pauses before asking a member that had nothing new again. Leaves a member whose stamp differs although it
-        // sent all its claims.
+        // Pauses unless the member had something new. Then asks another member if the call failed, or if the stamps
+        // still differ although this member sent all its claims.
         const Errc slept = co_await core->node.sleep_for(Microseconds(50'000 + random.below(100'000)));
         if (slept != Errc::ok) co_return;
         if (!page || !(core->stamp() == page->stamp)) from = pick(*core, seeds, random);

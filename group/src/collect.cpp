@@ -26,8 +26,8 @@ bool may_be_dead(Errc code) noexcept {
     return code == Errc::peer_lost || code == Errc::refused || code == Errc::unreachable;
 }
 
-// Errors of a process that has left the group, ends, or is another one now. Nothing has run there: codes of handlers
-// are in the answer.
+// Errors of a process that has left the group, is ending, or is another one now. Nothing has run there: the errors of
+// handlers are inside the answer.
 bool takes_no_part(Errc code) noexcept {
     return code == Errc::no_such_rpc || code == Errc::not_found || code == Errc::shutting_down;
 }

@@ -31,7 +31,7 @@ class TreeRun {
     [[nodiscard]] hl::Task<TreeAnswer> run(std::vector<Rank> below, bool local);
 
   private:
-    // The branches that still have to be served once a call has ended; none: the same member is called again.
+    // The branches that still have to be served once a call has ended. Unset: the same member is called again.
     using Open = std::optional<std::vector<Branch>>;
     [[nodiscard]] hl::Task<void> deliver(Branch branch, Offers::Kept offer);
     // One delivery for each branch, or none if they are left to the caller.

@@ -60,7 +60,8 @@ void Core::begin_follower(std::uint64_t group) {
 }
 
 void Core::start_ticking() {
-    (void)node.spawn(tick_loop(shared_from_this()));  // closed: the group then does nothing else either
+    // closed: the node is ending, and the group does nothing else either.
+    (void)node.spawn(tick_loop(shared_from_this()));
 }
 
 // `self` keeps the Core alive: the task may start after the last Group is gone.
@@ -159,7 +160,8 @@ void Core::hear_time(std::uint64_t time, Rank from) {
     static constinit LogLimit lines;
     const HybridTime heard(time);
     const bool refused = !clock.hear(heard);
-    const Microseconds ahead = refused ? clock.ahead(heard) : Microseconds(0);  // asks the program, so without the lock
+    // Without the lock, because ahead() may call ClockOptions::wall_us.
+    const Microseconds ahead = refused ? clock.ahead(heard) : Microseconds(0);
     const std::lock_guard lock(mutex_);
     if (!refused) {
         drifted_.erase(from);

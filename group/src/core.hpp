@@ -40,8 +40,8 @@ class Core : public std::enable_shared_from_this<Core> {
     const std::uint64_t process;  // random
     [[nodiscard]] TimeUs now_us() const noexcept { return node.rpc_context().now_us(); }
 
-    // --- start and end (core.cpp). begin_member: `known` is what the seed told of the members; empty without a seed.
-    // `roster`: the number of ranks that a roster assigns; 0: there is none.
+    // --- start and end (core.cpp). begin_member: `known` is what the seed reported about the members; empty without a
+    // seed. `roster`: the number of ranks that a roster assigns; 0: there is none.
     void begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnation, std::size_t roster,
                       const Table& known);
     [[nodiscard]] Result<void> serve_members();  // serving.cpp
@@ -66,7 +66,7 @@ class Core : public std::enable_shared_from_this<Core> {
     // A signal that is set at the next change of the view.
     [[nodiscard]] std::shared_ptr<Signal> next_change();
 
-    // --- claims from other processes (core.cpp)
+    // --- claims from other processes (knowledge.cpp)
     void learn(const std::vector<Claim>& claims, bool trusted);
     [[nodiscard]] std::vector<Claim> missing_since(const Stamp& stamp, bool& too_old) const;
     [[nodiscard]] ViewPage page(Rank from) const;
@@ -97,8 +97,8 @@ class Core : public std::enable_shared_from_this<Core> {
     const std::shared_ptr<Offers> offers;
 
     void on_message(const Message& message, const na::Addr& source);
-    // Handles the time in a message from member `from`, if that is known. A time that is too far ahead is logged and
-    // reported as an event of the member.
+    // Handles the time in a message from member `from` (no_rank: from an unknown sender). A time that is too far ahead
+    // is logged and reported as an event of the member.
     void hear_time(std::uint64_t time, Rank from);
 
   private:
@@ -129,7 +129,7 @@ class Core : public std::enable_shared_from_this<Core> {
     std::shared_ptr<Signal> changed_ = std::make_shared<Signal>();
     std::shared_ptr<Signal> closing_ = std::make_shared<Signal>();
     std::unordered_map<Rank, std::stop_source> lost_;
-    std::optional<Random> call_numbers_;  // if GroupOptions::seed says how to choose
+    std::optional<Random> call_numbers_;  // set if GroupOptions::seed is not 0; otherwise call numbers are secret
     std::set<Rank> drifted_;              // present members whose last time was too far ahead
     PeerQuota answers_in_flight_;
     bool closed_ = false;

@@ -51,7 +51,7 @@ class Executions {
         : calls_max_(calls_max), answer_bytes_max_(answer_bytes_max) {}
 
     struct Found {
-        std::shared_ptr<Execution> execution;  // null: there are too many calls
+        std::shared_ptr<Execution> execution;  // null: there are too many calls, or `forgotten`
         bool fresh = false;                    // the caller has to run it
         bool forgotten = false;                // the call has run, but its answer was dropped
     };

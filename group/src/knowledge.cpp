@@ -167,7 +167,7 @@ std::vector<Claim> Core::claims_of(const std::vector<Rank>& ranks) const {
     return claims;
 }
 
-// Who guesses the number of a call can end it, or answer in its place.
+// The number is secret, because a process that guesses it can end the call, or answer in place of a member.
 CallId Core::next_call() {
     const std::lock_guard lock(mutex_);
     return {process, call_numbers_ ? call_numbers_->next() : secret_u64()};

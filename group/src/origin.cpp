@@ -17,7 +17,8 @@ bool has(const std::vector<Rank>& ranks, Rank rank) {
     return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
-// In the order of the tree: ranks after this process's own first, so that different callers load different members.
+// Returns the targets in the order of the tree. The ranks after this process's own come first, so that different
+// callers load different members.
 std::vector<Rank> targets_of(const detail::CollectiveCall& call, const View& view, Rank self,
                              std::vector<Failure>& failures) {
     std::vector<Rank> wanted(view.present().begin(), view.present().end());

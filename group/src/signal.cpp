@@ -16,7 +16,7 @@ bool Signal::is_set() const noexcept {
     return set_;
 }
 
-// Sleeps until the signal is set.
+// Signal::set() stops the scope, which ends the sleep.
 hl::Task<Errc> wait_for(hl::NodeRef node, std::shared_ptr<Signal> signal, Microseconds span) {
     const hl::TaskContext* outer = co_await hl::this_task();
     hl::StopScope scope(outer ? outer->stop_scope() : nullptr);

@@ -19,7 +19,7 @@ CollectiveCall call_with(const CollectiveOptions& options) {
 
 CollectiveCall call_by_all(Combine combine, const CollectiveOptions& options) {
     CollectiveCall call = call_with(options);
-    call.counts = false;  // members wait for each other
+    call.counts = false;  // no quota, since members wait for each other
     call.combine = combine ? std::move(combine) : [](const Encoded&, Encoded&, const Encoded&) { return Errc::ok; };
     return call;
 }

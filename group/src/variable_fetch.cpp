@@ -32,7 +32,7 @@ hl::Task<Result<Copy>> ask(std::shared_ptr<Core> core, std::string key, std::sha
     co_return copy;
 }
 
-// Asks the member above, and the root if that one does not answer.
+// Asks the member above, and then the root if that member does not answer.
 hl::Task<Result<Copy>> ask_above(std::shared_ptr<Core> core, std::string key, std::shared_ptr<Flight> flight,
                                  Copies::Here here) {
     const Rank root = here.place.reign.root;
@@ -64,7 +64,7 @@ hl::Task<void> fly(std::shared_ptr<Core> core, std::string key, std::shared_ptr<
     core->copies.end(key, *flight, copy.code(), copy.ok() ? *std::move(copy) : Copy{}, here);
 }
 
-// The result of a request for this asker; again: it is of no use to it.
+// The result of a request, for a task that needs at least version `floor`. again: the result is of no use to that task.
 Result<Copy> brought(const Flight& flight, const Version& floor, TimeUs now) {
     if (flight.code != Errc::ok) {
         const bool of_a_higher_floor = flight.code == Errc::stale && flight.floor > floor;

@@ -96,8 +96,8 @@ enum class Answered : std::uint8_t {
     unknown,    // some members below are not known here; nothing ran
 };
 
-// A branch of the tree that the caller of a member has to serve, divided as the member divided it: those of its members
-// that already run the call have been told whom to call.
+// A branch of the tree that a member leaves to its caller. It keeps the division that the member made, because those
+// members of the branch that already run the call have been told whom to call.
 struct Orphan {
     Rank child = no_rank;
     std::vector<RankRun> below;

@@ -118,8 +118,9 @@ class Session {
         return {};
     }
 
-    // Waits until all processes of the job have called this. A process that finalizes PMIx after an earlier exchange,
-    // when others have begun this one already, counts for the server as one that left; so they begin again.
+    // Waits until all processes of the job have called this. If a process finalizes PMIx after an earlier exchange when
+    // others have begun this one already, the server counts it as one that left, and the fence ends with a partial
+    // success; so it is begun again.
     Result<void> fence(Clock::time_point end) const {
         for (;;) {
             const pmix_status_t status = fence_once(end);
@@ -128,7 +129,8 @@ class Session {
         }
     }
 
-    // Any status of PMIx. The server has the same limit; where it has none, this side gives up by itself.
+    // Returns the status of PMIx. The server gets the same limit; if it ignores that, this side gives up a second
+    // later.
     pmix_status_t fence_once(Clock::time_point end) const {
         const pmix_proc_t everybody = process(PMIX_RANK_WILDCARD);
         const std::array<pmix_info_t, 2> wanted{flag_of(PMIX_COLLECT_DATA), limit_of(end)};
@@ -141,7 +143,7 @@ class Session {
         std::unique_lock lock(fence->mutex);
         const auto until = std::max(end, Clock::now()) + std::chrono::seconds(1);
         if (!fence->ended.wait_until(lock, until, [&] { return fence->status.has_value(); })) return PMIX_ERR_TIMEOUT;
-        // Others may be about to come back.
+        // Processes that counted as left may be about to initialize PMIx again.
         if (*fence->status == PMIX_ERR_PARTIAL_SUCCESS)
             (void)fence->ended.wait_for(lock, std::chrono::milliseconds(10), [] { return false; });
         return *fence->status;

@@ -76,7 +76,7 @@ struct CollectiveCall {
     std::stop_token stop;
     bool counts = false;                    // subject to GroupOptions::quota
     Errc failed = Errc::ok;                 // set if the arguments could not be encoded
-    Errc gone = Errc::peer_lost;            // code for a member that this process called and that runs nothing any more
+    Errc gone = Errc::peer_lost;            // code for a called member that has left the group and ran nothing
     std::shared_ptr<PortionState> portion;  // the memory that the call moves; null: none
 };
 

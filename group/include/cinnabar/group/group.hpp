@@ -53,10 +53,10 @@ class CINNABAR_API Group {
     // 0: this process is healthy. Larger, up to SwimOptions::health_max: it is slow, and waits longer for others.
     [[nodiscard]] unsigned slowness() const;
     void leave() const;
-    // Excludes a member that answers pings, but whose program does not go on. It is told, and its group ends as if it
+    // Excludes a member that answers pings, but whose program hangs. That member is told, and its group ends as if it
     // had left; the others exclude it when it no longer answers (SwimOptions::suspicion_min). All members need
-    // SwimOptions::rejoin = false; otherwise it would come back (unsupported; also for a client). not_found: no such
-    // member now. invalid_argument: it is this process. closed.
+    // SwimOptions::rejoin = false, or it would come back. unsupported: `rejoin` is true here, or this process is a
+    // client. not_found: no such member now. invalid_argument: `rank` is this process. closed.
     [[nodiscard]] Result<void> exclude(Rank rank) const;
     // The group's hybrid logical clock. Messages of other members advance it, so times taken in a handler are later
     // than those that its caller took before the call. Valid as long as this Group or a copy of it.
@@ -166,10 +166,10 @@ class CINNABAR_API Group {
     }
 
     // --- bulk: moves memory of this process to members, or from them; their handlers (serve_bulk) say where. The
-    // memory must live until the call has ended, and is not accessed after that. A client serves chunk requests for
-    // this under its provider; exists: another group of its node uses that provider. invalid_argument: options out of
-    // bounds, or no region. permission: the region's access does not allow it. unsupported: the region is a file or
-    // device memory.
+    // memory must live until the call has ended, and is not accessed after that. A client that makes such a call also
+    // serves requests for chunks, under GroupOptions::provider; exists: another group of its node uses that provider.
+    // invalid_argument: options out of bounds, or no region. permission: the region's access does not allow it.
+    // unsupported: the region is a file or device memory.
 
     // Sends the whole region to each member, down a tree or a chain, in chunks that members forward as soon as they
     // arrive. If a member dies, those below it continue from the chunks that they have.
@@ -218,11 +218,11 @@ class CINNABAR_API Group {
         return detail::reduced<T>(detail::all_reduce(core_, name, std::move(bytes), std::move(call)));
     }
 
-    // Each member gives every other one the region listed under that member's rank, and receives the other's region
-    // into one of its own. Each requests what it receives, from a few members at a time, so nobody is flooded. A member
-    // is counted when its bytes have arrived; it is a failure if it did not take part, died, or has a region of another
-    // size (invalid_argument). The call ends when the other members have received their bytes as well, or have
-    // evidently given up.
+    // Each member gives to every other member the region that `give` lists under that member's rank, and receives what
+    // that member gives to it into the region in `take`. Receivers request the bytes, from a few members at a time, so
+    // nobody is flooded. A member is counted when its bytes have arrived; it is a failure if it did not take part,
+    // died, or has a region of another size (invalid_argument). The call ends when the other members have received
+    // their bytes as well, or have evidently given up.
     [[nodiscard]] hl::Task<Result<Reached>> all_to_all(const std::string& name, std::map<Rank, bulk::Region> give,
                                                        std::map<Rank, bulk::Region> take,
                                                        const BulkOptions& options = {}) const {

@@ -40,10 +40,11 @@ struct GroupOptions {
     // that it is sent to directly.
     hl::QuotaOptions quota = {};
     std::uint32_t followers_max = 256;  // clients that follow the view through this process
-    // join() and follow() try the seeds in this order, and an unresponsive seed takes its share of the time that is
-    // left. Otherwise they begin with a random one.
+    // True: join() and follow() try the seeds in the given order, each for at most an equal share of the time that is
+    // left. False: they begin with a random seed.
     bool seeds_in_order = false;
-    // For all random choices; 0: a random seed. With another one, for tests, peers can guess the ids of calls.
+    // For all random choices; 0: a random seed. Another value is only for tests: with it, peers can guess the ids of
+    // calls.
     std::uint64_t seed = 0;
 };
 

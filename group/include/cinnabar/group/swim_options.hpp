@@ -27,8 +27,8 @@ struct SwimOptions {
     // The largest number of ranks. Claims about higher ranks are ignored, so that no peer can make this process store
     // more.
     std::uint32_t members_max = 65'536;
-    // Rejoin with the next incarnation if the other members excluded this process although it is alive. False: its
-    // group ends then, also after a partition, or if a peer lies about it.
+    // Rejoin with the next incarnation if the other members excluded this process although it is alive. False: the
+    // group of this process ends then, even if a partition or a lying peer was the cause.
     bool rejoin = true;
 };
 

@@ -5,11 +5,11 @@
 //
 // Needs libpmix: the target cinnabar::pmix, by find_package(cinnabar COMPONENTS pmix).
 //
-// All processes of the job (the PMIx namespace) call these functions. Repeated calls are made one after the other, in
-// the same order in all processes. PMIx blocks, so it is used on a separate thread, never on a loop. It is initialized
-// for the exchange and finalized after it, because a launcher treats an exit without that as a failure. If the program
-// or its MPI has initialized PMIx, it stays initialized. A program that also uses MPI calls MPI_Init first: Open MPI
-// 4.1 does not start after PMIx was finalized. Any thread and any task may call.
+// All processes of the job (the PMIx namespace) must call these functions; repeated calls must come one after the
+// other, in the same order in all processes. PMIx blocks, so it is used on a separate thread, never on a loop. It is
+// initialized for the exchange and finalized after it, because a launcher treats an exit without that as a failure. If
+// the program or its MPI has initialized PMIx, it stays initialized. A program that also uses MPI calls MPI_Init first:
+// Open MPI 4.1 does not start after PMIx was finalized. Any thread and any task may call.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
