@@ -23,7 +23,7 @@ class Access {
     Access(ContextCore& core, std::shared_ptr<const Policy> policy, CallerTable& table) noexcept
         : core_(core), policy_(std::move(policy)), callers_(table) {}
 
-    // Null: the call is allowed. Otherwise pass the verdict to obey(): it refuses the call, or the caller has a quota.
+    // Null: the call is allowed. Otherwise the verdict refuses the call, or the caller has a quota: pass it to obey().
     [[nodiscard]] const Policy::Verdict* refusal_of(PeerBook& book, const Handler& handler,
                                                     ProviderId provider) noexcept {
         if (!policy_ || (book.verdicts && book.verdicts->allow(handler))) [[likely]]

@@ -69,7 +69,7 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
         return nullptr;
     }
     why = Errc::ok;
-    if (!call->core_) {  // otherwise a late cancel of the slot's last call may be reading it
+    if (!call->core_) {  // only once: a late cancel of the slot's last call may be reading it
         call->core_ = &core_;
         call->timer_.user = call->work_.user = call;
     }

@@ -39,7 +39,7 @@ void Origin::revoke_lends(Call& call) noexcept {
     // No peer knows of a call that was never sent.
     PeerBook* const knows = call.use_.was_sent ? call.book_ : nullptr;
     bool any_far = false;
-    ++call.whole_.fences;  // prevents the completion until all leases were asked for
+    ++call.whole_.fences;  // prevents the completion until the revocation of all leases has begun
     while (RpcLend* lend = call.lends_) {
         call.lends_ = lend->next;
         lend->next = nullptr;

@@ -10,7 +10,7 @@
 namespace cinnabar::rpc {
 namespace {
 
-// Memory in several segments is copied to the stack first.
+// Memory in several segments is copied to the stack first, if it has at most this size.
 constexpr std::size_t gathered_bytes_max = 4096;
 
 bool goes_along(const bulk::Region& region, na::Access access, const Options& options) noexcept {
@@ -74,7 +74,7 @@ Errc Call::forward_memory(const bulk::RemoteRegion& remote, Writer& writer) noex
     return bulk::forward(remote, writer);
 }
 
-// Without it the target cannot forward the memory.
+// The address of this process, without which the target cannot forward the memory.
 ConstBytes Call::home_for(Audience audience) const noexcept {
     return audience == Audience::anyone ? core_->home_of(*port_) : ConstBytes();
 }

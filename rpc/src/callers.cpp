@@ -12,7 +12,7 @@ bool is_own_process(const na::Addr& source) noexcept {
     if (source.empty()) return true;
     const na::AddrBody& body = source.body();
     if (source.is_connection()) return body.own;
-    // Anybody can write an address. Only one without other endpoints reaches no other process.
+    // Anybody can write an address, so it counts only if it has no other endpoints: then it reaches no other process.
     const auto is_self = [](std::string_view endpoint) { return endpoint.starts_with("self://"); };
     return !body.endpoints.empty() && std::ranges::all_of(body.endpoints, is_self);
 }

@@ -100,7 +100,7 @@ void ContextCore::note_homes() {
     }
 }
 
-// The memory of replies is freed with the ports.
+// Called before the ports close, which frees the memory of the kept replies.
 void ContextCore::drop_replies() noexcept {
     origin.calls.for_each([](Call& call) {
         if (!call.reply_) return;

@@ -157,8 +157,8 @@ struct OneArgument<void (Part::*)(Object&) noexcept> {
     using Type = Object;
 };
 
-// The function of a Work, Timer or na::Op whose `user` is a call, a request or the book of a peer: passes that to a
-// member function of one of the parts of its core.
+// A function for a Work, Timer or na::Op whose `user` is a call, a request or the book of a peer. Finds the core of
+// that object, and passes the object to the member function `Function` of its part `Part`.
 template <auto Part, auto Function>
 inline constexpr auto bind = [](auto& from) noexcept {
     auto& object = *static_cast<typename OneArgument<decltype(Function)>::Type*>(from.user);

@@ -17,7 +17,8 @@ class Control {
     // Sends the queued records, if a message may be sent now.
     void flush(PeerBook& book) noexcept;
     void on_message(PeerBook& book, ConstBytes bytes) noexcept;
-    // For a peer that breaks the protocol, or if there is no memory for it.
+    // Disconnects a peer that breaks the protocol, or for which there is no memory. `why` follows the peer's name in
+    // the log.
     [[gnu::noinline]] void end_session(PeerBook& book, const char* why) noexcept;
     [[nodiscard]] std::uint64_t sessions_ended() const noexcept { return sessions_ended_; }
 

@@ -90,7 +90,7 @@ void CreditPool::grant_if_starved(PeerBook& book) noexcept {
 }
 
 // All credits are in use and a peer needs more: checks the next books. Each peer that has sent nothing since the last
-// check is asked for its unused credits, except for as many as its first ones. A peer that does not answer is cut off.
+// check is asked for its unused credits, except for as many as it had at first. A peer that does not answer is cut off.
 void CreditPool::recall_idle() noexcept {
     const std::uint32_t kept = first();
     for (std::uint32_t looks = 0; looks < books_per_look; ++looks) {

@@ -62,8 +62,8 @@ class CreditPool {
     void recall_idle() noexcept;
 
     ContextCore& core_;
-    // The share of one peer in the request slots, so that other peers find room (docs/limits.md): credits, and replies
-    // not sent, beyond which it gets no credits.
+    // The share of one peer in the request slots, which leaves room for others (docs/limits.md): the most credits that
+    // it has, and the number of its unsent replies at which it gets no more.
     const std::uint32_t peer_budget_max_;
     const std::uint32_t peer_unsent_max_ = std::max(peer_budget_max_, 1u);
     std::uint32_t made_ = 0;  // of all peers

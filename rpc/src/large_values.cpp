@@ -205,8 +205,8 @@ void LargeValues::result_over(Request& request) noexcept {
     core_.credits.watch_starving(book);
 }
 
-// Called when the reply is posted, and again when it was sent; the time is counted from the last call. The origin gives
-// up at the deadline, but may still be reading then: it reports when it has stopped.
+// Called when the reply is posted, and again when it was sent; the time then starts anew. The origin gives up at the
+// deadline, but may still be reading then: it reports when it has stopped.
 void LargeValues::keep_result(Request& request) noexcept {
     const TimeUs by_deadline = after(request.deadline_, core_.options.fence_grace);
     const std::uint64_t rate = std::max<std::uint64_t>(core_.options.pull_rate_min, 1);

@@ -19,7 +19,7 @@ class LargeValues {
 
     // As target.
     void pull_input(Request& request, ConstBytes descriptor) noexcept;
-    // For a one-way call: tells the origin that its arguments are no longer read, because no reply will.
+    // For a one-way call, which gets no reply: tells the origin that the arguments are no longer read.
     void release_input(Request& request) noexcept;
     void drop_input(Request& request) noexcept;
     // Writes the descriptor of a large result into the reply, and keeps the result until the origin has fetched it. On

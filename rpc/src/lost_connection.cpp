@@ -7,8 +7,8 @@
 
 namespace cinnabar::rpc {
 
-// Visits the calls that refer to the book. Without any, it does not look at the slots, of which a context that once had
-// many calls has many.
+// Visits the calls that refer to the book. If there are none, it skips the search of all slots, which are many in a
+// context that once had many calls.
 template <typename Visit>
 void Peers::each_call(PeerBook& book, Visit visit) noexcept {
     if (book.users == 0) return;
@@ -17,7 +17,8 @@ void Peers::each_call(PeerBook& book, Visit visit) noexcept {
     });
 }
 
-// While the book still knows what its calls wait for. Queued calls of a peer that was asked to leave go on.
+// Called while the book still knows what its calls wait for. Queued calls are left out if the peer was asked to leave,
+// because they do not end.
 void Peers::note_waits(PeerBook& book) noexcept {
     each_call(book, [&](Call& call) {
         if (call.is_sent() || book.leaving == Leaving::no) core_.origin.note_waits(call);
@@ -38,8 +39,8 @@ void Peers::orphan_requests(PeerBook& book) noexcept {
 void Peers::end_orphans(PeerBook& book) noexcept {
     for (Request* request = book.held.front(); request;) {
         Request* const next = PeerBook::Requests::next(*request);
-        // This may free the request. Its slot is not used again meanwhile: it lends nothing, and free_if_over() does
-        // nothing, because free() resets what it asks for.
+        // This may free the request. The code below may still look at the slot, which is not reused meanwhile: a freed
+        // request lends nothing, and free() resets what free_if_over() checks.
         if (!request->one_way_) core_.serving.cancel(*request);
         if (request->lend_) {
             core_.large.result_released(*request);

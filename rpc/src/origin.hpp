@@ -21,7 +21,7 @@ class Origin {
     Origin(ContextCore& core, Threads threads, std::uint32_t calls_max, std::uint32_t messages_retained) noexcept;
 
     [[nodiscard, gnu::noinline]] Call* make(const na::Addr& to, Errc& why) noexcept;
-    // Also while the engine drains: for a call that moves a chunk of far memory (far_moves.hpp).
+    // As make(), but also while the engine drains: for a call that moves a chunk of far memory (far_moves.hpp).
     [[nodiscard]] Call* make_for_call_in_progress(const na::Addr& to, Errc& why) noexcept;
     // The call with that id that waits for an answer of this peer, or has ended without one; null: none.
     [[nodiscard, gnu::always_inline]] Call* find(std::uint64_t id, const PeerBook* book) const noexcept {

@@ -76,7 +76,7 @@ struct PeerBook : PoolSlot {
     Credits account;
     std::uint64_t unfetched_bytes = 0;       // of large results that the peer has not fetched
     std::unique_ptr<Verdicts> verdicts;      // of this connection; null: not asked yet, or `counted` is set
-    std::unique_ptr<CountedCaller> counted;  // has them instead, if the caller has a quota
+    std::unique_ptr<CountedCaller> counted;  // holds the verdicts instead, if the caller has a quota
 
     // Control messages: at most one message that needs an acknowledgement and one acknowledgement are in flight, in two
     // receive slots of the peer.

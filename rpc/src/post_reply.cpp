@@ -127,7 +127,8 @@ void Serving::post_reply(Request& request) noexcept {
 }
 
 void Serving::post_reply_later(Request& request) noexcept {
-    // The work may be left over from anything before: answer_now() posts a reply without it.
+    // The work may still have the function of an earlier step, because answer_now() posts a reply without using the
+    // work.
     request.work_.run = [](Work& work) noexcept {
         Request& later = request_of(work.user);
         later.core_->credits.reply_begins_later(*later.book_);

@@ -29,7 +29,8 @@ void Replies::settle_all(PeerBook& book) noexcept {
     wake_waiter();
 }
 
-// Copies a small reply into the buffer of the request, which was sent. The buffer stays until the call is released.
+// Copies a small reply into the buffer of the request, once the request was sent. The buffer stays until the call is
+// released.
 [[gnu::always_inline]] inline bool Replies::copy_small(Call& call, ConstBytes payload, ConstBytes& kept) noexcept {
     const bool left = !call.whole_way_ || call.op_.state == na::OpState::idle;
     if (payload.size() > small_reply_bytes_max || !left || !call.message_) return false;
@@ -48,7 +49,8 @@ void Replies::take_times(PeerBook& book, Call& call, ConstBytes reply) noexcept 
     if (book.times) book.times->count(parts_of(call.began_us, call.sent_us_, now, now, call.target_times_));
 }
 
-// Handles the answer to a call of the fast path, if its result is small. False, and nothing has changed: anything else.
+// Handles the answer to a call of the fast path, if its result is small. Any other answer: returns false, and changes
+// nothing.
 [[gnu::always_inline]] inline bool Replies::take_plain(PeerBook& book, na::Arrival& arrival, bool timed) noexcept {
     const PlainReply frame(arrival.bytes.data());
     Call* const found = core_.origin.find(arrival.tag, &book);

@@ -66,7 +66,7 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
                                            ConstBytes(call.message_->payload, bytes));
 }
 
-// It leaves at once, or on_delayed() corrects the time.
+// Also records when the request is sent, which is now, unless on_delayed() corrects the time.
 void Origin::ask_for_times(Call& call) const noexcept {
     PlainRequest::ask_for_times(call.message_->payload);
     // hl has just read the clock for began_us.
@@ -88,7 +88,7 @@ void Origin::ask_for_times(Call& call) const noexcept {
     return true;
 }
 
-// Confines what the call lends to its target, charges the target's quota for it, and lends it large arguments.
+// Confines lent memory to the target of the call, charges it to the target's quota, and lends the large arguments.
 Errc Origin::prepare_memory(Call& call) noexcept {
     for (RpcLend* lend = call.lends_; lend; lend = lend->next) {
         if (const Errc refused = core_.access.charge(call, *lend, lend->region().bytes()); refused != Errc::ok)
@@ -120,7 +120,7 @@ void Origin::submit(Call& call) noexcept {
         if (const Errc failed = prepare_memory(call); failed != Errc::ok) return finish(call, failed);
     }
     core_.deadlines.watch(call);
-    // If no call is queued before it, it is not queued either, unless it has to wait.
+    // If no other call is queued, this one is sent without being queued, unless it has to wait.
     if (book->queued.empty() && core_.queue.may_send(*book)) {
         const bool plain = !call.whole_way_ && !call.args.one_way && !call.args.trace && core_.frame_flags == 0;
         static_assert(time_never == time_left_none);

@@ -58,7 +58,7 @@ void SendQueue::look_soon(PeerBook& book) noexcept {
 // The transport has no room. It does not report when it has room again, so the next attempt is made a little later.
 void SendQueue::try_later(PeerBook& book) noexcept {
     if (book.looks_again || core_.closed_) return;
-    // Of several reasons, room is the one that lasts shortest.
+    // Any other reason lasts longer, so it is kept.
     if (book.stuck_on == CallPhase::unknown) book.stuck_on = CallPhase::waits_for_room;
     book.looks_again = true;
     book.retry.user = &book;
@@ -78,16 +78,16 @@ void SendQueue::look_again(PeerBook& book) noexcept {
     core_.peers.drop_if_idle(book);
 }
 
-// Whether half of the time that a queued call had is over.
+// Whether half of the time from the queueing of the call to its deadline is over.
 bool SendQueue::is_stale(const Call& call) const noexcept {
     const TimeUs deadline = call.args.deadline;
     const TimeUs half = (deadline - std::min(call.queued_us_, deadline)) / 2;
     return deadline != time_never && call.queued_us_ + half <= core_.na->now_us();
 }
 
-// The oldest call, unless half of its time is over. In that case the peer handles less than it is offered, and the
-// answer to the oldest call would come too late, while the newest call still has time. The calls that are passed over
-// are sent when the load falls, or expire.
+// Returns the oldest call, or the newest if half of the time of the oldest is over. In that case the peer handles less
+// than it is offered, and the answer to the oldest call would come too late, while the newest call still has time. The
+// calls that are passed over are sent when the load falls, or expire.
 Call& SendQueue::next(PeerBook& book) noexcept {
     Call& oldest = *book.queued.front();
     return is_stale(oldest) ? *book.queued.back() : oldest;

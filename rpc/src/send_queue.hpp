@@ -22,7 +22,7 @@ class SendQueue {
         bytes_ -= call.input_bytes_;
         --calls_;
     }
-    // As leave(), because it was sent. Requires: it is queued.
+    // As leave(), for a call that was sent. Requires: it is queued.
     void leave_sent(Call& call) noexcept;
     // The arguments of a queued call had `before` bytes until now.
     void resized(const Call& call, std::uint32_t before) noexcept { bytes_ = bytes_ - before + call.input_bytes_; }
@@ -34,7 +34,7 @@ class SendQueue {
     [[nodiscard]] bool may_send(PeerBook& book) noexcept;
     // The transport has no room: tries again a little later.
     void try_later(PeerBook& book) noexcept;
-    // Deferred, because the caller may be iterating over any list.
+    // Tries again; deferred, because the caller may be iterating over any list.
     void look_soon(PeerBook& book) noexcept;
 
   private:

@@ -17,7 +17,7 @@ class SharedBudget {
     // `part`: the bytes of the peer that takes them; null: this side itself, which may have all. False: nothing was
     // taken.
     [[nodiscard]] bool take(std::uint64_t bytes, Part* part) noexcept {
-        // Nothing is added for a request that is refused: others would be refused with it.
+        // Checks before it adds: bytes added for a request that is refused would cause the refusal of others.
         std::uint64_t all = all_.load(std::memory_order_relaxed);
         do {
             if (bytes > bytes_max_ - all) return false;

@@ -182,7 +182,8 @@ void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict*
     if (handler && !verdict) verdict = core_.access.refusal_of(book, *handler, header.provider);
     Request* request = requests.acquire();
     const RequestHeader nothing;
-    // The checksum is of the arguments: without the flags, a one-way request would be answered.
+    // After bad_checksum the header is used, because the checksum covers only the arguments: without the flags, a
+    // one-way request would be answered.
     const RequestHeader& known = refused == Errc::protocol ? nothing : header;
     if (!request) return core_.slow_readers.refuse(book, arrival.tag, known.flags);
     begin(*request, book, arrival);
@@ -214,8 +215,8 @@ void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict*
     start(*request);
 }
 
-// Not in the completion queue, where it would wait for the handlers before it; but that queue is told, so that the
-// thread that runs it empties this one, too.
+// The request does not enter the completion queue, where it would wait for the handlers before it. Instead, ring_
+// enters that queue, so that the thread that runs it empties urgent_, too.
 void Target::start_urgent(Request& request) noexcept {
     request.work_.run = [](Work& work) noexcept {
         Request& next = request_of(work.user);

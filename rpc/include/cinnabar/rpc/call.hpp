@@ -98,9 +98,9 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // longer uses the memory. As bulk::forward.
     [[nodiscard]] Errc forward_memory(const bulk::RemoteRegion& remote, Writer& writer) noexcept;
 
-    // The arguments contain a handle through which the target reaches memory of this side that cannot be revoked. The
-    // call is therefore sent only to a peer of the same user, and otherwise ends with `unsupported`. If it ends early,
-    // its completion waits until the target no longer uses the memory or the connection has ended.
+    // Declares that the arguments contain a handle, which cannot be revoked, through which the target reaches memory of
+    // this side. The call is therefore sent only to a peer of the same user, and otherwise ends with `unsupported`. If
+    // it ends early, its completion waits until the target no longer uses the memory or the connection has ended.
     void shows_memory() noexcept { whole_way_ = whole_.shows_memory = true; }
 
     // Claims a place that the target has reserved for this call in a queue of its own; the handler finds it in
@@ -183,7 +183,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // Which side may free the slot: the caller before forward() and after delivery (outside), the context in between.
     enum class Phase : std::uint8_t { outside, in_flight, abandoned };
 
-    // What the slot's present use has come to. Reset for the next use.
+    // The state of the present use of the slot; reset for the next use.
     struct Use {
         ConstBytes output;
         State state = State::idle;
@@ -194,7 +194,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
         bool nothing_left = false;    // when completed, it held nothing but its message: any thread may free the slot
         bool canceled_early = false;  // canceled before it was submitted
     };
-    // The same of the slow path. Reset only after a use of it.
+    // The same for the slow path; reset only after a use that took the slow path.
     struct WholeWay {
         std::uint64_t place = 0;  // 0: none
         std::string_view app_text;
@@ -261,7 +261,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     na::Kept reply_;
     std::unique_ptr<std::byte[]> reply_copy_;  // a copy of the reply in place of reply_, when too many replies are kept
     std::uint32_t reply_copy_bytes_ = 0;
-    // Beside it, to fill a gap: see noted_use_.
+    // Placed here to fill a gap. Valid only if queued_use_ or noted_use_ says so (below).
     std::uint16_t noted_ahead_ = 0;
     CallPhase noted_phase_ = CallPhase::unknown;
     CallPhase queued_for_ = CallPhase::unknown;
@@ -274,11 +274,11 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     TimeUs sent_us_ = 0;        // if args.timed, or if it was queued and sent
     TargetTimes target_times_;  // if args.timed
 
-    // Recorded only when a call is queued, or ends early, so that other calls do not pay for it. Left by an earlier use
-    // of the slot if queued_use_, or noted_use_, is not uses().
+    // Recorded only when a call is queued, or ends early, so that other calls do not pay for it. If queued_use_, or
+    // noted_use_, is not uses(), the values are left from an earlier use of the slot.
     std::uint32_t queued_use_ = 0;
     std::uint32_t noted_use_ = 0;
-    TimeUs noted_opened_us_ = 0;  // when it had a connection; time_never: it had none
+    TimeUs noted_opened_us_ = 0;  // when its connection was made; time_never: it had none
 };
 
 }  // namespace cinnabar::rpc

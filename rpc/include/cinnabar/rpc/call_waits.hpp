@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a call was when it ended early, and for how long it had waited where.
+// Where a call was when it ended early, and how long it had waited for what.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -9,15 +9,15 @@
 
 namespace cinnabar::rpc {
 
-// The three times follow each other, and are all of the time until the call ended; all are 0 if `Call::began_us` is not
-// set and the call was not queued.
+// The three times follow each other and add up to the whole time until the call ended. All are 0 if `Call::began_us` is
+// not set and the call was not queued.
 struct CallWaits {
     TimeUs connecting_us = 0;  // for a connection
     TimeUs queued_us = 0;      // then to be sent: for a credit, a slot for the reply, or room
     TimeUs sent_us = 0;        // then for the answer
     std::uint16_t ahead = 0;   // other calls to the same peer that were sent and not answered; 65,535: or more
     CallPhase phase = CallPhase::unknown;       // when it ended; `unknown`: nothing else is recorded, either
-    CallPhase queued_for = CallPhase::unknown;  // what it waited for, last, before it was sent; `unknown`: nothing
+    CallPhase queued_for = CallPhase::unknown;  // what it last waited for before it was sent; `unknown`: nothing
 };
 
 }  // namespace cinnabar::rpc

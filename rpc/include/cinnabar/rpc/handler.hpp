@@ -25,9 +25,9 @@ struct Handler {
     // may use other contexts only to forward calls. If it keeps the request, or hands it to another thread, it must
     // call detach() first.
     bool on_arrival = false;
-    // Requests wait in a queue of their own, which trigger() or Context::run_urgent() empties, so that a handler that
-    // holds trigger() does not delay them, unless their arguments are so large that they are pulled. Requires:
-    // on_arrival is set, too, which then has no other effect.
+    // Requests wait in a queue of their own, which trigger() and Context::run_urgent() empty. So a handler that holds
+    // trigger() does not delay them, except for those whose arguments are so large that they are pulled. Requires:
+    // on_arrival is set, too; it then has no other effect.
     bool urgent = false;
     // Each request carries a key that the handler checks, so the policy is not consulted.
     bool by_key = false;

@@ -12,7 +12,7 @@ struct PeerTimes {
     static constexpr unsigned bits = 2;
     static constexpr std::uint64_t longest_us = ~std::uint32_t{0};  // longer times count as this
     static constexpr std::size_t buckets = log_linear_bucket(longest_us, bits) + 1;
-    static constexpr std::size_t whole = call_parts;  // index, beside those of CallPart
+    static constexpr std::size_t whole = call_parts;  // the index after those of CallPart: the whole time
 
     std::uint32_t calls = 0;
     std::array<std::array<std::uint32_t, buckets>, call_parts + 1> counts{};

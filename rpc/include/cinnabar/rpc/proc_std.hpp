@@ -59,7 +59,7 @@ void write_elements(Out& out, const Range& values, WriteElement write_element) {
             write_element(value);
         }
         out.leave();
-        // Only a hand-written proc function can cause this; the peer would reject the count.
+        // Only a hand-written proc function can write too few bytes; the peer would reject the count.
         if (out.position() - start < values.size() * Codec<T>::min_size) out.fail(Errc::invalid_argument);
     }
 }

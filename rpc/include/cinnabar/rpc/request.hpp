@@ -61,8 +61,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
         if (asks_.timed()) [[unlikely]]
             handler_us_ = now;
     }
-    // For the layer above, which may have read the clock already: records when the handler has ended. Otherwise the
-    // clock is read when a reply with times is written.
+    // For the layer above: records when the handler ended. If it is not called, the clock is read once more when a
+    // reply with times is written.
     void ends(TimeUs now) noexcept {
         if (asks_.timed()) [[unlikely]]
             ended_us_ = now;
@@ -128,10 +128,10 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // Whether the answer is no longer wanted: the call was canceled, the connection was lost (except for one-way
     // requests), or the deadline has passed. Any thread.
     [[nodiscard]] bool canceled() const noexcept;
-    // Sets the function to call when the request is canceled. Requires: none was set. It may be queued to run at once.
-    // It never runs after the last release, but a last release on another thread may overlap with it, so the data of
-    // `user` must be guarded or outlive it. It does not run once the request was answered. Do not call while another
-    // thread answers.
+    // Sets the function to call when the request is canceled. Requires: none was set. If the request is canceled
+    // already, the function is queued at once. It never runs after the last release, but a last release on another
+    // thread may overlap with it, so the data of `user` must be guarded or outlive it. It does not run once the request
+    // was answered. Do not call while another thread answers.
     void on_cancel(CancelFunction function, void* user) noexcept;
 
     // Starts a bulk transfer that belongs to this request: it has the request's deadline, is canceled with the request,
@@ -170,14 +170,14 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     friend struct PeerBook;
     friend Payer payer_of(const Request& request) noexcept;
 
-    // What the slot's present use has come to. Reset for the next use.
+    // The state of the present use of the slot; reset for the next use.
     struct Use {
         bool credit_returned = false;
         bool reply_done = false;
         bool users_gone = false;
         bool orphaned = false;  // its connection was lost: no reply is sent
     };
-    // The same of the slow path. Reset only after a use of it.
+    // The same for the slow path; reset only after a use that took the slow path.
     struct WholeWay {
         std::uint64_t place = 0;  // 0: none
         bool reply_posted = false;
@@ -188,7 +188,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // Arguments of at most this many bytes are copied out of the receive slot.
     static constexpr std::size_t small_bytes_max = 192;
 
-    // Set by the present user of the request: the owner of the context, or the handler's thread.
+    // The flag is set by the present user of the request: the owner of the context, or the handler's thread.
     [[nodiscard]] bool whole_way() const noexcept { return is_whole_way_.load(std::memory_order_relaxed); }
     void go_whole_way() noexcept { is_whole_way_.store(true, std::memory_order_relaxed); }
     [[nodiscard]] bool holds_slot() const noexcept { return whole_way() && kept_; }
@@ -223,7 +223,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     Request** tag_place_ = nullptr;  // the pointer to this request in RequestTable
     std::atomic<std::uint32_t> references_{0};
     std::uint32_t output_bytes_ = 0;
-    std::uint16_t shape_ = 0;  // beside the provider, as in the frame
+    std::uint16_t shape_ = 0;  // placed beside the provider, as in the frame
     ProviderId provider_ = 0;
     std::uint16_t output_shape_ = 0;
     Errc answer_ = Errc::ok;
@@ -236,14 +236,14 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     bool arriving_ = false;      // its handler runs on arrival, inside progress() (on_arrival.cpp)
     std::atomic<bool> answered_{false};
     std::atomic<bool> canceled_{false};
-    // When its handler began, with the lowest bit set; until then when it arrived, with the lowest bit clear; in units
-    // of 1,024 microseconds. Placed here to fill a gap.
+    // The time when its handler began, with the lowest bit set; before that, the time when it arrived, with the lowest
+    // bit clear. In units of 1,024 microseconds. Placed here to fill a gap.
     std::atomic<std::uint32_t> since_{0};
     alignas(8) std::array<std::byte, small_bytes_max> small_input_;  // uninitialized until it is used
     TraceContext trace_;
     TimeUs came_us_ = 0;     // arrival time, if timed or traced
     TimeUs handler_us_ = 0;  // when its handler began, if timed; 0: not yet
-    TimeUs ended_us_ = 0;    // when its handler ended, if timed; 0: not yet, or nobody tells
+    TimeUs ended_us_ = 0;    // when its handler ended, if timed; 0: not yet, or not reported
 
     Work release_work_;  // for the last release, unless the reply holds a reference
 

@@ -8,7 +8,7 @@ namespace cinnabar::rpc {
 
 struct RequestAsks {
     static constexpr std::uint8_t trace = 1;      // Request::trace() is set
-    static constexpr std::uint8_t times = 4;      // the target says how long the request was here
+    static constexpr std::uint8_t times = 4;      // the reply says how long the target had the request
     static constexpr std::uint8_t unsampled = 8;  // nobody records the trace
     std::uint8_t bits = 0;
 

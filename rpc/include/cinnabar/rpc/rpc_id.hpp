@@ -30,7 +30,7 @@ struct TraceContext {
     friend bool operator==(const TraceContext&, const TraceContext&) = default;
 };
 
-// Whether somebody records the trace. Two bytes, which fill a gap of CallArgs: these are reset for each call.
+// Whether somebody records the trace. Two bytes wide, to fill a gap of CallArgs, which is reset for each call.
 enum class Sampled : std::uint16_t { yes, no };
 
 }  // namespace cinnabar::rpc

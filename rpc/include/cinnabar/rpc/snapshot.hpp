@@ -72,7 +72,7 @@ struct CallSnapshot {
     RpcId rpc = 0;
     ProviderId provider = 0;
     std::uint64_t id = 0;  // the id that its origin gave it
-    // When it was made; of a request, when it arrived, and then when it was passed to its handler. On the context's
+    // When the call was made. For a request: when its handler began or, before that, when it arrived. On the context's
     // clock; 0: not known.
     TimeUs began_us = 0;
     TimeUs deadline_us = time_never;
