@@ -234,7 +234,7 @@ Result<Group> Group::create(hl::NodeRef node, GroupOptions options) {
     Group group(core);
     core->begin_member(Random(core->process).next(), 0, 1, 0, {});
     CINNABAR_TRY_VOID(core->serve_members());
-    core->start_ticking();
+    CINNABAR_TRY_VOID(core->start_ticking());
     return group;
 }
 
@@ -248,7 +248,8 @@ hl::Task<Result<Group>> Group::join(hl::NodeRef node, std::vector<std::string> s
     auto trying = try_seeds(core, std::move(seeds), join_next);
     auto joined = co_await trying;
     if (!joined) co_return std::move(joined).error();
-    core->start_ticking();
+    auto ticking = core->start_ticking();
+    if (!ticking) co_return std::move(ticking).error();
     co_return group;
 }
 
@@ -264,7 +265,7 @@ Result<Group> Group::start(hl::NodeRef node, Roster roster, GroupOptions options
     for (const std::string& address : roster.addresses) id = id * 31 + rpc::rpc_id(address);
     core->begin_member(id, self, 1, roster.addresses.size(), {});
     CINNABAR_TRY_VOID(core->serve_members());
-    core->start_ticking();
+    CINNABAR_TRY_VOID(core->start_ticking());
     CINNABAR_TRY_VOID(Result<void>(node.spawn(look_for(core, std::move(roster)))));
     return group;
 }
@@ -275,7 +276,8 @@ hl::Task<Result<Group>> Group::follow(hl::NodeRef node, std::vector<std::string>
     auto beginning = begin_to_follow(core, std::move(seeds));
     auto begun = co_await beginning;
     if (!begun) co_return std::move(begun).error();
-    core->start_ticking();
+    auto ticking = core->start_ticking();
+    if (!ticking) co_return std::move(ticking).error();
     co_return group;
 }
 

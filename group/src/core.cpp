@@ -59,9 +59,10 @@ void Core::begin_follower(std::uint64_t group) {
     group_ = group;
 }
 
-void Core::start_ticking() {
-    // closed: the node is ending, and the group does nothing else either.
-    (void)node.spawn(tick_loop(shared_from_this()));
+Result<void> Core::start_ticking() {
+    const Errc spawned = node.spawn(tick_loop(shared_from_this()));
+    if (spawned == Errc::ok || spawned == Errc::closed) return {};  // the node is ending, and the group does nothing
+    return Error(spawned, "starting the failure detection of a group");
 }
 
 // `self` keeps the Core alive: the task may start after the last Group is gone.

@@ -46,7 +46,7 @@ class Core : public std::enable_shared_from_this<Core> {
                       const Table& known);
     [[nodiscard]] Result<void> serve_members();  // serving.cpp
     void begin_follower(std::uint64_t group);
-    void start_ticking();
+    [[nodiscard]] Result<void> start_ticking();
     // Tells the others if this process is a member; then the same as close().
     void leave();
     [[nodiscard]] Result<void> exclude(Rank rank);  // knowledge.cpp
