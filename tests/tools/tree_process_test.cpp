@@ -175,6 +175,18 @@ TEST_F(TreeProcess, PatternsAreReadFromFiles) {
     EXPECT_EQ(run({"save", "--include-from", folder.at("none"), tree, serving.uri()}).exit, 1);
 }
 
+TEST_F(TreeProcess, ANamedFileBesideATreeLeavesTheTreeItsAttributes) {
+    const auto named = folder.put("a named file", "content");
+    set_time(named, 5, 5);
+    Serving serving(root);
+    const auto saved = run({"save", named, tree, serving.uri()});
+    EXPECT_EQ(saved.exit, 0) << saved.err;
+    EXPECT_EQ(describe(root + "/tree"), describe(tree));
+    struct stat status {};
+    ASSERT_EQ(::stat((root + "/a named file").c_str(), &status), 0);
+    EXPECT_GT(status.st_mtim.tv_sec, 5) << "a named file gets a new time without -p";
+}
+
 // It would be another name of whatever has the first name.
 TEST_F(TreeProcess, AFurtherNameIsNotMadeWhenTheFirstOneFailed) {
     fs::create_directories(root + "/tree/d");

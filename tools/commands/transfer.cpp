@@ -123,14 +123,17 @@ class Movement {
     }
 
     // Takes the next small files, to save them in one call. A file whose result is in doubt is saved individually.
-    bool may_join(const Errand& errand) const {
-        return errand.small && !errand.over && !errand.lost && !why_not(errand);
+    bool may_join(const Errand& errand, const std::vector<Errand*>& others) const {
+        if (!errand.small || errand.over || errand.lost || why_not(errand)) return false;
+        return others.empty() || go_together(*others.front(), errand);
     }
+    // A file that is named on the command line gets other attributes than one of a tree.
+    static bool go_together(const Errand& one, const Errand& other) { return one.mode.exact == other.mode.exact; }
     std::vector<Errand*> take_small(const files::Client& session, std::vector<Errand>& errands, std::size_t& next) {
         std::vector<Errand*> together;
         std::uint64_t bytes = 0;
         auto at = next;
-        while (at < errands.size() && together.size() < files::small_files_max && may_join(errands[at])) {
+        while (at < errands.size() && together.size() < files::small_files_max && may_join(errands[at], together)) {
             bytes += errands[at].file.bytes;
             if (bytes > session.window_bytes()) break;
             together.push_back(&errands[at++]);
