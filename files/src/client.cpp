@@ -50,6 +50,11 @@ hl::Task<Result<Moved>> Client::fetch(const std::string& name, const Root& into,
     return run_in(*session_, session_->fetch(name, into, std::move(mode), std::move(progress), std::move(announced)));
 }
 
+hl::Task<std::vector<Result<Moved>>> Client::fetch_small(const std::vector<ListedFile>& files, const Root& into,
+                                                         FetchMode mode) {
+    return run_in(*session_, session_->fetch_small(files, into, mode));
+}
+
 hl::Task<Result<Moved>> copy(Client& from, const std::string& name, Client& to, const std::string& as, CopyMode mode,
                              BytesMoved progress, std::function<void(std::uint64_t bytes)> announced) {
     return run_in(*from.session_,

@@ -26,6 +26,7 @@ struct Outcome {
     Errc saved = Errc::busy;
     Errc saved_small = Errc::busy;
     Errc fetched = Errc::busy;
+    Errc fetched_small = Errc::busy;
     hl::Executor* told_on = nullptr;
 };
 
@@ -46,6 +47,9 @@ support::ForeignCoroutine use(Client& client, std::string path, const Root& into
     outcome.saved_small = small[0].code();
     const auto fetched = co_await client.fetch(pulled, into);
     outcome.fetched = fetched.code();
+    const std::vector<ListedFile> listed{{"none", "none", 1}};
+    const auto fetched_small = co_await client.fetch_small(listed, into);
+    outcome.fetched_small = fetched_small[0].code();
     co_await client.close();
     end.set_value(outcome);
 }
@@ -71,6 +75,7 @@ TEST(Client, CanBeAwaitedByACoroutineOfAnotherLibrary) {
     EXPECT_EQ(outcome.saved, Errc::ok);
     EXPECT_EQ(outcome.saved_small, Errc::not_found);
     EXPECT_EQ(outcome.fetched, Errc::ok);
+    EXPECT_EQ(outcome.fetched_small, Errc::not_found);
     EXPECT_EQ(outcome.told_on, &here.executor()) << "on the loop, wherever it was awaited";
     EXPECT_EQ(served.get("pushed"), content);
     EXPECT_EQ(fetched.get("pulled"), content);

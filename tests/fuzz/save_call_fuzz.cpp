@@ -5,6 +5,7 @@
 #include "session/client_session.hpp"
 #include "session/pack.hpp"
 #include "session/protocol.hpp"
+#include "session/read_pack.hpp"
 #include "session/seal.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -86,13 +87,25 @@ void try_pack(const PackIn& pack) {
     }
     CINNABAR_ASSERT(bytes == pack.window.size() && text <= pack_text_bytes_max);
 }
+void try_pack(const ReadPackIn& pack) {
+    if (!check_pack(pack)) return;
+    CINNABAR_ASSERT(!pack.files.empty() && pack.files.size() <= pack_files_max);
+    std::uint64_t bytes = 0;
+    std::size_t text = 0;
+    for (const auto& file : pack.files) {
+        CINNABAR_ASSERT(file.bytes <= packed_file_bytes_max && file.name.size() <= name_bytes_max);
+        bytes += file.bytes;
+        text += file.name.size();
+    }
+    CINNABAR_ASSERT(bytes == pack.window.size() && text <= pack_text_bytes_max);
+}
 
 template <class T>
 void try_parts(const T& value) {
     if constexpr (requires { value.name; }) try_name(value.name);
     if constexpr (requires { value.target; }) try_text(value.target);
     if constexpr (requires { value.attributes; }) try_attributes(value.attributes);
-    if constexpr (std::is_same_v<T, PackIn>) try_pack(value);
+    if constexpr (std::is_same_v<T, PackIn> || std::is_same_v<T, ReadPackIn>) try_pack(value);
 }
 
 template <class T>
@@ -131,16 +144,18 @@ void try_call(ConstBytes in) {
 }
 
 using Try = void (*)(ConstBytes);
-constexpr std::array tries{
-    Try{&try_answer<HelloIn>},   Try{&try_answer<HelloOut>},   Try{&try_answer<LoginIn>}, Try{&try_answer<LoginOut>},
-    Try{&try_call<HoldIn>},      Try{&try_call<OpenIn>},       Try{&try_answer<OpenOut>}, Try{&try_call<WindowIn>},
-    Try{&try_answer<WindowOut>}, Try{&try_call<PushIn>},       Try{&try_call<FillIn>},    Try{&try_call<CommitIn>},
-    Try{&try_call<PackIn>},      Try{&try_answer<PackOut>},    Try{&try_call<AskIn>},     Try{&try_answer<AskOut>},
-    Try{&try_call<ReadIn>},      Try{&try_answer<ReadOut>},    Try{&try_call<FinishIn>},  Try{&try_answer<FinishOut>},
-    Try{&try_call<SumIn>},       Try{&try_answer<SumOut>},     Try{&try_call<LookIn>},    Try{&try_answer<LookOut>},
-    Try{&try_call<RemoveIn>},    Try{&try_call<MakeIn>},       Try{&try_call<ListIn>},    Try{&try_answer<Listing>},
-    Try{&try_call<RemainsIn>},   Try{&try_answer<RemainsOut>}, Try{&try_call<AbortIn>},   Try{&try_call<LendIn>},
-    Try{&try_answer<LendOut>},   Try{&try_call<TakeIn>}};
+constexpr std::array tries{Try{&try_answer<HelloIn>},  Try{&try_answer<HelloOut>},  Try{&try_answer<LoginIn>},
+                           Try{&try_answer<LoginOut>}, Try{&try_call<HoldIn>},      Try{&try_call<OpenIn>},
+                           Try{&try_answer<OpenOut>},  Try{&try_call<WindowIn>},    Try{&try_answer<WindowOut>},
+                           Try{&try_call<PushIn>},     Try{&try_call<FillIn>},      Try{&try_call<CommitIn>},
+                           Try{&try_call<PackIn>},     Try{&try_answer<PackOut>},   Try{&try_call<AskIn>},
+                           Try{&try_answer<AskOut>},   Try{&try_call<ReadIn>},      Try{&try_answer<ReadOut>},
+                           Try{&try_call<FinishIn>},   Try{&try_answer<FinishOut>}, Try{&try_call<SumIn>},
+                           Try{&try_answer<SumOut>},   Try{&try_call<LookIn>},      Try{&try_answer<LookOut>},
+                           Try{&try_call<RemoveIn>},   Try{&try_call<MakeIn>},      Try{&try_call<ListIn>},
+                           Try{&try_answer<Listing>},  Try{&try_call<RemainsIn>},   Try{&try_answer<RemainsOut>},
+                           Try{&try_call<AbortIn>},    Try{&try_call<LendIn>},      Try{&try_answer<LendOut>},
+                           Try{&try_call<TakeIn>},     Try{&try_call<ReadPackIn>},  Try{&try_answer<ReadPackOut>}};
 
 }  // namespace
 

@@ -126,7 +126,7 @@ hl::Task<Result<Moved>> ClientSession::fetch(const std::string& name, const Root
     }
     if (finished->checksum != file.sum.digest())
         co_return Error{Errc::bad_checksum, "the checksum of the received data is wrong", printable(name)};
-    Result<void> committed = co_await disk_.run([&file] { return file.target.commit(); });
+    Result<void> committed = co_await disk_.run([&file, &mode] { return file.target.commit({}, mode.sync); });
     if (!committed) co_return std::move(committed).error();
     co_return Moved{file.bytes, file.had_bytes, file.sent_bytes, finished->checksum};
 }

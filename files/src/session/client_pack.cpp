@@ -2,10 +2,8 @@
 // Saves many small files in one call.
 #include "file/journal.hpp"
 #include "session/client_session.hpp"
+#include "session/pack.hpp"
 #include "session/remote_error.hpp"
-
-#include <cinnabar/files/file_error.hpp>
-#include <cinnabar/files/name.hpp>
 
 #include <algorithm>
 #include <optional>
@@ -16,11 +14,6 @@ namespace {
 
 // Marks a file that did not fit into the call, or that needs special treatment; it is saved individually.
 Error saved_alone() { return {Errc::again, "it is saved by itself"}; }
-
-Error from_outcome(const PackedOutcome& outcome) {
-    const auto code = outcome.code != Errc::ok && is_known(outcome.code) ? outcome.code : Errc::protocol;
-    return {code, server_says, printable(outcome.text)};
-}
 
 }  // namespace
 

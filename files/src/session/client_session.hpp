@@ -56,6 +56,8 @@ class ClientSession {
     // See Client::fetch().
     [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, FetchMode mode,
                                                 BytesMoved progress, std::function<void(std::uint64_t)> announced);
+    [[nodiscard]] hl::Task<std::vector<Result<Moved>>> fetch_small(const std::vector<ListedFile>& files,
+                                                                   const Root& into, FetchMode mode);
 
     // Makes the server of `to` pull a file from this session's server. See files::copy().
     [[nodiscard]] hl::Task<Result<Moved>> copy(const std::string& name, ClientSession& to, const std::string& as,
@@ -82,6 +84,7 @@ class ClientSession {
     struct Sending;
     struct Receiving;
     struct Packing;
+    struct Unpacking;
     struct Copying;
     [[nodiscard]] hl::Task<Result<Moved>> save_alone(const SmallFile& file, SaveMode mode);
     [[nodiscard]] hl::Task<Result<void>> send_pack(Packing& pack, const std::vector<SmallFile>& files, SaveMode mode);
@@ -116,7 +119,8 @@ class ClientSession {
     std::uint32_t windows_max_ = 1;
     Pace pace_;
     Rate rate_;
-    Pace packs_;  // limits calls of save_small() in progress, whose files count at the server
+    Pace packs_;               // limits calls with packs in progress, whose files count at the server
+    bool reads_packs_ = true;  // false: the server is older than read_pack
     SessionPart part_;
     std::unique_ptr<Buffers> buffers_;  // of the window size that the server announced
     std::map<std::uint64_t, std::shared_ptr<Sending>> pushing_;

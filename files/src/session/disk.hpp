@@ -25,7 +25,9 @@ class Disk {
     };
 
     // The destructor waits until all queued work has run. Nothing may be queued after that.
-    explicit Disk(unsigned threads) : threads_(threads) {}
+    explicit Disk(unsigned threads) : count_(threads), threads_(threads) {}
+
+    [[nodiscard]] unsigned threads() const noexcept { return count_; }
 
     template <typename F>
     struct [[nodiscard]] Run : Errand {
@@ -87,6 +89,7 @@ class Disk {
         };
         threads_.queue(errand.queued);
     }
+    const unsigned count_;
     WorkThreads threads_;
 };
 

@@ -2,19 +2,14 @@
 #include "session/pack.hpp"
 
 #include "file/journal.hpp"
+#include "session/remote_error.hpp"
 
+#include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
 
-#include <algorithm>
 #include <utility>
 
 namespace cinnabar::files {
-namespace {
-
-// Fewer files per part are not worth another thread.
-constexpr std::size_t part_files_min = 8;
-
-}  // namespace
 
 std::uint64_t pack_bytes(const PackIn& in) noexcept {
     std::uint64_t bytes = 0;
@@ -38,26 +33,33 @@ Result<void> check_pack(const PackIn& in) {
     return {};
 }
 
-std::size_t Pack::parts(std::size_t threads) const noexcept {
-    return std::clamp<std::size_t>(files_.size() / part_files_min, 1, std::max<std::size_t>(threads, 1));
+PackedOutcome to_outcome(const Error& error) {
+    const Error remote = to_remote(error);
+    return {error.code, remote.subject};
 }
 
-void Pack::save_part(std::size_t part, std::size_t of) {
-    const auto begin = files_.size() * part / of;
-    const auto end = files_.size() * (part + 1) / of;
+Error from_outcome(const PackedOutcome& outcome) {
+    const auto code = outcome.code != Errc::ok && is_known(outcome.code) ? outcome.code : Errc::protocol;
+    return {code, server_says, printable(outcome.text)};
+}
+
+void Pack::save(std::size_t begin, std::size_t end) {
     const auto files = std::span(files_).subspan(begin, end - begin);
-    in_.sync == Sync::each ? save_one_by_one(files) : save_together(files);
+    mode_.sync == Sync::each ? save_one_by_one(files) : save_together(files);
+    for (auto& file : files) file.file.reset();  // so that many packs do not keep many folders open
 }
 
 Result<void> Pack::write(File& file, const NewFile* sibling) const {
     const auto& in = *file.in;
-    if (in_.checked && block_checksum(file.content) != in.checksum)
-        return Error{Errc::bad_checksum, "the checksum of the received data is wrong"};
-    const auto existing = in_.replace ? Existing::replace : Existing::keep;
-    CINNABAR_TRY(auto made, root_.create(in.name, in.bytes, in.attributes.mode, existing, {}, sibling));
+    if (mode_.checked && block_checksum(file.content) != in.checksum)
+        return Error{Errc::bad_checksum, "the checksum of the received data is wrong", printable(in.name)};
+    const auto existing = mode_.replace ? Existing::replace : Existing::keep;
+    Resumable resumable;
+    resumable.sparse = file.sparse;
+    CINNABAR_TRY(auto made, root_.create(in.name, in.bytes, in.attributes.mode, existing, resumable, sibling));
     file.file.emplace(std::move(made));
-    if (in_.exact) file.file->keep(in.attributes);
-    if (in_.checked) file.file->keep_checksum(in.checksum);
+    if (mode_.exact) file.file->keep(in.attributes);
+    if (mode_.marked) file.file->keep_checksum(in.checksum);
     return file.file->write(0, file.content);
 }
 
@@ -78,12 +80,12 @@ void Pack::save_together(std::span<File> files) const {
         if (file.file) sibling = &*file.file;
     }
     for (auto& file : files) {
-        if (file.outcome) file.outcome = file.file->settle(file.before_naming, in_.sync);
+        if (file.outcome) file.outcome = file.file->settle(file.before_naming, mode_.sync);
     }
     for (auto& file : files) {
         if (file.outcome) file.outcome = file.file->appear();
     }
-    if (in_.sync == Sync::none) return;
+    if (mode_.sync == Sync::none) return;
     const NewFile* synced = nullptr;
     Result<void> outcome;
     for (auto& file : files) {

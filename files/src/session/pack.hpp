@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Saves many small files that arrived in one window. Each is written under a temporary name, verified and synced before
-// it is renamed into place. The files of one call are divided among the disk threads, and each part is synced as a
-// batch. An error of one file does not affect the others.
+// Saves many small files that arrived in one window: at a server those of a save, at a client those of a fetch. Each is
+// written under a temporary name, verified and synced before it is renamed into place. The files of one call are
+// divided among the disk threads, and each part is synced as a batch. An error of one file does not affect the others.
 #pragma once
 
 #include "session/protocol.hpp"
@@ -22,22 +22,36 @@ namespace cinnabar::files {
 // The total size of the files.
 [[nodiscard]] std::uint64_t pack_bytes(const PackIn& in) noexcept;
 
+// The error of one file of a pack as it is sent to the client, and as the client reports it.
+[[nodiscard]] PackedOutcome to_outcome(const Error& error);
+[[nodiscard]] Error from_outcome(const PackedOutcome& outcome);
+
+// How the files of a pack are saved.
+struct PackMode {
+    bool exact = false;    // apply all attributes; otherwise the mode less the umask
+    bool replace = false;  // replace existing files
+    bool checked = true;   // compare each content with its checksum
+    bool marked = true;    // store the checksum with the file
+    Sync sync = Sync::batch;
+};
+
 class Pack {
   public:
     struct File {
         const PackedFile* in = nullptr;
         ConstBytes content;
         NewFile::BeforeNaming before_naming;  // may be empty
+        bool sparse = false;                  // leave out blocks of zeros
         std::optional<NewFile> file;
         Result<void> outcome{};
     };
-    Pack(const Root& root, const PackIn& in) : root_(root), in_(in) {}
+    // `root` must outlive this object.
+    Pack(const Root& root, PackMode mode) : root_(root), mode_(mode) {}
 
     // Adds a file with its contents.
     void add(File file) { files_.push_back(std::move(file)); }
-    [[nodiscard]] std::size_t parts(std::size_t threads) const noexcept;
-    // Saves part number `part` of `of` parts. Any thread; call it once per part.
-    void save_part(std::size_t part, std::size_t of);
+    // Saves the files from `begin` to before `end`, and sets their outcomes. Any thread; call it once for each file.
+    void save(std::size_t begin, std::size_t end);
     [[nodiscard]] const std::vector<File>& files() const noexcept { return files_; }
 
   private:
@@ -46,7 +60,7 @@ class Pack {
     void save_together(std::span<File> files) const;
 
     const Root& root_;
-    const PackIn& in_;
+    const PackMode mode_;
     std::vector<File> files_;
 };
 

@@ -211,6 +211,32 @@ struct FinishOut {
 };
 inline constexpr hl::Rpc<FinishOut(FinishIn)> finish_rpc{"cinnabar.save.finish"};
 
+// --- fetching many small files at once; the limits are those of packs that are saved
+
+struct WantedFile {
+    std::string name;
+    std::uint64_t bytes = 0;  // its size as the server listed it
+};
+struct ReadPackIn {
+    Seal seal;
+    std::vector<WantedFile> files;  // their contents are concatenated in the window
+    ExtendedKinds extended;
+    hl::Bulk window;  // writable; of the total size of the files
+};
+struct GivenFile {
+    // again: its size is another one now, or there is no room for its attributes in the answer; fetch it by itself
+    PackedOutcome outcome;
+    std::uint64_t checksum = 0;  // XXH3 of its content
+    Attributes attributes;
+    bool sparse = false;  // its content is in the window nevertheless
+};
+struct ReadPackOut {
+    std::vector<GivenFile> files;  // one for each file, in order
+};
+// Answered when the contents of all files that have not failed are in place. Servers of the same protocol version may
+// lack this call; then each file is fetched by itself.
+inline constexpr hl::Rpc<ReadPackOut(ReadPackIn)> read_pack_rpc{"cinnabar.save.read_pack"};
+
 // --- copying a file to another server
 
 // Asks the server to lend a window of an opened file to the client, in a take call. The client forwards the memory to

@@ -119,6 +119,13 @@ MacText describe(const PackIn& in) {
     return text.add(static_cast<std::uint64_t>(in.sync)).add(in.window.size());
 }
 
+MacText describe(const ReadPackIn& in) {
+    MacText text = operation(read_pack_rpc).add(in.files.size());
+    for (const auto& file : in.files) text.add_text(file.name).add(file.bytes);
+    add(text, in.extended);
+    return text.add(in.window.size());
+}
+
 MacText describe(const SumIn& in) { return operation(sum_rpc).add_text(in.name).add(in.file); }
 
 MacText describe(const LookIn& in) {

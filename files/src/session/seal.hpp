@@ -45,6 +45,7 @@ class SeenNumbers {
 [[nodiscard]] MacText describe(const ListIn& in);
 [[nodiscard]] MacText describe(const RemainsIn& in);
 [[nodiscard]] MacText describe(const PackIn& in);
+[[nodiscard]] MacText describe(const ReadPackIn& in);
 [[nodiscard]] MacText describe(const SumIn& in);
 [[nodiscard]] MacText describe(const LookIn& in);
 [[nodiscard]] MacText describe(const RemoveIn& in);

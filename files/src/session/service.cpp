@@ -104,6 +104,8 @@ Result<void> Service::serve_files_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(
         node.serve(commit_rpc, [this](hl::Request<CommitIn> request) { return commit(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(pack_rpc, [this](hl::Request<PackIn> request) { return pack(std::move(request)); }));
+    CINNABAR_TRY_VOID(
+        node.serve(read_pack_rpc, [this](hl::Request<ReadPackIn> request) { return read_pack(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(ask_rpc, [this](hl::Request<AskIn> request) { return ask(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(read_rpc, [this](hl::Request<ReadIn> request) { return read(std::move(request)); }));
     CINNABAR_TRY_VOID(
@@ -227,15 +229,15 @@ hl::Task<Result<void>> Service::may_begin(const std::shared_ptr<Session>& sessio
     co_return has_room(*session, bytes);
 }
 
-Result<void> Service::has_room(const Session& session, std::uint64_t bytes) const {
+Result<void> Service::has_room(const Session& session, std::uint64_t bytes, std::size_t files) const {
     if (draining_.load(std::memory_order_relaxed)) return Error{Errc::shutting_down, "it takes no new files"};
-    if (session.load->files >= options_.session_files_max)
+    if (session.load->files + files > options_.session_files_max)
         return Error{Errc::overloaded, "too many files of this client are under way"};
     if (bytes > options_.session_bytes_max)
         return Error{Errc::too_large, "one client may not have that much under way (serve --client-bytes)"};
     if (bytes > options_.session_bytes_max - session.load->bytes)
         return Error{Errc::overloaded, "too many bytes of this client are under way"};
-    if (under_way_.count() >= options_.files_max) return Error{Errc::overloaded, "too many files are under way"};
+    if (under_way_.count() + files > options_.files_max) return Error{Errc::overloaded, "too many files are under way"};
     return {};
 }
 

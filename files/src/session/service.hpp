@@ -164,7 +164,8 @@ class Service {
                                                    hl::NodeRef node, unsigned& paced) const;
     // The existing file of that name, if the client may compare with it. Mostly runs on a disk thread.
     [[nodiscard]] hl::Task<std::optional<SourceFile>> basis_of(const OpenIn& in, const na::Addr& client);
-    [[nodiscard]] Result<void> has_room(const Session& session, std::uint64_t bytes) const;
+    // Whether `files` more files of `bytes` bytes in all may begin: shutting_down, overloaded, too_large.
+    [[nodiscard]] Result<void> has_room(const Session& session, std::uint64_t bytes, std::size_t files = 1) const;
     [[nodiscard]] Result<void> serve_files_on(const hl::NodeRef& node);
 
     [[nodiscard]] Result<HelloOut> hello(const hl::Request<HelloIn>& request);
@@ -176,7 +177,7 @@ class Service {
     [[nodiscard]] Result<void> may_follow(const Session& session, Saving& saving, const hl::Bulk& window) const;
     [[nodiscard]] hl::Task<Result<void>> push(hl::Request<PushIn> request);
     [[nodiscard]] hl::Task<Result<PackOut>> pack(hl::Request<PackIn> request);
-    [[nodiscard]] Result<void> may_pack(const Session& session, const PackIn& in) const;
+    [[nodiscard]] hl::Task<Result<ReadPackOut>> read_pack(hl::Request<ReadPackIn> request);
     [[nodiscard]] hl::Task<Result<void>> commit(hl::Request<CommitIn> request);
     [[nodiscard]] hl::Task<Result<AskOut>> ask(hl::Request<AskIn> request);
     [[nodiscard]] hl::Task<Result<ReadOut>> read(hl::Request<ReadIn> request);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Saves many small files that arrive in one call.
 #include "session/pack.hpp"
+#include "session/pack_parts.hpp"
 #include "session/remote_error.hpp"
 #include "session/service.hpp"
-
-#include <cinnabar/hl/app_error.hpp>
-#include <cinnabar/hl/when_all.hpp>
 
 #include <memory>
 #include <utility>
@@ -20,18 +18,6 @@ struct Place {
     Claims::Claim claim;
     Charge charge;
 };
-
-PackedOutcome to_outcome(const Error& error) {
-    const Error remote = to_remote(error);
-    return {error.code, remote.subject};
-}
-
-hl::Task<void> save_part(Disk& disk, Pack& pack, std::size_t part, std::size_t of) {
-    (void)co_await disk.run([&pack, part, of] {
-        pack.save_part(part, of);
-        return true;
-    });
-}
 
 hl::Task<Result<Buffer>> pull_pack(Buffers& buffers, Share& share, const PackIn& in) {
     if (in.window.size() > buffers.buffer_bytes()) co_return Error{Errc::too_large, "the pack is over a window"};
@@ -70,19 +56,12 @@ void tell_of_pack(const ServerHooks& hooks, const PackIn& in, const PackOut& out
 
 }  // namespace
 
-Result<void> Service::may_pack(const Session& session, const PackIn& in) const {
-    CINNABAR_TRY_VOID(has_room(session, pack_bytes(in)));
-    if (session.load->files + in.files.size() > options_.session_files_max ||
-        under_way_.count() + in.files.size() > options_.files_max)
-        return Error{Errc::overloaded, "too many files of this client are under way"};
-    return {};
-}
-
 hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
     auto session = session_of(request);
     if (!session) co_return to_remote(session.error());
     if (auto may = co_await may_begin(*session, 0, request.node()); !may) co_return to_remote(may.error());
-    if (auto may = may_pack(**session, *request); !may) co_return to_remote(may.error());
+    if (auto room = has_room(**session, pack_bytes(*request), request->files.size()); !room)
+        co_return to_remote(room.error());
     const auto load = (*session)->load;
     PackOut out;
     out.outcomes.resize(request->files.size());
@@ -107,7 +86,7 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
     Share share(buffers_, load->buffers);
     Result<Buffer> buffer = co_await pull_pack(buffers_, share, *request);
     if (!buffer) co_return to_remote(buffer.error());
-    Pack pack(root_, *request);
+    Pack pack(root_, {request->exact, request->replace, request->checked, request->checked, request->sync});
     std::vector<std::size_t> numbers;
     std::size_t at = 0;
     for (std::size_t i = 0; i < places.size(); ++i) {
@@ -115,13 +94,11 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
         const ConstBytes content = buffer->bytes().subspan(at, file.bytes);
         at += file.bytes;
         if (!places[i]) continue;
-        pack.add({&file, content, before_naming_of(hooks_, *request, file), {}, {}});
+        pack.add({&file, content, before_naming_of(hooks_, *request, file), false, {}, {}});
         numbers.push_back(i);
     }
-    std::vector<hl::Task<void>> parts;
-    const auto count = pack.parts(options_.disk_threads);
-    for (std::size_t i = 0; i < count; ++i) parts.push_back(save_part(disk_, pack, i, count));
-    (void)co_await hl::when_all(std::move(parts));
+    const PackWork work = [&pack](std::size_t begin, std::size_t end) { pack.save(begin, end); };
+    co_await run_in_parts(disk_, numbers.size(), work);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         const auto& outcome = pack.files()[i].outcome;
         if (outcome) places[numbers[i]]->charge.keep();

@@ -67,6 +67,7 @@ struct FetchMode {
     bool whole = false;  // as in SaveMode; the older version is the file in the destination folder
     // The size that the server listed. If it offers more, nothing is fetched. Empty: any size that has room.
     std::optional<std::uint64_t> listed_bytes{};
+    Sync sync = Sync::batch;  // when this side syncs
 };
 // g++ 12 destroys a temporary of an awaited expression twice if it owns memory (decision 37).
 static_assert(std::is_trivially_destructible_v<SaveMode> && std::is_trivially_destructible_v<FetchMode>);
@@ -79,8 +80,14 @@ struct SmallFile {
     OpenSource open;
     std::string name;
 };
+// A file for Client::fetch_small().
+struct ListedFile {
+    std::string name;
+    std::string as;           // as FetchMode::as
+    std::uint64_t bytes = 0;  // the size that the server listed
+};
 inline constexpr std::size_t small_files_max = 64;                 // per call
-inline constexpr std::uint64_t small_file_bytes_max = 128u << 10;  // per file; larger files are saved individually
+inline constexpr std::uint64_t small_file_bytes_max = 128u << 10;  // per file; larger files are moved individually
 
 // Progress callback: called with the number of bytes that the receiver (in a save the server, in a fetch the local
 // disk) has taken. Runs on the session's executor.
@@ -133,6 +140,12 @@ class CINNABAR_API Client {
     [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, FetchMode mode = {},
                                                 BytesMoved progress = {},
                                                 std::function<void(std::uint64_t)> announced = {});
+    // Fetches up to small_files_max files in one call; their total size should not exceed window_bytes(). Files that do
+    // not fit, whose size has changed since they were listed, or of a server without this call are fetched one by one.
+    // FetchMode::as and listed_bytes are not used. Returns one result per file, in order, as for fetch(). Requires: as
+    // for save(); `files` and `into` must live until the task ends.
+    [[nodiscard]] hl::Task<std::vector<Result<Moved>>> fetch_small(const std::vector<ListedFile>& files,
+                                                                   const Root& into, FetchMode mode = {});
 
     // As the functions of Root, on the server's root. make_folder() also succeeds if the folder exists, and may make it
     // writable for its owner: call finish_folder() afterwards, which sets the final mode.
