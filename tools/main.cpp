@@ -140,12 +140,12 @@ files::Filter filter_of(const CLI::App& command) {
     return filter;
 }
 
-void add_sync(CLI::App& command, files::Sync& sync) {
+void add_sync(CLI::App& command, files::Sync& sync, const std::string& receiver = "the server") {
     command
-        .add_option(
-            "--sync", sync,
-            "When the server syncs: after each file, after batches of small ones, or never (a power loss may leave "
-            "names of incomplete files)")
+        .add_option("--sync", sync,
+                    "When " + receiver +
+                        " syncs: after each file, after batches of small ones, or never (a power loss may leave names "
+                        "of incomplete files)")
         ->transform(CLI::CheckedTransformer(std::map<std::string, files::Sync>{{"each", files::Sync::each},
                                                                                {"batch", files::Sync::batch},
                                                                                {"none", files::Sync::none}})
@@ -224,6 +224,7 @@ void add_fetch(CLI::App& app, FetchOptions& options, Run& run) {
     command.add_option("-o,--output", options.folder, "The directory for the files; created if it is missing")
         ->type_name("DIR")
         ->capture_default_str();
+    add_sync(command, options.sync, "this side");
     add_transfer_options(command, options);
     add_tree_options(command, options);
     add_delete_options(command, options);

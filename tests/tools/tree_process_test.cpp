@@ -275,6 +275,37 @@ TEST_F(TreeProcess, AFileThatIsLargerThanItWasListedIsNotTaken) {
     EXPECT_EQ(Folder::list_of(folder.at("back")), (Words{"t", "t/other"}));
 }
 
+TEST_F(TreeProcess, SmallFilesAreFetchedInPacks) {
+    constexpr unsigned all = 300;
+    fs::create_directories(root + "/many/d");
+    for (unsigned i = 0; i < all; ++i)
+        (void)folder.put((i % 2 ? "root/many/d/" : "root/many/") + std::to_string(i), pattern(i, i));
+    const auto server = files::Server::make(files::Root::serve(root).value(), {}, {}, {}).value();
+    const auto node = hl::Node::listen("tcp://127.0.0.1:0").value();
+    ASSERT_TRUE(server->serve_on(node).ok());
+    const auto requests = [&](const std::string& rpc) {
+        std::uint64_t count = 0;
+        for (const auto& counts : node.stats()) count += counts.name == rpc ? counts.requests : 0;
+        return count;
+    };
+    std::uint64_t packs = 0;
+    for (const auto* sync : {"each", "batch", "none"}) {
+        const auto back = folder.at(std::string("back-") + sync);
+        const auto fetched = run({"fetch", "--insecure", "--json", std::string("--sync=") + sync,
+                                  node.endpoints().front() + "/many", "-o", back});
+        EXPECT_EQ(fetched.exit, 0) << fetched.err;
+        EXPECT_NE(fetched.out.find("\"done\": 300"), std::string::npos) << fetched.out;
+        EXPECT_EQ(describe(back + "/many"), describe(root + "/many"));
+        packs += 5;
+        EXPECT_EQ(requests("cinnabar.save.read_pack"), packs);
+    }
+    EXPECT_EQ(requests("cinnabar.save.ask"), 0u);
+    const auto again =
+        run({"fetch", "--insecure", "--json", "-c", node.endpoints().front() + "/many", "-o", folder.at("back-none")});
+    EXPECT_NE(again.out.find("\"files\": 0"), std::string::npos) << "all are the same: " << again.out;
+    EXPECT_EQ(requests("cinnabar.save.read_pack"), packs);
+}
+
 TEST_F(TreeProcess, ATreeThatHasTheServersRootInItEnds) {
     const std::string inside = tree + "/served";
     fs::create_directory(inside);

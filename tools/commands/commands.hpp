@@ -75,6 +75,7 @@ struct FetchOptions : TransferOptions {
     std::vector<std::string> from;  // URI/NAME; of a group only NAME
     GroupPlace group;
     std::string folder = ".";
+    files::Sync sync = files::Sync::batch;
 };
 [[nodiscard]] ExitCode run_fetch(const FetchOptions& options);
 namespace spread {

@@ -20,7 +20,7 @@ namespace {
 
 Errand errand_of_file(const std::string& name, const FetchOptions& options, const files::Root* into, ProgressBar& bar) {
     const auto existing = options.replace ? files::Existing::replace : files::Existing::keep;
-    const files::FetchMode mode{existing, {}, options.preserve, options.extended, options.whole};
+    const files::FetchMode mode{existing, {}, options.preserve, options.extended, options.whole, {}, options.sync};
     Errand errand{Report::File{name, join_path(options.folder, files::leaf_of(name))},
                   [name, mode, into, &bar](files::Client& session, bool) {
                       return session.fetch(

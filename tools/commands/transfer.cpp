@@ -91,7 +91,7 @@ class Movement {
             }
             auto together = take_small(session, errands, next);
             if (together.size() > 1) {
-                co_await save_together(session, together);
+                co_await move_together(session, together);
                 continue;
             }
             auto& errand = errands[next++];
@@ -122,13 +122,15 @@ class Movement {
         co_return same&&* same;
     }
 
-    // Takes the next small files, to save them in one call. A file whose result is in doubt is saved individually.
+    // Takes the next small files, to move them in one call. A file whose result is in doubt is moved individually.
     bool may_join(const Errand& errand, const std::vector<Errand*>& others) const {
-        if (!errand.small || errand.over || errand.lost || why_not(errand)) return false;
+        if ((!errand.small && !errand.listed) || errand.over || errand.lost || why_not(errand)) return false;
         return others.empty() || go_together(*others.front(), errand);
     }
     // A file that is named on the command line gets other attributes than one of a tree.
-    static bool go_together(const Errand& one, const Errand& other) { return one.mode.exact == other.mode.exact; }
+    static bool go_together(const Errand& one, const Errand& other) {
+        return one.mode.exact == other.mode.exact && one.fetch_mode.exact == other.fetch_mode.exact;
+    }
     std::vector<Errand*> take_small(const files::Client& session, std::vector<Errand>& errands, std::size_t& next) {
         std::vector<Errand*> together;
         std::uint64_t bytes = 0;
@@ -142,14 +144,22 @@ class Movement {
         return together;
     }
 
-    hl::Task<void> save_together(files::Client& session, const std::vector<Errand*>& errands) {
+    hl::Task<void> move_together(files::Client& session, const std::vector<Errand*>& errands) {
         std::vector<files::SmallFile> small;
+        std::vector<files::ListedFile> listed;
         for (auto* errand : errands) {
-            small.push_back(*errand->small);
+            if (errand->small) small.push_back(*errand->small);
+            if (errand->listed) listed.push_back(*errand->listed);
             bar_.begin_file(errand->file.name);
         }
         const auto begin = std::chrono::steady_clock::now();
-        std::vector<Result<files::Moved>> moved = co_await session.save_small(small, errands.front()->mode);
+        const Errand& first = *errands.front();
+        std::vector<Result<files::Moved>> moved;
+        if (listed.empty()) {
+            moved = co_await session.save_small(small, first.mode);
+        } else {
+            moved = co_await session.fetch_small(listed, *first.into, first.fetch_mode);
+        }
         const auto took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         for (std::size_t i = 0; i < errands.size(); ++i) {
             errands[i]->file.seconds = took;

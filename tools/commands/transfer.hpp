@@ -30,6 +30,10 @@ struct Errand {
     // Set for a small file, which may be saved in one call with others of the same `mode`.
     std::optional<files::SmallFile> small = {};
     files::SaveMode mode = {};
+    // The same for a file that is fetched `into` a folder by `fetch_mode`.
+    std::optional<files::ListedFile> listed = {};
+    files::FetchMode fetch_mode = {};
+    const files::Root* into = nullptr;
     // For a file of a tree: whether the receiving side already has this content under that name.
     std::function<hl::Task<Result<bool>>(files::Client& session)> is_there = {};
     // For a file named on the command line, called if its name is taken: whether by the same file. Then it is reported

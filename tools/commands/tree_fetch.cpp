@@ -74,7 +74,7 @@ class FetchPlanner {
                 [into = into_, as, first, existing = existing_] { return into->make_hard_link(as, first, existing); }));
         }
         file.bytes = entry.bytes;
-        const files::FetchMode mode{existing_, {}, true, options_.extended, options_.whole, entry.bytes};
+        const files::FetchMode mode{existing_, {}, true, options_.extended, options_.whole, entry.bytes, options_.sync};
         Errand errand{file,
                       [name = file.name, as, mode, into = into_, &bar = bar_](files::Client& session, bool) {
                           auto under = mode;
@@ -86,6 +86,9 @@ class FetchPlanner {
         errand.is_there = [name = file.name, as, into = into_](files::Client& session) {
             return session.has_content([into, as] { return into->open_source(as); }, name);
         };
+        if (into_ && entry.bytes <= files::small_file_bytes_max) errand.listed = {errand.file.name, as, entry.bytes};
+        errand.fetch_mode = mode;
+        errand.into = into_;
         plan_.add_file(std::move(errand));
     }
     void add_link(const files::Entry& entry) {

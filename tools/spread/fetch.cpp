@@ -121,7 +121,8 @@ class GroupFetch {
     hl::Task<Result<files::Moved>> receive(const Wanted& wanted, files::Client& client) {
         const auto existing = options_.replace ? files::Existing::replace : files::Existing::keep;
         const files::FetchMode mode{existing,          wanted.as,      options_.preserve || wanted.entry,
-                                    options_.extended, options_.whole, wanted.listed_bytes};
+                                    options_.extended, options_.whole, wanted.listed_bytes,
+                                    options_.sync};
         std::function<void(std::uint64_t)> announced;
         if (!wanted.entry) announced = [this](std::uint64_t bytes) { bar_.add_total(bytes); };
         auto receiving = client.fetch(
