@@ -133,10 +133,12 @@ TEST_F(LyingGiverTest, AttributesThatCannotBeAreErrorsOfTheirFiles) {
     EXPECT_EQ(folder.list(), std::vector<std::string>{"b"});
     attributes = {};
     attributes.extended = {{"system.posix_acl_access", "1"}};
-    EXPECT_EQ(fetch(two, {.exact = true}).at(0).code(), Errc::protocol) << "nobody asked for it";
-    EXPECT_EQ(fetch(two, {.exact = true, .extended = {.user = true}}).at(0).code(), Errc::protocol);
+    FetchMode mode{.existing = Existing::replace, .exact = true};
+    EXPECT_EQ(fetch(two, mode).at(0).code(), Errc::protocol) << "nobody asked for it";
+    mode.extended.user = true;
+    EXPECT_EQ(fetch(two, mode).at(0).code(), Errc::protocol);
     attributes.extended = {{"user.x", std::string(extended_bytes_max, 'a')}};
-    EXPECT_EQ(fetch(two, {.exact = true, .extended = {.user = true}}).at(0).code(), Errc::protocol);
+    EXPECT_EQ(fetch(two, mode).at(0).code(), Errc::protocol);
     EXPECT_EQ(folder.list(), std::vector<std::string>{"b"});
 }
 
@@ -154,7 +156,7 @@ TEST_F(LyingGiverTest, ReasonsAreToldAsTheServersAndAreFitToPrint) {
     }
 }
 
-TEST_F(LyingGiverTest, AFileThatIsPutOffIsFetchedByItselfAndOnce) {
+TEST_F(LyingGiverTest, AFileThatIsNotInThePackIsFetchedByItselfAndOnce) {
     serve_packs();
     content = "abcdef";
     told.files = {not_given(Errc::again, "later"), given_file("def")};

@@ -160,6 +160,17 @@ TEST_F(FetchPackTest, TheEndOfOneIsNotThatOfTheOthers) {
     EXPECT_EQ(folder.get("back/there"), "7");
 }
 
+TEST_F(FetchPackTest, WhatIsHereAlreadyIsNotSent) {
+    begin();
+    (void)folder.put("back/there", "old");
+    const auto fetched = fetch({listed("there", "new"), listed("other", "x")});
+    EXPECT_EQ(fetched[0].code(), Errc::exists);
+    EXPECT_TRUE(fetched[1].ok());
+    EXPECT_FALSE(events.contains("there")) << "the server has not given it";
+    EXPECT_EQ(calls("cinnabar.save.read"), 0u);
+    EXPECT_EQ(folder.get("back/there"), "old");
+}
+
 TEST_F(FetchPackTest, WhatDoesNotFitIsFetchedByItself) {
     options.window_bytes = 64 << 10;
     begin();

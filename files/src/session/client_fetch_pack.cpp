@@ -35,7 +35,8 @@ struct ClientSession::Unpacking {
         const auto& file = files[index];
         return file.as.empty() ? leaf_of(file.name) : std::string_view(file.as);
     }
-    // Puts the files that fit into the call.
+    // Puts the files that fit into the call. One whose name is taken here is fetched by itself, which ends before its
+    // content is sent. Runs on a disk thread.
     void choose();
     [[nodiscard]] hl::Task<Result<void>> receive();
     [[nodiscard]] hl::Task<void> write(ReadPackOut& out, ConstBytes window);
@@ -51,7 +52,7 @@ void ClientSession::Unpacking::choose() {
         const auto name = file.name.size();
         const bool fits = file.bytes <= std::min(left, packed_file_bytes_max) && name <= name_bytes_max &&
                           text + name <= pack_text_bytes_max;
-        if (!fits) continue;
+        if (!fits || (mode.existing == Existing::keep && into.look(name_here(i), {}))) continue;
         left -= file.bytes;
         text += name;
         in.files.push_back({file.name, file.bytes});
@@ -131,7 +132,12 @@ hl::Task<std::vector<Result<Moved>>> ClientSession::fetch_small(const std::vecto
                                                                 FetchMode mode) {
     Unpacking pack{*this, files, into, mode};
     pack.results.assign(files.size(), fetched_alone());
-    if (reads_packs_) pack.choose();
+    if (reads_packs_) {
+        (void)co_await disk_.run([&pack] {
+            pack.choose();
+            return true;
+        });
+    }
     Result<void> received;
     if (!pack.numbers.empty()) received = co_await pack.receive();
     const Errc code = received.code();
