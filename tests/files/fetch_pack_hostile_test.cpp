@@ -2,6 +2,7 @@
 // A client that fetches packs from a server that lies, or that is older than packs.
 #include "file/journal.hpp"
 #include "session/protocol.hpp"
+#include "session/remote_error.hpp"
 #include "support/content.hpp"
 
 #include <cinnabar/files/client.hpp>
@@ -189,12 +190,22 @@ TEST_F(LyingGiverTest, AServerWithoutPacksIsAskedForEachFile) {
     EXPECT_TRUE(hl::sync_wait(session.close()).ok());
 }
 
+TEST_F(LyingGiverTest, AServerThatDoesNotAnswerIsNotWaitedForFileByFile) {
+    serve(read_pack_rpc, [](const ReadPackIn&) -> Result<ReadPackOut> {
+        return to_remote(Error{Errc::timed_out, "its disk hangs"});
+    });
+    auto files = two;
+    files.push_back({"large", "large", small_file_bytes_max + 1});
+    for (const auto& moved : fetch(files)) EXPECT_EQ(moved.code(), Errc::timed_out);
+    EXPECT_EQ(asked.load(), 0u);
+}
+
 TEST_F(LyingGiverTest, APackThatFailsEndsItsFiles) {
     serve(read_pack_rpc, [this](const ReadPackIn&) -> Result<ReadPackOut> {
         ++packs;
-        return Errc::io;
+        return to_remote(Error{Errc::io, "the disk is broken"});
     });
-    for (const auto& moved : fetch(two)) EXPECT_FALSE(moved.ok());
+    for (const auto& moved : fetch(two)) EXPECT_EQ(moved.code(), Errc::io);
     EXPECT_EQ(packs.load(), 1u);
     EXPECT_EQ(asked.load(), 0u) << "what was in the pack is not tried again";
 }

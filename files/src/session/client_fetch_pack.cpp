@@ -145,9 +145,18 @@ hl::Task<std::vector<Result<Moved>>> ClientSession::fetch_small(const std::vecto
     if (!received && code != Errc::no_such_rpc && code != Errc::overloaded) {
         for (const auto number : pack.numbers) pack.results[number] = received.error();
     }
+    // A server that does not answer is not waited for once more for each file.
+    std::optional<Error> late;
+    if (code == Errc::timed_out) late = received.error();
     for (std::size_t i = 0; i < files.size(); ++i) {
         auto& result = pack.results[i];
-        if (result.code() == Errc::again) result = co_await pack.fetch_alone(i);
+        if (result.code() != Errc::again) continue;
+        if (late) {
+            result = *late;
+        } else {
+            result = co_await pack.fetch_alone(i);
+        }
+        if (result.code() == Errc::timed_out) late = result.error();
     }
     co_return std::move(pack.results);
 }
