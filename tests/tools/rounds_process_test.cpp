@@ -10,8 +10,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace cinnabar::tools::spread {
 namespace {
@@ -30,7 +34,8 @@ class RoundsProcess : public testing::Test {
         options_.insecure = true;
     }
     // Each file is tried at the servers in their order.
-    std::vector<Placed> run(std::size_t count, const decltype(Rounds::attempt)& attempt) {
+    std::vector<Placed> run(std::size_t count, const decltype(Rounds::attempt)& attempt,
+                            const std::optional<Rounds::Together>& together = {}) {
         Placed placed;
         for (std::size_t i = 0; i < servers_.size(); ++i) placed.order.push_back(i);
         std::vector<Placed> files(count, placed);
@@ -38,7 +43,7 @@ class RoundsProcess : public testing::Test {
         Report report(Report::Style::people, "tried", bar);
         Sessions sessions(servers_, options_, interrupt_, report);
         const Rounds rounds{attempt, [](Errc code) { return code != Errc::exists; }, [this](std::size_t) { ++ended_; },
-                            8};
+                            8, together};
         ran_ = run_rounds(rounds, sessions, files, interrupt_);
         (void)hl::sync_wait(sessions.close(), interrupt_.token());
         EXPECT_EQ(ended_, count) << "each is told once";
@@ -111,6 +116,64 @@ TEST_F(RoundsProcess, AnInterruptEndsAllFiles) {
     EXPECT_LE(tries, 2u);
     for (const auto& file : files) EXPECT_TRUE(file.done.empty() && file.failed);
     EXPECT_FALSE(ran_);
+}
+
+TEST_F(RoundsProcess, FilesThatMayGoTogetherAreTriedInOneCallAndEndForThemselves) {
+    using Indices = std::vector<std::size_t>;
+    std::vector<Indices> packs;
+    std::vector<std::pair<std::size_t, std::size_t>> alone;  // file, server
+    std::vector<Errc> codes{Errc::ok, Errc::not_found, Errc::exists, Errc::ok, Errc::ok};
+    Rounds::Together together;
+    together.bytes_of = [](std::size_t file) {
+        return file == 3 ? std::optional<std::uint64_t>() : std::optional<std::uint64_t>(10);
+    };
+    together.attempt = [&](const Indices& files, files::Client&) -> hl::Task<std::vector<Result<void>>> {
+        packs.push_back(files);
+        std::vector<Result<void>> results;
+        for (const auto file : files) results.push_back(codes[file] == Errc::ok ? Result<void>() : codes[file]);
+        co_return results;
+    };
+    const auto attempt = [&](std::size_t file, std::size_t server, files::Client&) -> Attempt {
+        alone.emplace_back(file, server);
+        co_return Result<void>();
+    };
+    const auto files = run(5, attempt, together);
+    EXPECT_EQ(packs, (std::vector<Indices>{{0, 1, 2, 4}}));
+    EXPECT_EQ(alone, (std::vector<std::pair<std::size_t, std::size_t>>{{3, 0}, {1, 1}}));
+    EXPECT_EQ(files[0].done, Indices{0});
+    EXPECT_EQ(files[1].done, Indices{1}) << "the next server had it";
+    EXPECT_TRUE(files[2].done.empty());
+    ASSERT_TRUE(files[2].failed);
+    EXPECT_EQ(files[2].failed->code, Errc::exists);
+    EXPECT_EQ(files[4].done, Indices{0});
+}
+
+TEST_F(RoundsProcess, FilesThatDoNotFitIntoAWindowGoInSeveralCalls) {
+    std::vector<std::size_t> packs;
+    Rounds::Together together;
+    together.bytes_of = [](std::size_t) { return std::optional<std::uint64_t>(300u << 10); };
+    together.attempt = [&](const std::vector<std::size_t>& files,
+                           files::Client&) -> hl::Task<std::vector<Result<void>>> {
+        packs.push_back(files.size());
+        co_return std::vector<Result<void>>(files.size());
+    };
+    const auto attempt = [](std::size_t, std::size_t, files::Client&) -> Attempt { co_return Error{Errc::io}; };
+    for (const auto& file : run(9, attempt, together)) EXPECT_EQ(file.done, std::vector<std::size_t>{0});
+    EXPECT_EQ(packs, (std::vector<std::size_t>{3, 3, 3}));
+}
+
+TEST_F(RoundsProcess, AServerThatIsLostInACallIsSoForAllFilesOfIt) {
+    unsigned packs = 0;
+    Rounds::Together together;
+    together.bytes_of = [](std::size_t) { return std::optional<std::uint64_t>(1); };
+    together.attempt = [&](const std::vector<std::size_t>& files,
+                           files::Client&) -> hl::Task<std::vector<Result<void>>> {
+        if (++packs == 1) co_return std::vector<Result<void>>(files.size(), Errc::peer_lost);
+        co_return std::vector<Result<void>>(files.size());
+    };
+    const auto attempt = [](std::size_t, std::size_t, files::Client&) -> Attempt { co_return Error{Errc::io}; };
+    for (const auto& file : run(4, attempt, together)) EXPECT_EQ(file.done, std::vector<std::size_t>{1});
+    EXPECT_EQ(packs, 2u);
 }
 
 TEST_F(RoundsProcess, AnExceptionFailsTheFilesThatAreNotDone) {

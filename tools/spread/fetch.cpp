@@ -81,7 +81,11 @@ class GroupFetch {
         }
         const Rounds rounds{
             [this](std::size_t index, std::size_t, files::Client& client) { return fetch(wanted_[index], client); },
-            another_may_give, [this](std::size_t index) { ended(wanted_[index], placed_[index]); }, options_.jobs};
+            another_may_give, [this](std::size_t index) { ended(wanted_[index], placed_[index]); }, options_.jobs,
+            Rounds::Together{[this](std::size_t index) { return packed_bytes(wanted_[index]); },
+                             [this](const std::vector<std::size_t>& indices, files::Client& client) {
+                                 return fetch_together(indices, client);
+                             }}};
         (void)run_rounds(rounds, sessions_, placed_, interrupt_);
     }
 
@@ -162,11 +166,53 @@ class GroupFetch {
             bar_.add_bytes(file.bytes);
             co_return Result<void>();
         }
-        file.bytes = moved->bytes;
-        file.had_bytes = moved->had_bytes;
-        file.sent_bytes = moved->sent_bytes;
-        file.checksum = moved->checksum;
+        note(file, *moved);
         co_return Result<void>();
+    }
+    static void note(Report::File& file, const files::Moved& moved) {
+        file.bytes = moved.bytes;
+        file.had_bytes = moved.had_bytes;
+        file.sent_bytes = moved.sent_bytes;
+        file.checksum = moved.checksum;
+    }
+
+    // The size of a small file of a tree. One whose content is to be compared first goes by itself.
+    [[nodiscard]] std::optional<std::uint64_t> packed_bytes(const Wanted& wanted) const {
+        if (!wanted.entry || !wanted.listed_bytes || *wanted.listed_bytes > files::small_file_bytes_max)
+            return std::nullopt;
+        if (options_.by_content && here_.looks_same(wanted)) return std::nullopt;
+        return wanted.listed_bytes;
+    }
+    hl::Task<std::vector<Result<void>>> fetch_together(const std::vector<std::size_t>& indices, files::Client& client) {
+        const auto begin = std::chrono::steady_clock::now();
+        files::FetchMode mode;
+        mode.existing = options_.replace ? files::Existing::replace : files::Existing::keep;
+        mode.exact = true;
+        mode.extended = options_.extended;
+        mode.sync = options_.sync;
+        std::vector<files::ListedFile> listed;
+        for (const auto index : indices) {
+            const auto& wanted = wanted_[index];
+            bar_.begin_file(wanted.file.name);
+            listed.push_back({wanted.file.name, wanted.as, *wanted.listed_bytes});
+        }
+        auto fetching = client.fetch_small(listed, *into_, mode);
+        const std::vector<Result<files::Moved>> moved = co_await std::move(fetching);
+        const auto took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        std::vector<Result<void>> results;
+        for (std::size_t i = 0; i < indices.size(); ++i) {
+            auto& file = wanted_[indices[i]].file;
+            bar_.leave_file(file.name);
+            file.seconds += took;
+            if (moved[i]) {
+                bar_.add_bytes(moved[i]->bytes);
+                note(file, *moved[i]);
+                results.emplace_back();
+            } else {
+                results.emplace_back(moved[i].error());
+            }
+        }
+        co_return results;
     }
 
     void ended(const Wanted& wanted, const Placed& placed) {

@@ -13,9 +13,13 @@
 namespace cinnabar::tools::spread {
 namespace {
 
+// How many later steps are looked at for files that may go with one.
+constexpr std::size_t ahead_max = 1024;
+
 struct Step {
     std::size_t file;
     std::size_t server;
+    bool taken = false;
 };
 
 bool goes_on(const Placed& file) {
@@ -63,27 +67,59 @@ bool another_server_may(const Running& running, const Result<void>& result, bool
     return !running.interrupt.happened() && (lost || running.rounds.another_may(result.code()));
 }
 
-hl::Task<void> work(const Running& running, const std::vector<Step>& round, std::size_t& next) {
+// Takes the file of step number `at` and, if it may go with others, further files that are tried at the same server.
+std::vector<std::size_t> take_files(const Running& running, std::vector<Step>& round, std::size_t at) {
+    Step& first = round[at];
+    first.taken = true;
+    std::vector<std::size_t> taken{first.file};
+    const auto& together = running.rounds.together;
+    const auto* const client = running.sessions.client(first.server);
+    std::optional<std::uint64_t> bytes;
+    if (together && client) bytes = together->bytes_of(first.file);
+    if (!bytes) return taken;
+    const auto end = std::min(round.size(), at + ahead_max);
+    for (std::size_t i = at + 1; i < end && taken.size() < files::small_files_max; ++i) {
+        Step& step = round[i];
+        if (step.taken || step.server != first.server) continue;
+        const auto more = together->bytes_of(step.file);
+        if (!more || *bytes + *more > client->window_bytes()) continue;
+        *bytes += *more;
+        step.taken = true;
+        taken.push_back(step.file);
+    }
+    return taken;
+}
+
+hl::Task<void> work(const Running& running, std::vector<Step>& round, std::size_t& next) {
     while (next < round.size()) {
-        const Step step = round[next++];
-        Result<void> result;
-        bool lost = false;  // in this attempt; an attempt with another file may lose the server meanwhile
-        if (auto* const client = running.sessions.client(step.server)) {
-            auto attempt = running.rounds.attempt(step.file, step.server, *client);
-            result = co_await std::move(attempt);
-            lost = !result && ends_all(result.code());
-            if (lost) running.sessions.lose(step.server, result.error());
+        const std::size_t at = next++;
+        if (round[at].taken) continue;
+        const auto server = round[at].server;
+        const auto taken = take_files(running, round, at);
+        auto* const client = running.sessions.client(server);
+        std::vector<Result<void>> results;
+        if (!client) {
+            results.assign(taken.size(), running.sessions.why_lost(server));
+        } else if (taken.size() > 1) {
+            auto attempt = running.rounds.together->attempt(taken, *client);
+            results = co_await std::move(attempt);
         } else {
-            result = running.sessions.why_lost(step.server);
-            lost = true;
+            auto attempt = running.rounds.attempt(taken.front(), server, *client);
+            Result<void> result = co_await std::move(attempt);
+            results.push_back(std::move(result));
         }
-        auto& file = running.files[step.file];
-        settle(file, step.server, result, another_server_may(running, result, lost));
-        if (!goes_on(file)) running.end(step.file);
+        for (std::size_t i = 0; i < taken.size(); ++i) {
+            // In this attempt; an attempt with another file may lose the server meanwhile.
+            const bool lost = !client || (!results[i] && ends_all(results[i].code()));
+            if (lost && client) running.sessions.lose(server, results[i].error());
+            auto& file = running.files[taken[i]];
+            settle(file, server, results[i], another_server_may(running, results[i], lost));
+            if (!goes_on(file)) running.end(taken[i]);
+        }
     }
 }
 
-hl::Task<void> run_round(const Running& running, const std::vector<Step>& round, const std::set<std::size_t>& servers) {
+hl::Task<void> run_round(const Running& running, std::vector<Step>& round, const std::set<std::size_t>& servers) {
     co_await running.sessions.open(servers);
     std::vector<hl::Task<void>> workers;
     std::size_t next = 0;
@@ -106,7 +142,7 @@ void fail_rest(const Running& running, const Error& why) {
 bool run_rounds(const Rounds& rounds, Sessions& sessions, std::vector<Placed>& files, const Interrupt& interrupt) {
     const Running running{rounds, sessions, files, interrupt};
     for (;;) {
-        const auto round = next_round(files);
+        auto round = next_round(files);
         if (round.empty()) return !interrupt.happened();
         const auto servers = servers_of(round);
         sessions.connect(servers);

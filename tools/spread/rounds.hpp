@@ -13,6 +13,7 @@
 #include <cinnabar/hl/task.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -39,6 +40,16 @@ struct Rounds {
     // A file has ended: it is done at as many servers as wanted, or no further one can be tried.
     std::function<void(std::size_t file)> ended;
     unsigned jobs = 8;  // attempts in progress at once
+    // Attempts of several files at one server, in one call.
+    struct Together {
+        // The size of a file that may go with others, at most files::small_files_max in all and as long as their sizes
+        // fit into a window. Empty: it is tried by itself.
+        std::function<std::optional<std::uint64_t>(std::size_t file)> bytes_of;
+        // Returns one result per file, in order. `files` lives until the task ends.
+        std::function<hl::Task<std::vector<Result<void>>>(const std::vector<std::size_t>& files, files::Client& client)>
+            attempt;
+    };
+    std::optional<Together> together = {};  // empty: each file is tried by itself
 };
 
 // Runs all rounds. An interrupt, or an attempt that throws, ends all files that are not done; then it returns false.
