@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs a task under the deadline and the stop token of a group's call. Like hl::with_deadline, but always on the node's
-// clock: a thread that waits in sync_wait has another clock until its task first uses a node.
+// clock.
 #pragma once
 
 #include "core.hpp"
@@ -11,11 +11,16 @@
 
 namespace cinnabar::group {
 
+inline TimeUs deadline_of(const hl::TaskContext& task, const hl::NodeRef& node) noexcept {
+    return task.deadline_on(node.rpc_context().na().clock());
+}
+
 template <typename T>
-hl::Task<T> run_until(hl::Task<T> task, TimeUs deadline) {
+hl::Task<T> run_until(hl::NodeRef node, hl::Task<T> task, TimeUs deadline) {
     const hl::TaskContext* outer = co_await hl::this_task();
     hl::TaskContext inner = outer ? *outer : hl::TaskContext{};
-    inner.deadline = std::min(inner.deadline, deadline);
+    inner.deadline = std::min(deadline_of(inner, node), deadline);
+    inner.simulated = nullptr;
     co_await hl::detail::AdoptContext{&inner};
     co_return co_await task;
 }
@@ -29,10 +34,10 @@ hl::Task<T> run_bounded(std::shared_ptr<Core> core, hl::Task<T> task, Microsecon
     const TimeUs deadline = after(core->now_us(), span);
     if (stop.stop_possible()) {
         auto stoppable = hl::with_stop(std::move(task), std::move(stop));
-        auto timed = run_until(std::move(stoppable), deadline);
+        auto timed = run_until(core->node, std::move(stoppable), deadline);
         co_return co_await timed;
     }
-    auto timed = run_until(std::move(task), deadline);
+    auto timed = run_until(core->node, std::move(task), deadline);
     co_return co_await timed;
 }
 
@@ -40,8 +45,9 @@ hl::Task<T> run_bounded(std::shared_ptr<Core> core, hl::Task<T> task, Microsecon
 inline hl::Task<Microseconds> time_left(std::shared_ptr<Core> core) {
     const hl::TaskContext* task = co_await hl::this_task();
     if (!task || task->deadline == time_never) co_return hl::default_deadline;
+    const TimeUs deadline = deadline_of(*task, core->node);
     const TimeUs now = core->now_us();
-    co_return Microseconds(task->deadline > now ? task->deadline - now : 0);
+    co_return Microseconds(deadline > now ? deadline - now : 0);
 }
 
 }  // namespace cinnabar::group

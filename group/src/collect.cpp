@@ -271,7 +271,7 @@ hl::Task<void> TreeRun::run_handler(Microseconds span) {
     } else if (served->shape != request_->shape || (portion_ ? !served->run_bulk : !served->run)) {
         outcome.code = Errc::bad_signature;
     } else {
-        auto running = run_until(run_served(*served), after(core_->now_us(), span));
+        auto running = run_until(core_->node, run_served(*served), after(core_->now_us(), span));
         outcome = co_await running;
     }
     if (portion_) {

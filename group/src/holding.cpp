@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "holding.hpp"
 
+#include "bounded.hpp"
 #include "offers.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -148,8 +149,9 @@ hl::Task<void> Holding::wait_for_takers() {
             seen = progress_;
             changed = changed_;
         }
+        const TimeUs deadline = task ? deadline_of(*task, node_) : 0;
         const TimeUs now = node_.rpc_context().now_us();
-        const TimeUs left = task && task->deadline > now ? task->deadline - now : 0;
+        const TimeUs left = deadline > now ? deadline - now : 0;
         const Errc waited = co_await wait_for(node_, changed, Microseconds(left / 2));
         if (waited == Errc::ok)
             seen = ~std::uint64_t{0};

@@ -52,13 +52,13 @@ hl::Task<void> fly(std::shared_ptr<Core> core, std::string key, std::shared_ptr<
     const TimeUs deadline = after(core->now_us(), core->options.variables.copy_max / 4);
     if (here.place.is_root()) {
         auto settling = settle_key(core, key, flight, here);
-        auto bounded = run_until(std::move(settling), deadline);
+        auto bounded = run_until(core->node, std::move(settling), deadline);
         const Errc settled = co_await bounded;
         if (settled != Errc::ok) core->copies.end(key, *flight, settled, {}, here);
         co_return;
     }
     auto asking = ask_above(core, key, flight, here);
-    auto bounded = run_until(std::move(asking), deadline);
+    auto bounded = run_until(core->node, std::move(asking), deadline);
     Result<Copy> copy = co_await bounded;
     here.life = core->incarnation() == here.life ? here.life : 0;  // this process may have been excluded meanwhile
     core->copies.end(key, *flight, copy.code(), copy.ok() ? *std::move(copy) : Copy{}, here);

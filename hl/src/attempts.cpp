@@ -39,12 +39,13 @@ TaskContext Attempts::begin(const TaskContext* outer) {
     Loop& loop = node().pick_loop(options_.context, to_);
     TaskContext inner = outer ? *outer : TaskContext{};
     if (!inner.executor) inner.executor = &loop;
-    inner.executor->relies_on(loop);  // the loop's clock is used
-    executor_ = inner.executor;
+    clock_ = &loop.clock();
     const bool in_task = outer && outer->deadline != time_never;
     const Microseconds span = span_.value_or(in_task ? no_deadline : default_deadline);
-    if (span != no_deadline) inner.deadline = std::min(inner.deadline, after(now_us(), span));
-    deadline_ = inner.deadline;
+    deadline_ = inner.deadline_on(*clock_);
+    if (span != no_deadline) deadline_ = std::min(deadline_, after(now_us(), span));
+    inner.deadline = deadline_;
+    inner.simulated = nullptr;
     return inner;
 }
 

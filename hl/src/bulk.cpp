@@ -67,7 +67,7 @@ Errc TransferOp::plan(const TaskContext* task, rpc::Context& context) noexcept {
     args_.follow_owner = options_.follow_owner;
     args_.notify = options_.notify;
     if (options_.deadline) args_.deadline = context.deadline_in(*options_.deadline);
-    if (task) args_.deadline = std::min(args_.deadline, task->deadline);
+    if (task) args_.deadline = std::min(args_.deadline, task->deadline_on(context.na().clock()));
     return Errc::ok;
 }
 

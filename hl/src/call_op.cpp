@@ -147,7 +147,7 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
     call_->began_us = now;
     const Microseconds span = deadline_.value_or(in_task ? no_deadline : default_deadline);
     TimeUs deadline = span == no_deadline ? time_never : after(now, span);
-    if (task) deadline = std::min(deadline, task->deadline);
+    if (task) deadline = std::min(deadline, task->deadline_on(loop_->clock()));
     call_->args.deadline = deadline;
     call_->args.timed = loop_->node().times(call_->id()) && !call_->args.one_way;
     finished_ = finished;

@@ -43,7 +43,8 @@ class Loop final : public Executor {
     [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_acquire); }
 
     void post(Job& job) noexcept override;
-    [[nodiscard]] TimeUs now_us() noexcept override { return clock_.now_us(); }
+    [[nodiscard]] TimeSource& clock() noexcept override { return clock_; }
+    [[nodiscard]] TimeUs now_us() noexcept { return clock_.now_us(); }
 
     // One round: progress for at most `timeout`, then completion callbacks. Any thread.
     void drive(Microseconds timeout) noexcept;

@@ -34,7 +34,7 @@ struct SleepOp::State : Framed, Sleeper {
           scope(task ? task->stop_scope() : nullptr),
           handle(resumes) {
         const TimeUs wanted = after(loop.now_us(), sleep.span_);
-        wakes_us = task ? std::min(wanted, task->deadline) : wanted;
+        wakes_us = task ? std::min(wanted, task->deadline_on(loop.clock())) : wanted;
         at_wake = wakes_us < wanted ? Errc::timed_out : Errc::ok;
         this->end = [](Sleeper& self) noexcept { static_cast<State&>(self).wake(Errc::canceled); };
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nodes of one process that reach each other over self or on a simulated network, in the simplest form.
+#include "support/foreign_coroutine.hpp"
+
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/plugins/sim.hpp>
 
@@ -138,6 +140,71 @@ TEST_F(Simulated, time_is_the_clock_of_the_network) {
     EXPECT_GE(world_->now_us() - now, 10'000'000u);
     EXPECT_LE(world_->now_us() - now, 11'000'000u);
     EXPECT_EQ(server_->drain(1s), Errc::ok);
+}
+
+Task<Errc> nap(const Node& on, Microseconds span) { co_return co_await on.sleep_for(span); }
+
+// with_deadline outside of a task, that is in sync_wait or in a coroutine of another library.
+class SimulatedDeadlines : public Simulated {
+  protected:
+    template <typename A>
+    [[nodiscard]] Errc ends_after_five_seconds(A awaitable) {
+        const TimeUs before = world_->now_us();
+        const Errc code = sync_wait(with_deadline(std::move(awaitable), 5s)).code();
+        EXPECT_GE(world_->now_us() - before, 5'000'000u);
+        EXPECT_LE(world_->now_us() - before, 6'000'000u);
+        return code;
+    }
+};
+
+TEST_F(SimulatedDeadlines, of_sleeps_and_calls_in_sync_wait) {
+    EXPECT_EQ(ends_after_five_seconds(nap(client_, 1h)), Errc::timed_out);
+    EXPECT_EQ(ends_after_five_seconds(client_.call(slow_twice, to_, 4, no_deadline)), Errc::timed_out);
+    EXPECT_EQ(ends_after_five_seconds(client_.call(slow_twice, to_, 4)), Errc::timed_out);
+    const Caller caller(client_, {.retry = {.attempts = 1}});
+    EXPECT_EQ(ends_after_five_seconds(caller.call(slow_twice, to_, 4, no_deadline)), Errc::timed_out);
+    EXPECT_EQ(sync_wait(with_deadline(client_.call(twice, to_, 4), 5s)).value(), 8);
+}
+
+TEST_F(SimulatedDeadlines, of_a_task_cover_all_that_it_awaits) {
+    const auto naps = [this](Microseconds longest) -> Task<Errc> {
+        const Errc first = co_await with_deadline(nap(client_, 3s), longest);
+        if (first != Errc::ok) co_return first;
+        co_return co_await nap(client_, 3s);
+    };
+    EXPECT_EQ(ends_after_five_seconds(naps(1h)), Errc::timed_out);
+    const TimeUs before = world_->now_us();
+    EXPECT_EQ(sync_wait(with_deadline(naps(1s), 1h)).code(), Errc::timed_out);
+    EXPECT_LE(world_->now_us() - before, 2'000'000u);
+    const auto both = [this]() -> Task<Errc> {
+        auto [slept, called] = co_await when_all(nap(client_, 1h), with_stop(nap(client_, 2h), std::stop_token()));
+        co_return slept == Errc::timed_out ? called : Errc::protocol;
+    };
+    EXPECT_EQ(ends_after_five_seconds(both()), Errc::timed_out);
+}
+
+TEST_F(SimulatedDeadlines, of_a_task_that_began_on_a_real_node) {
+    const Node real = Node::open("self://").value();
+    const auto naps = [this, &real]() -> Task<Errc> {
+        const Errc first = co_await nap(real, 1ms);
+        if (first != Errc::ok) co_return first;
+        co_return co_await nap(client_, 1h);
+    };
+    EXPECT_EQ(ends_after_five_seconds(naps()), Errc::timed_out);
+    EXPECT_EQ(sync_wait(with_deadline(nap(real, 1h), 1ms)).code(), Errc::timed_out);
+}
+
+support::ForeignCoroutine nap_outside(const Node& on, Errc& ended) {
+    ended = co_await with_deadline(nap(on, 1h), 5s);
+}
+
+TEST_F(SimulatedDeadlines, in_a_coroutine_of_another_library) {
+    Errc ended = Errc::ok;
+    nap_outside(client_, ended);
+    EXPECT_EQ(client_.run_for(4s), Errc::ok);
+    EXPECT_EQ(ended, Errc::ok);
+    EXPECT_EQ(client_.run_for(2s), Errc::ok);
+    EXPECT_EQ(ended, Errc::timed_out);
 }
 
 TEST_F(Simulated, pool_handlers_run_on_the_loop) {

@@ -75,7 +75,7 @@ class CINNABAR_API Attempts {
     };
     [[nodiscard]] NodeCore& node() const noexcept;
     void ended() noexcept;
-    [[nodiscard]] TimeUs now_us() const noexcept { return executor_->now_us(); }
+    [[nodiscard]] TimeUs now_us() const noexcept { return clock_->now_us(); }
     [[nodiscard]] std::optional<Microseconds> no_more(std::string_view why) noexcept;
     [[nodiscard]] std::optional<Microseconds> unless_late(Microseconds pause) noexcept;
     [[nodiscard]] Microseconds back_off() const noexcept;
@@ -89,7 +89,7 @@ class CINNABAR_API Attempts {
     CallOptions options_;  // for each attempt
     TraceContext trace_;
     std::optional<Microseconds> span_;  // deadline that covers all attempts
-    Executor* executor_ = nullptr;
+    TimeSource* clock_ = nullptr;       // of the node
     TimeUs deadline_ = time_never;
     TimeUs began_us_ = 0;                        // of the last attempt
     std::optional<std::uint64_t> let_go_bytes_;  // bytes charged to the quota; unset: not admitted

@@ -39,8 +39,8 @@ class CINNABAR_API Executor {
     // Declares that a task of this executor waits for something that only happens while `loop` is driven.
     virtual void relies_on(Loop&) noexcept {}
 
-    // The time on the clock that this executor's deadlines refer to.
-    [[nodiscard]] virtual TimeUs now_us() noexcept { return steady_clock().now_us(); }
+    // The clock that deadlines of this executor's tasks refer to.
+    [[nodiscard]] virtual TimeSource& clock() noexcept { return steady_clock(); }
 
     // The executor that runs on this thread; null in plain code.
     [[nodiscard]] static Executor* current() noexcept;

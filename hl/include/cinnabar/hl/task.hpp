@@ -18,6 +18,7 @@
 #include <cinnabar/hl/frame_pool.hpp>
 #include <cinnabar/hl/stop.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <coroutine>
 #include <exception>
@@ -28,16 +29,46 @@
 
 namespace cinnabar::hl {
 
+// What a deadline of with_deadline is on a simulated clock, if it was started on the real one. A thread in sync_wait and
+// a coroutine of another library do not know which clock applies before their first call, transfer or sleep. No
+// simulated time passes until then, so the deadline begins there. In the frame of with_deadline; used by one thread at
+// a time, as a simulated network is.
+class SimulatedDeadline {
+  public:
+    // `outer`: that of the enclosing task; may be null.
+    SimulatedDeadline(Microseconds span, SimulatedDeadline* outer) noexcept : span_(span), outer_(outer) {}
+
+    [[nodiscard]] TimeUs on(TimeSource& clock) noexcept {
+        if (clock_ != &clock) {
+            clock_ = &clock;
+            at_ = after(clock.now_us(), span_);
+        }
+        return outer_ ? std::min(at_, outer_->on(clock)) : at_;
+    }
+
+  private:
+    Microseconds span_;
+    SimulatedDeadline* outer_;
+    TimeSource* clock_ = nullptr;  // null: not begun
+    TimeUs at_ = time_never;
+};
+
 // The context that a task inherits. Owned by the starter of the task (a handler, sync_wait, a scope), which outlives
 // the task.
 struct TaskContext {
     Executor* executor = nullptr;
-    TimeUs deadline = time_never;           // for every call, transfer and sleep in the task
-    StopScope* stop = nullptr;              // null: the task cannot be stopped
-    class RequestState* request = nullptr;  // set in handlers, whose stop scope is created on demand
+    TimeUs deadline = time_never;            // for every call, transfer and sleep in the task
+    StopScope* stop = nullptr;               // null: the task cannot be stopped
+    class RequestState* request = nullptr;   // set in handlers, whose stop scope is created on demand
+    SimulatedDeadline* simulated = nullptr;  // of operations on a simulated clock, if `deadline` is on the real one
 
     // The scope that operations of this task register with, created on demand. Null if the task cannot be stopped.
     [[nodiscard]] CINNABAR_API StopScope* stop_scope() const noexcept;
+    // The deadline of an operation on this clock.
+    [[nodiscard]] TimeUs deadline_on(TimeSource& clock) const noexcept {
+        if (!simulated || &clock == &steady_clock()) return deadline;
+        return simulated->on(clock);
+    }
 };
 
 struct PromiseBase : Framed {

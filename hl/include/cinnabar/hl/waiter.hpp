@@ -29,7 +29,8 @@ class CINNABAR_API Waiter final : public Executor {
     void post(Job& job) noexcept override;  // any thread
     [[nodiscard]] bool here() const noexcept override;
     void relies_on(Loop& loop) noexcept override;
-    [[nodiscard]] TimeUs now_us() noexcept override { return clock_->now_us(); }
+    // The real clock, until a task relies on a loop with a simulated one.
+    [[nodiscard]] TimeSource& clock() noexcept override { return *clock_; }
 
     // Ends wait(). Any thread; the caller must not touch the waiter afterwards.
     void finish() noexcept;

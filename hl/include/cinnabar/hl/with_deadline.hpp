@@ -10,12 +10,16 @@ namespace cinnabar::hl {
 
 // Runs a task under a deadline of `span` from the moment it is awaited, if that is earlier than the current one. Calls,
 // transfers and sleeps in it end with timed_out. The task is not aborted: it sees the error and decides what to do.
+// Over a simulated network this is simulated time, also if sync_wait or a coroutine of another library awaits the task.
 template <typename A>
 Task<detail::Awaited<A&&>> with_deadline(A awaitable, Microseconds span) {
     const TaskContext* outer = co_await this_task();
     TaskContext inner = outer ? *outer : TaskContext{};
     Executor* const executor = executor_of(outer);
-    inner.deadline = std::min(inner.deadline, after(executor ? executor->now_us() : steady_clock().now_us(), span));
+    TimeSource& clock = executor ? executor->clock() : steady_clock();
+    inner.deadline = std::min(inner.deadline_on(clock), after(clock.now_us(), span));
+    SimulatedDeadline simulated(span, inner.simulated);
+    inner.simulated = &clock == &steady_clock() ? &simulated : nullptr;
     co_await detail::AdoptContext{&inner};
     co_return co_await std::move(awaitable);
 }
