@@ -39,7 +39,7 @@ Answered examine(Core& core, const TreeRequest& request, const std::vector<Rank>
         if (answer.claims.empty()) answer.claims = core.claims_of({request.to});
         return Answered::misrouted;
     }
-    answer.unknown = core.unknown_of(below);
+    answer.unknown = core.unknown_of(below, request.holders);
     return answer.unknown.empty() ? Answered::done : Answered::unknown;
 }
 
@@ -57,7 +57,8 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
     if (!core->is_member()) co_return Error(Errc::shutting_down, "this process is not a member yet");
     if (request.group != core->group()) co_return Error(Errc::not_found, "no member of that group runs here");
     const bool shaped = request.mode <= detail::Mode::reduce && request.tree <= Tree::chain && request.fanout >= 2 &&
-                        request.fanout <= 64 && request.claims.size() <= claims_max;
+                        request.fanout <= 64 && request.claims.size() <= claims_max &&
+                        request.holders.size() <= core->options.swim.members_max && is_ascending(request.holders);
     auto below = ranks_of(request.below, core->options.swim.members_max);
     if (!shaped || !below || !well_formed(request.terms, !below->empty()) ||
         std::find(below->begin(), below->end(), request.to) != below->end())

@@ -73,11 +73,18 @@ TreeRequest request_to(const TreeRequest& of_all, const Branch& branch) {
     request.to = branch.child;
     request.below = runs_of(branch.below);
     request.claims.clear();
-    if (request.inputs.empty()) return request;
+    request.holders.clear();
+    if (request.inputs.empty() && of_all.holders.empty()) return request;
     std::set<Rank> ranks(branch.below.begin(), branch.below.end());
     ranks.insert(branch.child);
+    for (const Rank rank : ranks) add_holder(request.holders, rank, holder_in(of_all.holders, rank));
     std::erase_if(request.inputs, [&](const detail::Part& part) { return !ranks.contains(part.rank); });
     return request;
+}
+
+// Whether the process that has this rank now is the one that the caller of the whole call knows under it.
+bool is_meant(const TreeRequest& request, Rank rank, std::uint32_t incarnation) {
+    return holder_of(incarnation) == holder_in(request.holders, rank);
 }
 
 }  // namespace
@@ -127,7 +134,7 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
             break;
         }
         const Core::Route route = core_->route(branch.child);
-        if (!route.present) {
+        if (!route.present || !is_meant(*request_, branch.child, route.incarnation)) {
             open = without_child(branch, gone_);
             break;
         }

@@ -82,7 +82,9 @@ class Core : public std::enable_shared_from_this<Core> {
         std::stop_token lost;  // stopped when the member is no longer present
     };
     [[nodiscard]] Route route(Rank rank);
-    [[nodiscard]] std::vector<Rank> unknown_of(const std::vector<Rank>& ranks) const;
+    // Those of `ranks` that are not known here, or only by an earlier holder than `holders` says.
+    [[nodiscard]] std::vector<Rank> unknown_of(const std::vector<Rank>& ranks,
+                                               const std::vector<HolderRun>& holders) const;
     [[nodiscard]] std::vector<Claim> claims_of(const std::vector<Rank>& ranks) const;
     [[nodiscard]] CallId next_call();
     ServedRpcs served;

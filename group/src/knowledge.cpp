@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The knowledge of a process about the members, and which claims of others it accepts.
 #include "core.hpp"
+#include "tree.hpp"
 
 #include <cinnabar/base/random.hpp>
 
@@ -123,16 +124,20 @@ Result<JoinAnswer> Core::accept(const JoinRequest& request, na::Addr& hand_on) {
         hand_on = known.at(first).profile->address;
         return Errc::again;
     }
-    if (rank == no_rank) rank = swim_->free_rank();
+    const bool chosen_here = rank == no_rank;
+    if (chosen_here) rank = swim_->free_rank(static_cast<Rank>(roster_), now_us());
     if (rank >= options.swim.members_max)
-        return Error(Errc::too_large, "the group has assigned all its ranks; see SwimOptions::members_max");
+        return Error(Errc::too_large,
+                     "the group has assigned all its ranks; see SwimOptions::members_max and reuse_ranks_after");
     const Entry& before = known.at(rank);
     const bool own = rank == swim_->self().rank;  // never given away, whatever address the request names
     if (own || (before.present() && !(before.profile && before.profile->address == request.address))) {
         swim_->doubt(rank);
         return Error(Errc::busy, "another process has that rank; it is free when that one is known to be gone");
     }
-    const std::uint32_t incarnation = before.incarnation + 1;
+    const bool given_again = chosen_here && before.known();
+    const std::uint32_t incarnation =
+        given_again ? first_life_of(holder_of(before.incarnation) + 1) : before.incarnation + 1;
     if (!is_life(incarnation))
         return Error(Errc::too_large, "that rank has used up its incarnations: take another one");
     swim_->accept(rank, incarnation, request.process, std::move(profile), now_us());
@@ -149,11 +154,13 @@ Core::Route Core::route(Rank rank) {
     return {true, entry.incarnation, entry.profile->address, lost_[rank].get_token()};
 }
 
-std::vector<Rank> Core::unknown_of(const std::vector<Rank>& ranks) const {
+std::vector<Rank> Core::unknown_of(const std::vector<Rank>& ranks, const std::vector<HolderRun>& holders) const {
     const std::lock_guard lock(mutex_);
     std::vector<Rank> unknown;
     for (const Rank rank : ranks) {
-        if (!table().at(rank).known() && unknown.size() < claims_max) unknown.push_back(rank);
+        const Entry& entry = table().at(rank);
+        const bool known = entry.known() && holder_of(entry.incarnation) >= holder_in(holders, rank);
+        if (!known && unknown.size() < claims_max) unknown.push_back(rank);
     }
     return unknown;
 }

@@ -20,7 +20,7 @@ bool has(const std::vector<Rank>& ranks, Rank rank) {
 // Returns the targets in the order of the tree. The ranks after this process's own come first, so that different
 // callers load different members.
 std::vector<Rank> targets_of(const detail::CollectiveCall& call, const View& view, Rank self,
-                             std::vector<Failure>& failures) {
+                             std::vector<Failure>& failures, std::vector<HolderRun>& holders) {
     std::vector<Rank> wanted(view.present().begin(), view.present().end());
     if (!call.everybody) {
         wanted = call.only;
@@ -31,10 +31,12 @@ std::vector<Rank> targets_of(const detail::CollectiveCall& call, const View& vie
     for (const Rank rank : wanted) {
         if (has(call.except, rank)) continue;
         const Member* member = view.find(rank);
-        if (member && is_present(member->state))
-            targets.push_back(rank);
-        else
+        if (!member || !is_present(member->state)) {
             failures.push_back({rank, member ? Errc::peer_lost : Errc::not_found, 0, {}});
+            continue;
+        }
+        targets.push_back(rank);
+        add_holder(holders, rank, holder_of(member->incarnation));
     }
     const auto after_self = std::upper_bound(targets.begin(), targets.end(), self);
     if (self != no_rank) std::rotate(targets.begin(), after_self, targets.end());
@@ -102,9 +104,11 @@ hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall c
     if (core->closed()) co_return Error(Errc::closed, "this process has left the group");
     Collected collected;
     const View view = core->view();
-    std::vector<Rank> targets = targets_of(call, view, core->rank(), collected.failures);
+    std::vector<HolderRun> holders;
+    std::vector<Rank> targets = targets_of(call, view, core->rank(), collected.failures, holders);
     if (targets.empty()) co_return collected;
     auto request = request_of(*core, call, targets.size());
+    request->holders = std::move(holders);
     auto all = run_all(core, std::move(request), std::move(targets), call);
     auto timed = run_bounded(core, std::move(all), call.deadline, call.stop);
     TreeAnswer answer = co_await timed;

@@ -90,4 +90,30 @@ std::optional<std::vector<Rank>> ranks_of(std::span<const RankRun> runs, std::si
     return ranks;
 }
 
+void add_holder(std::vector<HolderRun>& runs, Rank rank, std::uint32_t holder) {
+    if (holder == 0) return;
+    const bool goes_on = !runs.empty() && runs.back().holder == holder && rank == runs.back().first + runs.back().count;
+    if (goes_on)
+        ++runs.back().count;
+    else
+        runs.push_back({rank, 1, holder});
+}
+
+bool is_ascending(std::span<const HolderRun> runs) noexcept {
+    std::uint64_t next = 0;
+    for (const HolderRun& run : runs) {
+        if (run.first < next) return false;
+        next = std::uint64_t{run.first} + run.count;
+    }
+    return true;
+}
+
+std::uint32_t holder_in(std::span<const HolderRun> runs, Rank rank) noexcept {
+    const auto after = std::upper_bound(runs.begin(), runs.end(), rank,
+                                        [](Rank wanted, const HolderRun& run) { return wanted < run.first; });
+    if (after == runs.begin()) return 0;
+    const HolderRun& run = *std::prev(after);
+    return rank - run.first < run.count ? run.holder : 0;
+}
+
 }  // namespace cinnabar::group

@@ -38,4 +38,11 @@ struct Branch {
 [[nodiscard]] CINNABAR_API std::optional<std::vector<Rank>> ranks_of(std::span<const RankRun> runs,
                                                                      std::size_t ranks_max);
 
+// Adds a rank, above all that are in `runs`. Holder 0 is left out.
+CINNABAR_API void add_holder(std::vector<HolderRun>& runs, Rank rank, std::uint32_t holder);
+// Whether the ranks of the runs ascend; those of a peer that lies may not.
+[[nodiscard]] CINNABAR_API bool is_ascending(std::span<const HolderRun> runs) noexcept;
+// The holder of the rank according to `runs`. Requires: is_ascending(runs).
+[[nodiscard]] CINNABAR_API std::uint32_t holder_in(std::span<const HolderRun> runs, Rank rank) noexcept;
+
 }  // namespace cinnabar::group

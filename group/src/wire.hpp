@@ -60,6 +60,13 @@ struct RankRun {
     std::uint32_t count = 0;
 };
 
+// Ranks that were given again, and the number of the process that holds each of them (holder_of). No run has holder 0.
+struct HolderRun {
+    Rank first = 0;
+    std::uint32_t count = 0;
+    std::uint32_t holder = 0;
+};
+
 // Direction of the memory that a call moves besides its arguments. Members request it chunk by chunk.
 enum class Way : std::uint8_t { none, to_members, from_members };
 struct Terms {
@@ -88,6 +95,8 @@ struct TreeRequest {
     Terms terms;
     std::vector<detail::Part> inputs;  // for a scatter, instead of `input`: for `to` and for those below
     std::uint64_t time = 0;            // of the sender's hybrid clock
+    // Whom the caller means by `to` and the ranks below, in ascending order; those left out are first holders.
+    std::vector<HolderRun> holders;
 };
 
 enum class Answered : std::uint8_t {

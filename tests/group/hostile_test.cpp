@@ -188,6 +188,8 @@ TEST_F(LiarTest, calls_that_make_no_sense_are_refused_and_run_nothing) {
     EXPECT_EQ(refused([](TreeRequest& r) { r.below = {{1, 2}, {2, 2}}; }), Errc::protocol);
     EXPECT_EQ(refused([](TreeRequest& r) { r.below = {{0, 2}}; }), Errc::protocol) << "itself below itself";
     EXPECT_EQ(refused([](TreeRequest& r) { r.claims.resize(65, Claim{1, 1}); }), Errc::protocol);
+    EXPECT_EQ(refused([](TreeRequest& r) { r.holders = {{2, 3, 1}, {4, 1, 1}}; }), Errc::protocol);
+    EXPECT_EQ(refused([](TreeRequest& r) { r.holders.resize(SimGroup::members_max + 1); }), Errc::protocol);
     EXPECT_EQ(refused([](TreeRequest& r) { r.group = 1; }), Errc::not_found);
     for (std::size_t i = 0; i < members; ++i) EXPECT_TRUE(all_[i].runs.empty());
     expect_all_well();

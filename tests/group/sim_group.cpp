@@ -15,8 +15,8 @@ std::uint64_t next_world() {
 
 }  // namespace
 
-SimGroup::SimGroup(std::size_t members, std::uint64_t seed, sim::WorldOptions weather)
-    : number_(next_world()), seed_(seed) {
+SimGroup::SimGroup(std::size_t members, std::uint64_t seed, sim::WorldOptions weather, Microseconds reuse_ranks_after)
+    : number_(next_world()), seed_(seed), reuse_ranks_after_(reuse_ranks_after) {
     weather.seed = seed;
     sim::WorldOptions calm;
     calm.seed = seed;
@@ -57,6 +57,7 @@ group::GroupOptions SimGroup::options() {
     options.swim.suspicion_min = 3;
     options.swim.suspicion_spread = 2;
     options.swim.members_max = members_max;
+    options.swim.reuse_ranks_after = reuse_ranks_after_;
     options.calls_max = calls_max;
     options.variables.copy_max = copy_max;
     options.variables.keys_max = keys_max;
@@ -66,7 +67,7 @@ group::GroupOptions SimGroup::options() {
 std::vector<std::string> SimGroup::seeds() const {
     std::vector<std::string> all;
     for (const auto& member : members_) {
-        if (!member->dead) all.push_back("sim://" + member->host);
+        if (!member->dead && !ended(*member)) all.push_back("sim://" + member->host);
     }
     return all;
 }
@@ -93,9 +94,13 @@ void SimGroup::serve(SimMember& member) {
     member.group->serve(wait_long, waits).value();
 }
 
-SimMember& SimGroup::add() {
+SimMember& SimGroup::add() { return add_by(seeds()); }
+
+SimMember& SimGroup::add_through(const SimMember& seed) { return add_by({"sim://" + seed.host}); }
+
+SimMember& SimGroup::add_by(const std::vector<std::string>& seeds) {
     auto member = open(true);
-    auto joined = sync_wait(group::Group::join(*member->node, seeds(), options()));
+    auto joined = sync_wait(group::Group::join(*member->node, seeds, options()));
     EXPECT_TRUE(joined.ok()) << joined.error().message();
     member->group.emplace(*std::move(joined));
     serve(*member);
@@ -121,6 +126,21 @@ void SimGroup::kill(SimMember& member) {
 void SimGroup::leave(SimMember& member) {
     member.dead = true;
     member.group->leave();
+}
+
+// A group that has ended refuses everything with `closed`.
+bool SimGroup::ended(const SimMember& member) {
+    return member.group && member.group->exclude(group::no_rank).code() == Errc::closed;
+}
+
+void SimGroup::join_again(SimMember& member, const SimMember& seed) {
+    member.group.reset();
+    ++made_;  // options() gives each member a seed of its own
+    const std::vector<std::string> seeds{"sim://" + seed.host};
+    auto joined = sync_wait(group::Group::join(*member.node, seeds, options()));
+    EXPECT_TRUE(joined.ok()) << joined.error().message();
+    member.group.emplace(*std::move(joined));
+    serve(member);
 }
 
 void SimGroup::run_for(Microseconds span) {

@@ -41,13 +41,18 @@ class SimGroup {
 
     // Makes `members` members that know each other. Groups that exist at the same time must have different world
     // numbers.
-    SimGroup(std::size_t members, std::uint64_t seed, sim::WorldOptions weather = {});
+    SimGroup(std::size_t members, std::uint64_t seed, sim::WorldOptions weather = {},
+             Microseconds reuse_ranks_after = {});
     ~SimGroup();
 
-    [[nodiscard]] SimMember& add();  // joins through the first member that is alive
+    [[nodiscard]] SimMember& add();  // joins through a member that is alive
+    [[nodiscard]] SimMember& add_through(const SimMember& seed);
     [[nodiscard]] std::unique_ptr<SimMember> client();
     void kill(SimMember& member);
     void leave(SimMember& member);  // its process goes on
+    // Whether the part of a living member has ended, because another process has its rank. It may join again.
+    [[nodiscard]] static bool ended(const SimMember& member);
+    void join_again(SimMember& member, const SimMember& seed);
     void partition(SimMember& a, SimMember& b) { world_->partition(a.host, b.host); }
     // Ends all faults of the network.
     void calm() {
@@ -69,11 +74,13 @@ class SimGroup {
   private:
     [[nodiscard]] std::unique_ptr<SimMember> open(bool listens);
     void serve(SimMember& member);
+    [[nodiscard]] SimMember& add_by(const std::vector<std::string>& seeds);
     [[nodiscard]] group::GroupOptions options();
     [[nodiscard]] std::vector<std::string> seeds() const;
 
     std::uint64_t number_;
     std::uint64_t seed_;
+    Microseconds reuse_ranks_after_;
     std::uint64_t made_ = 0;
     std::shared_ptr<sim::World> world_;
     std::vector<std::unique_ptr<SimMember>> members_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The parts of the protocol, each by itself.
 #include "swim/change_log.hpp"
+#include "swim/gone_ranks.hpp"
 #include "swim/gossip.hpp"
 #include "swim/local_health.hpp"
 #include "swim/probe_targets.hpp"
@@ -105,6 +106,37 @@ TEST(probe_targets, only_members_that_are_excluded_still_are_tried_again) {
     EXPECT_EQ(targets.excluded(random), 3u);
     targets.note(3, excluded, {2, 0, State::alive, 5, nullptr});
     EXPECT_EQ(targets.excluded(random), no_rank);
+}
+
+TEST(gone_ranks, the_one_that_is_gone_for_longest_is_given_again_first) {
+    const Entry alive{1, 0, State::alive, 5, nullptr};
+    const Entry left{1, 0, State::left, 5, nullptr};
+    group::GoneRanks gone;
+    gone.note(3, alive, left, 100);
+    EXPECT_EQ(gone.longest(0, 10'000), no_rank) << "nobody asked for it";
+    gone.give_again_after(Microseconds(50));
+    gone.note(4, alive, left, 100);
+    gone.note(2, alive, left, 120);
+    gone.note(6, {}, alive, 120);
+    EXPECT_EQ(gone.longest(0, 149), no_rank);
+    EXPECT_EQ(gone.longest(0, 150), 4u);
+    EXPECT_EQ(gone.longest(5, 1000), no_rank) << "not below the first";
+    gone.note(4, left, left, 500);
+    EXPECT_EQ(gone.longest(0, 510), 4u);
+    gone.note(4, left, {group::first_life_of(1), 0, State::alive, 6, nullptr}, 600);
+    EXPECT_EQ(gone.longest(0, 1000), 2u);
+    gone.restart(1000);
+    EXPECT_EQ(gone.longest(0, 1049), no_rank);
+    EXPECT_EQ(gone.longest(0, 1050), 2u);
+}
+
+TEST(gone_ranks, a_rank_whose_lives_are_used_up_is_not_given_again) {
+    group::GoneRanks gone;
+    gone.give_again_after(Microseconds(50));
+    gone.note(9, {}, {group::incarnation_max - 10, 0, State::excluded, 5, nullptr}, 0);
+    EXPECT_EQ(gone.longest(0, 1000), no_rank);
+    EXPECT_EQ(group::holder_of(group::first_life_of(7)), 7u);
+    EXPECT_EQ(group::holder_of(group::first_life_of(7) - 1), 6u);
 }
 
 TEST(gossip, labels_count_by_their_bytes) {

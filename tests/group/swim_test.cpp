@@ -228,6 +228,71 @@ TEST(swim, one_that_claims_a_rank_is_believed_only_if_it_goes_on_for_periods_and
     EXPECT_GT(log.allowed(), 0u);
 }
 
+std::shared_ptr<const group::Profile> profile_at(const char* address) {
+    return std::make_shared<const group::Profile>(group::Profile{na::Addr::parse(address).value(), {}});
+}
+
+// Whether a member gives its rank up when it hears once that another process has it in that incarnation.
+bool gives_up(std::uint32_t incarnation, const SwimOptions& options, bool owns_rank = false) {
+    const auto profile = profile_at("tcp://127.0.0.1:1");
+    group::Table known;
+    known.put(1, {1, 0, State::alive, 8, profile});
+    Swim swim(options, {1, 0, 1, 7, profile, owns_rank}, known, 5, period_us);
+    Swim::Outbox out;
+    group::Message message{1, group::Kind::sync_push, 1, 1, 0};
+    message.claims = {Claim{0, incarnation, 0, State::alive, 1, 1, profile}};
+    swim.receive(message, period_us, out);
+    return swim.displaced();
+}
+
+constexpr SwimOptions reusing{.reuse_ranks_after = Microseconds(60 * period_us)};
+
+TEST(swim, a_member_whose_rank_was_given_away_gives_it_up_at_once) {
+    constexpr std::uint32_t given = group::first_life_of(1);
+    EXPECT_TRUE(gives_up(given, reusing));
+    EXPECT_FALSE(gives_up(given - 2, reusing)) << "within its own lives";
+    EXPECT_FALSE(gives_up(given, {})) << "ranks of this group are never given again";
+    EXPECT_FALSE(gives_up(given, reusing, true)) << "a roster assigns it";
+}
+
+TEST(swim, a_rank_that_was_given_away_passes_on_when_its_former_holder_is_silent) {
+    const auto here = profile_at("tcp://127.0.0.1:1");
+    group::Table known;
+    known.put(1, {1, 0, State::alive, 8, here});
+    known.put(2, {1, 0, State::alive, 9, here});
+    TimeUs now = period_us;
+    Swim swim(reusing, {1, 0, 1, 7, here}, known, 5, now);
+    Swim::Outbox out;
+    group::Message message{1, group::Kind::sync_push, 2, 1, 0};
+    message.claims = {
+        Claim{1, group::first_life_of(1), 0, State::alive, 10, group::no_rank, profile_at("tcp://127.0.0.1:2")}};
+    swim.receive(message, now, out);
+    EXPECT_EQ(swim.table().at(1).state, State::suspect);
+    EXPECT_EQ(swim.table().at(1).process, 8u) << "it may still refute that";
+    for (int period = 0; period < 20; ++period) {
+        now += period_us;
+        swim.tick(now, out);
+        swim.receive(message, now, out);
+    }
+    EXPECT_EQ(swim.table().at(1).process, 10u);
+    EXPECT_TRUE(swim.table().at(1).present());
+}
+
+TEST(swim, a_former_holder_of_a_rank_is_told_of_the_present_one) {
+    const auto here = profile_at("tcp://127.0.0.1:1");
+    group::Table known;
+    known.put(1, {group::first_life_of(1), 0, State::alive, 8, here});
+    Swim swim(reusing, {1, 0, 1, 7, here}, known, 5, period_us);
+    const auto claims_for = [&swim](std::uint32_t incarnation) {
+        Swim::Outbox out;
+        swim.receive({1, group::Kind::ping, 1, incarnation, 0, group::no_rank, 77, {}, {}, {}}, period_us, out);
+        const auto& claims = out.at(0).claims;
+        return std::count_if(claims.begin(), claims.end(), [](const Claim& claim) { return claim.rank == 1; });
+    };
+    EXPECT_EQ(claims_for(group::first_life_of(1)), 0);
+    EXPECT_EQ(claims_for(1), 1);
+}
+
 // How many messages of a kind a member sends when it receives the same message a thousand times.
 std::size_t sent_of_kind(const group::Message& told, group::Kind kind, Rank to) {
     SwimWorld world(10, {}, {}, 12);

@@ -15,6 +15,7 @@ namespace cinnabar::test {
 namespace {
 
 using group::branches_of;
+using group::HolderRun;
 using group::Rank;
 using group::Shape;
 using group::Tree;
@@ -74,6 +75,21 @@ TEST(tree, runs_hold_what_they_were_made_of_and_hostile_ones_are_refused) {
     EXPECT_FALSE(group::ranks_of(std::vector<group::RankRun>{{0, 0xffffffffu}}, 1000));
     EXPECT_FALSE(group::ranks_of(std::vector<group::RankRun>{{1, 2}, {2, 1}}, 1000)) << "2 comes twice";
     EXPECT_FALSE(group::ranks_of(std::vector<group::RankRun>{{0xfffffffeu, 10}}, 1000));
+}
+
+TEST(tree, holders_are_found_in_their_runs_and_unordered_runs_are_refused) {
+    const std::vector<std::uint32_t> holders{0, 0, 1, 1, 1, 2, 2, 1, 2, 2, 0};
+    std::vector<HolderRun> runs;
+    for (Rank rank = 0; rank < holders.size(); ++rank) group::add_holder(runs, rank, holders[rank]);
+    EXPECT_EQ(runs.size(), 4u);
+    EXPECT_TRUE(group::is_ascending(runs));
+    for (Rank rank = 0; rank < holders.size(); ++rank) EXPECT_EQ(group::holder_in(runs, rank), holders[rank]);
+    EXPECT_EQ(group::holder_in(runs, 77), 0u);
+    EXPECT_EQ(group::holder_in({}, 3), 0u);
+    const std::vector<HolderRun> overlapping{{1, 3, 1}, {3, 1, 2}};
+    const std::vector<HolderRun> endless{{5, ~0u, 1}, {9, 1, 2}};
+    EXPECT_FALSE(group::is_ascending(overlapping));
+    EXPECT_FALSE(group::is_ascending(endless));
 }
 
 }  // namespace

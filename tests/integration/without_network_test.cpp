@@ -3,6 +3,7 @@
 #include "support/foreign_coroutine.hpp"
 
 #include <cinnabar/cinnabar.hpp>
+#include <cinnabar/hl/caller.hpp>
 #include <cinnabar/plugins/sim.hpp>
 
 #include <gtest/gtest.h>
@@ -161,7 +162,7 @@ TEST_F(SimulatedDeadlines, of_sleeps_and_calls_in_sync_wait) {
     EXPECT_EQ(ends_after_five_seconds(nap(client_, 1h)), Errc::timed_out);
     EXPECT_EQ(ends_after_five_seconds(client_.call(slow_twice, to_, 4, no_deadline)), Errc::timed_out);
     EXPECT_EQ(ends_after_five_seconds(client_.call(slow_twice, to_, 4)), Errc::timed_out);
-    const Caller caller(client_, {.retry = {.attempts = 1}});
+    const hl::Caller caller(client_, {.retry = {.attempts = 1}});
     EXPECT_EQ(ends_after_five_seconds(caller.call(slow_twice, to_, 4, no_deadline)), Errc::timed_out);
     EXPECT_EQ(sync_wait(with_deadline(client_.call(twice, to_, 4), 5s)).value(), 8);
 }
@@ -194,9 +195,7 @@ TEST_F(SimulatedDeadlines, of_a_task_that_began_on_a_real_node) {
     EXPECT_EQ(sync_wait(with_deadline(nap(real, 1h), 1ms)).code(), Errc::timed_out);
 }
 
-support::ForeignCoroutine nap_outside(const Node& on, Errc& ended) {
-    ended = co_await with_deadline(nap(on, 1h), 5s);
-}
+support::ForeignCoroutine nap_outside(const Node& on, Errc& ended) { ended = co_await with_deadline(nap(on, 1h), 5s); }
 
 TEST_F(SimulatedDeadlines, in_a_coroutine_of_another_library) {
     Errc ended = Errc::ok;

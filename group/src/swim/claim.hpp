@@ -33,6 +33,18 @@ inline constexpr std::uint32_t incarnation_max = 1u << 31;
     return incarnation != 0 && incarnation <= incarnation_max;
 }
 
+// Where ranks are given again (SwimOptions::reuse_ranks_after), the incarnations of a rank belong to the processes that
+// have held it, in turn, so many to each. A process that has used up its own gives up its rank.
+inline constexpr std::uint32_t lives_per_holder = 64;
+
+// The number of the process that holds a rank in that incarnation; 0: the first.
+[[nodiscard]] constexpr std::uint32_t holder_of(std::uint32_t incarnation) noexcept {
+    return incarnation == 0 ? 0 : (incarnation - 1) / lives_per_holder;
+}
+[[nodiscard]] constexpr std::uint32_t first_life_of(std::uint32_t holder) noexcept {
+    return holder * lives_per_holder + 1;
+}
+
 struct Claim {
     static constexpr bool proc_borrows = false;
 

@@ -23,6 +23,12 @@ bool is_of_later_life(const Claim& claim, const Entry& known) noexcept {
     return claim.profile && known.profile && claim.profile->address == known.profile->address;
 }
 
+// Whether the claim is about a process to which the rank of a member that is present here was given.
+bool is_of_later_holder(const Claim& claim, const Entry& known) noexcept {
+    return known.present() && holder_of(claim.incarnation) > holder_of(known.incarnation) &&
+           !is_of_later_life(claim, known);
+}
+
 }  // namespace
 
 bool Swim::plausible(const Claim& claim, Source source) const noexcept {
@@ -36,6 +42,10 @@ bool Swim::plausible(const Claim& claim, Source source) const noexcept {
 void Swim::merge(const Claim& claim, Source source, TimeUs now) {
     if (!plausible(claim, source)) return;
     if (claim.rank == self_.rank) return about_self(claim, now);
+    // The holder that this member knows has gone, or was cut off. It has the shortest time to refute that: an answer
+    // that another member gets under the same rank says nothing about it.
+    if (gone_.gives_again() && is_of_later_holder(claim, table_.at(claim.rank)))
+        return suspect(claim.rank, claim.by, ~0u, now);
     const Stamp before = table_.stamp();
     switch (claim.state) {
         case State::alive:
@@ -148,9 +158,12 @@ void Swim::about_self(const Claim& claim, TimeUs now) {
     if (gone || claim.incarnation > self_.incarnation) outbid(claim.incarnation);
 }
 
-// Takes the incarnation after `incarnation`; after incarnation_max there is none.
+// Takes the incarnation after `incarnation`; after incarnation_max there is none. Where ranks are given again, one that
+// belongs to a later holder is not taken: this process was gone for so long that its rank was given away.
 void Swim::outbid(std::uint32_t incarnation) {
-    if (incarnation >= incarnation_max) {
+    const bool given_away =
+        gone_.gives_again() && !self_.owns_rank && holder_of(incarnation + 1) != holder_of(self_.incarnation);
+    if (incarnation >= incarnation_max || given_away) {
         displaced_ = true;
         return;
     }
@@ -164,6 +177,7 @@ void Swim::put(Rank rank, Entry entry, bool with_profile) {
     table_.put(rank, std::move(entry));
     changes_.note(rank, before, table_.at(rank));
     targets_.note(rank, before, table_.at(rank));
+    gone_.note(rank, before, table_.at(rank), last_tick_us_);
     gossip_.add(table_.claim(rank, with_profile));
 }
 

@@ -5,6 +5,17 @@
 #include <bit>
 
 namespace cinnabar::group {
+namespace {
+
+// Before a rank is given again, its holder must have had time to hear that it was excluded, and all others too.
+constexpr int reuse_periods_min = 32;
+
+// Whether the sender's rank was given to another process, of which the sender has not heard.
+bool is_of_former_holder(const Message& message, const Entry& holder) noexcept {
+    return holder.present() && holder_of(message.from_incarnation) < holder_of(holder.incarnation);
+}
+
+}  // namespace
 
 Swim::Swim(const SwimOptions& options, Self self, Table known, std::uint64_t seed, TimeUs now)
     : options_(options),
@@ -19,6 +30,10 @@ Swim::Swim(const SwimOptions& options, Self self, Table known, std::uint64_t see
       last_sync_us_(now) {
     options_.period = std::max(options_.period, Microseconds(10'000));
     if (options_.ping_timeout.count() <= 0) options_.ping_timeout = options_.period / 3;
+    if (options_.reuse_ranks_after.count() > 0) {
+        gone_.give_again_after(std::max(options_.reuse_ranks_after, options_.period * reuse_periods_min));
+        for (Rank rank = 0; rank < table_.end(); ++rank) gone_.note(rank, {}, table_.at(rank), now);
+    }
     sequence_ = static_cast<std::uint32_t>(random_.next());
     period_ends_us_ = now + random_.below(static_cast<std::uint64_t>(options_.period.count()));
     const Entry& mine = table_.at(self_.rank);
@@ -51,6 +66,7 @@ void Swim::catch_up(TimeUs now) {
     last_tick_us_ = now;
     if (due == time_never || now < due + static_cast<TimeUs>(options_.period.count())) return;
     suspicions_.restart(now);
+    gone_.restart(now);
     probe_ = {};
     relayed_.clear();
     period_ends_us_ = now;
@@ -93,6 +109,8 @@ void Swim::receive(const Message& message, TimeUs now, Outbox& out) {
     switch (message.kind) {
         case Kind::ping:
             out.push_back(make(Kind::ack, message.from, self_.rank, message.sequence));
+            if (is_of_former_holder(message, table_.at(message.from)))
+                out.back().claims.push_back(table_.claim(message.from, true));
             add_gossip(out.back());
             break;
         case Kind::ack:
@@ -114,6 +132,15 @@ void Swim::receive(const Message& message, TimeUs now, Outbox& out) {
             break;
     }
     if (message.kind == Kind::ping || message.kind == Kind::ack) compare(message, now, out);
+}
+
+// Rather none below this member's own: the lowest member assigns ranks, and one that has just joined does not know for
+// how long others have been gone.
+Rank Swim::free_rank(Rank first, TimeUs now) const noexcept {
+    Rank again = gone_.longest(std::max(first, self_.rank + 1), now);
+    if (again == no_rank) again = gone_.longest(first, now);
+    if (again != no_rank) return again;
+    return table_.end() < options_.members_max ? table_.end() : no_rank;
 }
 
 void Swim::learn(const Claim& claim, TimeUs now) { merge(claim, Source::joining, now); }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "swim/change_log.hpp"
+#include "swim/gone_ranks.hpp"
 #include "swim/gossip.hpp"
 #include "swim/local_health.hpp"
 #include "swim/message.hpp"
@@ -71,10 +72,9 @@ class CINNABAR_API Swim {
     // Returns the changes since the last call.
     [[nodiscard]] std::vector<Change> take_changes() { return changes_.take(); }
 
-    // The next rank that was never assigned; no_rank if all were.
-    [[nodiscard]] Rank free_rank() const noexcept {
-        return table_.end() < options_.members_max ? table_.end() : no_rank;
-    }
+    // The rank for a new member: the one that has been gone for longest, if it may be given again and is not below
+    // `first`; otherwise the next that was never assigned; no_rank if all were.
+    [[nodiscard]] Rank free_rank(Rank first, TimeUs now) const noexcept;
 
   private:
     struct Probe {
@@ -126,6 +126,7 @@ class CINNABAR_API Swim {
     Random random_;
     Gossip gossip_;
     Suspicions suspicions_;
+    GoneRanks gone_;
     ChangeLog changes_;
     LocalHealth health_;
     ProbeTargets targets_;

@@ -12,7 +12,8 @@
 namespace cinnabar::group {
 
 // A member's number in its group. Each number is given out once; only the member that had it may return under it, with
-// another incarnation.
+// another incarnation. With SwimOptions::reuse_ranks_after, the number of a member that has long been gone is given to
+// another process: Member::process tells the two apart, as does the incarnation.
 using Rank = std::uint32_t;
 inline constexpr Rank no_rank = ~Rank{0};
 
@@ -38,7 +39,7 @@ inline constexpr std::size_t labels_bytes_max = 1024;
 
 struct Member {
     Rank rank = no_rank;
-    std::uint32_t incarnation = 0;  // counts the lives of this rank, from 1
+    std::uint32_t incarnation = 0;  // the life of this rank: from 1, and larger with each later one
     State state = State::alive;
     std::uint64_t process = 0;  // random; distinguishes a restarted process from one that was excluded and came back
     na::Addr address;           // all endpoints

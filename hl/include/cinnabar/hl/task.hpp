@@ -29,8 +29,8 @@
 
 namespace cinnabar::hl {
 
-// What a deadline of with_deadline is on a simulated clock, if it was started on the real one. A thread in sync_wait and
-// a coroutine of another library do not know which clock applies before their first call, transfer or sleep. No
+// What a deadline of with_deadline is on a simulated clock, if it was started on the real one. A thread in sync_wait
+// and a coroutine of another library do not know which clock applies before their first call, transfer or sleep. No
 // simulated time passes until then, so the deadline begins there. In the frame of with_deadline; used by one thread at
 // a time, as a simulated network is.
 class SimulatedDeadline {

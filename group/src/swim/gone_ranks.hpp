@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// GoneRanks: for how long each rank has had no member, as far as this process knows, so that it can be given to another
+// process (SwimOptions::reuse_ranks_after).
+#pragma once
+
+#include "swim/table.hpp"
+
+#include <cinnabar/base/clock.hpp>
+
+#include <map>
+
+namespace cinnabar::group {
+
+class GoneRanks {
+  public:
+    // Before this is called, and with a span of 0, no rank is given again, and none is remembered.
+    void give_again_after(Microseconds span) noexcept { span_us_ = static_cast<TimeUs>(span.count()); }
+    [[nodiscard]] bool gives_again() const noexcept { return span_us_ != 0; }
+
+    // Call it when the table's entry of a rank has changed.
+    void note(Rank rank, const Entry& before, const Entry& now, TimeUs when) {
+        if (!gives_again()) return;
+        const bool has_next = is_life(first_life_of(holder_of(now.incarnation) + 1));
+        if (!now.known() || now.present() || !has_next) {
+            since_.erase(rank);
+        } else if (!before.known() || before.present() || before.incarnation != now.incarnation) {
+            since_.insert_or_assign(rank, when);
+        }
+    }
+    // This process was stopped, and does not know what happened meanwhile: the time of all ranks begins anew.
+    void restart(TimeUs now) noexcept {
+        for (auto& [rank, since] : since_) since = now;
+    }
+    // The rank that has been gone for longest, and for long enough, of those from `first` on; no_rank: there is none.
+    [[nodiscard]] Rank longest(Rank first, TimeUs now) const noexcept {
+        Rank found = no_rank;
+        TimeUs earliest = time_never;
+        for (auto each = since_.lower_bound(first); each != since_.end(); ++each) {
+            if (each->second >= earliest || now < each->second + span_us_) continue;
+            found = each->first;
+            earliest = each->second;
+        }
+        return found;
+    }
+
+  private:
+    TimeUs span_us_ = 0;
+    std::map<Rank, TimeUs> since_;
+};
+
+}  // namespace cinnabar::group
