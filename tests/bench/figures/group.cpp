@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective calls among 32 processes over shm, as `cinnabar perf group` measures them.
+// Collective calls among 32 processes over shm, as `cinnabar perf group` measures them, next to the same by MPI. Both
+// have the two cores of the comparison for all their processes.
 #include "figures.hpp"
 #include "support/command_output.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -15,38 +15,104 @@ namespace {
 constexpr unsigned processes = 32;
 constexpr unsigned runs = 5;
 
-// In microseconds: the median over the rounds, from the row of that collective.
+#ifdef CINNABAR_MPI_ROUNDS
+const std::string mpi_launcher{CINNABAR_MPIEXEC};
+const std::string mpi_program{CINNABAR_MPI_ROUNDS};
+#else
+const std::string mpi_launcher;
+const std::string mpi_program;  // empty: there is no MPI
+#endif
+
+// Medians over the rounds, in microseconds.
+struct Medians {
+    double broadcast = 0;
+    double barrier = 0;
+};
+
+// From the row of that collective.
 double median_in(const std::string& output, const std::string& collective) {
     const auto row = output.find("{\"collective\": \"" + collective + "\"");
     const std::string key = "\"p50_ns\": ";
     const auto at = row == std::string::npos ? row : output.find(key, row);
     const double ns = at == std::string::npos ? 0 : std::strtod(output.c_str() + at + key.size(), nullptr);
-    if (ns <= 0) throw std::runtime_error{"cinnabar perf group measures nothing: " + output};
+    if (ns <= 0) throw std::runtime_error{"a program measures nothing: " + output};
     return ns / 1000;
 }
 
-Row row_of(std::string name, std::vector<double>& medians) {
-    std::sort(medians.begin(), medians.end());
-    Row row;
-    row.name = std::move(name);
-    row.value = medians[medians.size() / 2];
-    row.unit = "us";
-    row.remark = std::to_string(processes) + " processes, " + std::to_string(medians.size()) + " runs";
-    return row;
+Medians medians_of(const std::string& command) {
+    const std::string output = support::output_of(command);
+    return {median_in(output, "broadcast"), median_in(output, "barrier")};
 }
 
-std::vector<Row> run_group(const Settings& settings) {
-    const std::string command = settings.tool + " launch -n " + std::to_string(processes) + " -- " + settings.tool +
-                                " perf group --listen shm:// --size 64 --json --rounds " +
-                                (settings.quick ? "50" : "500");
-    std::vector<double> broadcasts;
-    std::vector<double> barriers;
-    for (unsigned i = 0; i < (settings.quick ? 1 : runs); ++i) {
-        const std::string output = support::output_of(command);
-        broadcasts.push_back(median_in(output, "broadcast"));
-        barriers.push_back(median_in(output, "barrier"));
+std::string our_command(const Settings& settings, const std::string& rounds) {
+    return settings.tool + " launch -n " + std::to_string(processes) + " -- " + settings.tool +
+           " perf group --listen shm:// --size 64 --json --rounds " + rounds;
+}
+
+// Open MPI starts more processes than there are cores, and starts as root, only if it is told to.
+std::string mpi_command(const std::string& rounds) {
+    return std::string{"env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "} +
+           "OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none " + mpi_launcher + " -n " +
+           std::to_string(processes) + ' ' + mpi_program + ' ' + rounds;
+}
+
+// One row: our runs, and as many pairs of MPI's.
+class Samples {
+  public:
+    void add(double ours) { ours_.push_back(ours); }
+    void add(double ours, double mpi, double mpi_again) {
+        add(ours);
+        mpi_.push_back(mpi);
+        ratios_.push_back(ours / mpi);
+        noise_.push_back(mpi_again / mpi);
     }
-    return {row_of("group.broadcast.small", broadcasts), row_of("group.barrier", barriers)};
+    [[nodiscard]] Row row(std::string name, double at_most, const char* limit_name) const {
+        Row row;
+        row.name = std::move(name);
+        row.value = median(ours_);
+        row.unit = "us";
+        row.remark = std::to_string(processes) + " processes, " + std::to_string(ours_.size()) + " runs";
+        if (mpi_.empty()) return row;
+        row.limit_name = limit_name;
+        row.limit = median(mpi_);
+        row.ratio = bootstrap_median(ratios_);
+        row.noise = bootstrap_median(noise_).distance_from_one();
+        row.bar = Bar{Sense::at_most, at_most};
+        row.verdict = judge(*row.ratio, *row.bar);
+        return row;
+    }
+
+  private:
+    std::vector<double> ours_;
+    std::vector<double> mpi_;
+    std::vector<double> ratios_;
+    std::vector<double> noise_;
+};
+
+std::vector<Row> run_group(const Settings& settings) {
+    if (settings.tool.empty()) throw std::runtime_error{"the cinnabar command was not built; see --tool"};
+    const std::string rounds = settings.quick ? "50" : "500";
+    const std::string on_cores =
+        "taskset -c " + std::to_string(settings.cores.client) + ',' + std::to_string(settings.cores.server) + ' ';
+    const std::string ours = on_cores + our_command(settings, rounds);
+    Samples broadcasts;
+    Samples barriers;
+    for (unsigned i = 0; i < (settings.quick ? 1 : runs); ++i) {
+        if (mpi_program.empty()) {
+            const Medians own = medians_of(ours);
+            broadcasts.add(own.broadcast);
+            barriers.add(own.barrier);
+            continue;
+        }
+        const std::string theirs = on_cores + mpi_command(rounds);
+        const Medians mpi = medians_of(theirs);
+        const Medians own = medians_of(ours);
+        const Medians again = medians_of(theirs);
+        broadcasts.add(own.broadcast, mpi.broadcast, again.broadcast);
+        barriers.add(own.barrier, mpi.barrier, again.barrier);
+    }
+    return {broadcasts.row("group.broadcast.small", 1.5, "MPI_Bcast and MPI_Reduce"),
+            barriers.row("group.barrier", 2, "MPI_Barrier")};
 }
 
 }  // namespace
