@@ -11,8 +11,9 @@
 
 namespace cinnabar::group {
 
+inline TimeSource& clock_of(const hl::NodeRef& node) noexcept { return node.rpc_context().na().clock(); }
 inline TimeUs deadline_of(const hl::TaskContext& task, const hl::NodeRef& node) noexcept {
-    return task.deadline_on(node.rpc_context().na().clock());
+    return task.deadline_on(clock_of(node));
 }
 
 template <typename T>
@@ -20,7 +21,8 @@ hl::Task<T> run_until(hl::NodeRef node, hl::Task<T> task, TimeUs deadline) {
     const hl::TaskContext* outer = co_await hl::this_task();
     hl::TaskContext inner = outer ? *outer : hl::TaskContext{};
     inner.deadline = std::min(deadline_of(inner, node), deadline);
-    inner.simulated = nullptr;
+    hl::SimulatedDeadline simulated(clock_of(node), inner.deadline);  // for with_deadline in the task
+    inner.simulated = &clock_of(node) == &steady_clock() ? nullptr : &simulated;
     co_await hl::detail::AdoptContext{&inner};
     co_return co_await task;
 }

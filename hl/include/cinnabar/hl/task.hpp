@@ -37,6 +37,8 @@ class SimulatedDeadline {
   public:
     // `outer`: that of the enclosing task; may be null.
     SimulatedDeadline(Microseconds span, SimulatedDeadline* outer) noexcept : span_(span), outer_(outer) {}
+    // One that is known.
+    SimulatedDeadline(TimeSource& clock, TimeUs at) noexcept : clock_(&clock), at_(at) {}
 
     [[nodiscard]] TimeUs on(TimeSource& clock) noexcept {
         if (clock_ != &clock) {
@@ -47,8 +49,8 @@ class SimulatedDeadline {
     }
 
   private:
-    Microseconds span_;
-    SimulatedDeadline* outer_;
+    Microseconds span_ = Microseconds::max();
+    SimulatedDeadline* outer_ = nullptr;
     TimeSource* clock_ = nullptr;  // null: not begun
     TimeUs at_ = time_never;
 };
