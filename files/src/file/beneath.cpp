@@ -18,7 +18,7 @@ namespace {
 
 constexpr int open_attempts_max = 128;
 
-// glibc has no wrapper.
+// glibc has no wrapper of openat2.
 UniqueFd open_resolved(int directory, const std::string& path, std::uint64_t flags, std::uint64_t resolve) {
     open_how how{};
     how.flags = flags | O_CLOEXEC;

@@ -16,7 +16,7 @@ namespace cinnabar::files {
 // it.
 [[nodiscard]] UniqueFd open_beneath(int directory, const std::string& path, std::uint64_t flags);
 
-// The same, but follows no symbolic link: EXDEV or ELOOP. `path` may have any number of folders.
+// As open_beneath(), but follows no symbolic link in any component of `path`: ELOOP.
 [[nodiscard]] UniqueFd open_below_without_links(int directory, const std::string& path, std::uint64_t flags);
 
 // Opens the directory that contains, or will contain, `name`. Empty, with errno.

@@ -28,8 +28,8 @@ bool is_within(std::string_view name, std::string_view folder) {
     return folder.empty() || name == folder || (name.starts_with(folder) && name[folder.size()] == '/');
 }
 
-// Makes an existing folder of this user as accessible to its owner as a new one. If that fails, so does whatever needs
-// it. No link is followed: the name may belong to something else by now.
+// Makes an existing folder of this user as accessible to its owner as a new one. If that fails, the operations that
+// need it will fail. No link is followed: the name may belong to something else by now.
 void open_to_owner(int parent, const std::string& leaf, std::uint64_t device) {
     const UniqueFd folder(::openat(parent, leaf.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat status {};
@@ -188,7 +188,7 @@ Result<Listing> Root::list(std::string_view name, std::uint64_t cursor, const Ex
         if (name.empty() && staging) return true;
         const std::string full = name.empty() ? std::string(leaf) : std::string(name).append("/").append(leaf);
         auto entry = read_entry(folder.get(), std::string(leaf), kinds, full);
-        // Lists an entry without attributes that cannot be read; fetching it reports the error.
+        // If the extended attributes cannot be read, lists the entry without them; fetching it reports the error.
         if (!entry && entry.code() != Errc::not_found) entry = read_entry(folder.get(), std::string(leaf), {}, full);
         if (!entry && entry.code() == Errc::not_found) return true;  // it was removed meanwhile
         if (!entry) failure = std::move(entry).error();
@@ -211,7 +211,8 @@ Result<Entry> Root::look(std::string_view name, const ExtendedKinds& kinds) cons
 
 Result<Entry> Root::look_in(int parent, std::string_view name, const ExtendedKinds& kinds) const {
     const std::string leaf(leaf_of(name));
-    // The staging folder, whose name check_name() rejects, by a link to the root.
+    // A name that goes through a link to the root may lead to the staging folder, which check_name() rejects only by
+    // name.
     if (own_staging_ && leaf == staging_folder) {
         const UniqueFd folder(::openat(parent, leaf.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
         if (folder) CINNABAR_TRY_VOID(check_served(folder.get(), name));

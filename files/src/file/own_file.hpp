@@ -6,8 +6,8 @@
 
 namespace cinnabar::files {
 
-// Whether the open file is one that this user made. Others may have planted files: the folder of a fetch may be
-// writable for them.
+// Whether the open file is a regular file of this user without other hard links; sets `status`. The folder of a fetch
+// may be writable for other users, who may have planted files.
 [[nodiscard]] inline bool is_own_file(int fd, struct stat& status) noexcept {
     return ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid() && status.st_nlink == 1;
 }

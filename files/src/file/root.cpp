@@ -30,8 +30,9 @@ Error staging_error(std::string_view name) {
     return file_error(errno, "cannot make a file", name);
 }
 
-// What a sparse file takes is known only when it is written. One that might not fit leaves a part of the disk free, so
-// that a server that calls a file sparse cannot fill the disk of a client. Servers keep their own part free.
+// How much space a sparse file takes is known only when it is written. If it might not fit, a part of the disk stays
+// free, so that a server cannot fill the disk of a client by calling a file sparse. For the root of a server, kept_
+// applies instead.
 KeptFree kept_beside_sparse(int parent, std::uint64_t bytes) {
     if (check_room(parent, bytes, 0, {}, {})) return {};
     return default_kept_free("/proc/self/fd/" + std::to_string(parent));
@@ -207,8 +208,8 @@ Result<void> Root::make_room(int parent, std::uint64_t bytes, std::string_view n
     return room;
 }
 
-// Only a link leads to a file of the staging folder: check_name() rejects the folder's name. Staged files have names of
-// their own.
+// Only a link can lead to a file of the staging folder, because check_name() rejects the folder's name. The file is a
+// staged one if the staging folder has it under the last component of its path.
 Result<void> Root::check_not_staged(int fd, std::string_view name) const {
     if (!own_staging_) return {};
     std::array<char, PATH_MAX> path{};

@@ -79,7 +79,7 @@ Result<std::optional<Part>> begin_part(const std::shared_ptr<const UniqueFd>& st
     if (!*file) return file_error(errno, "cannot make a file", head.name);
     if (!lock(file->get(), LOCK_EX | LOCK_NB) || ::fstat(file->get(), &status) != 0) return std::optional<Part>();
     if (status.st_nlink == 0) return std::optional<Part>();  // remove_leftovers() of another process was faster
-    // One may be left by a file that was renamed into place or removed.
+    // A file that was renamed into place or removed may have left its journal.
     (void)::unlinkat(staging->get(), names.journal.c_str(), 0);
     head.final_mode = status.st_mode & 0777u;
     if ((head.final_mode & 0600u) != 0600u) (void)::fchmod(file->get(), head.final_mode | 0600u);
@@ -103,8 +103,8 @@ Result<std::uint64_t> keep_promised(int fd, Journal& journal) {
     return kept;
 }
 
-// nullopt: the staged file exists but must not be used. Empty descriptor: it does not exist. A file that another
-// process works on is waited for only if it is the same file (`alone`).
+// nullopt: the staged file exists but must not be used. Empty descriptor: it does not exist. Waits for a locked file
+// only with `alone`, and only if its journal has the same name.
 std::optional<UniqueFd> open_own_part(int staging, const StagedNames& names, const JournalHead& head, bool alone) {
     UniqueFd fd(::openat(staging, names.part.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!fd && errno == ENOENT) return fd;
@@ -163,7 +163,7 @@ bool remove_left_part(int folder, const std::string& part) {
            sweep_pair(folder, part);
 }
 
-// A journal is made after its staged file, and removed after it.
+// Removes the journal if its staged file is gone: a journal is made only after its staged file.
 bool remove_left_journal(int folder, const std::string& journal) {
     const auto part = journal.substr(0, journal.size() - journal_end.size()).append(part_end);
     struct stat status {};

@@ -47,7 +47,8 @@ void release_reserved(int fd) noexcept;
 
 // All remains, oldest first, except those whose journal cannot be read.
 [[nodiscard]] std::vector<Remains> list_remains(int staging);
-// Removes remains beyond the limits and, with `sweep`, all that cannot be resumed. Returns how many were removed.
+// Removes remains beyond the limits and, with `sweep`, all that cannot be resumed. `sweep` requires that nobody is
+// working on a file. Returns how many were removed.
 std::uint32_t trim_remains(const UniqueFd& staging, const RemainsLimits& limits, bool sweep);
 // Removes from the folder of a fetch the staged files and journals of this user that nobody works on and that cannot be
 // resumed. Returns how many.

@@ -36,7 +36,7 @@ bool store_checksum(int fd, std::uint64_t checksum) noexcept {
     const auto record = encode(checksum, status);
     const auto stored = [&] { return ::fsetxattr(fd, attribute, record.data(), record.size(), 0) == 0; };
     if (stored()) return true;
-    // The file's mode decides about extended attributes, not how it was opened.
+    // Whether an extended attribute may be set depends on the file's mode, not on how the descriptor was opened.
     if (errno != EACCES || (status.st_mode & S_IWUSR) != 0) return false;
     const mode_t mode = status.st_mode & 07777u;
     if (::fchmod(fd, mode | S_IWUSR) != 0) return false;

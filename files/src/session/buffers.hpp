@@ -122,7 +122,7 @@ class Buffers {
     [[nodiscard]] std::uint32_t session_part() const noexcept {
         return std::max(1u, (count_ - std::max(1u, count_ / 8)) / sessions_);
     }
-    // The same for a file within its session.
+    // The number of buffers that a file of the session may hold before it must wait.
     [[nodiscard]] std::uint32_t file_part(const SessionPart& session) const noexcept {
         return std::max(1u, count_ / (session.shares_ + 1));
     }

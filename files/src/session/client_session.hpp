@@ -27,7 +27,7 @@
 namespace cinnabar::files {
 
 // Whether a server that was asked for `extended` may send these attributes: without this check, it could give fetched
-// files and folders an ACL that nobody wants.
+// files and folders an ACL that nobody has asked for.
 [[nodiscard]] bool can_be(const Attributes& attributes, const ExtendedKinds& extended) noexcept;
 // Whether only the blocks that differ from the older version are sent. For small files this would not be faster.
 [[nodiscard]] constexpr bool compares_blocks(Existing existing, bool whole, std::uint64_t bytes) noexcept {
@@ -64,7 +64,7 @@ class ClientSession {
                                                CopyMode mode, BytesMoved progress,
                                                std::function<void(std::uint64_t)> announced);
 
-    // Where the session's tasks run if what awaits them has no executor.
+    // Where the session's tasks run if the coroutine that awaits them has no executor.
     [[nodiscard]] hl::Executor& executor() const noexcept { return executor_; }
     // See the functions of Client with these names.
     void limit_rate(std::uint64_t bytes_per_second) noexcept { rate_ = Rate(bytes_per_second); }
@@ -119,7 +119,7 @@ class ClientSession {
     std::uint32_t windows_max_ = 1;
     Pace pace_;
     Rate rate_;
-    Pace packs_;               // limits calls with packs in progress, whose files count at the server
+    Pace packs_;               // limits calls with packs in progress; the server counts each of their files
     bool reads_packs_ = true;  // false: the server is older than read_pack
     SessionPart part_;
     std::unique_ptr<Buffers> buffers_;  // of the window size that the server announced

@@ -38,8 +38,9 @@ class Download {
     // longer uses the memory. Errors as of Upload::receive().
     using Give = std::function<hl::Task<Result<void>>(TakeIn& take)>;
     [[nodiscard]] hl::Task<Result<LendOut>> lend(const LendIn& in, const Give& give);
-    // Reads on, sending nothing, until `until` or the end of the file: at least one window. finish() then returns the
-    // checksum. Requires: no other task reads the file.
+    // Reads and hashes the file from position() on, without sending it, until the time `until` or the end of the file;
+    // reads at least one window. At the end of the file, finish() returns the checksum. Requires: no other task reads
+    // the file.
     [[nodiscard]] hl::Task<Result<void>> sum(std::chrono::steady_clock::time_point until);
     // How much was read.
     [[nodiscard]] std::uint64_t position() const noexcept { return reading_.position(); }

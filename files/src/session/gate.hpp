@@ -38,8 +38,8 @@ struct Session {
     na::Addr source;
     bool proven = false;         // the client has proven a key or its identity
     std::uint16_t provider = 0;  // provider number of the RPCs that the client serves
-    bool held = false;           // the client's hold call is open
-    bool ended = false;          // the hold call has ended
+    bool held = false;           // the client has made its hold call
+    bool ended = false;          // the session has ended: with its hold call, or without one in time
     std::map<std::uint64_t, std::shared_ptr<Saving>> savings;
     std::map<std::uint64_t, std::shared_ptr<Giving>> givings;
     std::map<std::uint64_t, std::shared_ptr<Giving>> sums;  // being read for their checksums; only sum and abort
@@ -87,14 +87,15 @@ class Gate {
         std::shared_ptr<Session> session;
         TimeUs until;  // when the hold call must have arrived
     };
-    // False if the connection has proven its identity (tcps, ofis); its calls then need neither a key proof nor seals.
+    // Whether the client must prove the key. Not if the transport has proven the client's identity (tcps, ofis); then
+    // the calls are not signed either.
     [[nodiscard]] bool wants_key(const na::Addr& source) const { return key_ && !source.identity(); }
     [[nodiscard]] MacText tag_text(const Nonce& client, const Challenge& challenge, const na::Addr& source) const;
     std::optional<Key> key_;
     Limits limits_;
     TimeSource& clock_;
     const Secret secret_ = Secret::random();  // makes the tags of challenges
-    // At most one per connection. The key is the connection's address, which the session keeps alive.
+    // By connection; a connection has at most one session, which keeps the address pointed to alive.
     std::map<const na::AddrBody*, Entry> sessions_;
 };
 

@@ -67,7 +67,7 @@ struct HoldIn {
                                  // several sessions
 };
 // Stays open as long as the session; it only ever ends with an error. When it ends, for whatever reason, the server
-// ends the session and removes unfinished files.
+// ends the session and its files in progress; what can be resumed is kept as remains.
 inline constexpr hl::Rpc<void(HoldIn)> hold_rpc{"cinnabar.save.hold"};
 
 // The largest file size that the operating system supports (off_t). A receiver refuses a file that is announced to be
@@ -90,10 +90,11 @@ struct OpenIn {
 struct OpenOut {
     std::uint64_t file = 0;  // identifies the file in later calls
     // The number of bytes that the server has, from the beginning, of an interrupted save: whole windows, or the whole
-    // file. The client offers these windows, also in a push; the server pulls only those that differ.
+    // file. The client lends these windows and sends their checksums, even if it pushes the later ones; the server
+    // pulls only those that differ.
     std::uint64_t resumed_bytes = 0;
-    // Size of the existing file of this name. The client offers windows below this size like those below resumed_bytes,
-    // with the checksums of their blocks.
+    // Size of the existing file of this name. The client lends windows below this size, too, and sends the checksums of
+    // their blocks; the server pulls only the blocks that differ.
     std::uint64_t basis_bytes = 0;
 };
 inline constexpr hl::Rpc<OpenOut(OpenIn)> open_rpc{"cinnabar.save.open"};
@@ -247,7 +248,7 @@ struct LendIn {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;  // window size of the destination server
     bool offered = false;     // the destination server may already have it and needs its checksum
-    bool compares = false;    // the same, and it needs the checksums of the blocks
+    bool compares = false;    // the destination server may have parts of it and needs the checksums of the blocks
 };
 struct LendOut {
     bool hole = false;  // a hole of a sparse file: all zeros, and nothing was lent

@@ -40,7 +40,8 @@ void end_files_with_gaps(Session& session, unsigned seconds_max) {
     for (auto& [number, giving] : session.givings) look(*giving, *giving->download);
 }
 
-// Counts bytes that a window has moved although the client claimed to have them: later windows wait for them.
+// Counts bytes of a window that the receiver seemed to have already but that were moved after all: later windows wait
+// for them.
 void charge_rate(const Session& session, std::uint64_t bytes) {
     if (session.account) (void)session.account->rate().reserve(bytes, Rate::Clock::now());
 }
@@ -290,8 +291,8 @@ hl::Task<std::optional<SourceFile>> Service::basis_of(const OpenIn& in, const na
     co_return *std::move(basis);
 }
 
-// The name becomes free and the staged file is removed once the handlers working on it have ended, so a client that has
-// stalled keeps neither. Closing it ends windows that wait for this one.
+// Closing the upload ends the windows that wait for another one. Once the handlers that work on the file have ended,
+// its name is free and its staged file is removed or kept as remains, so a client that has stalled keeps neither.
 void Service::give_up(Session& session, std::uint64_t file, const Error& why) {
     const auto saving = session.savings.extract(file);
     if (!saving) return;

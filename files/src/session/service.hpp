@@ -134,7 +134,7 @@ class Service {
     template <typename In>
     [[nodiscard]] Result<std::shared_ptr<Session>> session_of(const hl::Request<In>& request) const {
         CINNABAR_TRY(auto session, gate_.find(request->seal.token, request.source()));
-        // Sizes are checked before the seal, which reads the whole argument: it may have 64 MiB.
+        // Sizes are checked before the seal, whose check reads the whole argument, up to 64 MiB.
         if constexpr (requires { request->name; }) {
             if (request->name.size() > name_bytes_max) return Error{Errc::too_large, "the name is over 4095 bytes"};
         }
@@ -162,7 +162,7 @@ class Service {
     // exceed the call's deadline (rate_wait_max).
     [[nodiscard]] hl::Task<Result<void>> keep_rate(const std::shared_ptr<Session>& session, std::uint64_t bytes,
                                                    hl::NodeRef node, unsigned& paced) const;
-    // The existing file of that name, if the client may compare with it. Mostly runs on a disk thread.
+    // Opens the existing file of that name, if there is one and the client may compare with it.
     [[nodiscard]] hl::Task<std::optional<SourceFile>> basis_of(const OpenIn& in, const na::Addr& client);
     // Whether `files` more files of `bytes` bytes in all may begin: shutting_down, overloaded, too_large.
     [[nodiscard]] Result<void> has_room(const Session& session, std::uint64_t bytes, std::size_t files = 1) const;
@@ -197,7 +197,7 @@ class Service {
     void end_session(Session& session);
     void give_up(Session& session, std::uint64_t file, const Error& why);
     void end_late_sessions();
-    // Periodically ends sessions that were not held in time, even if no other client connects.
+    // Every second, ends sessions that were not held in time and files with gaps; every minute, trims the remains.
     [[nodiscard]] hl::Task<void> watch_sessions(hl::NodeRef node);
     // Reports the error to ServerHooks::ended, and returns it in the form sent to the client.
     [[nodiscard]] Error failed(ServerEvent::Kind kind, const na::Addr& client, std::string_view name,

@@ -40,7 +40,8 @@ Upload::Upload(Buffers& buffers, SessionPart& session, Disk& disk, const Root& r
       share_(buffers, session) {}
 
 Upload::~Upload() {
-    // This may be the last descriptor, and closing it frees the blocks, so a disk thread does it.
+    // A disk thread closes the older version: if it was replaced, closing its last descriptor frees its blocks, which
+    // takes long.
     if (basis_) disk_.dispose(*std::move(basis_));
     if (!keeps()) {
         disk_.dispose(std::move(file_));

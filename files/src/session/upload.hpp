@@ -42,8 +42,8 @@ class Upload {
     void compare_with(SourceFile basis) { basis_.emplace(std::move(basis)); }
 
     // Pulls one window, except for the parts that the server already has. ok: the window is written. invalid_argument:
-    // the file has no such window, or has received it before. Any other error ends the file, and all its windows fail
-    // with it.
+    // the file has no such window, or has received it before. Any error ends the file, and all its windows fail with
+    // it.
     [[nodiscard]] hl::Task<Result<WindowOut>> receive(const WindowIn& in);
     // A window of a sparse file that is a hole.
     [[nodiscard]] hl::Task<Result<void>> receive_hole(std::uint64_t offset);
@@ -71,7 +71,8 @@ class Upload {
   private:
     [[nodiscard]] hl::Task<Result<WindowOut>> pull(const WindowIn& in);
     [[nodiscard]] hl::Task<Result<WindowOut>> compare(const WindowIn& in);
-    // Fills the buffer, as far as possible from the older version. Returns the number of bytes taken from there.
+    // Fills the buffer with the window: blocks that the older version has are read from it, the others are pulled.
+    // Returns the number of bytes read.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> pull_into(const Buffer& buffer, const WindowIn& in);
     [[nodiscard]] std::vector<ByteRange> take_from_basis(const WindowIn& in, Bytes content) const;
     [[nodiscard]] hl::Task<Result<void>> have_pushed(std::uint64_t offset, std::uint64_t bytes, const hl::NodeRef& node,
@@ -83,7 +84,7 @@ class Upload {
     [[nodiscard]] hl::Task<Result<void>> write(std::uint64_t offset, ConstBytes content);
     // Requires: the caller has the turn for `offset` (writing_).
     [[nodiscard]] hl::Task<Result<void>> write_now(std::uint64_t offset, ConstBytes content);
-    // The window is written: lets later ones continue.
+    // Everything before `offset` is written: starts a checkpoint if one is due, and lets later windows continue.
     void advance(std::uint64_t offset);
     [[nodiscard]] bool keeps() const noexcept;
     // The size of the window at `offset`; 0: the file has no window there.

@@ -14,7 +14,7 @@ struct NamedClass {
     std::string_view name;
     bool (*has)(unsigned char c);
 };
-// Of ASCII, whatever the locale.
+// Of ASCII characters only: take_named() rejects others, whatever the locale.
 constexpr std::array<NamedClass, 12> named_classes{{
     {"alnum", [](unsigned char c) { return std::isalnum(c) != 0; }},
     {"alpha", [](unsigned char c) { return std::isalpha(c) != 0; }},
@@ -30,8 +30,8 @@ constexpr std::array<NamedClass, 12> named_classes{{
     {"xdigit", [](unsigned char c) { return std::isxdigit(c) != 0; }},
 }};
 
-// Takes "[:alpha:]" off the elements of a character class: whether it has `c`. A name that is unknown has no character.
-// nullopt: another element comes first.
+// Removes a named class such as "[:alpha:]" from the beginning of `elements` and returns whether it contains `c`; an
+// unknown class contains nothing. nullopt: the first element is not a named class.
 std::optional<bool> take_named(std::string_view& elements, unsigned char c) {
     if (!elements.starts_with("[:")) return std::nullopt;
     const auto end = elements.find(']');
@@ -42,7 +42,7 @@ std::optional<bool> take_named(std::string_view& elements, unsigned char c) {
     return named != named_classes.end() && c < 0x80 && named->has(c);
 }
 
-// The same for the first element, of any kind: a name, a character, or a range like "a-z".
+// The same for a first element of any kind: a named class, a character, or a range like "a-z".
 bool take_element(std::string_view& elements, unsigned char c) {
     if (const auto named = take_named(elements, c)) return *named;
     if (elements[0] == '\\' && elements.size() > 1) elements.remove_prefix(1);

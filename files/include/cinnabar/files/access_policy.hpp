@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Access rules: which client may do what below a server's root, and how much. Rules are checked in order; the first
-// rule that matches the client, the right and the name decides. If no rule matches, the request fails with
-// `permission`. A client that no rule allows anything cannot log in. The error names the rule that denied the request.
+// rule that matches the client, the right and the name decides. A request that a rule denies, or that no rule matches,
+// fails with `permission`; the error names the rule, if there is one. A client that no rule allows anything cannot log
+// in.
 //
 // In text form, each line is a rule. Empty lines and lines that begin with '#' are skipped:
 //
@@ -14,8 +15,9 @@
 //
 // cinnabar/rpc/callers.hpp describes how clients are named. The rights:
 //     read     fetch files, list folders, query entries (Client::look); on '/': list the remains of interrupted saves
-//     write    save files under names that do not exist yet, make folders and hard links
-//     replace  save over an existing name; requires `write` as well
+//     write    save files under names that do not exist yet, make folders and hard links; a hard link requires `read`
+//              for the existing file as well
+//     replace  replace what has the name; requires `write` as well, or `link` for a symbolic link
 //     remove   remove files, links, empty folders, and remains
 //     link     make symbolic links; whoever may read the link may read anything in the root that it points to
 //     all      all of the above
@@ -61,7 +63,7 @@ class CINNABAR_API AccessPolicy {
     [[nodiscard]] static Result<std::shared_ptr<const AccessPolicy>> load(const std::string& path);
     ~AccessPolicy();
 
-    // Checks one request. permission: denied; the error names the rule.
+    // Checks one request. permission: it is denied; the error names the missing right, and the rule that denies it.
     [[nodiscard]] Result<void> may(const AccessRequest& access) const;
     // permission: no rule allows the client anything.
     [[nodiscard]] Result<void> may_log_in(const na::Addr& client) const;

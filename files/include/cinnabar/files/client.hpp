@@ -48,7 +48,9 @@ struct SaveMode {
     Existing existing = Existing::keep;
     bool push = false;
     bool checked = true;
-    bool exact = false;  // apply the source's mode and modification time; otherwise its mode less the server's umask
+    // Apply all attributes of the source: mode, modification time, and the extended ones that `extended` names.
+    // Otherwise only its mode, less the server's umask.
+    bool exact = false;
     ExtendedKinds extended{};
     // Set when repeating a save whose answer may have been lost: if a file with this name and content already exists,
     // the save succeeds.
@@ -72,7 +74,8 @@ struct FetchMode {
 // g++ 12 destroys a temporary of an awaited expression twice if it owns memory (decision 37).
 static_assert(std::is_trivially_destructible_v<SaveMode> && std::is_trivially_destructible_v<FetchMode>);
 
-// Opens the file to save. Called on a disk thread: once, or twice if the file has grown too large for save_small().
+// Opens the file to save. Called on a disk thread: once, or twice if save_small() has opened the file and then saves it
+// individually.
 using OpenSource = std::function<Result<SourceFile>()>;
 
 // A file for Client::save_small().
@@ -118,7 +121,8 @@ class CINNABAR_API Client {
     // neither side has a key and Keyless::refused was given. unsupported, protocol, no_such_rpc: the server has no save
     // service of this version. Also the errors of calls.
     [[nodiscard]] hl::Task<Result<void>> open();
-    // Ends the session; the server removes unfinished files. Required after open() even if it has failed.
+    // Ends the session. Of an unfinished file, the server keeps the part from which a save can continue, or nothing.
+    // Required after open(), even if open() has failed.
     [[nodiscard]] hl::Task<void> close();
 
     // Saves a file under a name. Continues where an interrupted save of the same file stopped, as fetch() does. Errors:
@@ -135,8 +139,8 @@ class CINNABAR_API Client {
                                                                   SaveMode mode = {});
     // The total size of the files that fit into one call of save_small(). Requires: open() succeeded.
     [[nodiscard]] std::uint64_t window_bytes() const noexcept;
-    // Fetches a file into a directory. Calls `announced` with the size of the file. Errors: those of save(), from
-    // either side. bad_checksum: also if the file is larger than FetchMode::listed_bytes.
+    // Fetches a file into a directory. Calls `announced` with the size of the file. Errors: those of save(), with Root
+    // on this side and SourceFile on the server. bad_checksum: also if the file is larger than FetchMode::listed_bytes.
     [[nodiscard]] hl::Task<Result<Moved>> fetch(const std::string& name, const Root& into, FetchMode mode = {},
                                                 BytesMoved progress = {},
                                                 std::function<void(std::uint64_t)> announced = {});
@@ -160,12 +164,12 @@ class CINNABAR_API Client {
     [[nodiscard]] hl::Task<Result<Listing>> list(const std::string& name, ExtendedKinds extended = {},
                                                  std::optional<std::string_view> no_links_below = {});
 
-    // Returns whether the server's file has the same content as `source`, by size and checksum; both sides read the
-    // whole file. Errors: those of fetch() and of SourceFile.
+    // Returns whether the server's file has the same content as `source`. Compares sizes and checksums, for which both
+    // sides read the whole file. Errors: those of fetch() and of SourceFile.
     [[nodiscard]] hl::Task<Result<bool>> has_content(OpenSource source, const std::string& name);
-    // Returns whether the server's file was saved from content like that of `source` and was not modified since, by
-    // size and stored checksum; only this side reads its file. False also if the server stores no checksum. Errors:
-    // those of look() and of SourceFile.
+    // Returns whether the server's file was saved with the content of `source` and was not modified since. Compares the
+    // size and the checksum that the server stored with its file, so only `source` is read. False also if the server
+    // has stored no checksum. Errors: those of look() and of SourceFile.
     [[nodiscard]] hl::Task<Result<bool>> was_saved_from(OpenSource source, const std::string& name);
     // Makes the server read a file from disk again and returns its checksum together with the one stored when it was
     // saved. Errors: those of fetch().

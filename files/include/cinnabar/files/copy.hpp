@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies a file from one server to another. The data goes straight from server to server; the caller only directs the
 // copy. Each server checks the caller by its own session. The source server must allow the fetch. The destination
-// server must allow the save, and must allow the client to name a server to connect to; it allows this only to a client
-// that has proven a key, or that runs as the same user (shm). Folders and links are made with the functions of Client,
-// as for save and fetch.
+// server must allow the save, and must allow the client to name a server to connect to. Only a client that has proven a
+// key or its identity, or that runs as the server's user (shm), may do so. Folders and links are made with the
+// functions of Client, as for save and fetch.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -34,9 +34,9 @@ static_assert(std::is_trivially_destructible_v<CopyMode>);
 // `progress` with the bytes that `to` has taken, both on the executor of the clients. Both clients must have the same
 // executor: they belong to one node, or to nodes without threads that one thread drives. The server `to` must be able
 // to reach the server `from` by the transport that `from` uses. Errors: those of fetch() and save(); the text says
-// which server failed. unsupported: the windows of the first server are smaller than those of the other. unreachable:
-// `to` cannot reach `from`. permission: `to` connects to no other servers for this client. Requires: both clients were
-// opened. Several copies may run at once. The strings must live until the task ends.
+// which server failed. unsupported: the windows of `from` are smaller than those of `to`. unreachable: `to` cannot
+// reach `from`. permission: `to` connects to no other servers for this client. Requires: both clients were opened.
+// Several copies may run at once. The strings must live until the task ends.
 [[nodiscard]] CINNABAR_API hl::Task<Result<Moved>> copy(Client& from, const std::string& name, Client& to,
                                                         const std::string& as, CopyMode mode = {},
                                                         BytesMoved progress = {},

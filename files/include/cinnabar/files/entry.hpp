@@ -24,7 +24,7 @@ struct Entry {
     Attributes attributes;
     std::string target;        // of a link
     std::uint64_t inode = 0;   // of a file with several hard links: the same for all of them; 0 for other files
-    std::uint64_t device = 0;  // as `inode`
+    std::uint64_t device = 0;  // of the inode; 0 if `inode` is 0
 };
 
 // One page of a folder's entries.

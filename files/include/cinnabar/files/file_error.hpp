@@ -19,6 +19,7 @@ inline constexpr std::string_view server_says = "the server says";
 //   permission        EACCES, EPERM, EROFS; EXDEV (openat2: the path leaves the root); ELOOP
 //   invalid_argument  EISDIR; ENOTDIR (a file where a directory should be); EINVAL, EILSEQ (the file system refuses it)
 //   too_large         ENAMETOOLONG
+//   exists            EEXIST
 //   busy              EAGAIN: another program has a lease on the file
 // Other values: the result of errc_from_errno().
 [[nodiscard]] CINNABAR_API Error file_error(int os_errno, std::string_view doing, std::string_view name);

@@ -50,7 +50,8 @@ class CINNABAR_API Key {
     //   invalid_argument  not a regular file, or the key is not key_bytes_min to key_bytes_max long
     // Also the errors of file_error().
     [[nodiscard]] static Result<Key> load(const std::string& path);
-    // invalid_argument: `bytes` is not key_bytes_min to key_bytes_max long. out_of_memory.
+    // As in load(), one newline at the end is not part of the key. invalid_argument: the key is not key_bytes_min to
+    // key_bytes_max long. out_of_memory.
     [[nodiscard]] static Result<Key> from(std::string_view bytes);
 
     // The proof that the client sends in its login: HMAC-SHA256 over both nonces.

@@ -52,18 +52,18 @@ class CINNABAR_API NewFile {
     // Makes commit() store the checksum with the file, if the file system supports extended attributes.
     void keep_checksum(std::uint64_t checksum) noexcept { checksum_ = checksum; }
 
-    // Writes at an offset; any size. Writing in order is fastest, since write-back is started for the bytes before
-    // `offset`. A resumable file must be written block by block, in order. Errors: those of file_error(), such as
-    // no_space and io.
+    // Writes at an offset; any size. Writing in order is fastest, because write-back is started for everything before
+    // the end of a write. A resumable file must be written block by block, in order. Errors: those of file_error(),
+    // such as no_space and io.
     [[nodiscard]] Result<void> write(std::uint64_t offset, ConstBytes from);
     // Skips a range of zeros of a sparse file; otherwise as write().
     [[nodiscard]] Result<void> leave_out(std::uint64_t offset, std::uint64_t bytes);
 
     // --- resumable files
 
-    // The number of bytes, from the beginning, that remain from an earlier attempt. A block of them counts as written
-    // once its checksum was compared: by find_block(), or by the caller with the result of read_block(). A block that
-    // differs must be written again.
+    // The number of bytes, from the beginning, that remain from an earlier attempt. Each of these blocks counts as
+    // written once its checksum was compared: by find_block(), or by the caller with the result of read_block(). A
+    // block that differs must be written again.
     [[nodiscard]] std::uint64_t resumed_bytes() const noexcept;
     // Reads a block that remains from an earlier attempt into `to` and returns its checksum. Empty: the block is
     // damaged or missing.

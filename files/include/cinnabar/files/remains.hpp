@@ -22,7 +22,7 @@ struct RemainsLimits {
 struct Remains {
     std::string name;              // name of the complete file
     std::uint64_t bytes = 0;       // size of the complete file
-    std::uint64_t kept_bytes = 0;  // how many of them are kept, from the beginning
+    std::uint64_t kept_bytes = 0;  // how many of `bytes` are kept, from the beginning
     std::uint64_t disk_bytes = 0;
     std::uint64_t age_seconds = 0;
 };

@@ -45,11 +45,12 @@ class CINNABAR_API Root {
     ~Root();
 
     // Creates a new file that commit() will rename to `name`, with the permission bits `mode` less the umask. `bytes`
-    // is its expected size, which is only checked against the free space; each write is checked as well. A resumable
-    // file continues from the remains of an earlier one with the same name, size and mode. If space is short, other
-    // remains are removed. In a folder opened by open(), a sparse file that is larger than the free space leaves a
-    // hundredth of the disk free (default_kept_free()). A `sibling` in the same directory saves opening that directory
-    // again. Errors: those of check_name(), and:
+    // is its expected size: so much space must be free, and is reserved where the file system can; nothing else is
+    // checked against `bytes`. Without a reservation, each write checks the free space again. A resumable file
+    // continues from the remains of an earlier one with the same name, size and mode. If space is short, other remains
+    // are removed. In a folder opened by open(), a sparse file that is larger than the free space leaves a hundredth of
+    // the disk free (default_kept_free()). A `sibling` in the same directory saves opening that directory again.
+    // Errors: those of check_name(), and:
     //   exists            the name exists, and Existing::keep was given
     //   invalid_argument  a directory, or something else that is not a file, has that name
     //   not_found         the directory does not exist
@@ -142,7 +143,7 @@ class CINNABAR_API Root {
     std::uint64_t device_ = 0;
     std::uint64_t staging_inode_ = 0;  // of the staging folder, if own_staging_
     std::uint32_t removed_ = 0;
-    // Held from the look at the free space until the space is reserved.
+    // Held from the check of the free space until the space is reserved.
     std::shared_ptr<std::mutex> reserving_ = std::make_shared<std::mutex>();
 };
 

@@ -46,7 +46,8 @@ struct ServerOptions {
     std::uint64_t client_bytes_per_second = 0;        // saves and fetches together; 0: no limit
     unsigned gap_seconds_max = 30;                    // how long windows wait for a missing earlier one
     std::chrono::milliseconds journal_interval{200};  // Resumable::interval
-    // How long one step of Client::verify() reads, at least one window; the client then asks for the next one.
+    // How long the server reads before it answers one step of Client::verify(); it reads at least one window. The
+    // client then asks for the next step.
     std::chrono::milliseconds sum_step{5000};
 };
 
@@ -79,11 +80,12 @@ struct AccessRequest {
     };
     Kind kind = Kind::save;
     std::string_view name;    // any bytes, not validated: it may be malformed
-    std::uint64_t bytes = 0;  // save: the size as the client announces it
+    std::uint64_t bytes = 0;  // save, follow: the size as the client announces it
     bool replace = false;     // save, link, hard_link: may replace an existing file
-    // link: the target of the link, as it will be stored: relative to the folder of the link. A later request for a
-    // path through the link shows that path, not the resolved one; a policy by names must therefore refuse links, or
-    // those that leave the client's folder. hard_link: the name of the existing file. May be malformed, like `name`.
+    // link: the target of the link as it will be stored, so a relative path starts at the folder of the link. A later
+    // request for a path through the link shows that path, not the resolved one; a policy by names must therefore
+    // refuse links, or those that leave the client's folder. hard_link: the name of the existing file. May be
+    // malformed, like `name`.
     std::string_view target;
     const na::Addr& client;
 };

@@ -40,7 +40,7 @@ class CINNABAR_API SourceTree {
     [[nodiscard]] static Result<SourceTree> open(const std::string& path);
 
     // Scans the tree. The filter is applied to `prefix` followed by the path; `prefix` is empty, or the name of the
-    // folder with a trailing '/'. Devices, sockets, pipes, unfinished files of a server, and paths over name_bytes_max
+    // folder with a trailing '/'. Devices, sockets, pipes, staging folders of servers, and paths over name_bytes_max
     // are reported as problems.
     [[nodiscard]] Scan scan(const Filter& filter, std::string_view prefix, const ExtendedKinds& kinds) const;
     // Opens a file of the tree. not_found: the file was removed. permission: a part of the path has become a symbolic
