@@ -28,7 +28,7 @@ std::string_view scheme_of(std::string_view endpoint) { return endpoint.substr(0
 
 bool is_local_transport(const na::Uri& uri) { return uri.scheme == "shm" || uri.scheme == "self"; }
 
-// Other users may connect, too.
+// Whether other users of the host may connect, too.
 bool admits_group(const na::Uri& uri) { return !uri.option("group").empty(); }
 
 }  // namespace

@@ -156,7 +156,7 @@ struct ServeOptions {
 
 struct PingOptions {
     std::string to;
-    std::string transport;  // as above
+    std::string transport;  // a scheme; empty: the best one in the address
     na::TlsOptions tls;     // for tcps and ofis
     std::uint32_t count = 4;
     double interval_seconds = 1;

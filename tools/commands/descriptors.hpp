@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Divides a server's file descriptors: a file in progress takes two (the file and its directory), and so does a client.
+// Divides a server's file descriptors among files in progress, each of which takes up to three (the file, its
+// directory, and the file that it replaces), and clients, each of which takes up to two.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ struct Descriptors {
 [[nodiscard]] Descriptors divide_descriptors(std::uint64_t limit, const Descriptors& wanted, unsigned writers) noexcept;
 
 // Raises the process's soft limit of open files, often 1,024, to the hard limit. Returns the resulting limit. For
-// commands whose connections, or processes, are as many as others want.
+// commands whose number of connections or processes depends on others.
 std::uint64_t raise_descriptor_limit() noexcept;
 
 }  // namespace cinnabar::tools

@@ -175,7 +175,7 @@ hl::Task<Result<void>> each(Manager& manager, files::Client& session, const std:
     return manager.each(session, names, step);
 }
 
-// Over one session per server.
+// Does `work` at each server, in one session per server.
 ExitCode manage_each(const ManageOptions& options, ManageWork work) {
     const Interrupt interrupt;
     Manager manager(options);

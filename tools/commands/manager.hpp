@@ -53,7 +53,7 @@ class Manager {
     [[nodiscard]] const std::string& server() const noexcept { return server_; }
     // The exit code of the first failure.
     [[nodiscard]] ExitCode exit() const noexcept { return exit_; }
-    // At a server of a group: the names that it does not have.
+    // The names that a server of a group does not have.
     [[nodiscard]] const std::set<std::string>& missing() const noexcept { return missing_; }
     // Whether the session ended before all names were tried.
     [[nodiscard]] bool was_lost() const noexcept { return lost_; }

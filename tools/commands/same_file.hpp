@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a file that is named on the command line is on the other side already. Those of trees are compared with
+// Whether a file that is named on the command line is on the other side already. Files of trees are compared by
 // listings (tree_plan.hpp).
 #pragma once
 
@@ -18,9 +18,9 @@ struct SameBy {
 };
 
 // Compares the local file that `open` opens with `name` on the server. With `preserved`, files of equal size, time and
-// mode are the same. Otherwise the file on the receiving side has a time of its own, and the checksum with which it was
-// saved decides; the local file is read. Errors: those of Client::look() and of `open`. `session` must live until the
-// task ends.
+// mode are the same. Otherwise the file on the receiving side has a time of its own, so the local file is read, and
+// compared with the checksum with which the server's file was saved. Errors: those of Client::look() and of `open`.
+// `session` must live until the task ends.
 [[nodiscard]] hl::Task<Result<bool>> is_same_file(files::Client& session, files::OpenSource open, std::string name,
                                                   SameBy how);
 

@@ -122,7 +122,7 @@ Result<hl::Node> listen(const ServeOptions& options, std::uint32_t connections_m
     return error;
 }
 
-// Serves what `cinnabar perf` and `cinnabar doctor` measure with, if that is asked for.
+// Serves the perf service, by which `cinnabar perf` and `cinnabar doctor` measure, if --perf was given.
 Result<std::optional<perf::Service>> measured_on(const hl::NodeRef& node, const ServeOptions& options) {
     std::optional<perf::Service> service;
     if (!options.perf) return service;

@@ -110,8 +110,8 @@ Result<void> over_sessions(const Ends& ends, files::Client*& from_session, const
 bool Redial::comes_back_after(const Error& error) {
     const auto now = std::chrono::steady_clock::now();
     const bool again = since_.has_value();
-    // busy: a lost server that is back, but has not let go of what an earlier session began. permission: a restarted
-    // server rejects the old key until it has published its new one.
+    // busy: the server is back, but has not yet ended what an earlier session began. permission: a restarted server
+    // rejects the old key until it has published its new one.
     const bool passes = is_lost(error.code) || error.code == Errc::busy || (again && error.code == Errc::permission);
     if (span_ <= Seconds(0) || interrupt_.happened() || !passes) return false;
     if (!again) next_ = first_;

@@ -50,8 +50,8 @@ struct Ends {
                                          const Interrupt& interrupt, bool& from_failed);
 
 // Backoff for redialling a lost server: 0.1 s, doubling up to 5 s, each delay multiplied by a random factor between 0.5
-// and 1, so that many clients do not reconnect at once. Gives up `seconds` after the first failure, or after the first
-// one since reset().
+// and 1, so that many clients do not reconnect at once. Gives up `seconds` after the first failure since the start or
+// since reset().
 class Redial {
   public:
     Redial(double seconds, const Interrupt& interrupt) : span_(seconds), interrupt_(interrupt) {}

@@ -114,7 +114,8 @@ class Movement {
         }
     }
 
-    // Whether a name that is taken is so by the same file. If the session ends meanwhile, `moved` becomes its error.
+    // Whether the errand failed because its name is taken by the same file. If the session ends meanwhile, sets `moved`
+    // to the error that ended it.
     static hl::Task<bool> was_there(files::Client& session, const Errand& errand, Result<files::Moved>& moved) {
         if (moved.code() != Errc::exists || !errand.is_same) co_return false;
         Result<bool> same = co_await errand.is_same(session);
@@ -182,7 +183,8 @@ class Movement {
     void settle(Errand& errand, const Result<files::Moved>& moved) {
         const bool tried = errand.lost.has_value();
         errand.lost.reset();
-        // The server is still at work on what an earlier session began. The others of this phase go on meanwhile.
+        // The server has not yet ended what an earlier session began. The other errands of this phase continue
+        // meanwhile.
         if (tried && moved.code() == Errc::busy) {
             held_ = errand.lost = moved.error();
             return;
@@ -206,8 +208,9 @@ class Movement {
         report_.done(errand.file);
     }
 
-    // An error if a folder that the entry lies in has failed: a link may have its name, and the entry would be made
-    // where it leads. Also if the file that a hard link refers to has failed: another file may have that name.
+    // Why the errand must not be tried; empty: it may be. If a folder that the entry lies in has failed, a link may
+    // have the folder's name, and the entry would be made where the link leads. If the file that a hard link refers to
+    // has failed, another file may have that name.
     [[nodiscard]] std::optional<Error> why_not(const Errand& errand) const {
         if (!errand.result || failed_.empty()) return std::nullopt;
         for (auto up = files::parent_of(errand.result->name); !up.empty(); up = files::parent_of(up)) {
@@ -228,7 +231,7 @@ class Movement {
     std::optional<Plan> plan_;
     LeftOut left_out_;
     std::optional<Error> end_;   // the error that ended this session
-    std::optional<Error> held_;  // busy: an errand waits until the server lets go of an earlier attempt
+    std::optional<Error> held_;  // busy: the server has not ended an earlier attempt of an errand
     std::uint64_t over_ = 0;
     std::map<std::string, Errc, std::less<>> failed_;  // failed entries of trees, by their name on the receiving side
 };

@@ -36,15 +36,15 @@ struct Errand {
     const files::Root* into = nullptr;
     // For a file of a tree: whether the receiving side already has this content under that name.
     std::function<hl::Task<Result<bool>>(files::Client& session)> is_there = {};
-    // For a file named on the command line, called if its name is taken: whether by the same file. Then it is reported
-    // as unchanged.
+    // For a file named on the command line; called if the name is taken. Returns whether the file that has the name is
+    // the same; then the errand is reported as unchanged.
     std::function<hl::Task<Result<bool>>(files::Client& session)> is_same = {};
     bool over = false;               // done, or failed and reported
     std::optional<Error> lost = {};  // the error that ended the session during this errand
 };
 
-// What a planner leaves out. Reported once, when there is a plan or none will be made: if its session is lost, the
-// planner starts over with the next one.
+// What a planner leaves out. It is reported only when planning has ended, with a plan or without: if the session is
+// lost, the planner starts over in the next session.
 class LeftOut {
   public:
     void failed(Report::File file, Error why) { failed_.emplace_back(std::move(file), std::move(why)); }
@@ -71,8 +71,8 @@ using Opening = std::function<Ended(const SessionWork& work)>;
 
 // Processes all errands, at most `options.jobs` at once, and reports each. A failed errand does not stop the others. An
 // interrupt ends all; so does a lost server, unless it comes back within `options.wait_seconds`. An errand that was
-// lost with an earlier session and is `busy` now is waited for in the same way: the server has not let go of it. Also
-// reports errors that concern all files.
+// lost with an earlier session and now fails with `busy`, because the server has not ended that attempt yet, is retried
+// in the same way. Also reports errors that concern all files.
 void move_all(const std::string& server, const TransferOptions& options, const Planner& planner, Report& report,
               ProgressBar& bar, const Interrupt& interrupt);
 // As move_all(), with sessions that `open` opens.

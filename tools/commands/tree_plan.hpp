@@ -50,8 +50,9 @@ class TreePlan {
                                                              std::optional<ByContent> by_content = {});
     // The names of all entries on the receiving side. Call it before leave_out_unchanged(), which removes some.
     [[nodiscard]] SourceNames names() const;
-    // invalid_argument: two entries would get one name on the receiving side, and not both are folders. It would depend
-    // on chance which one stays. `name` is the member that has that name, `source` the one that tells them apart.
+    // invalid_argument: two entries would get one name on the receiving side, and not both are folders. Which one stays
+    // would depend on chance. `name` is the member of Report::File that has the name on the receiving side, `source`
+    // the member that tells the two entries apart.
     [[nodiscard]] Result<void> check_names(std::string Report::File::*name, std::string Report::File::*source) const;
     // Returns the plan, and adds its files and bytes to `bar`.
     [[nodiscard]] Plan take(ProgressBar& bar);

@@ -30,7 +30,7 @@ struct Walk {
 // Also errors that end the session.
 [[nodiscard]] hl::Task<Result<void>> walk_tree(files::Client& session, const Walk& walk, files::Listing first);
 
-// A server lists folders only. If it fails with one of these codes, the name may be a file.
+// Whether a name may be a file if listing it has failed with this code: a server lists folders only.
 [[nodiscard]] constexpr bool may_be_file(Errc code) noexcept {
     return code == Errc::invalid_argument || code == Errc::not_found || code == Errc::permission;
 }

@@ -33,7 +33,7 @@ std::uint64_t clock_ns(clockid_t clock) {
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// Connects, and hangs up again: a new connection begins with what the kernel has learned about its path.
+// Connects, asks for the path MTU, and closes: a new connection begins with what the kernel has learned about its path.
 std::optional<unsigned> mtu_of_connection(const addrinfo& to) {
     constexpr int patience_ms = 2'000;
     const UniqueFd probe(::socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));

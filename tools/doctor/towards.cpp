@@ -36,7 +36,7 @@ std::vector<std::string> schemes_of(const na::Addr& addr) {
     return schemes;
 }
 
-// Any answer counts, even no_such_rpc.
+// The shortest round trip, in seconds. Any answer counts, even no_such_rpc.
 Result<double> round_trip(const Target& target) {
     CINNABAR_TRY(const auto connected, perf::connect_to(target, 1));
     double best = 0;
@@ -150,7 +150,7 @@ class Visit {
         }
         return std::nullopt;
     }
-    // Call it after the transfers: only packets that are too large for the way find out.
+    // Call it after the transfers, because the kernel learns the path MTU only from packets that were too large.
     void tell_mtu(const na::Addr& addr, bool sent_large) {
         constexpr unsigned usual = 1500;
         if (target_.way != "tcp" && target_.way != "tcps") return;

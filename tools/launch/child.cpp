@@ -20,8 +20,8 @@ struct Pipe {
     UniqueFd write;
 };
 
-// The same file under a descriptor above those of stdin, stdout and stderr, which a new process gets: if this process
-// runs without them, its next files would take their place.
+// Returns a descriptor of the same file above 0, 1 and 2. If this process runs without stdin, stdout or stderr, a file
+// that it opens gets one of these numbers, which the new process needs for its own.
 Result<UniqueFd> above_standard(UniqueFd fd) {
     if (fd.get() > STDERR_FILENO) return fd;
     UniqueFd higher(::fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));

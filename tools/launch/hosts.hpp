@@ -21,8 +21,8 @@ namespace cinnabar::tools::launch {
 [[nodiscard]] std::string shell_word(std::string_view word);
 
 // The command that starts the program on that host, with these variables ("NAME=value"), in that folder if it exists.
-// Its standard input takes the names of signals, one per line ("TERM"); when that closes, the program gets TERM. It
-// exits with the exit code of the program. The program has no input.
+// The command reads the names of signals from its standard input, one per line ("TERM"), and sends them to the program;
+// at the end of the input, it sends TERM. It exits with the exit code of the program, which has no input.
 [[nodiscard]] std::vector<std::string> remote_command(const std::string& host, const std::string& folder,
                                                       const std::vector<std::string>& variables,
                                                       const std::vector<std::string>& program);

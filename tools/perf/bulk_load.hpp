@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bulk transfers between this process and a server, in rounds: the sender's memory is filled with a pattern that
-// differs in each round, all slots are transferred, which alone is timed, and then every byte is verified at the
-// receiver.
+// Bulk transfers between this process and a server, in rounds. A round fills the sender's memory with a new pattern,
+// transfers all slots, and verifies every byte at the receiver; only the transfers are timed.
 #pragma once
 
 #include "perf/histogram.hpp"

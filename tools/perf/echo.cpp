@@ -63,7 +63,7 @@ struct FaultyEcho {
         if (self.faults.die_after > 0 && number > self.faults.die_after) (void)::raise(SIGKILL);
         self.stall();
         if (nth(number, self.faults.drop_every)) {
-            // Kept until the client gives up.
+            // Holds the request until the client gives up.
             request.detach();
             request.on_cancel([](rpc::Request& dropped, void*) noexcept { dropped.release(); }, nullptr);
             return;

@@ -15,7 +15,8 @@ void append_number(std::string& bytes, std::uint64_t value) {
     bytes += static_cast<char>(static_cast<unsigned char>(value));
 }
 
-// Takes the next number off `bytes`. False: they end within it, or it has more than 64 bits.
+// Removes the next number from the beginning of `bytes`. False: `bytes` ends within the number, or the number has more
+// than 64 bits.
 bool take_number(std::string_view& bytes, std::uint64_t& value) {
     value = 0;
     for (unsigned shift = 0; shift < 64 && !bytes.empty(); shift += 7) {

@@ -49,14 +49,15 @@ class Histogram {
     [[nodiscard]] std::vector<Bucket> buckets() const;
 
     // The histogram for another process, some bytes for each non-empty bucket: variable-length numbers of 7 bits to a
-    // byte, the lowest first. They are the bits, minimum, maximum, sum (a double), and for each bucket its distance
-    // from the one before and its count.
+    // byte, the lowest first. The numbers are the bits, minimum, maximum, sum (a double), and for each bucket its
+    // distance from the one before and its count.
     [[nodiscard]] std::string encoded() const;
-    // The reverse, of bytes that a peer may have made up. Empty: malformed, or with another number of bits.
+    // The reverse of encoded(), for bytes that a peer may have made up. Empty: malformed, or with another number of
+    // bits.
     [[nodiscard]] static std::optional<Histogram> decoded(std::string_view bytes, unsigned bits);
 
   private:
-    // Whether the buckets are those of a minimum and maximum: both lie in the outermost ones.
+    // Whether minimum and maximum fit the counts: they lie in the first and the last bucket that is not empty.
     [[nodiscard]] bool consistent() const noexcept;
     [[nodiscard]] std::size_t index_of(std::uint64_t value) const noexcept { return log_linear_bucket(value, bits_); }
     [[nodiscard]] std::uint64_t upper_edge(std::size_t index) const noexcept { return log_linear_to(index, bits_); }

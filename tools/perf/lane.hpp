@@ -38,7 +38,7 @@ struct LanePlan {
     std::uint64_t seed = 1;
     // The lane gives up after this many consecutive failures: the server is gone.
     std::uint32_t failures_in_row_max = 100;
-    // With many lanes, less memory: coarser histograms, and no timeline.
+    // To save memory when there are many lanes: coarser histograms, and no timeline.
     unsigned latency_bits = Histogram::fine_bits;
     bool with_timeline = true;
 
@@ -66,8 +66,8 @@ class Lane {
     // Starts calls that are due, makes progress once, and runs callbacks. Call it repeatedly until it returns false:
     // the lane has ended and no call is in flight.
     bool turn() noexcept;
-    // For several lanes of one context, on one thread: the same, but the caller makes the progress of the context and
-    // runs its callbacks, between such calls.
+    // As turn(), for several lanes that share one context and one thread: the caller drives the context, that is, makes
+    // progress and runs callbacks, between these calls.
     bool turn_undriven() noexcept;
     // Starts no more calls and cancels those in flight; turn() waits for them.
     void stop() noexcept;

@@ -19,14 +19,14 @@ struct Outcomes {
     std::uint64_t unsent = 0;  // open loop: planned but never sent, because earlier calls were still in flight
     std::array<std::uint64_t, errc_count> failed_by{};
 
-    Errc first_failure = Errc::ok;  // of a lane: its first; of several lanes: the first of one of them
+    Errc first_failure = Errc::ok;  // of several lanes: that of one of them
 
     void fail(Errc code) noexcept {
         if (!is_known(code)) code = Errc::protocol;
         if (first_failure == Errc::ok) first_failure = code;
         ++failed_by[static_cast<std::size_t>(code)];
     }
-    // Adds the outcomes of a later or another run.
+    // Adds the outcomes of another run.
     void add(const Outcomes& other) noexcept;
 
     [[nodiscard]] std::uint64_t failed() const noexcept;

@@ -23,7 +23,7 @@ class Output {
 [[nodiscard]] std::unique_ptr<Output> make_json_output();  // one object per line
 [[nodiscard]] std::unique_ptr<Output> make_csv_output();   // one table; cells that do not apply to a row are empty
 
-// What several outputs say in the same way: a count such as "12.3 k", a JSON object, and eight cells of a CSV table,
+// What several outputs format in the same way: a count such as "12.3 k", a JSON object, and eight cells of a CSV table,
 // which are empty without values.
 [[nodiscard]] std::string count_text(double count);
 [[nodiscard]] std::string latency_json(const Histogram& latency);

@@ -23,7 +23,8 @@
 namespace cinnabar::tools::spread {
 namespace {
 
-// Another server may have the file, or an undamaged copy. A local file of that name blocks all of them.
+// Whether another server may succeed: it may have the file, or an undamaged copy. If a local file has the name, none
+// can.
 bool another_may_give(Errc code) { return code != Errc::exists; }
 
 Error incomplete(const Error& lost) {
@@ -135,7 +136,7 @@ class GroupFetch {
         co_return co_await std::move(receiving);
     }
 
-    // Whether the file here has the same content. One that cannot be read has not.
+    // Whether the local file has the same content; false if it cannot be read.
     hl::Task<Result<bool>> is_here(const Wanted& wanted, files::Client& client) {
         if (!wanted.entry || !options_.by_content || !here_.looks_same(wanted)) co_return false;
         if (!into_->open_source(wanted.as)) co_return false;

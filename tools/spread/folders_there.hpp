@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The folders of saved trees on the servers of a group. A server has those in which it has an entry. They are made when
-// the first entry needs them, and get their modes and times when they are complete. One thread.
+// The folders of saved trees on the servers of a group. A server gets only the folders in which it has an entry. Each
+// is made when its first entry needs it, and gets its mode and time when it is complete. One thread.
 #pragma once
 
 #include "spread/sessions.hpp"
@@ -25,8 +25,8 @@ class FoldersThere {
     // Makes those folders of the trees that contain `name`, and `name` itself if it is one of them. Errors: those of
     // files::Client::make_folder.
     [[nodiscard]] hl::Task<Result<void>> make(std::size_t server, files::Client& client, std::string name);
-    // Records that the server has `name`, and so its folders. finish() also finishes those that an interrupted save
-    // left unfinished.
+    // Records that the server has `name`, and so the folders above it. finish() then also finishes those of them that
+    // an interrupted save left unfinished.
     void are_there(std::size_t server, const std::string& name);
     // Sets the modes and times of those folders of the trees that each server has by now. Folders that make() did not
     // make are skipped if they are right already. Reports failures.

@@ -26,7 +26,7 @@ hl::Task<Result<void>> walk_one(files::Client& session, std::size_t server, cons
     if (tree.servers++ == 0 || is_newer(listing->attributes, tree.attributes)) tree.attributes = listing->attributes;
     std::uint64_t filtered = 0;
     const Walk walk{tree.where.name, tree.where.prefix, options.filter, options.extended,
-                    // Ends where a server tells of folders without end.
+                    // Stops where names become too long, as a server may report folders without end.
                     [&](const files::Entry& entry) {
                         tree.entries.add(entry, server);
                         return files::check_name(join_name(tree.where.name, entry.name)).ok();

@@ -50,10 +50,10 @@ Result<void> check_group(const ServeOptions& options) {
     return {};
 }
 
-// Clients must see the view, to find the servers. Members call back over connections that this server dialled, whose
-// other sides have proven to be servers. Such a side need not be a member: `cinnabar copy` makes this server dial an
-// address that the client chooses, so a peer with a server's certificate may become a member with the help of a client
-// that may save.
+// Anyone may see the view, because clients find the servers in it. `dialled`: members also call over connections that
+// this server dialled, whose other side has proven to be a server. That side need not be a member: `cinnabar copy`
+// makes this server dial an address that the client chooses, so a client that may save can help a peer with a server's
+// certificate to become a member.
 Result<std::shared_ptr<const rpc::Policy>> group_policy(const ServeOptions& options) {
     if (options.members.empty()) return std::shared_ptr<const rpc::Policy>();
     const std::vector<std::string> anyone{"anyone"};

@@ -110,7 +110,7 @@ bool TreeHere::make_folder(const Report::File& file, const std::string& as, cons
     }
     const auto here = look(as);
     const bool exists = here && here->kind == EntryKind::folder;
-    const bool closed = exists && (here->attributes.mode & 0700u) != 0700u;  // opened for the while
+    const bool closed = exists && (here->attributes.mode & 0700u) != 0700u;  // made accessible until finish()
     if ((!exists || closed) && !options_.dry_run) {
         const Result<void> made = into_->make_folder(as);
         if (!exists || !made) tell(file, made);

@@ -39,7 +39,8 @@ class TreeHere {
     // Makes folders, and returns the files. Reports unchanged entries, and those that cannot be made. In a dry run,
     // only reports what would be done.
     [[nodiscard]] std::vector<Wanted> make(const GroupTree& tree);
-    // Whether the local file looks like the entry: by size, mode and time; with by_content, by size and mode.
+    // Whether the local file has the size, mode and time of the entry; with by_content, only size and mode are
+    // compared.
     [[nodiscard]] bool looks_same(const Wanted& wanted) const;
     // Reserves a name below the target folder. False: another entry of this command has it, and not both are folders.
     [[nodiscard]] bool claim(const std::string& as, files::EntryKind kind);

@@ -56,7 +56,7 @@ class Report {
         bool extraneous = false;                // it is deleted, not moved: has only a name, or only a path
     };
     void done(const File& file);
-    // Reports what would be done without --dry-run.
+    // Reports a file that would be transferred without --dry-run.
     void planned(const File& file);
     // Reports a file that is the same on both sides.
     void unchanged(const File& file);

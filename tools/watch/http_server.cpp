@@ -24,8 +24,9 @@ struct HttpServer::Impl {
 
 namespace {
 
-// Whether a Host header names this host by a number, as localhost, or by its own name. A page of the web could have its
-// own name lead here, and then read the answers; programs that send no header are not browsers.
+// Whether a Host header names this host by a number, as localhost, or by its own name. Otherwise a web page could let
+// its own name resolve to this address and read the answers (DNS rebinding). A program that sends no header is not a
+// browser.
 bool is_named_right(const char* header) {
     if (!header) return true;
     std::string host(header);

@@ -58,9 +58,9 @@ class Text {
     std::string name_;
 };
 
-// Prometheus' buckets are cumulative, and are the same in each scrape, since a series that begins with what is rare
-// would hide it from rate(). Their edges are powers of two. The sum is estimated from the middle of each bucket of the
-// node.
+// Prometheus' buckets are cumulative. Every scrape has all of them: rate() would not see the first value of a bucket
+// that appears only with that value. Their edges are powers of two. The sum is estimated from the middle of each bucket
+// of the node.
 void histogram(Text& text, const std::string& labels, const std::vector<std::uint64_t>& counts) {
     constexpr TimeUs last_edge_us = TimeUs{1} << 27;  // over two minutes
     std::uint64_t below = 0;
