@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A histogram in remote memory: each worker adds all the buckets that it has counted at once, and a reader reads the
+// A histogram in remote memory: each worker counts its values, then adds all its buckets at once; a reader reads the
 // sums. The next round reuses the memory, and tokens of the previous round are stale.
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/remote_memory.hpp>

@@ -16,7 +16,8 @@ using Words = RemoteSpan<std::uint64_t>;
 inline constexpr Rpc<Words()> queue{"queue"};
 constexpr std::uint64_t places = 8;
 
-// Word 0: the next to take; word 1: the next to put; then a turn and a value for each slot.
+// Word 0: the number of the next value to take; word 1: of the next value to put; then a turn and a value for each
+// slot.
 std::vector<std::uint64_t> empty_queue() {
     std::vector<std::uint64_t> words(2 + 2 * places);
     for (std::uint64_t i = 0; i < places; ++i) words[2 + 2 * i] = i;
@@ -29,8 +30,8 @@ struct Queue {
     NodeRef node;
     Words words;
 
-    // Takes the next number of a counter, if the turn of its slot is that number plus `after`. Nothing: it is not yet,
-    // so the queue is full, or empty.
+    // Takes the next number of a counter, if the turn of its slot is that number plus `after`. Empty: the turn is
+    // lower, because the queue is full (to put) or empty (to take).
     Task<Result<Maybe>> ticket(std::uint64_t counter, std::uint64_t after) {
         for (;;) {
             CINNABAR_CO_TRY(const std::uint64_t at, co_await words[counter].read(node));
@@ -50,7 +51,7 @@ struct Queue {
                         co_await words[2 + *mine % places * 2].write(node, *mine + 1));
         co_return true;
     }
-    // Nothing: the queue is empty.
+    // No value: the queue is empty.
     Task<Result<Maybe>> take() {
         CINNABAR_CO_TRY(const auto mine, co_await ticket(0, 1));
         if (!mine) co_return Maybe();

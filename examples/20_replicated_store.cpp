@@ -105,7 +105,8 @@ std::unique_ptr<Replica> start(unsigned number) {
     return replica;
 }
 
-// The client calls the owner. If that one is lost, it waits until the view has changed, and calls the next one.
+// The client calls the owner. If the owner is lost, the client waits until the view has changed, and calls the next
+// owner.
 template <typename Out, typename In>
 Task<Result<Out>> ask_owner(Group client, const Rpc<Out(In)>& rpc, std::string key, In in) {
     Events events = client.events();

@@ -24,15 +24,15 @@ constexpr int rounds = 4;
 inline constexpr Rpc<void(int)> load{"load"};  // moves the parameters of that round
 
 struct Worker {
-    int round = 0;  // the last one that has begun here; at rank 0, that has ended
+    int round = 0;  // the last that has begun here; at rank 0, the last that has ended
     Values weights = Values(parameters);
     Values mean = Values(parameters);  // of the gradients of the last round
-    std::size_t gradients = 0;         // how many that were
+    std::size_t gradients = 0;         // their number
     Node node;
     Group group;
 };
 
-// By the data of a member, the best value of parameter i is its rank plus i % 10.
+// The data of a member make its rank plus i % 10 the best value of parameter i.
 Values gradient(const Values& weights, Rank rank) {
     Values slope(weights.size());
     for (std::size_t i = 0; i < slope.size(); ++i) slope[i] = weights[i] - static_cast<double>(rank + i % 10);
@@ -54,7 +54,8 @@ Task<Result<void>> step(Worker& worker, Group group) {
     co_return Result<void>();
 }
 
-// The part of all ranks but 0. The broadcast ends when all its handlers have, so the step runs in a task of its own.
+// The part of all ranks but 0. The broadcast ends when all its handlers have ended, so the step runs in a task of its
+// own.
 void serve(Worker& worker) {
     const auto loads = [&worker](int round, Portion portion) -> Task<Result<void>> {
         auto next = step(worker, worker.group);

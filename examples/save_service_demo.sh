@@ -108,7 +108,7 @@ check() {
     row "checked by sha256sum in $(basename "$folder")/" "$(wc -l <"$sums")" files
 }
 
-# Both copies at once: a sha256sum uses one core.
+# Checks both copies at once, because a sha256sum uses one core.
 check_both() {
     local other
     say "checking what was saved, and what was fetched"
@@ -125,7 +125,7 @@ fetch_some() {
     local began
     some=()
     say "fetching 20 of the files and the large one back"
-    # Those whose names have no special meaning in an address.
+    # Chooses files whose names have no special meaning in an address.
     mapfile -t some < <(printf '%s\n' "${chosen[@]}" | grep -E '/[A-Za-z0-9._+-]+$' | head -n 20)
     "$cinnabar" fetch "${some[@]/#*\//$uri/}" -o "$place/back"
     began=$(now)

@@ -24,7 +24,7 @@ int main(void) {
     *strrchr(address, ':') = '\0'; /* the port differs each time */
     printf("at %s\n", address);
 
-    /* In reverse order; for a class with anything left, HG_BUSY is returned. */
+    /* Released in reverse order: HG_Finalize returns HG_BUSY if anything of the class is left. */
     REQUIRE(HG_Addr_free(hg_class, self) == HG_SUCCESS);
     REQUIRE(HG_Context_destroy(context) == HG_SUCCESS);
     REQUIRE(HG_Finalize(hg_class) == HG_SUCCESS);

@@ -3,7 +3,7 @@
 
 static hg_id_t hello_id;
 
-/* At the server, from HG_Trigger. */
+/* Runs at the server, in HG_Trigger. */
 static hg_return_t hello(hg_handle_t handle) {
     printf("server: Hello World!\n");
     fflush(stdout);
@@ -13,7 +13,7 @@ static hg_return_t hello(hg_handle_t handle) {
 
 static void registers(struct side* side) { hello_id = HG_Register_name(side->hg_class, "hello", NULL, NULL, hello); }
 
-/* At the client, from HG_Trigger, once for each HG_Forward. */
+/* Runs at the client, in HG_Trigger, once for each HG_Forward. */
 static hg_return_t answered(const struct hg_cb_info* info) {
     printf("client: %s\n", HG_Error_to_string(info->ret));
     *(bool*)info->arg = true;

@@ -99,7 +99,7 @@ static void client(struct side* side, hg_addr_t server) {
     REQUIRE(HG_Create(side->context, server, save_id, &handle) == HG_SUCCESS);
     REQUIRE(HG_Forward(handle, answered, &done, &in) == HG_SUCCESS);
     run_until(side, &done);
-    /* Lent until the reply is here. */
+    /* The memory is lent until the reply has arrived. */
     REQUIRE(HG_Bulk_free(in.content) == HG_SUCCESS);
     REQUIRE(HG_Destroy(handle) == HG_SUCCESS);
     printf("client: saved, %s\n", same_content(name, data, bytes) ? "the same bytes" : "other bytes");

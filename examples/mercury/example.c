@@ -48,7 +48,7 @@ static void serve(const char* info_string, register_function registers, int pipe
     REQUIRE(HG_Addr_free(side.hg_class, self) == HG_SUCCESS);
     REQUIRE(write(pipe_end, address, sizeof address) == sizeof address);
     run_until(&side, &shut_down);
-    /* The answer to the shutdown has not left yet. */
+    /* Sends the answer to the shutdown, which may not have left yet. */
     while (HG_Progress(side.context, 100) == HG_SUCCESS) (void)HG_Trigger(side.context, 0, 16, NULL);
     close_side(&side);
     exit(0);

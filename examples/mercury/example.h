@@ -27,8 +27,8 @@ void run_until(struct side* side, const bool* done);
 typedef void (*register_function)(struct side* side);
 typedef void (*client_function)(struct side* side, hg_addr_t server);
 
-/* Forks: the child serves what `registers` registers until the parent, in which `client` ran, is done. Both sides
- * register, so that both know the procs. Returns the exit status of the program. */
+/* Forks. The child is the server; it ends when `client` has returned in the parent. Both sides call `registers`, so
+ * that both know the procs. Returns the exit status of the program. */
 int run_both(const char* info_string, register_function registers, client_function client);
 
 #endif
