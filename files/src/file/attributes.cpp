@@ -93,7 +93,7 @@ Result<std::vector<ExtendedAttribute>> read_extended(int fd, const ExtendedKinds
 
 Result<void> give_attributes(int fd, const Attributes& attributes, std::string_view name) {
     if (attributes.modified_ns >= 1'000'000'000)
-        return Error{Errc::invalid_argument, "its time of modification is none", printable(name)};
+        return Error{Errc::invalid_argument, "its time of modification is invalid", printable(name)};
     if (!attributes.extended.empty()) CINNABAR_TRY_VOID(give_extended(fd, attributes, name));
     CINNABAR_TRY_VOID(give_mode(fd, attributes.mode, name));
     const timespec times[2] = {{0, UTIME_OMIT}, {attributes.modified_s, static_cast<long>(attributes.modified_ns)}};

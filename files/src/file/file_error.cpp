@@ -29,7 +29,7 @@ Error file_error(int os_errno, std::string_view doing, std::string_view name) {
         case EILSEQ:
             return error(Errc::invalid_argument, "the file system does not take that name");
         case EAGAIN:
-            return error(Errc::busy, "another program keeps others from it: it has a lease, or renames without end");
+            return error(Errc::busy, "another program has a lease on it, or keeps renaming a part of its path");
         case ENAMETOOLONG:
             return error(Errc::too_large, "the name is too long for the file system");
         default:

@@ -140,7 +140,7 @@ Result<void> Root::make_link(std::string_view name, const std::string& target, c
     if (target.size() > name_bytes_max)
         return Error{Errc::too_large, "the target of the link is over 4095 bytes", printable(name)};
     if (attributes.modified_ns >= 1'000'000'000)
-        return Error{Errc::invalid_argument, "its time of modification is none", printable(name)};
+        return Error{Errc::invalid_argument, "its time of modification is invalid", printable(name)};
     const timespec times[2] = {{0, UTIME_OMIT}, {attributes.modified_s, static_cast<long>(attributes.modified_ns)}};
     return stage(name, existing, [&](int staging, const char* staged) {
         if (::symlinkat(target.c_str(), staging, staged) != 0) return -1;

@@ -40,7 +40,7 @@ Result<void> check_room(int fd, std::uint64_t bytes, std::uint64_t files, const 
         return no_room("what is left of the disk is kept free (on a server: serve --keep-free)", name);
     // Some file systems have no fixed number of inodes and report 0.
     if (kept.files != 0 && files != 0 && status.f_files != 0 && static_cast<Wide>(files) + kept.files > status.f_favail)
-        return no_room("the server keeps the files that its disk has left free (serve --keep-files)", name);
+        return no_room("the server keeps the inodes that are left on its disk free (serve --keep-files)", name);
     return {};
 }
 

@@ -80,7 +80,7 @@ hl::Task<Result<void>> ClientSession::send_pack(Packing& pack, const std::vector
     Result<PackOut> out = co_await node_.call(pack_rpc, server_, pack.in, commit_deadline);
     if (!out) co_return from_remote(std::move(out).error());
     if (out->outcomes.size() != pack.in.files.size())
-        co_return Error{Errc::protocol, "the server tells of other files than it was sent"};
+        co_return Error{Errc::protocol, "the server has answered for another number of files than it was sent"};
     pack.take(*out);
     co_return Result<void>();
 }

@@ -65,7 +65,7 @@ hl::Task<Result<Listing>> ClientSession::list(std::string name, ExtendedKinds ex
             can_be(part->attributes, extended) &&
             std::ranges::all_of(part->entries, [&](const Entry& entry) { return can_be(entry, extended); });
         if (!has_end || !believed || !possible)
-            co_return Error{Errc::protocol, "what the server tells of a folder cannot be", printable(in.name)};
+            co_return Error{Errc::protocol, "what the server tells of a folder is impossible", printable(in.name)};
         std::ranges::move(part->entries, std::back_inserter(all.entries));
         all.attributes = std::move(part->attributes);
         in.cursor = part->cursor;
@@ -86,7 +86,7 @@ hl::Task<Result<Verified>> ClientSession::verify(const std::string& name) {
             co_return from_remote(std::move(out).error());
         }
         if (!can_be(out->verified.stored) || (out->file != 0 && out->position <= position))
-            co_return Error{Errc::protocol, "what the server tells of a file cannot be", printable(name)};
+            co_return Error{Errc::protocol, "what the server tells of a file is impossible", printable(name)};
         if (out->file == 0) co_return out->verified;
         position = out->position;
         in.file = out->file;
@@ -101,7 +101,7 @@ hl::Task<Result<Seen>> ClientSession::look(const std::string& name, ExtendedKind
     auto out = co_await node_.call(look_rpc, server_, in, open_deadline);
     if (!out) co_return from_remote(std::move(out).error());
     if (!can_be(out->entry, extended) || !can_be(out->stored) || out->entry.name != leaf_of(name))
-        co_return Error{Errc::protocol, "what the server tells of a name cannot be", printable(name)};
+        co_return Error{Errc::protocol, "what the server tells of a name is impossible", printable(name)};
     co_return Seen{std::move(out->entry), out->stored};
 }
 
@@ -126,7 +126,7 @@ hl::Task<Result<std::vector<Remains>>> ClientSession::list_remains() {
         for (auto& remains : part->remains) {
             // The names must be ascending, so that the loop ends.
             if (!check_name(remains.name) || remains.name <= in.name || all.size() >= remains_max)
-                co_return Error{Errc::protocol, "what the server tells of interrupted saves cannot be"};
+                co_return Error{Errc::protocol, "what the server tells of interrupted saves is impossible"};
             in.name = remains.name;
             all.push_back(std::move(remains));
         }

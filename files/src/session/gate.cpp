@@ -38,7 +38,7 @@ Result<LoginOut> Gate::login(const LoginIn& in, const na::Addr& source) {
     const TimeUs now = clock_.now_us();
     if (!secret_.accepts(challenge.tag, tag_text(in.nonce, challenge, source)) ||
         now - challenge.issued_us >= challenge_us)
-        return Error{Errc::timed_out, "no challenge of this connection, or it is too late for it: log in again"};
+        return Error{Errc::timed_out, "the challenge is not one of this connection, or is too old: log in again"};
     const bool by_key = wants_key(source);
     if (by_key && !key_->accepts_client(in.proof, in.nonce, challenge.nonce))
         return Error{Errc::permission, "the key is not that of the server"};

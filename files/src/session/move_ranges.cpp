@@ -24,7 +24,7 @@ hl::Task<Result<void>> pull_range(const Buffer& buffer, const hl::Bulk& window, 
     options.follow_owner = true;  // allowed by Service::may_follow
     Result<std::uint64_t> moved = co_await window.pull(buffer.region().slice(range.offset, range.bytes), options);
     if (!moved && !window.remote().owner().empty())
-        co_return Error{moved.code(), "it did not get the bytes from the server that lends them"};
+        co_return Error{moved.code(), "it could not read the bytes from the server that lends them"};
     if (!moved) co_return std::move(moved).error();
     if (*moved != range.bytes) co_return Error{Errc::protocol, "the window came short"};
     co_return Result<void>();
