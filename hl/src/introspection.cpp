@@ -2,6 +2,7 @@
 #include "introspection.hpp"
 
 #include "node_core.hpp"
+#include "remote_table.hpp"
 
 #include <cinnabar/base/hex.hpp>
 #include <cinnabar/base/log.hpp>
@@ -59,6 +60,16 @@ ContextReport report_of(rpc::Context& context) {
     return report;
 }
 
+ContextMemory memory_of(rpc::Context& context) {
+    const rpc::Context::Counts counts = context.counts();
+    ContextMemory memory;
+    memory.large_bytes_kept = counts.overflow_kept;
+    memory.large_bytes_max = context.options().overflow_bytes_max;
+    memory.decoded_bytes_max = context.options().decoded_bytes_max;
+    memory.replies_kept = counts.replies_kept;
+    return memory;
+}
+
 // Called once, when the node is opened: a diagnosis may read files.
 std::vector<TransportReport> describe(const std::vector<std::shared_ptr<na::Transport>>& transports) {
     std::vector<TransportReport> reports;
@@ -92,12 +103,15 @@ NodeReport report_of(NodeCore& node, const std::vector<TransportReport>& transpo
     report.processor_us = us_of(used.ru_utime) + us_of(used.ru_stime);
     report.memory_bytes_max = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
     report.buffer_bytes = node.buffers().bytes_taken();
+    report.buffer_bytes_max = node.buffers().bytes_max();
+    report.shares = node.remote_table().shares();
     report.draining = node.engine().draining();
     for (Loop* loop : node.loops()) {  // in a closing node, loops may have no context
         report.contexts.push_back(loop->context() ? report_of(*loop->context()) : ContextReport());
+        report.context_memory.push_back(loop->context() ? memory_of(*loop->context()) : ContextMemory());
     }
     report.transports = transports;
-    report.pools = node.pool_reports();
+    node.report_pools(report);
     report.lines = recent_lines();
     return report;
 }

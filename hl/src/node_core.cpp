@@ -207,14 +207,15 @@ std::string_view NodeCore::name_of(rpc::RpcId id) const noexcept {
     return {};
 }
 
-std::vector<introspection::PoolReport> NodeCore::pool_reports() {
+void NodeCore::report_pools(introspection::NodeReport& report) {
     const std::lock_guard lock(mutex_);
-    std::vector<introspection::PoolReport> reports;
     for (const auto& pool : pools_) {
         const PoolOptions& options = pool->options();
-        reports.push_back({options.name, options.threads, pool->queued(), options.queue_max});
+        const PoolCore::Load load = pool->load();
+        const std::uint32_t queued = load.queued[0] + load.queued[1] + load.queued[2];
+        report.pools.push_back({options.name, options.threads, queued, options.queue_max});
+        report.pool_loads.push_back({load.running, load.resumed, load.queued});
     }
-    return reports;
 }
 
 std::vector<RpcCounts> NodeCore::stats() {

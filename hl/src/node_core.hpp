@@ -78,7 +78,7 @@ class NodeCore {
     [[nodiscard]] std::vector<RpcCounts> stats();
     // The name of an RPC that this node has called or served; otherwise empty. Any thread.
     [[nodiscard]] std::string_view name_of(rpc::RpcId id) const noexcept;
-    [[nodiscard]] std::vector<introspection::PoolReport> pool_reports();
+    void report_pools(introspection::NodeReport& report);
     [[nodiscard]] Tracer* tracer() const noexcept { return options_.tracer.get(); }
     // Whether this call records its phases; depends on how often its slot was used.
     [[nodiscard]] bool times(rpc::CallId call) const noexcept {

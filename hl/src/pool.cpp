@@ -76,6 +76,7 @@ Errc PoolCore::post_new(NewJob& job, Priority priority, const na::Addr& peer) no
     if (*job.waiting != 0 && *job.waiting >= left) return Errc::overloaded;
     ++*job.waiting;
     ++fresh_count_;
+    ++fresh_counts_[static_cast<std::size_t>(priority)];
     push_locked(fresh_[static_cast<std::size_t>(priority)], job);
     return Errc::ok;
 }
@@ -97,6 +98,11 @@ std::uint32_t PoolCore::queued() const noexcept {
     return fresh_count_;
 }
 
+PoolCore::Load PoolCore::load() const noexcept {
+    const std::lock_guard lock(mutex_);
+    return {running_, waiting_.load(std::memory_order_relaxed) - fresh_count_, fresh_counts_};
+}
+
 Work* PoolCore::next_locked() noexcept {
     if (Work* work = begun_.pop_front()) return work;
     if (fresh_count_ == 0) return nullptr;
@@ -107,13 +113,18 @@ Work* PoolCore::next_locked() noexcept {
 }
 
 Work* PoolCore::next_new_locked() noexcept {
+    const auto take = [this](std::size_t priority) noexcept {
+        Work* const work = fresh_[priority].pop_front();
+        if (work) --fresh_counts_[priority];
+        return work;
+    };
     if (++turn_ % turns_per_low == 0) {
         for (std::size_t i = fresh_.size(); i-- > 0;) {
-            if (Work* work = fresh_[i].pop_front()) return work;
+            if (Work* work = take(i)) return work;
         }
     }
-    for (WorkQueue& queue : fresh_) {
-        if (Work* work = queue.pop_front()) return work;
+    for (std::size_t i = 0; i < fresh_.size(); ++i) {
+        if (Work* work = take(i)) return work;
     }
     return nullptr;
 }
@@ -127,10 +138,12 @@ void PoolCore::work(unsigned index) noexcept {
     for (;;) {
         if (Work* next = next_locked()) {
             waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+            ++running_;
             lock.unlock();
             Job& job = *static_cast<Job*>(next->user);
             job.body(job);
             lock.lock();
+            --running_;
             continue;
         }
         if (stopping_) return;

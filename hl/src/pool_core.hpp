@@ -39,6 +39,12 @@ class PoolCore final : public Executor {
     // room. out_of_memory.
     [[nodiscard]] Errc post_new(NewJob& job, Priority priority, const na::Addr& peer) noexcept;
     [[nodiscard]] std::uint32_t queued() const noexcept;
+    struct Load {
+        std::uint32_t running = 0;              // threads that run a handler
+        std::uint32_t resumed = 0;              // handlers that have begun and wait for a thread
+        std::array<std::uint32_t, 3> queued{};  // requests that have not begun, by Priority
+    };
+    [[nodiscard]] Load load() const noexcept;
     // Whether this thread has posted to a pool since the last call.
     [[nodiscard]] static bool take_posted() noexcept;
 
@@ -58,7 +64,9 @@ class PoolCore final : public Executor {
     std::condition_variable work_came_;
     WorkQueue begun_;
     std::array<WorkQueue, 3> fresh_;
-    std::uint32_t fresh_count_ = 0;
+    std::array<std::uint32_t, 3> fresh_counts_{};  // of each of these queues
+    std::uint32_t fresh_count_ = 0;                // of all
+    std::uint32_t running_ = 0;
     // Number of requests in `fresh_` by peer. Counts of 0 are kept for reuse while there are few; if such an address is
     // freed, its entry counts for the next peer at the same memory address.
     std::unordered_map<const na::AddrBody*, std::uint32_t> fresh_of_;

@@ -77,6 +77,8 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
     // The address at which this node calls itself for its own memory.
     [[nodiscard]] na::Addr own_address();
+    // The number of memories that are shared, or were withdrawn and are still in use; a snapshot.
+    [[nodiscard]] std::uint32_t shares() const noexcept { return slots_.taken(); }
 
     // --- sharing
     [[nodiscard]] Result<SharedBytes> share(const bulk::Region& memory, na::Access access);

@@ -6,6 +6,7 @@
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/node_reports.hpp>
+#include <cinnabar/hl/share.hpp>
 #include <cinnabar/rpc/snapshot.hpp>
 
 #include <arpa/inet.h>
@@ -15,8 +16,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -157,6 +160,114 @@ TEST(Introspection, TellsOfPeersPoolsAndTheLog) {
     ASSERT_FALSE(report.lines.empty());
     EXPECT_EQ(report.lines.back().text, "the test says so");
     EXPECT_EQ(report.lines.back().module, "app");
+}
+
+// Asks until the only pool of the node has so many requests that have not begun.
+look::NodeReport await_queued(const Node& node, std::uint32_t queued) {
+    const auto end = std::chrono::steady_clock::now() + 20s;
+    for (;;) {
+        auto report = node.call(look::node, node.self_addr()).wait().value();
+        const bool there = report.pools.size() == 1 && report.pools[0].queued == queued;
+        if (there || std::chrono::steady_clock::now() > end) return report;
+    }
+}
+
+TEST(Introspection, TellsWhatAPoolHasToDo) {
+    constexpr Rpc<int(int)> urgent{"look.urgent"};
+    constexpr Rpc<int(int)> unimportant{"look.unimportant"};
+    const auto server = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
+    const auto pool = server.make_pool({.threads = 2}).value();
+    test::Gate gate;
+    const auto handler = [&gate](int value) { return gate.pass(), value; };
+    ASSERT_TRUE(server.serve(stuck_there, handler, on(pool)).ok());
+    ASSERT_TRUE(server.serve(urgent, handler, on(pool, hl::Priority::high)).ok());
+    ASSERT_TRUE(server.serve(unimportant, handler, on(pool, hl::Priority::low)).ok());
+    std::vector<Future<int>> calls;
+    const auto call = [&](const Rpc<int(int)>& rpc, int count) {
+        for (int i = 0; i < count; ++i) calls.push_back(server.call(rpc, server.self_addr(), i).future());
+    };
+    call(stuck_there, 2);
+    gate.await(2);
+    call(urgent, 1);
+    call(stuck_there, 3);
+    call(unimportant, 2);
+    const auto busy = await_queued(server, 6);
+    ASSERT_EQ(busy.pool_loads.size(), 1u);
+    EXPECT_EQ(busy.pool_loads[0].running, 2u);
+    EXPECT_EQ(busy.pool_loads[0].resumed, 0u);
+    EXPECT_EQ(busy.pool_loads[0].queued, (std::array<std::uint32_t, 3>{1, 3, 2}));
+    gate.open();
+    for (Future<int>& each : calls) EXPECT_TRUE(each.get().ok());
+    const auto idle = await_queued(server, 0);
+    EXPECT_EQ(idle.pool_loads.at(0).queued, (std::array<std::uint32_t, 3>{}));
+}
+
+TEST(Introspection, TellsOfLimitsOfMemoryAndOfShares) {
+    NodeOptions options = asked_by(Introspection::anyone);
+    options.buffer_bytes_max = 5 << 20;
+    options.rpc.decoded_bytes_max = 7 << 20;
+    options.contexts = 2;
+    const auto server = Node::listen("tcp://127.0.0.1:0", options).value();
+    std::vector<std::uint64_t> memory(16);
+    auto shared = hl::share(server, std::span(memory)).value();
+    const auto report = server.call(look::node, server.self_addr()).wait().value();
+    EXPECT_EQ(report.buffer_bytes_max, 5u << 20);
+    EXPECT_EQ(report.shares, 1u);
+    ASSERT_EQ(report.context_memory.size(), report.contexts.size());
+    for (const auto& context : report.context_memory) {
+        EXPECT_EQ(context.decoded_bytes_max, 7u << 20);
+        EXPECT_GT(context.large_bytes_max, 0u);
+    }
+    ASSERT_EQ(shared.withdraw(), Errc::ok);
+    EXPECT_EQ(server.call(look::node, server.self_addr()).wait().value().shares, 0u);
+}
+
+// look::NodeReport as it was in an earlier version.
+struct EarlierReport {
+    std::int32_t process = 0;
+    std::uint32_t user = 0;
+    std::uint64_t up_us = 0;
+    std::uint64_t processor_us = 0;
+    std::uint64_t memory_bytes_max = 0;
+    std::uint64_t buffer_bytes = 0;
+    bool draining = false;
+    std::vector<look::ContextReport> contexts;
+    std::vector<look::TransportReport> transports;
+    std::vector<look::PoolReport> pools;
+    std::vector<look::LineReport> lines;
+};
+constexpr Rpc<EarlierReport()> earlier_node{"cinnabar.node"};
+
+TEST(Introspection, IsUnderstoodByAnEarlierVersion) {
+    const auto server = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
+    const auto pool = server.make_pool({.threads = 3, .name = "look-pool"}).value();
+    const auto [client, peer] = Node::connect(server.address()).value();
+    const auto report = client.call(earlier_node, peer).wait();
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(report->process, ::getpid());
+    ASSERT_EQ(report->pools.size(), 1u);
+    EXPECT_EQ(report->pools[0].threads, 3u);
+}
+
+TEST(Introspection, UnderstandsAnEarlierVersion) {
+    const auto server = Node::listen("tcp://127.0.0.1:0").value();
+    ASSERT_TRUE(server
+                    .serve(earlier_node,
+                           [] {
+                               EarlierReport report;
+                               report.process = 42;
+                               report.pools.push_back({"pool", 1, 2, 3});
+                               return report;
+                           })
+                    .ok());
+    const auto [client, peer] = Node::connect(server.address()).value();
+    const auto report = client.call(look::node, peer).wait();
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(report->process, 42);
+    EXPECT_EQ(report->pools.at(0).queued, 2u);
+    EXPECT_TRUE(report->pool_loads.empty());
+    EXPECT_TRUE(report->context_memory.empty());
+    EXPECT_EQ(report->buffer_bytes_max, 0u);
 }
 
 TEST(Introspection, APageIsBoundedWhateverIsAskedFor) {

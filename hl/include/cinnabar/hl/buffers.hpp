@@ -126,6 +126,7 @@ class CINNABAR_API Buffers {
 
     // Total memory of the buffers, in use or kept for reuse.
     [[nodiscard]] std::uint64_t bytes_taken();
+    [[nodiscard]] std::uint64_t bytes_max() const noexcept { return bytes_max_; }
 
   private:
     static constexpr std::size_t smallest_bytes = 4096;

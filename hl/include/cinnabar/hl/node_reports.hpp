@@ -10,6 +10,7 @@
 
 #include <cinnabar/hl/rpc.hpp>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -57,6 +58,17 @@ struct PoolReport {
     std::uint32_t queued = 0;
     std::uint32_t queue_max = 0;
 };
+struct PoolLoad {
+    std::uint32_t running = 0;              // threads that run a handler
+    std::uint32_t resumed = 0;              // handlers that have begun and wait for a thread
+    std::array<std::uint32_t, 3> queued{};  // requests that have not begun, by Priority (pool.hpp)
+};
+struct ContextMemory {
+    std::uint64_t large_bytes_kept = 0;   // freed memory of large arguments and results, kept for reuse
+    std::uint64_t large_bytes_max = 0;    // rpc::Options::overflow_bytes_max
+    std::uint64_t decoded_bytes_max = 0;  // rpc::Options::decoded_bytes_max
+    std::uint32_t replies_kept = 0;       // receive slots that replies hold until their calls are released
+};
 struct LineReport {
     std::uint64_t age_us = 0;
     std::string level;
@@ -75,6 +87,11 @@ struct NodeReport {
     std::vector<TransportReport> transports;
     std::vector<PoolReport> pools;
     std::vector<LineReport> lines;  // recent_log() of the whole process
+    // Later additions, which nodes of an earlier version leave empty. In the order of `pools` and of `contexts`:
+    std::vector<PoolLoad> pool_loads;
+    std::vector<ContextMemory> context_memory;
+    std::uint64_t buffer_bytes_max = 0;  // NodeOptions::buffer_bytes_max
+    std::uint32_t shares = 0;            // memories that the node shares (share.hpp), or that are still in use as such
 };
 
 struct RpcReport {
