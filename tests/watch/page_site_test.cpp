@@ -34,7 +34,7 @@ TEST_F(PageSiteTest, AFailedQueryIsNotRepeatedBeforeItsTime) {
     const auto again_reached = reach(address).value();
     PageSite fresh(again_reached, address, 1h);
     ASSERT_EQ(fresh.answer("/metrics").status, 200u);
-    for (const auto* path : {"/metrics", "/", "/calls.json"}) {
+    for (const auto* path : {"/metrics", "/", "/calls.json", "/state.json"}) {
         const auto again = seldom.answer(path);
         EXPECT_EQ(again.status, 503u) << path;
         EXPECT_EQ(again.body, failed.body) << path;

@@ -6,6 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
 
 namespace cinnabar::tools::watch {
 namespace {
@@ -27,14 +30,30 @@ State busy() {
         state.calls.push_back(
             waiting("echo", rpc::CallPhase::waits_for_credit, static_cast<std::uint64_t>(i) * 100'000));
     }
+    for (int i = 0; i < 100; ++i) add_pool(state, std::string(30, 'p') + std::to_string(i), {4, 1, {1, 2, 3}});
+    state.rpcs.push_back(timed("timed", 7, {1, 2, 3, 4, 5}));
+    state.node.contexts.resize(64);
     for (int i = 0; i < 32; ++i) state.node.lines.push_back({5'000'000, "warning", "tcp", std::string(255, 'x')});
     return state;
+}
+
+constexpr std::array all_tabs{Tab::rpcs,  Tab::peers,  Tab::calls, Tab::time,
+                              Tab::pools, Tab::memory, Tab::log};
+static_assert(all_tabs.size() == tab_names.size());
+
+bool has(const std::vector<std::string>& lines, const std::string& text) {
+    return std::ranges::any_of(lines, [&](const auto& line) { return line.find(text) != line.npos; });
+}
+std::string all_of(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const auto& line : lines) text += line + '\n';
+    return text;
 }
 
 TEST(Screen, FillsWhatThereIsAndNoMore) {
     const State state = busy();
     for (const auto& [width, height] : {std::pair<std::size_t, std::size_t>{80, 24}, {200, 60}, {30, 6}, {8, 3}}) {
-        for (const Tab tab : {Tab::rpcs, Tab::peers, Tab::calls, Tab::log}) {
+        for (const Tab tab : all_tabs) {
             History history;
             const auto lines =
                 draw(state, history.take(state), history, "tcp://10.0.0.1:5", {tab, Order::rate, width, height});
@@ -79,6 +98,89 @@ TEST(Screen, TheOldestCallIsFirstWithItsReason) {
     EXPECT_EQ(lines[3].find("old"), 0u);
     EXPECT_NE(lines[3].find("connecting: the peer does not answer the dial"), std::string::npos) << lines[3];
     EXPECT_EQ(lines[4].find("young"), 0u);
+}
+
+TEST(Screen, AllKeysFitInEightyColumns) {
+    History history;
+    for (const Order order : {Order::rate, Order::p99, Order::failed, Order::name}) {
+        const auto keys = draw(busy(), {}, history, "a", {Tab::rpcs, order, 80, 24}).back();
+        for (const std::string key :
+             {"r RPCs", "p peers", "c calls", "w time", "t pools", "m memory", "l log", "s sort", "q quit"})
+            EXPECT_NE(keys.find(key), std::string::npos) << key << ": " << keys;
+    }
+}
+
+TEST(Screen, ShowsWhereTheTimeOfCallsGoes) {
+    History history;
+    State state = state_at(0, {timed("slow", 2, {0, 2'000, 0, 6'000'000, 0}), served("quick", 9)});
+    state.calls = {waiting("slow", rpc::CallPhase::waits_for_credit, 3'000'000),
+                   waiting("slow", rpc::CallPhase::waits_for_credit, 5'000'000),
+                   waiting("slow", rpc::CallPhase::sent, 1'000)};
+    const auto lines = draw(state, history.take(state), history, "a", {Tab::time, Order::rate, 80, 24});
+    EXPECT_EQ(lines[3].find("slow"), 0u) << lines[3];
+    EXPECT_NE(lines[3].find("     2   5.00 s waiting for a credit"), std::string::npos) << lines[3];
+    EXPECT_NE(lines[4].find("     1  1.00 ms waiting for the answer"), std::string::npos) << lines[4];
+    EXPECT_EQ(lines[6].find("mean time of calls"), 0u) << lines[6];
+    EXPECT_NE(lines[7].find("1.00 ms        -   3.00 s"), std::string::npos) << lines[7];
+    EXPECT_EQ(lines[8].find("quick"), 0u) << "of what it serves, the time of the handler: " << lines[8];
+    EXPECT_NE(lines[8].find("in         9        -        -        -  3.50 us        -"), std::string::npos)
+        << lines[8];
+    const auto wide = draw(state, history.take(state), history, "a", {Tab::time, Order::rate, 200, 60});
+    EXPECT_TRUE(has(wide, "in the handler 100 %")) << all_of(wide);
+}
+
+TEST(Screen, CallsInProgressLeaveRoomForTheTimesOfThoseThatEnded) {
+    History history;
+    State state = state_at(0, {timed("ended", 2, {1, 2, 3, 4, 5})});
+    for (int i = 0; i < 100; ++i)
+        state.calls.push_back(waiting("rpc-" + std::to_string(i), rpc::CallPhase::sent, 1'000));
+    EXPECT_TRUE(has(draw(state, history.take(state), history, "a", {Tab::time, Order::rate, 80, 24}), "ended"));
+}
+
+TEST(Screen, ShowsWhatThePoolsDo) {
+    History history;
+    State state = state_at(0, {});
+    add_pool(state, "disk", {4, 2, {11, 22, 33}});
+    state.node.pools.push_back({"of an earlier version", 1, 5, 9});
+    state.node.contexts[1].completions = 77;
+    const auto lines = draw(state, {}, history, "a", {Tab::pools, Order::rate, 80, 24});
+    EXPECT_EQ(lines[2].find("pool"), 0u) << lines[2];
+    EXPECT_EQ(lines[3].find("disk"), 0u) << lines[3];
+    EXPECT_NE(lines[3].find("      4       4       2     11     22     33      66     100"), std::string::npos)
+        << lines[3];
+    EXPECT_NE(lines[4].find("      1       -       -      -      -      -       5       9"), std::string::npos)
+        << lines[4];
+    EXPECT_TRUE(has(lines, "      77")) << all_of(lines);
+    const auto none = draw(state_at(0, {}), {}, history, "a", {Tab::pools, Order::rate, 80, 24});
+    EXPECT_TRUE(has(none, "none: all handlers run on the threads of the contexts")) << all_of(none);
+}
+
+TEST(Screen, ShowsMemoryWithItsLimitsAndLeases) {
+    History history;
+    State state = state_at(0, {});
+    state.node.buffer_bytes = 2'000'000;
+    state.node.buffer_bytes_max = 256'000'000;
+    state.node.contexts[0].leases = 12;
+    state.node.contexts[0].quarantined = 3;
+    state.node.contexts[0].decoded_bytes = 7'000;
+    state.node.shares = 5;
+    const auto lines = draw(state, {}, history, "a", {Tab::memory, Order::rate, 80, 24});
+    EXPECT_TRUE(has(lines, "2.00 MB     256 MB")) << all_of(lines);
+    EXPECT_TRUE(has(lines, "7.00 kB          -")) << "a limit that the node does not tell: " << all_of(lines);
+    EXPECT_TRUE(has(lines, "5 memories are shared by tokens")) << all_of(lines);
+    EXPECT_TRUE(has(lines, "     12           3         0")) << all_of(lines);
+}
+
+TEST(PlainLines, AreAsWideAsTheyNeedAndShowAllRows) {
+    History history;
+    const State state = busy();
+    for (const Tab tab : all_tabs) {
+        const auto lines = plain_lines(state, history.take(state), tab);
+        EXPECT_GE(lines.size(), 4u);
+        for (const auto& line : lines) EXPECT_FALSE(line.ends_with(' ')) << line;
+    }
+    EXPECT_EQ(plain_lines(state, {}, Tab::peers).size(), 101u);
+    EXPECT_TRUE(has(plain_lines(state, history.take(state), Tab::rpcs), std::string(300, 'n')));
 }
 
 TEST(Sparkline, HasTheLastValuesAsHeights) {

@@ -6,6 +6,10 @@
 
 #include <cinnabar/rpc/snapshot.hpp>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace cinnabar::tools::watch {
 
 inline look::RpcReport served(const std::string& name, std::uint64_t requests, std::uint64_t failed = 0) {
@@ -37,6 +41,23 @@ inline look::PeerReport connected(const std::string& name) {
     peer.credits = 3;
     peer.credits_given = 4;
     return peer;
+}
+
+// Calls of this node that were timed, with the sums of the parts of their time.
+inline look::RpcReport timed(const std::string& name, std::uint64_t count, std::vector<std::uint64_t> parts_us) {
+    look::RpcReport rpc;
+    rpc.name = name;
+    rpc.calls = count;
+    rpc.call_time = {0, 0, 0, count};
+    rpc.timed = count;
+    rpc.parts_us = std::move(parts_us);
+    return rpc;
+}
+
+inline void add_pool(State& state, const std::string& name, const look::PoolLoad& load) {
+    const std::uint32_t queued = load.queued[0] + load.queued[1] + load.queued[2];
+    state.node.pools.push_back({name, 4, queued, 100});
+    state.node.pool_loads.push_back(load);
 }
 
 // `second`: the time since the first state.

@@ -3,6 +3,7 @@
 #include "watch/calls_text.hpp"
 #include "watch/html_page.hpp"
 #include "watch/prometheus.hpp"
+#include "watch/state_json.hpp"
 #include "watch/states.hpp"
 
 #include <cinnabar/hl/histogram.hpp>
@@ -57,6 +58,33 @@ TEST(CallsText, JsonIsOneLineWithAllOfIt) {
               "\"age_us\": 4000000, \"bytes\": 0, \"ahead\": 0}], \"cut\": false}\n");
 }
 
+TEST(StateJson, IsOneLineWithAllOfIt) {
+    History history;
+    State state = state_at(1, {timed("a \"name\"", 2, {2, 4, 6, 8, 10}), served("b", 3)});
+    state.calls = {waiting("a", rpc::CallPhase::waits_for_credit, 4'000'000)};
+    state.peers = {connected("tcp://10.0.0.7:1")};
+    add_pool(state, "disk", {4, 2, {1, 2, 3}});
+    state.node.pools.push_back({"of an earlier version", 1, 5, 9});
+    state.node.buffer_bytes = 7;
+    state.node.buffer_bytes_max = 8;
+    state.node.contexts[0].leases = 12;
+    const std::string json = state_json(state, history.take(state));
+    EXPECT_EQ(json.find('\n'), std::string::npos);
+    for (const std::string part :
+         {"\"process\": 42, \"up_us\": 1000000, ",
+          "{\"rpc\": \"a \\\"name\\\"\", \"side\": \"origin\", \"counted\": 2, \"mean_us\": {\"leaving\": 1, "
+          "\"on the wire\": 2, \"waiting for the handler\": 3, \"in the handler\": 4, \"waiting for the caller\": 5}}",
+          "{\"rpc\": \"b\", \"side\": \"target\", \"counted\": 3, \"mean_us\": {\"in the handler\": 3.5}}",
+          "\"in_progress\": [{\"rpc\": \"a\", \"side\": \"origin\", \"phase\": \"waiting for a credit\", \"calls\": 1, "
+          "\"oldest_us\": 4000000}]",
+          "\"pools\": [{\"pool\": \"disk\", \"threads\": 4, \"queued\": 6, \"queue_max\": 100, \"running\": 4, "
+          "\"resumed\": 2, \"queued_by_priority\": {\"high\": 1, \"normal\": 2, \"low\": 3}}, "
+          "{\"pool\": \"of an earlier version\", \"threads\": 1, \"queued\": 5, \"queue_max\": 9}]",
+          "\"buffer_bytes\": 7, \"buffer_bytes_max\": 8, ", "\"leases\": 12, ", "{\"peer\": \"tcp://10.0.0.7:1\", "})
+        EXPECT_NE(json.find(part), std::string::npos) << part << "\nis not in: " << json;
+    EXPECT_TRUE(json.ends_with("\"cut\": false}")) << json;
+}
+
 // What a server says of itself may be anything.
 TEST(Prometheus, AHistogramEndsWithTheLongestTimeThatThereIs) {
     State state = state_at(5, {served("longest", 1), served("longer", 1)});
@@ -78,7 +106,9 @@ TEST(Prometheus, TextIsWellFormed) {
     state.rpcs[1].parts_us = {1'000, 2'000, 3'000, 4'000, 5'000};
     state.peers = {connected("one"), connected("two")};
     state.calls = {waiting("x", rpc::CallPhase::sent, 2'500'000)};
-    state.node.pools = {{"pool", 1, 2, 3}, {"pool", 1, 5, 3}};
+    add_pool(state, "pool", {1, 0, {0, 2, 0}});
+    add_pool(state, "pool", {2, 1, {1, 4, 0}});
+    state.node.buffer_bytes_max = 1'000;
     std::istringstream text(prometheus_text(state));
     std::set<std::string> series;
     std::set<std::string> families;
@@ -109,6 +139,13 @@ TEST(Prometheus, TextIsWellFormed) {
     EXPECT_NE(all.find("cinnabar_calls_timed_total{rpc=\"plain\"} 2\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_peers{transport=\"tcp\",state=\"connected\"} 2\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_pool_queued{pool=\"pool\"} 7\n"), std::string::npos);
+    EXPECT_NE(all.find("cinnabar_pool_running{pool=\"pool\"} 3\n"), std::string::npos);
+    EXPECT_NE(all.find("cinnabar_pool_threads{pool=\"pool\"} 8\n"), std::string::npos);
+    EXPECT_NE(all.find("cinnabar_pool_queued_by_priority{pool=\"pool\",priority=\"normal\"} 6\n"), std::string::npos);
+    EXPECT_NE(all.find("cinnabar_memory_limit_bytes{of=\"buffer_bytes\"} 1000\n"), std::string::npos) << all;
+    EXPECT_NE(all.find("cinnabar_calls_in_progress{rpc=\"x\",side=\"origin\",phase=\"waiting for the answer\"} 1\n"),
+              std::string::npos)
+        << all;
     EXPECT_NE(all.find("cinnabar_oldest_call_seconds{side=\"origin\",phase=\"waiting for the answer\"} 2.5\n"),
               std::string::npos);
 }
@@ -120,6 +157,8 @@ TEST(HtmlPage, ShowsWhatPeersSendAsTextAlone) {
     state.calls = {waiting(hostile, rpc::CallPhase::sent, 1)};
     state.node.lines = {{1, hostile, hostile, hostile}};
     state.node.transports = {{hostile, {}, hostile}};
+    add_pool(state, hostile, {});
+    state.rpcs.push_back(timed(hostile, 1, {1, 2}));
     History history;
     const std::string page = html_page(state, history.take(state), history, hostile, 2);
     EXPECT_EQ(page.find("<script"), std::string::npos);
@@ -128,6 +167,18 @@ TEST(HtmlPage, ShowsWhatPeersSendAsTextAlone) {
     EXPECT_NE(page.find("prefers-color-scheme: dark"), std::string::npos);
     EXPECT_NE(page.find("width=device-width"), std::string::npos);
     EXPECT_NE(page.find("http-equiv=\"refresh\" content=\"2\""), std::string::npos);
+}
+
+TEST(HtmlPage, ShowsPoolsMemoryAndWhereTimeGoes) {
+    History history;
+    State state = state_at(1, {timed("slow", 2, {0, 2'000, 0, 6'000'000, 0})});
+    state.calls = {waiting("slow", rpc::CallPhase::connecting, 1'000)};
+    add_pool(state, "disk", {4, 2, {11, 22, 33}});
+    state.node.buffer_bytes_max = 256'000'000;
+    const std::string page = html_page(state, history.take(state), history, "a", 2);
+    for (const std::string part : {">in the handler</td>", ">3.00 s</td>", ">connecting</td>", ">disk</td>",
+                                   ">33</td>", ">256 MB</td>", "/state.json"})
+        EXPECT_NE(page.find(part), std::string::npos) << part << "\nis not in: " << page;
 }
 
 TEST(HtmlPage, DrawsTheLastRates) {

@@ -38,7 +38,8 @@ class Watch : public testing::Test {
         node_.serve(echo, [](int value) { return value; }).value();
         node_
             .serve(
-                stuck, [this](int value) { return gate_.pass(), value; }, on(node_.make_pool().value()))
+                stuck, [this](int value) { return gate_.pass(), value; },
+                on(node_.make_pool({.name = "watch-pool"}).value()))
             .value();
         for (int i = 0; i < 3; ++i) (void)node_.call(echo, node_.self_addr(), i).wait().value();
         stuck_ = node_.call(stuck, node_.self_addr(), 1).future();
@@ -63,6 +64,25 @@ std::size_t columns(const std::string& line) {
         std::ranges::count_if(line, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
+void expect_fits(const std::vector<std::string>& screen, std::size_t width, std::size_t height) {
+    EXPECT_EQ(screen.size(), height);
+    for (const auto& line : screen) EXPECT_LE(columns(line), width) << line;
+}
+
+Node open_to_anyone(const std::string& address) {
+    NodeOptions options;
+    options.introspection = hl::Introspection::anyone;
+    return Node::listen(address, options).value();
+}
+
+// The next line that begins with `part`; empty if there is none.
+std::string line_with(Process& process, const std::string& part) {
+    for (;;) {
+        const std::string line = process.read_line();
+        if (line.empty() || line.starts_with(part)) return line;
+    }
+}
+
 TEST_F(Watch, TopFillsTerminalsOfTwoSizesAndPutsThemBack) {
     for (const auto& [width, height] : {std::pair<unsigned short, unsigned short>{80, 24}, {200, 60}}) {
         PseudoTerminal terminal(width, height, {"top", shm(), "--every", "0.1"});
@@ -73,6 +93,13 @@ TEST_F(Watch, TopFillsTerminalsOfTwoSizesAndPutsThemBack) {
         EXPECT_EQ(terminal.await_screen("in its handler").size(), height);
         terminal.press('p');
         EXPECT_EQ(terminal.await_screen("connected").size(), height);
+        terminal.press('w');
+        expect_fits(terminal.await_screen("mean time of calls"), width, height);
+        expect_fits(terminal.await_screen("in its handler"), width, height);
+        terminal.press('t');
+        expect_fits(terminal.await_screen("watch-pool"), width, height);
+        terminal.press('m');
+        expect_fits(terminal.await_screen("quarantined"), width, height);
         terminal.press('s');
         EXPECT_EQ(terminal.await_screen("sort (p99)").size(), height);
         terminal.press('q');
@@ -87,6 +114,40 @@ TEST_F(Watch, TopIsPlainLinesOnAPipe) {
     EXPECT_EQ(std::ranges::count(looked.out, '\n'), 3) << looked.out;
     EXPECT_EQ(looked.out.find('\x1b'), std::string::npos);
     EXPECT_EQ(looked.out.find("up "), 0u) << looked.out;
+}
+
+TEST_F(Watch, TopPrintsAViewOnAPipe) {
+    const auto show = [this](const std::string& view) {
+        const Outcome looked = run({"top", shm(), "--every", "0.1", "--count", "2", "--show", view});
+        EXPECT_EQ(looked.exit, 0) << looked.err;
+        EXPECT_EQ(looked.out.find('\x1b'), std::string::npos);
+        EXPECT_EQ(looked.out.find("up "), 0u) << looked.out;
+        return looked.out;
+    };
+    EXPECT_NE(show("pools").find("watch-pool       1       1"), std::string::npos) << "its thread runs a handler";
+    EXPECT_NE(show("memory").find("quarantined"), std::string::npos);
+    EXPECT_NE(show("time").find("in its handler"), std::string::npos);
+    EXPECT_NE(show("peers").find("connected"), std::string::npos);
+    EXPECT_EQ(run({"top", shm(), "--show", "weather"}).exit, static_cast<int>(ExitCode::usage));
+}
+
+TEST_F(Watch, TopAsJsonIsALineForEachQuery) {
+    const Outcome looked = run({"top", shm(), "--every", "0.1", "--count", "2", "--json"});
+    EXPECT_EQ(looked.exit, 0) << looked.err;
+    EXPECT_EQ(std::ranges::count(looked.out, '\n'), 2) << looked.out;
+    EXPECT_TRUE(looked.out.starts_with("{\"process\": ")) << looked.out;
+    EXPECT_NE(looked.out.find("{\"pool\": \"watch-pool\", \"threads\": 1, "), std::string::npos) << looked.out;
+    EXPECT_NE(looked.out.find("\"phase\": \"in its handler\""), std::string::npos) << looked.out;
+    EXPECT_EQ(run({"top", shm(), "--json", "--prometheus"}).exit, static_cast<int>(ExitCode::usage));
+}
+
+TEST_F(Watch, AnErrorIsALineOfJsonToo) {
+    std::optional<Node> other(open_to_anyone("tcp://127.0.0.1:0"));
+    Process top({"top", other->endpoints().front(), "--every", "0.5", "--count", "3", "--json"});
+    EXPECT_NE(line_with(top, "{\"process\": "), "");
+    other.reset();
+    EXPECT_NE(line_with(top, "{\"error\": "), "");
+    EXPECT_NE(top.wait(), 0);
 }
 
 TEST_F(Watch, CallsTellWhatIsStuck) {
@@ -117,20 +178,6 @@ TEST_F(Watch, ARefusedUserIsToldWhatToDo) {
     const Outcome unknown = run({"calls", silent.address()});
     EXPECT_EQ(unknown.exit, static_cast<int>(ExitCode::protocol));
     EXPECT_NE(unknown.err.find("set NodeOptions::introspection there"), std::string::npos) << unknown.err;
-}
-
-Node open_to_anyone(const std::string& address) {
-    NodeOptions options;
-    options.introspection = hl::Introspection::anyone;
-    return Node::listen(address, options).value();
-}
-
-// The next line that begins with `part`; empty if there is none.
-std::string line_with(Process& process, const std::string& part) {
-    for (;;) {
-        const std::string line = process.read_line();
-        if (line.empty() || line.starts_with(part)) return line;
-    }
 }
 
 TEST_F(Watch, ANodeThatEndsIsReportedAndAskedAgain) {
@@ -219,7 +266,7 @@ std::string get(std::uint16_t port, const std::string& path, const std::string& 
     return ask(port, verb + " " + path + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
 }
 
-TEST_F(Watch, ThePageHasThreeDocuments) {
+TEST_F(Watch, ThePageHasItsDocuments) {
     Process page({"page", shm(), "--listen", "127.0.0.1:0"});
     const std::string line = page.read_line();
     ASSERT_TRUE(line.starts_with("listening on http://127.0.0.1:")) << line << page.err();
@@ -230,6 +277,7 @@ TEST_F(Watch, ThePageHasThreeDocuments) {
     EXPECT_TRUE(html.ends_with("</html>\n"));
     EXPECT_NE(get(port, "/metrics").find("cinnabar_requests_total{rpc=\"watch.echo\""), std::string::npos);
     EXPECT_NE(get(port, "/calls.json").find("\"rpc\": \"watch.stuck\""), std::string::npos);
+    EXPECT_NE(get(port, "/state.json").find("\"pool\": \"watch-pool\""), std::string::npos);
     EXPECT_TRUE(get(port, "/etc/passwd").starts_with("HTTP/1.1 404"));
     EXPECT_TRUE(get(port, "/", "POST").starts_with("HTTP/1.1 405"));
     EXPECT_TRUE(get(port, "/", "HEAD").ends_with("\r\n\r\n"));

@@ -5,7 +5,6 @@
 #include "terminal/units.hpp"
 
 #include <cinnabar/files/name.hpp>
-#include <cinnabar/rpc/snapshot.hpp>
 
 #include <fmt/format.h>
 
@@ -15,10 +14,6 @@ namespace cinnabar::tools::watch {
 namespace {
 
 using rpc::CallPhase;
-
-CallPhase phase_of(const look::CallReport& call) {
-    return call.phase < rpc::call_phases ? static_cast<CallPhase>(call.phase) : CallPhase::unknown;
-}
 
 std::string_view cause_of(CallPhase phase) {
     switch (phase) {
@@ -74,6 +69,10 @@ std::string json_of(const look::CallReport& call) {
 }
 
 }  // namespace
+
+CallPhase phase_of(const look::CallReport& call) {
+    return call.phase < rpc::call_phases ? static_cast<CallPhase>(call.phase) : CallPhase::unknown;
+}
 
 std::string reason_of(const look::CallReport& call) {
     const CallPhase phase = phase_of(call);

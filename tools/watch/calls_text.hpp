@@ -4,11 +4,15 @@
 
 #include "watch/state.hpp"
 
+#include <cinnabar/rpc/snapshot.hpp>
+
 #include <string>
 #include <vector>
 
 namespace cinnabar::tools::watch {
 
+// `unknown` for a phase of a later version.
+[[nodiscard]] rpc::CallPhase phase_of(const look::CallReport& call);
 // For example "waiting for a credit: the peer accepts no more requests of this node; 3 ahead of it".
 [[nodiscard]] std::string reason_of(const look::CallReport& call);
 

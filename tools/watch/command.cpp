@@ -4,11 +4,13 @@
 #include "commands/reach.hpp"
 #include "security/command.hpp"
 #include "terminal/interrupt.hpp"
+#include "terminal/json.hpp"
 #include "terminal/report.hpp"
 #include "watch/calls_text.hpp"
 #include "watch/keyboard.hpp"
 #include "watch/prometheus.hpp"
 #include "watch/screen.hpp"
+#include "watch/state_json.hpp"
 
 #include <cinnabar/files/name.hpp>
 
@@ -21,7 +23,9 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace cinnabar::tools::watch {
 namespace {
@@ -46,6 +50,15 @@ bool press(char key, View& view) {
             break;
         case 'c':
             view.tab = Tab::calls;
+            break;
+        case 'w':
+            view.tab = Tab::time;
+            break;
+        case 't':
+            view.tab = Tab::pools;
+            break;
+        case 'm':
+            view.tab = Tab::memory;
             break;
         case 'l':
             view.tab = Tab::log;
@@ -80,11 +93,13 @@ class Top {
         : options_(options), node_(node), interrupt_(interrupt) {}
 
     [[nodiscard]] ExitCode run() {
-        if (has_terminal()) terminal_.emplace();
+        if (has_terminal() && !options_.json) terminal_.emplace();
+        if (!options_.show.empty())
+            view_.tab = static_cast<Tab>(std::ranges::find(tab_names, options_.show) - tab_names.begin());
         view_.trouble = "waiting for the first answer";
         do {
             if (!look()) break;
-            if (!terminal_) print_line(view_.trouble.empty() ? summary(state_, rows_, history_) : view_.trouble);
+            if (!terminal_) tell();
         } while (again());
         return end();
     }
@@ -94,10 +109,16 @@ class Top {
     // A terminal shows the last state for as long as the others.
     bool again() { return terminal_ ? await_next() && !enough() : !enough() && await_next(); }
 
+    // What the output needs beside the RPCs.
+    [[nodiscard]] Wanted wanted() const {
+        if (options_.json) return {};
+        if (!terminal_ && options_.show.empty()) return {true, false, false};
+        return {true, view_.tab == Tab::peers, view_.tab == Tab::calls || view_.tab == Tab::time};
+    }
     // False: quit, or there is no sense in asking again.
     bool look() {
         asked_ = view_.tab;
-        Query query(node_, {true, terminal_ && view_.tab == Tab::peers, terminal_ && view_.tab == Tab::calls});
+        Query query(node_, wanted());
         while (!query.answered_within(std::chrono::milliseconds(50))) {
             if (terminal_) show();
             if (!go_on(std::chrono::milliseconds(0))) end_at_once();
@@ -125,6 +146,16 @@ class Top {
         return answered_ || code == Errc::timed_out || code == Errc::overloaded;
     }
 
+    // The state, or that there is none, as lines on a pipe.
+    void tell() const {
+        if (options_.json) {
+            print_line(view_.trouble.empty() ? state_json(state_, rows_) : JsonObject().failure(*last_failure_).line());
+            return;
+        }
+        print_line(view_.trouble.empty() ? summary(state_, rows_, history_) : view_.trouble);
+        if (options_.show.empty() || !view_.trouble.empty()) return;
+        for (const std::string& line : plain_lines(state_, rows_, view_.tab)) print_line(line);
+    }
     void show() {
         const auto size = Terminal::size();
         view_.width = size.width;
@@ -220,7 +251,12 @@ void add_commands(CLI::App& app, std::function<ExitCode()>& run) {
         ->capture_default_str()
         ->check(CLI::Range(0.1, 3600.0));
     top.add_option("-c,--count", shown->count, "Exit after asking that many times (0: never)")->capture_default_str();
-    top.add_flag("--prometheus", shown->prometheus, "Print one state in Prometheus' text format and exit");
+    top.add_option("--show", shown->show,
+                   "The view to begin with; on a pipe, its lines follow those that sum the state up")
+        ->check(CLI::IsMember(std::vector<std::string>(tab_names.begin(), tab_names.end())));
+    CLI::Option* const json = top.add_flag("--json", shown->json, "One line of JSON for each update, with everything");
+    top.add_flag("--prometheus", shown->prometheus, "Print one state in Prometheus' text format and exit")
+        ->excludes(json);
     top.callback([shown, &run] { run = [shown] { return run_top(*shown); }; });
 
     auto& calls =

@@ -22,6 +22,8 @@ struct TopOptions {
     double every_seconds = 1;
     std::uint32_t count = 0;  // number of queries; 0: until stopped
     bool prometheus = false;  // print one state in Prometheus' text format and exit
+    bool json = false;        // print a line of JSON for each query, also on a terminal
+    std::string show;         // one of tab_names (screen.hpp); empty: RPCs on a terminal, only a summary on a pipe
 };
 [[nodiscard]] ExitCode run_top(const TopOptions& options);
 

@@ -25,6 +25,23 @@ double rate(std::uint64_t now, std::uint64_t before, double seconds) {
     return seconds <= 0 || now < before ? 0 : static_cast<double>(now - before) / seconds;
 }
 
+// Fills in where the time went.
+void add_times(RpcRow& row, const look::RpcReport& now, const look::RpcReport& before) {
+    Counts before_us = before.parts_us;
+    before_us.resize(hl::call_parts);
+    Counts now_us = now.parts_us;  // a node may send any number of them
+    now_us.resize(hl::call_parts);
+    Counts parts_us = since(now_us, before_us);
+    row.timed = now.timed > before.timed ? now.timed - before.timed : now.timed;
+    if (row.timed == now.timed) parts_us = now_us;
+    for (std::size_t i = 0; row.timed != 0 && i < hl::call_parts; ++i)
+        row.parts_us[i] = static_cast<double>(parts_us[i]) / static_cast<double>(row.timed);
+    const Counts fresh = since(now.serve_time, before.serve_time);
+    const Counts& shown = total(fresh) != 0 ? fresh : now.serve_time;
+    row.handled = total(shown);
+    row.handler_us = mean_us(shown);
+}
+
 }  // namespace
 
 std::vector<RpcRow> History::take(const State& state) {
@@ -48,6 +65,7 @@ std::vector<RpcRow> History::take(const State& state) {
         const Counts& shown = total(fresh) != 0 ? fresh : served;
         row.p50_us = quantile_us(shown, 0.5);
         row.p99_us = quantile_us(shown, 0.99);
+        add_times(row, rpc, seen.last);
         if (seconds > 0) seen.past.push_back(row.per_second);
         if (seen.past.size() > kept) seen.past.pop_front();
         row.past.assign(seen.past.begin(), seen.past.end());

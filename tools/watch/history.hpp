@@ -4,6 +4,9 @@
 
 #include "watch/state.hpp"
 
+#include <cinnabar/hl/stats.hpp>
+
+#include <array>
 #include <deque>
 #include <map>
 #include <optional>
@@ -22,6 +25,12 @@ struct RpcRow {
     std::uint64_t calls = 0;
     std::uint64_t failed = 0;
     std::vector<double> past;  // per_second, newest last
+    // Of what ended since the previous state; if that is nothing, of all. `timed`: calls that recorded the parts of
+    // their time, whose means are `parts_us`. `handled`: requests, and the mean time of their handler.
+    std::uint64_t timed = 0;
+    std::array<double, hl::call_parts> parts_us{};
+    std::uint64_t handled = 0;
+    double handler_us = 0;
 };
 
 class History {

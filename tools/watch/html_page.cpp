@@ -5,6 +5,7 @@
 #include "perf/svg_plot.hpp"
 #include "terminal/units.hpp"
 #include "watch/calls_text.hpp"
+#include "watch/resources.hpp"
 #include "watch/screen.hpp"
 
 #include <fmt/format.h>
@@ -117,6 +118,89 @@ std::string call_table(const State& state) {
     return table.html();
 }
 
+std::string time_table(const std::vector<RpcRow>& rpcs) {
+    HtmlTable table({{"RPC", "words"},
+                     {"side", "word"},
+                     {"counted"},
+                     {"leaving"},
+                     {"on the wire"},
+                     {"waiting for the handler"},
+                     {"in the handler"},
+                     {"waiting for the caller"},
+                     {"mostly", "word"}});
+    for (const TimeRow& row : time_rows(rpcs)) {
+        std::vector<std::string> cells{html_text(row.name), row.as_target ? "in" : "out",
+                                       fmt::format("{}", row.counted)};
+        for (std::size_t i = 0; i < hl::call_parts; ++i)
+            cells.push_back(row.has(static_cast<hl::CallPart>(i)) ? latency_text(row.parts_us[i]) : "-");
+        cells.emplace_back(row.as_target ? "-" : to_string(row.longest()));
+        table.add(cells);
+    }
+    return table.html();
+}
+
+std::string under_way_table(const State& state) {
+    HtmlTable table({{"RPC", "words"}, {"side", "word"}, {"calls"}, {"oldest"}, {"where they are", "text"}});
+    for (const UnderWay& row : under_way(state)) {
+        table.add({html_text(row.name), row.as_target ? "in" : "out", fmt::format("{}", row.calls),
+                   latency_text(static_cast<double>(row.oldest_us)), std::string(to_string(row.phase))});
+    }
+    return table.html();
+}
+
+std::string pool_table(const State& state) {
+    HtmlTable table({{"pool", "words"},
+                     {"threads"},
+                     {"running"},
+                     {"resumed"},
+                     {"high"},
+                     {"normal"},
+                     {"low"},
+                     {"queued"},
+                     {"limit"}});
+    for (const PoolRow& pool : pool_rows(state)) {
+        std::vector<std::string> cells{html_text(pool.name), fmt::format("{}", pool.threads)};
+        if (pool.load) {
+            cells.push_back(fmt::format("{}", pool.load->running));
+            cells.push_back(fmt::format("{}", pool.load->resumed));
+            for (const std::uint32_t queued : pool.load->queued) cells.push_back(fmt::format("{}", queued));
+        } else {
+            cells.resize(cells.size() + 5, "-");
+        }
+        cells.push_back(fmt::format("{}", pool.queued));
+        cells.push_back(fmt::format("{}", pool.queue_max));
+        table.add(cells);
+    }
+    return table.html();
+}
+
+std::string memory_table(const State& state) {
+    HtmlTable table({{"memory", "words"}, {"in use"}, {"limit"}});
+    for (const MemoryRow& row : memory_rows(state))
+        table.add({std::string(row.what), human_bytes(row.bytes), row.max ? human_bytes(*row.max) : "-"});
+    table.add({"memories shared by tokens", fmt::format("{}", state.node.shares), "-"});
+    return table.html();
+}
+
+std::string lease_table(const State& state) {
+    HtmlTable table({{"context", "word"},
+                     {"leases"},
+                     {"quarantined"},
+                     {"transfers"},
+                     {"large values"},
+                     {"decoded"},
+                     {"replies owed"},
+                     {"handlers and callbacks that wait"}});
+    for (std::size_t i = 0; i < state.node.contexts.size(); ++i) {
+        const look::ContextReport& context = state.node.contexts[i];
+        table.add({fmt::format("{}", i), fmt::format("{}", context.leases), fmt::format("{}", context.quarantined),
+                   fmt::format("{}", context.transfers), human_bytes(context.large_bytes),
+                   human_bytes(context.decoded_bytes), fmt::format("{}", context.replies_owed),
+                   fmt::format("{}", context.completions)});
+    }
+    return table.html();
+}
+
 std::string line_table(const State& state) {
     HtmlTable table({{"age"}, {"level", "word"}, {"module", "word"}, {"text", "text"}});
     for (auto line = state.node.lines.rbegin(); line != state.node.lines.rend(); ++line) {
@@ -147,11 +231,16 @@ std::string html_page(const State& state, const std::vector<RpcRow>& rows, const
                         html_text(summary(state, rows, history)), state.node.process,
                         human_bytes(state.node.memory_bytes_max));
     page += "<h2>RPCs</h2>\n" + rpc_table(rows);
+    page += "<h2>Where the time of calls goes, as means</h2>\n" + time_table(rows);
+    page += "<h2>Where the calls in progress are</h2>\n" + under_way_table(state);
+    page += "<h2>Pools</h2>\n" + pool_table(state);
+    page += "<h2>Memory and leases</h2>\n" + memory_table(state) + lease_table(state);
     page += "<h2>Peers</h2>\n" + peer_table(state);
     page += "<h2>Calls under way</h2>\n" + call_table(state);
     page += "<h2>Log</h2>\n" + line_table(state);
     page += "<h2>Transports</h2>\n" + transports(state);
-    page += "<p class=\"soft\"><a href=\"/metrics\">/metrics</a> <a href=\"/calls.json\">/calls.json</a></p>\n";
+    page += "<p class=\"soft\"><a href=\"/metrics\">/metrics</a> <a href=\"/calls.json\">/calls.json</a> "
+            "<a href=\"/state.json\">/state.json</a></p>\n";
     return page + "</body>\n</html>\n";
 }
 

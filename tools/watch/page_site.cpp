@@ -4,6 +4,7 @@
 #include "watch/calls_text.hpp"
 #include "watch/html_page.hpp"
 #include "watch/prometheus.hpp"
+#include "watch/state_json.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -34,11 +35,12 @@ std::optional<Error> PageSite::query() {
 
 HttpAnswer PageSite::answer(const std::string& path) {
     constexpr const char* text = "text/plain; charset=utf-8";
-    if (path != "/" && path != "/metrics" && path != "/calls.json")
-        return {404, text, "use /, /metrics or /calls.json\n"};
+    if (path != "/" && path != "/metrics" && path != "/calls.json" && path != "/state.json")
+        return {404, text, "use /, /metrics, /calls.json or /state.json\n"};
     if (const auto fresh = refresh(); !fresh) return {503, text, fresh.error().message() + "\n"};
     if (path == "/metrics") return {200, "text/plain; version=0.0.4; charset=utf-8", prometheus_text(*state_)};
     if (path == "/calls.json") return {200, "application/json", calls_json(*state_, Microseconds{0})};
+    if (path == "/state.json") return {200, "application/json", state_json(*state_, rows_) + "\n"};
     const auto refresh_seconds = static_cast<unsigned>(std::ceil(std::max(every_.count(), 1.0)));
     return {200, "text/html; charset=utf-8", html_page(*state_, rows_, history_, address_, refresh_seconds)};
 }

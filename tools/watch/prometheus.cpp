@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "watch/prometheus.hpp"
 
+#include "watch/resources.hpp"
+
 #include <cinnabar/base/utf8.hpp>
 #include <cinnabar/hl/stats.hpp>
 #include <cinnabar/rpc/snapshot.hpp>
@@ -121,7 +123,7 @@ struct ContextValue {
     std::uint64_t (*value)(const look::ContextReport& context);
 };
 
-constexpr std::array<ContextValue, 12> context_values{{
+constexpr std::array<ContextValue, 14> context_values{{
     {"calls", "gauge", "Calls that were made and are not released.",
      [](const auto& c) { return std::uint64_t{c.calls}; }},
     {"requests", "gauge", "Requests not yet freed.", [](const auto& c) { return std::uint64_t{c.requests}; }},
@@ -137,6 +139,9 @@ constexpr std::array<ContextValue, 12> context_values{{
      [](const auto& c) { return std::uint64_t{c.completions}; }},
     {"credits_given", "gauge", "Requests that peers may send.", [](const auto& c) { return c.credits_given; }},
     {"large_bytes", "gauge", "Memory of large arguments and results.", [](const auto& c) { return c.large_bytes; }},
+    {"decoded_bytes", "gauge", "Memory of decoded arguments.", [](const auto& c) { return c.decoded_bytes; }},
+    {"replies_owed", "gauge", "Receive slots reserved for answers.",
+     [](const auto& c) { return std::uint64_t{c.replies_owed}; }},
     {"sessions_ended_total", "counter", "Sessions of peers that broke the rules.",
      [](const auto& c) { return c.sessions_ended; }},
 }};
@@ -173,6 +178,55 @@ void stuck(Text& text, const State& state) {
     }
 }
 
+// Two pools may have the same name: their values are added up, as if they were one.
+struct PoolValue {
+    std::string_view name;
+    std::string_view help;
+    std::uint64_t (*value)(const PoolRow& pool);
+};
+
+constexpr std::array<PoolValue, 5> pool_values{{
+    {"pool_threads", "Threads of a pool.", [](const PoolRow& p) { return std::uint64_t{p.threads}; }},
+    {"pool_running", "Threads of a pool that run a handler.",
+     [](const PoolRow& p) { return std::uint64_t{p.load ? p.load->running : 0}; }},
+    {"pool_resumed", "Handlers that have begun and wait for a thread of a pool.",
+     [](const PoolRow& p) { return std::uint64_t{p.load ? p.load->resumed : 0}; }},
+    {"pool_queued", "Requests waiting for a thread of a pool.",
+     [](const PoolRow& p) { return std::uint64_t{p.queued}; }},
+    {"pool_queue_max", "The most requests that may wait for a pool.",
+     [](const PoolRow& p) { return std::uint64_t{p.queue_max}; }},
+}};
+
+void pools(Text& text, const State& state) {
+    const auto rows = pool_rows(state);
+    for (const PoolValue& shown : pool_values) {
+        text.family(shown.name, "gauge", shown.help);
+        std::map<std::string, std::uint64_t> sums;
+        for (const PoolRow& pool : rows) sums[label(pool.name)] += shown.value(pool);
+        for (const auto& [name, sum] : sums) text.sample(fmt::format("pool=\"{}\"", name), sum);
+    }
+    text.family("pool_queued_by_priority", "gauge", "Requests waiting for a thread of a pool, by priority.");
+    std::map<std::string, std::array<std::uint64_t, priority_names.size()>> queued;
+    for (const PoolRow& pool : rows) {
+        if (!pool.load) continue;
+        auto& sums = queued[label(pool.name)];
+        for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += pool.load->queued[i];
+    }
+    for (const auto& [name, sums] : queued) {
+        for (std::size_t i = 0; i < sums.size(); ++i)
+            text.sample(fmt::format("pool=\"{}\",priority=\"{}\"", name, priority_names[i]), sums[i]);
+    }
+}
+
+void calls_in_progress(Text& text, const State& state) {
+    text.family("calls_in_progress", "gauge", "Calls in progress, by phase.");
+    for (const UnderWay& row : under_way(state)) {
+        text.sample(fmt::format("rpc=\"{}\",side=\"{}\",phase=\"{}\"", label(row.name),
+                                row.as_target ? "target" : "origin", to_string(row.phase)),
+                    row.calls);
+    }
+}
+
 void process(Text& text, const State& state) {
     text.family("up_seconds", "gauge", "Since the node was opened.");
     text.sample("", static_cast<double>(state.node.up_us) / 1e6);
@@ -182,10 +236,12 @@ void process(Text& text, const State& state) {
     text.sample("", state.node.memory_bytes_max);
     text.family("buffer_bytes", "gauge", "Memory of the node's buffers.");
     text.sample("", state.node.buffer_bytes);
-    text.family("pool_queued", "gauge", "Requests waiting for a thread of a pool.");
-    std::map<std::string, std::uint64_t> queued;  // two pools may have the same name
-    for (const auto& pool : state.node.pools) queued[pool.name] += pool.queued;
-    for (const auto& [name, count] : queued) text.sample(fmt::format("pool=\"{}\"", label(name)), count);
+    text.family("shares", "gauge", "Memories that the node shares by tokens.");
+    text.sample("", std::uint64_t{state.node.shares});
+    text.family("memory_limit_bytes", "gauge", "Limits of memory, by what it is for.");
+    for (const MemoryRow& row : memory_rows(state)) {
+        if (row.max) text.sample(fmt::format("of=\"{}\"", row.key), *row.max);
+    }
 }
 
 }  // namespace
@@ -196,6 +252,8 @@ std::string prometheus_text(const State& state) {
     contexts(text, state);
     rpcs(text, state);
     peers(text, state);
+    pools(text, state);
+    calls_in_progress(text, state);
     stuck(text, state);
     return text.take();
 }

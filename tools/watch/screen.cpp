@@ -3,6 +3,7 @@
 
 #include "terminal/units.hpp"
 #include "watch/calls_text.hpp"
+#include "watch/tabs.hpp"
 
 #include <cinnabar/files/name.hpp>
 
@@ -18,41 +19,6 @@ namespace {
 std::string duration(std::uint64_t us) {
     return human_duration(std::chrono::duration<double>(static_cast<double>(us) / 1e6));
 }
-
-// A table in which one column takes the remaining width.
-class Table {
-  public:
-    struct Column {
-        std::string_view name;
-        std::size_t width;  // 0: the remaining width; exactly one column has this
-        bool right = true;
-    };
-    Table(std::vector<Column> columns, std::size_t width) : columns_(std::move(columns)) {
-        std::size_t taken = 0;
-        for (const Column& column : columns_) taken += column.width + 1;
-        for (Column& column : columns_) {
-            if (column.width == 0) column.width = width > taken ? width - taken + 1 : 1;
-        }
-        std::vector<std::string> names;
-        for (const Column& column : columns_) names.emplace_back(column.name);
-        add(names);
-    }
-    void add(const std::vector<std::string>& cells) {
-        std::string line;
-        for (std::size_t i = 0; i < columns_.size(); ++i) {
-            const std::size_t width = columns_[i].width;
-            const std::string text = fit(cells[i], width);
-            const std::size_t spaces = width - std::min(width, cells[i].size());
-            line += i == 0 ? "" : " ";
-            line += columns_[i].right ? std::string(spaces, ' ') + cells[i].substr(0, width) : text;
-        }
-        lines.push_back(std::move(line));
-    }
-    std::vector<std::string> lines;
-
-  private:
-    std::vector<Column> columns_;
-};
 
 void sort(std::vector<RpcRow>& rows, Order order) {
     std::ranges::stable_sort(rows, [order](const RpcRow& a, const RpcRow& b) {
@@ -71,17 +37,22 @@ void sort(std::vector<RpcRow>& rows, Order order) {
 }
 
 std::vector<std::string> rpc_lines(std::vector<RpcRow> rows, const View& view) {
-    const std::size_t spark = std::clamp<std::size_t>(view.width / 4, 8, History::kept) - 4;
-    Table table(
-        {{"rpc", 0, false}, {"rate/s", 9}, {"failed", 8}, {"p50", 8}, {"p99", 8}, {"requests", 10}, {"", spark, false}},
-        view.width);
+    const std::size_t spark =
+        view.width == 0 ? History::kept : std::clamp<std::size_t>(view.width / 4, 8, History::kept) - 4;
+    Table table({{"rpc", 0, false},
+                 {"rate/s", 9},
+                 {"failed", 8},
+                 {"p50", 8},
+                 {"p99", 8},
+                 {"requests", 10},
+                 {"", spark, false}});
     sort(rows, view.order);
     for (const RpcRow& row : rows) {
         table.add({files::printable(row.name), fmt::format("{:.1f}", row.per_second), fmt::format("{}", row.failed),
                    latency_text(row.p50_us), latency_text(row.p99_us), fmt::format("{}", row.requests + row.calls),
                    sparkline(row.past, spark)});
     }
-    return std::move(table.lines);
+    return table.lines(view.width);
 }
 
 std::vector<std::string> peer_lines(std::vector<look::PeerReport> peers, const View& view) {
@@ -98,8 +69,7 @@ std::vector<std::string> peer_lines(std::vector<look::PeerReport> peers, const V
                  {"credits", 8},
                  {"p50", 8},
                  {"p99", 8},
-                 {"silent", 8}},
-                view.width);
+                 {"silent", 8}});
     for (const auto& peer : peers) {
         table.add({files::printable(peer.peer), peer.state, fmt::format("{}", peer.requests),
                    fmt::format("{}", peer.calls_sent), fmt::format("{}", peer.calls_queued),
@@ -107,26 +77,26 @@ std::vector<std::string> peer_lines(std::vector<look::PeerReport> peers, const V
                    latency_text(static_cast<double>(peer.p50_us)), latency_text(static_cast<double>(peer.p99_us)),
                    peer.silent_us == 0 ? "-" : duration(peer.silent_us)});
     }
-    return std::move(table.lines);
+    return table.lines(view.width);
 }
 
 std::vector<std::string> call_lines(std::vector<look::CallReport> calls, const View& view) {
     sort_by_age(calls);
-    const std::size_t why = std::max<std::size_t>(view.width / 2, 30);
-    Table table({{"rpc", 0, false}, {"side", 4, false}, {"age", 8}, {"why", why, false}}, view.width);
+    const std::size_t why = view.width == 0 ? 100 : std::max<std::size_t>(view.width / 2, 30);
+    Table table({{"rpc", 0, false}, {"side", 4, false}, {"age", 8}, {"why", why, false}});
     for (const auto& call : calls) {
         table.add({files::printable(call.rpc), call.as_target ? "in" : "out",
                    call.age_us == 0 ? "-" : latency_text(static_cast<double>(call.age_us)), reason_of(call)});
     }
-    return std::move(table.lines);
+    return table.lines(view.width);
 }
 
 std::vector<std::string> log_lines(const std::vector<look::LineReport>& lines, const View& view) {
-    Table table({{"age", 8}, {"level", 7, false}, {"module", 8, false}, {"text", 0, false}}, view.width);
+    Table table({{"age", 8}, {"level", 7, false}, {"module", 8, false}, {"text", 0, false}});
     for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
         table.add({duration(line->age_us), line->level, line->module, files::printable(line->text)});
     }
-    return std::move(table.lines);
+    return table.lines(view.width);
 }
 
 std::vector<std::string> tab_lines(const State& state, std::vector<RpcRow> rows, const View& view) {
@@ -137,6 +107,12 @@ std::vector<std::string> tab_lines(const State& state, std::vector<RpcRow> rows,
             return peer_lines(state.peers, view);
         case Tab::calls:
             return call_lines(state.calls, view);
+        case Tab::time:
+            return time_lines(state, rows, view.width, view.height / 3);
+        case Tab::pools:
+            return pool_lines(state, view.width);
+        case Tab::memory:
+            return memory_lines(state, view.width);
         case Tab::log:
             break;
     }
@@ -155,26 +131,18 @@ std::string second_line(const State& state, const std::string& address, const Vi
                        state.node.draining ? ", draining" : "");
 }
 
-std::size_t columns_of(std::string_view text) {
-    return static_cast<std::size_t>(
-        std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+// The keys, close together where the screen is narrow.
+std::string keys_line(const View& view) {
+    constexpr std::array<std::string_view, 4> orders{"rate", "p99", "failed", "name"};
+    const std::string sort = fmt::format("s sort ({})", orders[static_cast<std::size_t>(view.order)]);
+    std::string line = fmt::format("r RPCs  p peers  c calls  w time  t pools  m memory  l log  {}  q quit", sort);
+    if (line.size() <= view.width) return line;
+    return fmt::format("r RPCs|p peers|c calls|w time|t pools|m memory|l log|{}|q quit", sort);
 }
 
 }  // namespace
 
 std::string latency_text(double us) { return us == 0 ? "-" : human_latency(std::chrono::duration<double>(us / 1e6)); }
-
-std::string fit(std::string_view text, std::size_t columns) {
-    const std::size_t has = columns_of(text);
-    if (has <= columns) return std::string(text) + std::string(columns - has, ' ');
-    if (columns == 0) return {};
-    std::size_t bytes = 0;
-    for (std::size_t taken = 0; bytes < text.size(); ++bytes) {
-        const bool begins = (static_cast<unsigned char>(text[bytes]) & 0xc0) != 0x80;
-        if (begins && taken++ == columns - 1) break;
-    }
-    return std::string(text.substr(0, bytes)) + "~";
-}
 
 std::string sparkline(const std::vector<double>& values, std::size_t width) {
     constexpr std::array<std::string_view, 8> blocks{"\u2581", "\u2582", "\u2583", "\u2584",
@@ -203,9 +171,14 @@ std::string summary(const State& state, const std::vector<RpcRow>& rows, const H
                        sum_of(state, &look::ContextReport::connections), 100 * history.processor_share());
 }
 
+std::vector<std::string> plain_lines(const State& state, std::vector<RpcRow> rows, Tab tab) {
+    auto lines = tab_lines(state, std::move(rows), {tab, Order::rate, 0, 0});
+    for (std::string& line : lines) line.erase(line.find_last_not_of(' ') + 1);
+    return lines;
+}
+
 std::vector<std::string> draw(const State& state, std::vector<RpcRow> rows, const History& history,
                               const std::string& address, const View& view) {
-    constexpr std::array<std::string_view, 4> orders{"rate", "p99", "failed", "name"};
     std::vector<std::string> lines;
     lines.push_back(fit(summary(state, rows, history), view.width));
     lines.push_back(fit(second_line(state, address, view), view.width));
@@ -213,9 +186,7 @@ std::vector<std::string> draw(const State& state, std::vector<RpcRow> rows, cons
         if (lines.size() + 1 < view.height) lines.push_back(fit(line, view.width));
     }
     lines.resize(std::max<std::size_t>(view.height, 1), std::string());
-    lines.back() = fit(fmt::format("r RPCs  p peers  c calls  l log  s sort ({})  q quit",
-                                   orders[static_cast<std::size_t>(view.order)]),
-                       view.width);
+    lines.back() = fit(keys_line(view), view.width);
     return lines;
 }
 

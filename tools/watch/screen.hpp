@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Renders the screen of `cinnabar top` as lines of text. Pure functions.
+// Renders the screen of `cinnabar top` as lines of text, or what it shows as lines for a pipe. Pure functions.
 #pragma once
 
 #include "watch/history.hpp"
+#include "watch/table.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cinnabar::tools::watch {
 
-enum class Tab : std::uint8_t { rpcs, peers, calls, log };
+enum class Tab : std::uint8_t { rpcs, peers, calls, time, pools, memory, log };
+// By Tab, as the command line names them.
+inline constexpr std::array<std::string_view, 7> tab_names{"rpcs", "peers", "calls", "time", "pools", "memory", "log"};
 enum class Order : std::uint8_t { rate, p99, failed, name };
 
 struct View {
@@ -26,6 +31,9 @@ struct View {
 [[nodiscard]] std::vector<std::string> draw(const State& state, std::vector<RpcRow> rows, const History& history,
                                             const std::string& address, const View& view);
 
+// What a tab shows, for a pipe: all rows, as wide as they need, without spaces at their ends.
+[[nodiscard]] std::vector<std::string> plain_lines(const State& state, std::vector<RpcRow> rows, Tab tab);
+
 // One line for a pipe: the first line of the screen.
 [[nodiscard]] std::string summary(const State& state, const std::vector<RpcRow>& rows, const History& history);
 
@@ -34,8 +42,5 @@ struct View {
 
 // Formats microseconds; "-" for none.
 [[nodiscard]] std::string latency_text(double us);
-
-// Pads or cuts text to `columns`; a cut text ends with "~". Each character counts as one column.
-[[nodiscard]] std::string fit(std::string_view text, std::size_t columns);
 
 }  // namespace cinnabar::tools::watch

@@ -56,6 +56,18 @@ std::uint64_t total(const std::vector<std::uint64_t>& counts) {
     return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
+double mean_us(const std::vector<std::uint64_t>& counts) {
+    double sum_us = 0;
+    double count = 0;
+    for (std::size_t i = 0; i < std::min(counts.size(), hl::Histogram::buckets); ++i) {
+        const auto from_us = static_cast<double>(hl::Histogram::lower_edge_us(i));
+        const auto to_us = static_cast<double>(hl::Histogram::lower_edge_us(i + 1));
+        sum_us += static_cast<double>(counts[i]) * (from_us + to_us) / 2;
+        count += static_cast<double>(counts[i]);
+    }
+    return count == 0 ? 0 : sum_us / count;
+}
+
 double quantile_us(const std::vector<std::uint64_t>& counts, double fraction) {
     hl::Histogram histogram;
     std::copy_n(counts.begin(), std::min(counts.size(), hl::Histogram::buckets), histogram.counts.begin());

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a state says of the node's pools, of its memory, and of where the time of its calls goes, as rows that all
+// outputs share. Pure functions.
+#pragma once
+
+#include "watch/history.hpp"
+
+#include <cinnabar/rpc/snapshot.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cinnabar::tools::watch {
+
+struct PoolRow {
+    std::string name;
+    std::uint32_t threads = 0;
+    std::uint32_t queued = 0;  // requests that have not begun
+    std::uint32_t queue_max = 0;
+    std::optional<look::PoolLoad> load;  // not reported by nodes of an earlier version
+};
+// Pools with the same name are separate rows.
+[[nodiscard]] std::vector<PoolRow> pool_rows(const State& state);
+// Of PoolLoad::queued, in its order.
+inline constexpr std::array<std::string_view, 3> priority_names{"high", "normal", "low"};
+
+struct MemoryRow {
+    std::string_view what;
+    std::string_view key;  // for scripts
+    std::uint64_t bytes = 0;
+    std::optional<std::uint64_t> max;
+};
+// Of the whole node; limits are left out if the node does not report them.
+[[nodiscard]] std::vector<MemoryRow> memory_rows(const State& state);
+
+// Where the time of the calls of one RPC goes: those that this node makes, or the requests that it serves, of which
+// only the time of their handler is known.
+struct TimeRow {
+    std::string name;
+    bool as_target = false;
+    std::uint64_t counted = 0;  // calls, or requests
+    // Means. Of the target only that of CallPart::in_handler.
+    std::array<double, hl::call_parts> parts_us{};
+
+    [[nodiscard]] double sum_us() const noexcept;
+    [[nodiscard]] hl::CallPart longest() const noexcept;
+    [[nodiscard]] bool has(hl::CallPart part) const noexcept {
+        return !as_target || part == hl::CallPart::in_handler;
+    }
+};
+// The slowest first. An RPC may have a row as origin and one as target.
+[[nodiscard]] std::vector<TimeRow> time_rows(const std::vector<RpcRow>& rpcs);
+
+// The calls in progress that are in the same phase.
+struct UnderWay {
+    std::string name;  // of the RPC
+    bool as_target = false;
+    rpc::CallPhase phase = rpc::CallPhase::unknown;
+    std::uint64_t calls = 0;
+    std::uint64_t oldest_us = 0;  // 0: not known
+};
+// Those with the oldest call first.
+[[nodiscard]] std::vector<UnderWay> under_way(const State& state);
+
+}  // namespace cinnabar::tools::watch
