@@ -151,6 +151,70 @@ TEST(PerfLoad, IsBounded) {
     EXPECT_EQ(load_at(client_of(origin), over).code(), Errc::too_large);
 }
 
+BulkLoadIn bulk_load(std::vector<std::string> targets, bool push = false) {
+    const LoadIn like = short_load(std::move(targets));
+    return {like.warm_up_us, like.measured_us, like.call_us, 100'000, 2, push, "", like.targets};
+}
+Result<BulkLoadOut> load_at(const hl::Connected& client, const BulkLoadIn& in) {
+    return client.node.call(bulk_load_rpc, client.peer, in, load_time).wait();
+}
+
+TEST(PerfLoad, TransfersWithEachTargetAreCounted) {
+    const auto origin = serving_loads(true);
+    const auto one = serving_loads(false);
+    const auto other = serving_loads(false);
+    for (const bool push : {false, true}) {
+        const auto in = bulk_load({one.address(), "nonsense", other.address()}, push);
+        const auto out = load_at(client_of(origin), in);
+        ASSERT_TRUE(out) << out.error().message();
+        ASSERT_EQ(out->pairs.size(), 3u);
+        EXPECT_EQ(static_cast<Errc>(out->pairs[1].transfers.first_failure), Errc::bad_address);
+        EXPECT_EQ(out->pairs[1].busy_us, 0u);
+        for (const std::size_t i : {0, 2}) {
+            expect_well(out->pairs[i].transfers, 100'000);
+            EXPECT_GT(out->pairs[i].busy_us, 0u);
+            EXPECT_LE(out->pairs[i].busy_us, out->busy_us);
+        }
+        EXPECT_LE(out->busy_us, in.measured_us);
+    }
+}
+
+TEST(PerfLoad, OfTransfersIsBoundedAndMustBeAllowed) {
+    const auto code_with = [](const std::function<void(BulkLoadIn&)>& change) {
+        BulkLoadIn in = bulk_load({"tcp://127.0.0.1:1", "tcp://127.0.0.1:2"});
+        change(in);
+        return check_load(in).code();
+    };
+    EXPECT_EQ(code_with([](BulkLoadIn&) {}), Errc::ok);
+    EXPECT_EQ(code_with([](BulkLoadIn& in) { in.size = 0; }), Errc::invalid_argument);
+    EXPECT_EQ(code_with([](BulkLoadIn& in) { in.depth = 0; }), Errc::invalid_argument);
+    EXPECT_EQ(code_with([](BulkLoadIn& in) { in.targets.clear(); }), Errc::invalid_argument);
+    EXPECT_EQ(code_with([](BulkLoadIn& in) { in.size = bulk_load_bytes_max / 4; }), Errc::ok);
+    EXPECT_EQ(code_with([](BulkLoadIn& in) { in.size = bulk_load_bytes_max / 4 + 1; }), Errc::too_large);
+    EXPECT_EQ(code_with([](BulkLoadIn& in) { in.size = ~std::uint64_t{0}; }), Errc::too_large);
+    EXPECT_EQ(code_with([](BulkLoadIn& in) { in.depth = load_depth_max + 1; }), Errc::too_large);
+    EXPECT_EQ(code_with([](BulkLoadIn& in) { in.measured_us = ~std::uint64_t{0}; }), Errc::too_large);
+    const auto origin = serving_loads(true);
+    BulkLoadIn over = bulk_load({origin.address()});
+    over.size = bulk_load_bytes_max;
+    EXPECT_EQ(load_at(client_of(origin), over).code(), Errc::too_large) << "the server checks as well";
+    const auto other = serving_loads(false);
+    EXPECT_EQ(load_at(client_of(other), bulk_load({origin.address()})).code(), Errc::permission);
+}
+
+TEST(PerfLoad, TransfersEndWithTheirCallerAndFreeThePlace) {
+    const auto origin = serving_loads(true);
+    const auto target = serving_loads(false);
+    const auto client = client_of(origin);
+    BulkLoadIn endless = bulk_load({target.address()});
+    endless.measured_us = load_us_max - endless.warm_up_us;
+    auto first = client.node.call(bulk_load_rpc, client.peer, endless, load_time).future();
+    EXPECT_EQ(load_at(client, short_load({target.address()})).code(), Errc::busy) << "one place for both";
+    first.cancel();
+    EXPECT_EQ(first.get().code(), Errc::canceled);
+    EXPECT_TRUE(load_after_another(client, short_load({target.address()})));
+}
+
 TEST(PerfLoad, ThereIsOneAtATimeAndACanceledOneEnds) {
     const auto origin = serving_loads(true);
     const auto target = serving_loads(false);

@@ -254,6 +254,32 @@ TEST(PerfProcess, AMeshOfThreeServersIsMeasuredByOneCommand) {
     EXPECT_NE(text.out.find("2 of 2 pairs"), text.out.npos) << text.out;
 }
 
+TEST(PerfProcess, AMeshOfTransfersIsMeasuredByOneCommand) {
+    PerfServer first({"--mesh"});
+    PerfServer second({"--mesh", "--contexts", "2"});
+    const std::vector<std::string> servers{first.uri(), second.uri()};
+    const auto pulled = run(mesh(servers, {"--bulk", "--json", "-t", "0.5", "-d", "2", "-s", "64k"}));
+    EXPECT_EQ(pulled.exit, 0) << pulled.out << pulled.err;
+    const auto total = row(pulled.out, "total");
+    EXPECT_EQ(number(total, "well"), 2) << total;
+    EXPECT_GT(number(total, "bytes_per_second"), 0) << total;
+    EXPECT_EQ(number(total, "checked_bytes"), 65'536 * number(total, "done")) << total;
+    const auto pushed = run(mesh(servers, {"--bulk", "--direction", "push", "-t", "0.2"}));
+    EXPECT_EQ(pushed.exit, 0) << pushed.out << pushed.err;
+    EXPECT_NE(pushed.out.find("2 of 2 pairs"), pushed.out.npos) << pushed.out;
+    EXPECT_NE(pushed.out.find("1 MiB"), pushed.out.npos) << "its size by default: " << pushed.out;
+}
+
+TEST(PerfProcess, AServerThatDiesInAMeshOfTransfersIsTold) {
+    PerfServer first({"--mesh"});
+    PerfServer second({"--mesh"});
+    PerfServer dying({"--mesh", "--die-after", "200"});
+    const auto measured = run(mesh({first.uri(), second.uri(), dying.uri()}, {"--bulk", "-t", "2", "-s", "4k"}));
+    EXPECT_EQ(measured.exit, 7) << measured.out << measured.err;
+    EXPECT_NE(measured.out.find("2 of 6 pairs"), measured.out.npos) << measured.out;
+    EXPECT_EQ(dying.process().wait(), 128 + SIGKILL);
+}
+
 TEST(PerfProcess, AServerThatDiesInAMeshIsTold) {
     PerfServer first({"--mesh"});
     PerfServer second({"--mesh"});
@@ -304,6 +330,8 @@ TEST(PerfProcess, WhatMakesNoSenseIsUsage) {
                                                  {"perf", "mesh", "tcp://127.0.0.1:1", "tcp://127.0.0.1:1"},
                                                  {"perf", "mesh", "tcp://127.0.0.1:1", "tcp://[::1]:1", "-d", "9999"},
                                                  {"perf", "mesh", "tcp://127.0.0.1:1", "tcp://[::1]:1", "-t", "60"},
+                                                 {"perf", "mesh", "tcp://a:1", "tcp://a:2", "--direction", "push"},
+                                                 {"perf", "mesh", "tcp://a:1", "tcp://a:2", "--bulk", "-s", "1G"},
                                                  {"serve", "--root", ".", "--mesh"},
                                                  {"perf", "serve", "--listen", "nonsense"},
                                                  {"perf", "serve", "--listen", "tcp://0.0.0.0:0"},

@@ -69,7 +69,10 @@ struct RunOptions {
 struct MeshOptions {
     std::vector<std::string> servers;
     std::string servers_file;  // more servers; empty: none
-    MeshPlan plan;
+    MeshPlan plan;                      // without these:
+    std::optional<std::uint64_t> size;  // unset: that of the kind of load
+    bool bulk = false;
+    Direction direction = Direction::pull;
     RunOptions::Print print = RunOptions::Print::text;
 };
 [[nodiscard]] ExitCode run_mesh(const MeshOptions& options);

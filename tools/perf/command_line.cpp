@@ -162,7 +162,8 @@ void add_all(CLI::App& perf, Run& run) {
 }
 
 void add_mesh(CLI::App& perf, Run& run) {
-    auto& command = *perf.add_subcommand("mesh", "Calls of each of several servers to all others, at the same time");
+    auto& command = *perf.add_subcommand(
+        "mesh", "Calls of each of several servers to all others, or transfers, at the same time");
     const auto options = std::make_shared<MeshOptions>();
     command.add_option("URI", options->servers,
                        "The servers, each a `cinnabar perf serve --mesh`, by addresses that all others reach");
@@ -171,11 +172,22 @@ void add_mesh(CLI::App& perf, Run& run) {
     security::add_tls_options(command, options->plan.tls);
     command
         .add_option_function<std::string>(
-            "-s,--size", [options](const std::string& text) { options->plan.size = parse_bytes(text).value(); },
-            "Bytes of a call in each direction, optionally with k or M: at most 1M")
+            "-s,--size", [options](const std::string& text) { options->size = parse_bytes(text).value(); },
+            "Bytes of a call in each direction, at most 1M, or of a transfer (by default 1M), optionally with k or M")
         ->default_str("64")
         ->check(check_size);
-    command.add_option("-d,--depth", options->plan.depth, "Calls in flight from each server to each other one")
+    auto* bulk = command.add_flag("--bulk", options->bulk, "Transfers in place of calls; every byte is checked");
+    command
+        .add_option_function<std::string>(
+            "--direction",
+            [options](const std::string& word) {
+                options->direction = word == "push" ? Direction::push : Direction::pull;
+            },
+            "pull: the others read the memory of a server; push: they write to it")
+        ->default_str("pull")
+        ->check(CLI::IsMember({"pull", "push"}))
+        ->needs(bulk);
+    command.add_option("-d,--depth", options->plan.depth, "In flight from each server to each other one")
         ->capture_default_str()
         ->check(CLI::Range(1u, load_depth_max));
     command.add_option("-t,--seconds", options->plan.seconds, "Seconds that are measured")

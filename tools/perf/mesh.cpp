@@ -14,6 +14,7 @@
 #include <chrono>
 #include <fstream>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 namespace cinnabar::tools::perf {
@@ -25,14 +26,16 @@ constexpr std::chrono::milliseconds stop_checked_every{50};
 
 std::uint64_t to_us(double seconds) { return static_cast<std::uint64_t>(seconds * 1e6); }
 
-LoadIn load_of(const MeshPlan& plan) {
-    LoadIn in;
+template <typename In>
+In load_of(const MeshPlan& plan) {
+    In in;
     in.warm_up_us = to_us(plan.warm_up_seconds);
     in.measured_us = to_us(plan.seconds);
     in.call_us = static_cast<std::uint64_t>(plan.deadline.count());
     in.size = plan.size;
     in.depth = plan.depth;
     in.transport = plan.transport;
+    if constexpr (std::is_same_v<In, BulkLoadIn>) in.push = plan.bulk == Direction::push;
     return in;
 }
 
@@ -87,15 +90,53 @@ Result<MeshPair> mesh_pair_of(LoadPair sent, const MeshPlan& plan) {
     return pair;
 }
 
-Result<std::vector<MeshPair>> mesh_pairs_of(LoadOut sent, std::size_t targets, const MeshPlan& plan) {
-    if (sent.pairs.size() != targets)
+// Bytes per second of transfers that took `busy_us` together.
+double rate_of(std::uint64_t transfers, std::uint64_t busy_us, const MeshPlan& plan) {
+    if (busy_us == 0) return 0;
+    return static_cast<double>(transfers) * static_cast<double>(plan.size) * 1e6 / static_cast<double>(busy_us);
+}
+
+bool is_busy_time(std::uint64_t busy_us, std::uint64_t transfers, const MeshPlan& plan) {
+    return busy_us <= to_us(plan.seconds) + 1 && (busy_us != 0 || transfers == 0);  // it is rounded up
+}
+
+Result<MeshPair> mesh_pair_of(BulkLoadPair sent, const MeshPlan& plan) {
+    const std::uint64_t transfers = sent.transfers.done_within;
+    if (!is_busy_time(sent.busy_us, transfers, plan))
+        return Error{Errc::protocol, "that server sent a time that is not that of its transfers"};
+    CINNABAR_TRY(auto pair, mesh_pair_of(std::move(sent.transfers), plan));
+    pair.bytes_per_second = rate_of(transfers, sent.busy_us, plan);
+    return pair;
+}
+
+template <typename Pair>
+Result<std::vector<MeshPair>> mesh_pairs_of(std::vector<Pair> sent, std::size_t targets, const MeshPlan& plan) {
+    if (sent.size() != targets)
         return Error{Errc::protocol, "that server did not answer for each other one: is it of this version?"};
     std::vector<MeshPair> pairs;
-    for (auto& each : sent.pairs) {
+    for (auto& each : sent) {
         CINNABAR_TRY(auto pair, mesh_pair_of(std::move(each), plan));
         pairs.push_back(std::move(pair));
     }
     return pairs;
+}
+
+// What a server answered, as what is kept of it.
+Result<void> take_into(MeshServer& server, LoadOut sent, std::size_t targets, const MeshPlan& plan) {
+    CINNABAR_TRY(server.to_others, mesh_pairs_of(std::move(sent.pairs), targets, plan));
+    return {};
+}
+Result<void> take_into(MeshServer& server, BulkLoadOut sent, std::size_t targets, const MeshPlan& plan) {
+    std::vector<std::uint64_t> within;
+    for (const auto& each : sent.pairs) within.push_back(each.transfers.done_within);
+    CINNABAR_TRY(auto pairs, mesh_pairs_of(std::move(sent.pairs), targets, plan));
+    std::uint64_t transfers = 0;  // of the pairs that went well
+    for (std::size_t i = 0; i < pairs.size(); ++i) transfers += pairs[i].well() ? within[i] : 0;
+    if (!is_busy_time(sent.busy_us, transfers, plan))
+        return Error{Errc::protocol, "that server sent a time that is not that of its transfers"};
+    server.bytes_per_second = rate_of(transfers, sent.busy_us, plan);
+    server.to_others = std::move(pairs);
+    return {};
 }
 
 // The conductor: a node with a thread of its own, so that all answers are read while one is waited for.
@@ -130,22 +171,31 @@ class Conductor {
 
     // Has all servers that answered run their loads.
     void measure() {
-        const LoadIn load = load_of(results_.plan);
-        const auto span = static_cast<std::int64_t>(load.warm_up_us + load.measured_us + load.call_us);
+        if (results_.plan.bulk) {
+            measure_by(bulk_load_rpc, 3);
+        } else {
+            measure_by(load_rpc, 1);
+        }
+    }
+
+  private:
+    // `calls`: how many calls, one after the other, a load may have to wait for at its end.
+    template <typename In, typename Out>
+    void measure_by(const hl::Rpc<Out(In)>& rpc, std::uint64_t calls) {
+        const In load = load_of<In>(results_.plan);
+        const auto span = static_cast<std::int64_t>(load.warm_up_us + load.measured_us + calls * load.call_us);
         const hl::CallOptions options{.deadline = Microseconds(span) + gathering_time};
-        std::vector<hl::Future<LoadOut>> futures(results_.servers.size());
+        std::vector<hl::Future<Out>> futures(results_.servers.size());
         for (std::size_t i = 0; i < futures.size() && !stop_.stop_requested(); ++i) {
             if (results_.servers[i].lost) continue;
-            LoadIn own = load;
+            In own = load;
             own.targets = others_of(i);
-            futures[i] = node_.call(load_rpc, peers_[i], own, options).future();
+            futures[i] = node_.call(rpc, peers_[i], own, options).future();
         }
         for (std::size_t i = 0; i < futures.size(); ++i) {
             if (futures[i].valid()) keep(results_.servers[i], answer_of(futures[i], stop_));
         }
     }
-
-  private:
     [[nodiscard]] std::vector<std::string> others_of(std::size_t own) const {
         std::vector<std::string> others;
         for (std::size_t i = 0; i < results_.servers.size(); ++i) {
@@ -153,14 +203,12 @@ class Conductor {
         }
         return others;
     }
-    void keep(MeshServer& server, Result<LoadOut> sent) const {
-        auto pairs = std::move(sent).and_then(
-            [this](LoadOut out) { return mesh_pairs_of(std::move(out), results_.servers.size() - 1, results_.plan); });
-        if (pairs) {
-            server.to_others = *std::move(pairs);
-        } else {
-            server.lost = told_by(server.uri, std::move(pairs).error());
-        }
+    template <typename Out>
+    void keep(MeshServer& server, Result<Out> sent) const {
+        auto kept = std::move(sent).and_then([&](Out out) {
+            return take_into(server, std::move(out), results_.servers.size() - 1, results_.plan);
+        });
+        if (!kept) server.lost = told_by(server.uri, std::move(kept).error());
     }
 
     hl::Node node_;
@@ -168,6 +216,13 @@ class Conductor {
     const std::stop_token& stop_;
     std::vector<na::Addr> peers_;
 };
+
+template <typename In>
+Result<void> check_plan(const MeshPlan& plan, std::size_t targets) {
+    In load = load_of<In>(plan);
+    load.targets.resize(targets);
+    return check_load(load);
+}
 
 Result<MeshResults> servers_to_measure(const std::vector<std::string>& servers, const MeshPlan& plan) {
     MeshResults results;
@@ -178,13 +233,12 @@ Result<MeshResults> servers_to_measure(const std::vector<std::string>& servers, 
         CINNABAR_TRY(const auto address, na::Addr::parse(place.server));
         if (!seen.insert(place.server).second)
             return Error{Errc::invalid_argument, "give each server once", files::printable(uri)};
-        results.servers.push_back({std::move(place.server), {}, {}, {}});
+        results.servers.emplace_back().uri = std::move(place.server);
     }
     if (results.servers.size() < 2)
         return Error{Errc::invalid_argument, "give at least two servers, each started by `cinnabar perf serve --mesh`"};
-    LoadIn load = load_of(plan);
-    load.targets.resize(results.servers.size() - 1);
-    CINNABAR_TRY_VOID(check_load(load));
+    const std::size_t targets = results.servers.size() - 1;
+    CINNABAR_TRY_VOID(plan.bulk ? check_plan<BulkLoadIn>(plan, targets) : check_plan<LoadIn>(plan, targets));
     return results;
 }
 
@@ -205,6 +259,7 @@ MeshTotal MeshResults::total() const {
     MeshTotal total;
     total.pairs = servers.size() * (servers.size() - 1);
     for (const auto& server : servers) {
+        total.bytes_per_second += server.bytes_per_second;
         for (const auto& pair : server.to_others) {
             total.checked_bytes += pair.checked_bytes;
             total.done += pair.outcomes.done;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `cinnabar perf mesh`: has each of several servers make calls to all others at the same time, and gathers what they
-// measured. What servers send is checked before it is used.
+// `cinnabar perf mesh`: has each of several servers make calls to all others at the same time, or transfers with them,
+// and gathers what they measured. What servers send is checked before it is used.
 #pragma once
 
+#include "perf/bulk_load.hpp"
 #include "perf/histogram.hpp"
 #include "perf/mesh_protocol.hpp"
 #include "perf/outcomes.hpp"
@@ -23,18 +24,22 @@ struct MeshPlan {
     double warm_up_seconds = 0.5;
     double seconds = 2;
     Microseconds deadline{5'000'000};  // of each call
-    std::uint64_t size = 64;           // bytes of a call, in each direction
-    std::uint32_t depth = 1;           // calls in flight from each server to each other one
+    std::uint64_t size = 64;           // bytes of a call, in each direction, or of a transfer
+    std::uint32_t depth = 1;           // calls in flight from each server to each other one, or transfers
     std::string transport;             // a scheme; empty: the best one in each address
     na::TlsOptions tls;                // for tcps and ofis
+    // Transfers in place of calls, seen from the server that asks for them. pull: the other reads its memory; push: the
+    // other writes to it.
+    std::optional<Direction> bulk = {};
 };
 
-// The calls of one server to another.
+// The calls of one server to another, or the transfers that it asks the other for.
 struct MeshPair {
     std::string transport;  // in use; empty: none
     Outcomes outcomes;
     double per_second = 0;
-    std::uint64_t checked_bytes = 0;  // of replies
+    double bytes_per_second = 0;      // of transfers: while there was one
+    std::uint64_t checked_bytes = 0;  // of replies, or of what was transferred
     bool gave_up = false;
     std::string latency_bytes;  // verified; decoded, a histogram has some 40 KB
 
@@ -48,6 +53,8 @@ struct MeshServer {
     std::string release;              // version of the library there
     std::optional<Error> lost;        // it did not answer, or did not run its load: it has no pairs
     std::vector<MeshPair> to_others;  // in the order of the servers, without itself
+    // Of the transfers of the pairs that went well, together: while there was one, with whichever server.
+    double bytes_per_second = 0;
 };
 
 struct MeshTotal {
@@ -55,6 +62,7 @@ struct MeshTotal {
     std::uint64_t well = 0;
     // Of the pairs that went well:
     double per_second = 0;
+    double bytes_per_second = 0;  // those of the servers, added up
     Histogram latency{load_latency_bits};
     // Of all pairs that were measured:
     std::uint64_t checked_bytes = 0;

@@ -11,6 +11,8 @@
 namespace cinnabar::tools::perf {
 namespace {
 
+constexpr std::uint64_t bulk_size = 1u << 20;
+
 std::vector<std::string> mesh_lines(const MeshResults& results, RunOptions::Print print) {
     switch (print) {
         case RunOptions::Print::text:
@@ -29,7 +31,10 @@ Result<MeshResults> measure_mesh_of(const MeshOptions& options, const Interrupt&
         CINNABAR_TRY(const auto more, read_servers(options.servers_file));
         servers.insert(servers.end(), more.begin(), more.end());
     }
-    return measure_mesh(servers, options.plan, interrupt.token());
+    MeshPlan plan = options.plan;
+    if (options.bulk) plan.bulk = options.direction;
+    if (options.size || options.bulk) plan.size = options.size.value_or(bulk_size);
+    return measure_mesh(servers, plan, interrupt.token());
 }
 
 }  // namespace

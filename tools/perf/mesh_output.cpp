@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <string_view>
 
 namespace cinnabar::tools::perf {
 namespace {
@@ -29,13 +30,25 @@ std::string reason_of(const MeshServer& origin, const MeshPair* pair) {
     return pair->outcomes.nothing() ? "nothing" : std::string(to_string(pair->outcomes.first_failure));
 }
 
-enum class Figure : std::uint8_t { rate, p99 };
+enum class Figure : std::uint8_t { rate, bandwidth, p99 };
+
+std::string figure_text(const MeshPair& pair, Figure figure) {
+    switch (figure) {
+        case Figure::rate:
+            return count_text(pair.per_second);
+        case Figure::bandwidth:
+            return human_rate(pair.bytes_per_second);
+        case Figure::p99:
+            break;
+    }
+    return latency_text(pair.latency().quantile(0.99));
+}
 
 std::string cell_of(const MeshResults& results, std::size_t origin, std::size_t target, Figure figure) {
     if (origin == target) return "-";
     const MeshPair* const pair = results.pair(origin, target);
     if (!pair || !pair->well()) return reason_of(results.servers[origin], pair);
-    return figure == Figure::rate ? count_text(pair->per_second) : latency_text(pair->latency().quantile(0.99));
+    return figure_text(*pair, figure);
 }
 
 void append_matrix(std::vector<std::string>& lines, const MeshResults& results, const std::string& title,
@@ -81,15 +94,18 @@ void append_troubles(std::vector<std::string>& lines, const MeshResults& results
         lines.push_back(fmt::format("  and {} more pairs: --json tells all", troubles.size() - shown));
 }
 
-std::string total_text(const MeshTotal& total) {
+std::string total_text(const MeshResults& results) {
+    const MeshTotal total = results.total();
     if (total.well == 0) return fmt::format("none of {} pairs went well", total.pairs);
     const auto& latency = total.latency;
     return fmt::format(
-        "{} of {} pairs, together {} calls/s; min {}, p50 {}, p99 {}, p99.9 {}, max {}; {} of replies "
-        "checked",
-        total.well, total.pairs, count_text(total.per_second), latency_text(latency.min()),
+        "{} of {} pairs, together {}; min {}, p50 {}, p99 {}, p99.9 {}, max {}; {} {} checked", total.well,
+        total.pairs,
+        results.plan.bulk ? human_rate(total.bytes_per_second) : count_text(total.per_second) + " calls/s",
+        latency_text(latency.min()),
         latency_text(latency.quantile(0.5)), latency_text(latency.quantile(0.99)),
-        latency_text(latency.quantile(0.999)), latency_text(latency.max()), human_bytes(total.checked_bytes));
+        latency_text(latency.quantile(0.999)), latency_text(latency.max()), human_bytes(total.checked_bytes),
+        results.plan.bulk ? "of transfers" : "of replies");
 }
 
 std::string transports_of(const MeshResults& results) {
@@ -101,6 +117,16 @@ std::string transports_of(const MeshResults& results) {
     std::string text;
     for (const auto& each : transports) text += (text.empty() ? " over " : ", ") + files::printable(each);
     return text;
+}
+
+// Which way the bytes go.
+void add_bandwidth(JsonObject& object, const MeshPlan& plan, double bytes_per_second, bool known) {
+    if (!plan.bulk) return;
+    object.text("direction", to_string(*plan.bulk));
+    if (known)
+        object.number("bytes_per_second", bytes_per_second);
+    else
+        object.raw("bytes_per_second", "null");
 }
 
 std::string pair_json(const MeshResults& results, std::size_t origin, std::size_t target) {
@@ -116,6 +142,7 @@ std::string pair_json(const MeshResults& results, std::size_t origin, std::size_
         object.number("per_second", it.per_second);
     else
         object.raw("per_second", "null");
+    add_bandwidth(object, results.plan, it.bytes_per_second, well);
     object.raw("latency_ns", latency_json(well ? it.latency() : Histogram(load_latency_bits)));
     object.number("done", it.outcomes.done).number("failed", it.outcomes.failed());
     object.raw("failed_by", it.outcomes.failed_json()).number("wrong", it.outcomes.wrong);
@@ -132,6 +159,7 @@ std::string total_json(const MeshResults& results) {
     object.number("size", results.plan.size).number("depth", std::uint64_t{results.plan.depth});
     object.number("seconds", results.plan.seconds).number("warm_up_seconds", results.plan.warm_up_seconds);
     object.number("pairs", total.pairs).number("well", total.well).number("per_second", total.per_second);
+    add_bandwidth(object, results.plan, total.bytes_per_second, true);
     object.raw("latency_ns", latency_json(total.latency)).number("done", total.done).number("failed", total.failed);
     object.number("wrong", total.wrong).number("checked_bytes", total.checked_bytes);
     return object.number("exit", static_cast<std::uint64_t>(results.exit())).line();
@@ -150,12 +178,21 @@ std::string pair_csv(const MeshResults& results, std::size_t origin, std::size_t
     const MeshPair none;
     const MeshPair& it = pair ? *pair : none;
     const bool well = pair && pair->well();
-    return fmt::format("{},{},{},{},{},{:.6g},{},{},{},{},{},{},{}", csv_cell(server.uri),
+    std::string bandwidth;  // the cells that only transfers have
+    if (results.plan.bulk)
+        bandwidth = fmt::format("{},{},", to_string(*results.plan.bulk),
+                                well ? fmt::format("{:.6g}", it.bytes_per_second) : std::string());
+    return fmt::format("{},{},{},{},{},{:.6g},{},{},{},{},{},{},{}{}", csv_cell(server.uri),
                        csv_cell(results.servers[target].uri), csv_cell(it.transport), results.plan.size,
                        results.plan.depth, results.plan.seconds, it.outcomes.done, it.outcomes.failed(),
                        it.outcomes.wrong, well ? fmt::format("{:.1f}", it.per_second) : std::string(),
-                       latency_cells(well ? it.latency() : Histogram(load_latency_bits)), it.checked_bytes,
+                       latency_cells(well ? it.latency() : Histogram(load_latency_bits)), it.checked_bytes, bandwidth,
                        well ? std::string() : reason_of(server, pair));
+}
+
+std::string_view verb_of(const MeshPlan& plan) {
+    if (!plan.bulk) return "calls all others";
+    return *plan.bulk == Direction::pull ? "is read by all others" : "is written by all others";
 }
 
 // A line of each pair.
@@ -172,20 +209,28 @@ void append_pairs(std::vector<std::string>& lines, const MeshResults& results, L
 
 std::vector<std::string> mesh_text(const MeshResults& results) {
     const auto& plan = results.plan;
-    std::vector<std::string> lines{fmt::format("each of {} servers calls all others{}: {}, depth {}, {} s after {} s",
-                                               results.servers.size(), transports_of(results), size_text(plan.size),
-                                               plan.depth, plan.seconds, plan.warm_up_seconds)};
+    std::vector<std::string> lines{fmt::format("each of {} servers {}{}: {}, depth {}, {} s after {} s",
+                                               results.servers.size(), verb_of(plan), transports_of(results),
+                                               size_text(plan.size), plan.depth, plan.seconds, plan.warm_up_seconds)};
     for (std::size_t i = 0; i < results.servers.size(); ++i) {
         const auto& server = results.servers[i];
         const auto state =
             server.lost ? explain(*server.lost, server.uri) : "cinnabar " + files::printable(server.release);
         lines.push_back(fmt::format("{:>4}  {}  {}", i + 1, files::printable(server.uri), state));
     }
-    append_matrix(lines, results, "calls/s from the server of the row to that of the column", Figure::rate);
-    append_matrix(lines, results, "p99 of these calls", Figure::p99);
+    if (plan.bulk) {
+        append_matrix(lines, results,
+                      *plan.bulk == Direction::pull ? "bandwidth to the server of the column from that of the row"
+                                                    : "bandwidth from the server of the column to that of the row",
+                      Figure::bandwidth);
+        append_matrix(lines, results, "p99 of these transfers", Figure::p99);
+    } else {
+        append_matrix(lines, results, "calls/s from the server of the row to that of the column", Figure::rate);
+        append_matrix(lines, results, "p99 of these calls", Figure::p99);
+    }
     append_troubles(lines, results);
     lines.emplace_back();
-    lines.push_back(total_text(results.total()));
+    lines.push_back(total_text(results));
     return lines;
 }
 
@@ -199,7 +244,8 @@ std::vector<std::string> mesh_json(const MeshResults& results) {
 std::vector<std::string> mesh_csv(const MeshResults& results) {
     std::vector<std::string> lines{
         "origin,target,transport,size,depth,seconds,done,failed,wrong,per_second,min_ns,p50_ns,p90_ns,p99_ns,p99.9_ns,"
-        "p99.99_ns,max_ns,mean_ns,checked_bytes,error"};
+        "p99.99_ns,max_ns,mean_ns,checked_bytes," +
+        std::string(results.plan.bulk ? "direction,bytes_per_second," : "") + "error"};
     append_pairs(lines, results, pair_csv);
     return lines;
 }

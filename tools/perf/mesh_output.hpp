@@ -9,8 +9,9 @@
 
 namespace cinnabar::tools::perf {
 
-// The lines of each output, without their newlines. Text: two matrices, of rates and of latencies, whose rows are the
-// origins and whose columns are the targets; a pair that did not go well has the reason in place of a figure.
+// The lines of each output, without their newlines. Text: two matrices, of rates or bandwidths and of latencies, whose
+// rows are the origins and whose columns are the targets; a pair that did not go well has the reason in place of a
+// figure.
 [[nodiscard]] std::vector<std::string> mesh_text(const MeshResults& results);
 // An object for each pair, and one for all.
 [[nodiscard]] std::vector<std::string> mesh_json(const MeshResults& results);

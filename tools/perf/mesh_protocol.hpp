@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The RPC by which `cinnabar perf mesh` has a server make calls to the echo of other servers, and its limits, which are
-// those of what a server does for a stranger.
+// The RPCs by which `cinnabar perf mesh` has a server make calls to the echo of other servers, or transfers with memory
+// of theirs, and their limits, which are those of what a server does for a stranger.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -20,6 +20,9 @@ inline constexpr std::uint64_t load_size_max = 1u << 20;
 // Of the calls to all targets together that are in flight at once.
 inline constexpr std::uint64_t load_calls_max = 16'384;
 inline constexpr std::uint64_t load_bytes_max = 64u << 20;
+
+// Of the transfers with all targets together that are in flight at once: as much memory as the server has for them.
+inline constexpr std::uint64_t bulk_load_bytes_max = 256u << 20;
 
 inline constexpr unsigned load_latency_bits = 8;  // of Histogram: at most 0.8 % too long
 
@@ -53,7 +56,30 @@ struct LoadOut {
 // errors of check_load().
 inline constexpr hl::Rpc<LoadOut(LoadIn)> load_rpc{"cinnabar.perf.load"};
 
-// invalid_argument: nothing to do. too_large: over a limit. A pure function.
+struct BulkLoadIn {
+    std::uint64_t warm_up_us = 0;
+    std::uint64_t measured_us = 0;
+    std::uint64_t call_us = 0;  // the deadline of each transfer, and of each call that checks one
+    std::uint64_t size = 0;     // bytes of a transfer
+    std::uint32_t depth = 0;    // transfers in flight with each target
+    bool push = false;          // the target writes to this server's memory; otherwise it reads it
+    std::string transport;      // a scheme; empty: the best in each address
+    std::vector<std::string> targets;
+};
+struct BulkLoadPair {
+    LoadPair transfers;         // those that came back right, and so on; `done_within`: whenever they began
+    std::uint64_t busy_us = 0;  // of the time measured, that in which a transfer was in flight
+};
+struct BulkLoadOut {
+    std::vector<BulkLoadPair> pairs;  // in the order of the targets
+    std::uint64_t busy_us = 0;        // the same, with any target
+};
+// As load_rpc, with which it shares the place for one load. It ends at the latest after its times and three deadlines
+// of a call. no_such_rpc: a server of an earlier version.
+inline constexpr hl::Rpc<BulkLoadOut(BulkLoadIn)> bulk_load_rpc{"cinnabar.perf.bulk_load"};
+
+// invalid_argument: nothing to do. too_large: over a limit. Pure functions.
 [[nodiscard]] Result<void> check_load(const LoadIn& in);
+[[nodiscard]] Result<void> check_load(const BulkLoadIn& in);
 
 }  // namespace cinnabar::tools::perf

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "perf/mesh_service.hpp"
 
+#include "perf/mesh_bulk_load.hpp"
 #include "perf/mesh_load.hpp"
 
 #include <cinnabar/hl/request.hpp>
@@ -23,10 +24,11 @@ namespace cinnabar::tools::perf {
 namespace {
 
 // A load on a thread of its own, and the coroutine that waits for it. Requires: nobody waits when it is destroyed.
+template <typename In, typename Out>
 class LoadThread {
   public:
     // overloaded: no thread.
-    Result<void> start(LoadIn in, const na::TlsOptions& tls) {
+    Result<void> start(In in, const na::TlsOptions& tls) {
         try {
             thread_ = std::jthread([this, in = std::move(in), tls] { run(in, tls); });
         } catch (const std::system_error&) {
@@ -51,13 +53,13 @@ class LoadThread {
     // Awaited in a task with an executor.
     [[nodiscard]] Ended ended() noexcept { return {*this}; }
     // Requires: ended. Waits for the last steps of the thread, which may still be in post().
-    [[nodiscard]] Result<LoadOut> take() {
+    [[nodiscard]] Result<Out> take() {
         thread_.join();
         return *std::move(outcome_);
     }
 
   private:
-    void run(const LoadIn& in, const na::TlsOptions& tls) noexcept {
+    void run(const In& in, const na::TlsOptions& tls) noexcept {
         try {
             outcome_.emplace(run_load(in, tls, stop_.get_token()));
         } catch (const std::exception&) {
@@ -77,7 +79,7 @@ class LoadThread {
     }
 
     std::stop_source stop_;
-    std::optional<Result<LoadOut>> outcome_;
+    std::optional<Result<Out>> outcome_;
     std::mutex mutex_;
     bool ended_ = false;
     hl::Executor* executor_ = nullptr;
@@ -107,12 +109,13 @@ class HeldPlace {
     const bool held_;
 };
 
-hl::Task<Result<LoadOut>> load_for(std::shared_ptr<LoadPlace> place, hl::Request<LoadIn> request) {
+template <typename In, typename Out>
+hl::Task<Result<Out>> load_for(std::shared_ptr<LoadPlace> place, hl::Request<In> request) {
     if (!place->options.allowed) co_return Error{Errc::permission, "start the server with --mesh"};
     CINNABAR_CO_TRY_VOID(check_load(*request));
     const HeldPlace held(*place);
     if (!held.held()) co_return Error{Errc::busy, "the server runs another load; wait for its end"};
-    LoadThread load;
+    LoadThread<In, Out> load;
     // Also when the connection is lost, or the node closes.
     const std::stop_callback on_stop(request.stop_token(), [&load]() noexcept { load.stop(); });
     CINNABAR_CO_TRY_VOID(load.start(std::move(*request), place->options.tls));
@@ -125,7 +128,12 @@ hl::Task<Result<LoadOut>> load_for(std::shared_ptr<LoadPlace> place, hl::Request
 
 Result<void> serve_loads(const hl::NodeRef& node, const LoadOptions& options) {
     auto place = std::make_shared<LoadPlace>(options);
-    return node.serve(load_rpc, [place](hl::Request<LoadIn> request) { return load_for(place, std::move(request)); });
+    CINNABAR_TRY_VOID(node.serve(load_rpc, [place](hl::Request<LoadIn> request) {
+        return load_for<LoadIn, LoadOut>(place, std::move(request));
+    }));
+    return node.serve(bulk_load_rpc, [place](hl::Request<BulkLoadIn> request) {
+        return load_for<BulkLoadIn, BulkLoadOut>(place, std::move(request));
+    });
 }
 
 }  // namespace cinnabar::tools::perf

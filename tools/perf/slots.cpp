@@ -40,13 +40,15 @@ Result<Slots> Slots::make(const hl::NodeRef& node, const BulkShape& shape, std::
 }
 
 void Slots::fill(std::uint64_t seed) {
-    for (std::uint32_t i = 0; i < count(); ++i) {
-        if (scratch_.empty()) {
-            fill_pattern(at(i).contiguous(), seed + i);
-        } else {
-            fill_pattern(scratch_, seed + i);
-            at(i).copy_in(0, scratch_);
-        }
+    for (std::uint32_t i = 0; i < count(); ++i) fill(i, seed);
+}
+
+void Slots::fill(std::uint32_t slot, std::uint64_t seed) {
+    if (scratch_.empty()) {
+        fill_pattern(at(slot).contiguous(), seed + slot);
+    } else {
+        fill_pattern(scratch_, seed + slot);
+        at(slot).copy_in(0, scratch_);
     }
 }
 

@@ -21,6 +21,7 @@ class Slots {
     [[nodiscard]] const bulk::Region& at(std::uint32_t slot) const { return regions_[slot]; }
     // Fills slot `i` with the pattern of seed + i.
     void fill(std::uint64_t seed);
+    void fill(std::uint32_t slot, std::uint64_t seed);
     // Whether the slot has that pattern.
     [[nodiscard]] bool has(std::uint32_t slot, std::uint64_t seed);
 
