@@ -8,6 +8,15 @@
 #include <string>
 
 namespace cinnabar {
+
+static_assert(sizeof(Error) <= 64, "every Result has room for one");
+
+ErrorDetail::~ErrorDetail() = default;
+
+void SharedDetail::release() noexcept {
+    if (detail_->holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete detail_;
+}
+
 namespace {
 
 struct Row {

@@ -164,7 +164,7 @@ Error TransferOp::failure() const {
     if (stalled_) error.hint = "stalled longer than TransferOptions::stall, or the node's limit: check the peer";
     if (args_.local.quarantined())
         error.hint = "the peer may still access the local memory: do not use it while Region::quarantined()";
-    error.os_errno = os_errno_;
+    error.os_errno = static_cast<std::int16_t>(os_errno_);
     error.subject = std::to_string(moved_) + " of " + std::to_string(args_.bytes) + " bytes were moved";
     if (owner.empty()) return error;
     error.subject += ", memory of " + owner.to_string();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "call_ending.hpp"
 #include "current_trace.hpp"
 #include "node_core.hpp"
 
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <memory>
 #include <new>
 
 namespace cinnabar::hl::detail {
@@ -56,7 +58,8 @@ CallOp::CallOp(CallOp&& other) noexcept
       ended_in_(other.ended_in_),
       longest_in_(other.longest_in_),
       app_code_(other.app_code_),
-      text_(std::move(other.text_)) {
+      text_(std::move(other.text_)),
+      ending_(std::move(other.ending_)) {
     CINNABAR_ASSERT(!other.in_flight_);
 }
 
@@ -310,6 +313,10 @@ std::string CallOp::ending_of(rpc::Call& call, TimeUs took_us) noexcept {
     ended_in_ = waits.phase;
     longest_in_ = longest_of(waits);
     try {
+        auto detail = std::make_unique<CallEndingDetail>();
+        detail->ending = {std::string(name_), call.peer(), std::string(call.scheme()), waits,
+                          longest_in_,        took_us,     call.was_sent()};
+        ending_ = SharedDetail(std::move(detail));
         std::string text = ", over " + std::string(call.scheme()) + ": ";
         if (ended_in_ != rpc::CallPhase::unknown) add_waits(text, waits, is_refused_there(error_, waits.phase));
         return text.append("ended after ").append(span_text(took_us));
@@ -365,6 +372,7 @@ Error CallOp::failure() const {
     const std::string_view where = advice_for(longest_in_);
     const bool general = where.empty() || code == Errc::canceled || is_refused_there(code, ended_in_);
     Error error(code, general ? advice(code) : where);
+    error.detail = ending_;
     if (code == Errc::overloaded && ended_in_ == rpc::CallPhase::unknown)
         error.hint =
             "this node has no slot or no memory for another call: wait for earlier ones to end, or raise rpc.calls_max "

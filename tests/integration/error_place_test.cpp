@@ -59,6 +59,18 @@ TEST_F(ErrorPlace, OneThatWaitedForACreditSaysForHowLong) {
     EXPECT_TRUE(tells(late.error(), ", ended after "));
     EXPECT_TRUE(tells(late.error(), " unanswered calls, "));
     EXPECT_TRUE(tells(late.error(), "credits_per_peer_max"));
+    const auto ending = call_ending(late.error());
+    ASSERT_TRUE(ending);
+    EXPECT_EQ(ending->rpc, "place.held");
+    EXPECT_EQ(ending->peer, client_.peer);
+    EXPECT_EQ(ending->transport, "tcp");
+    EXPECT_EQ(ending->waits.phase, CallPhase::waits_for_credit);
+    EXPECT_EQ(ending->longest, CallPhase::waits_for_credit);
+    EXPECT_GT(ending->waits.ahead, 0u);
+    EXPECT_GT(ending->waits.queued_us, 0u);
+    EXPECT_EQ(ending->waits.connecting_us + ending->waits.queued_us + ending->waits.sent_us, ending->took_us);
+    EXPECT_GE(ending->took_us, 250'000u);
+    EXPECT_FALSE(ending->was_sent);
     gate_.open();
     for (auto& call : before) EXPECT_TRUE(call.get().ok());
 }
@@ -115,6 +127,7 @@ TEST_F(ErrorPlace, OneThatCouldNotBeMadeSaysWhatToRaiseAndIsCounted) {
     const auto refused = caller.node.call(stuck, caller.peer, 2).wait();
     ASSERT_EQ(refused.code(), Errc::overloaded);
     EXPECT_TRUE(tells(refused.error(), "rpc.calls_max"));
+    EXPECT_FALSE(call_ending(refused.error())) << "it was not started";
     gate_.open();
     const std::size_t answered = calls.size() - 1;
     for (std::size_t i = 0; i < answered; ++i) EXPECT_TRUE(calls[i].get().ok());
@@ -134,6 +147,11 @@ TEST_F(ErrorPlace, OneThatWasSentSaysThatNoAnswerCame) {
                     .ok());
     const auto late = client_.node.call(stuck, client_.peer, 1, 200ms).wait();
     ASSERT_EQ(late.code(), Errc::timed_out);
+    const auto ending = call_ending(late.error());
+    ASSERT_TRUE(ending);
+    EXPECT_EQ(ending->waits.phase, CallPhase::sent);
+    EXPECT_EQ(ending->longest, CallPhase::sent);
+    EXPECT_TRUE(ending->was_sent);
     EXPECT_TRUE(tells(late.error(), "waiting for the answer for "));
     EXPECT_TRUE(tells(late.error(), ", ended after "));
     EXPECT_TRUE(tells(late.error(), "no answer came"));
@@ -157,6 +175,10 @@ TEST_F(ErrorPlace, OneWhosePeerIsLostSaysWhereItWas) {
     }
     const auto ended = call.get();
     ASSERT_EQ(ended.code(), Errc::peer_lost) << ended.error().message();
+    const auto ending = call_ending(ended.error());
+    ASSERT_TRUE(ending);
+    EXPECT_EQ(ending->waits.phase, CallPhase::sent);
+    EXPECT_EQ(ending->peer, client_.peer);
     EXPECT_TRUE(tells(ended.error(), "waiting for the answer for "));
     EXPECT_TRUE(tells(ended.error(), "no answer came"));
 }
@@ -173,6 +195,8 @@ TEST_F(ErrorPlace, ALaterCallOfTheSameSlotHasItsOwn) {
     const auto refused = client_.node.call(unknown, client_.peer, 1).wait();
     ASSERT_EQ(refused.code(), Errc::no_such_rpc);
     EXPECT_EQ(refused.error().message().find("over tcp"), std::string::npos) << refused.error().message();
+    EXPECT_FALSE(call_ending(refused.error()));
+    EXPECT_FALSE(call_ending(Error(Errc::timed_out))) << "not that of a call";
 }
 
 }  // namespace

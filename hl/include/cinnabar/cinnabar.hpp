@@ -8,6 +8,7 @@
 #include <cinnabar/hl/app_error.hpp>
 #include <cinnabar/hl/bulk.hpp>
 #include <cinnabar/hl/call.hpp>
+#include <cinnabar/hl/call_ending.hpp>
 #include <cinnabar/hl/future.hpp>
 #include <cinnabar/hl/node.hpp>
 #include <cinnabar/hl/pool.hpp>
@@ -26,7 +27,10 @@ namespace cinnabar {
 using hl::app_error;
 using hl::Buffer;
 using hl::Bulk;
+using hl::call_ending;
+using hl::CallEnding;
 using hl::CallOptions;
+using hl::CallPhase;
 using hl::Connected;
 using hl::default_deadline;
 using hl::Fetched;

@@ -7,7 +7,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <set>
+#include <utility>
 
 namespace cinnabar {
 namespace {
@@ -137,6 +140,41 @@ TEST(Error, MessageSaysCodeHintSubjectAndTheSystemsText) {
     EXPECT_EQ(Error(Errc::not_found, {}, "a/b").message(), "not found (a/b)");
     EXPECT_EQ(Error(Errc::refused, "nothing listens there", "tcp://127.0.0.1:1", ECONNREFUSED).message(),
               std::string("refused: nothing listens there (tcp://127.0.0.1:1): ") + std::strerror(ECONNREFUSED));
+}
+
+struct CountedDetail : ErrorDetail {
+    explicit CountedDetail(int& alive_here) : alive(alive_here) { ++alive; }
+    ~CountedDetail() override { --alive; }
+    int& alive;
+};
+
+TEST(ErrorDetail, IsSharedByCopiesAndFreedWithTheLast) {
+    int alive = 0;
+    {
+        Error error(Errc::timed_out);
+        EXPECT_EQ(error.detail.get(), nullptr);
+        error.detail = SharedDetail(std::make_unique<CountedDetail>(alive));
+        std::optional<Error> copy(error);
+        EXPECT_EQ(copy->detail.get(), error.detail.get());
+        const Error moved(std::move(error));
+        EXPECT_EQ(moved.detail.get(), copy->detail.get());
+        *copy = Error(Errc::io);
+        EXPECT_EQ(copy->detail.get(), nullptr);
+        *copy = moved;
+        EXPECT_EQ(copy->detail.get(), moved.detail.get());
+        copy.reset();
+        EXPECT_EQ(alive, 1);
+    }
+    EXPECT_EQ(alive, 0);
+}
+
+TEST(ErrorDetail, OfItselfStays) {
+    int alive = 0;
+    SharedDetail detail(std::make_unique<CountedDetail>(alive));
+    const SharedDetail& same = detail;
+    detail = same;
+    EXPECT_NE(detail.get(), nullptr);
+    EXPECT_EQ(alive, 1);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 // inside a `Result<T>`. No exception leaves a module.
 #pragma once
 
+#include <cinnabar/base/error_detail.hpp>
 #include <cinnabar/base/export.hpp>
 
 #include <cstdint>
@@ -68,16 +69,17 @@ enum class Blast : std::uint8_t { nothing, operation, peer, context };
 // The code that matches an errno best.
 [[nodiscard]] CINNABAR_API Errc errc_from_errno(int os_errno) noexcept;
 
-// An error of the set-up path.
+// An error of the set-up path. Every Result has room for one, so it is kept small.
 struct Error {
     Errc code = Errc::ok;
-    int os_errno = 0;            // 0 if no system call failed
+    std::int16_t os_errno = 0;   // 0 if no system call failed
+    std::uint32_t app_code = 0;  // for Errc::application: the handler's code; its text is the subject
     std::string_view hint;       // static storage: what failed and what to do
     std::string subject;         // the peer, address or path concerned; may be empty
-    std::uint32_t app_code = 0;  // for Errc::application: the handler's code; its text is the subject
+    SharedDetail detail;         // what else is known of it: of a call, see call_ending() (hl/call_ending.hpp)
 
     Error(Errc c, std::string_view h = {}, std::string s = {}, int e = 0)
-        : code(c), os_errno(e), hint(h), subject(std::move(s)) {}
+        : code(c), os_errno(static_cast<std::int16_t>(e)), hint(h), subject(std::move(s)) {}
 
     // "refused: nothing listens there (tcp://127.0.0.1:1): Connection refused". Returns "out of memory" if there is no
     // memory for the text.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
+#include <cinnabar/base/error_detail.hpp>
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/hl/call_options.hpp>
 #include <cinnabar/hl/rpc.hpp>
@@ -140,6 +141,7 @@ class CINNABAR_API CallOp {
     std::uint32_t app_code_ = 0;
     std::uint64_t place_;  // valid only if comes_again_: most calls have none
     std::string text_;     // of an application's error, or how the call ended
+    SharedDetail ending_;  // the latter as data (call_ending.hpp)
 };
 
 // CallOp with the type of the result.

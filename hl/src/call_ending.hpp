@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cinnabar/base/error_detail.hpp>
+#include <cinnabar/hl/call_ending.hpp>
+
+namespace cinnabar::hl {
+
+// Of the error of a call.
+struct CallEndingDetail final : ErrorDetail {
+    CallEnding ending;
+};
+
+}  // namespace cinnabar::hl
