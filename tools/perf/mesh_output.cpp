@@ -99,11 +99,9 @@ std::string total_text(const MeshResults& results) {
     if (total.well == 0) return fmt::format("none of {} pairs went well", total.pairs);
     const auto& latency = total.latency;
     return fmt::format(
-        "{} of {} pairs, together {}; min {}, p50 {}, p99 {}, p99.9 {}, max {}; {} {} checked", total.well,
-        total.pairs,
+        "{} of {} pairs, together {}; min {}, p50 {}, p99 {}, p99.9 {}, max {}; {} {} checked", total.well, total.pairs,
         results.plan.bulk ? human_rate(total.bytes_per_second) : count_text(total.per_second) + " calls/s",
-        latency_text(latency.min()),
-        latency_text(latency.quantile(0.5)), latency_text(latency.quantile(0.99)),
+        latency_text(latency.min()), latency_text(latency.quantile(0.5)), latency_text(latency.quantile(0.99)),
         latency_text(latency.quantile(0.999)), latency_text(latency.max()), human_bytes(total.checked_bytes),
         results.plan.bulk ? "of transfers" : "of replies");
 }
@@ -119,7 +117,7 @@ std::string transports_of(const MeshResults& results) {
     return text;
 }
 
-// Which way the bytes go.
+// Of transfers: how fast the bytes go, and which way.
 void add_bandwidth(JsonObject& object, const MeshPlan& plan, double bytes_per_second, bool known) {
     if (!plan.bulk) return;
     object.text("direction", to_string(*plan.bulk));

@@ -48,9 +48,7 @@ struct TimeRow {
 
     [[nodiscard]] double sum_us() const noexcept;
     [[nodiscard]] hl::CallPart longest() const noexcept;
-    [[nodiscard]] bool has(hl::CallPart part) const noexcept {
-        return !as_target || part == hl::CallPart::in_handler;
-    }
+    [[nodiscard]] bool has(hl::CallPart part) const noexcept { return !as_target || part == hl::CallPart::in_handler; }
 };
 // The slowest first. An RPC may have a row as origin and one as target.
 [[nodiscard]] std::vector<TimeRow> time_rows(const std::vector<RpcRow>& rpcs);
