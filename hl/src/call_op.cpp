@@ -314,8 +314,8 @@ std::string CallOp::ending_of(rpc::Call& call, TimeUs took_us) noexcept {
     longest_in_ = longest_of(waits);
     try {
         auto detail = std::make_unique<CallEndingDetail>();
-        detail->ending = {std::string(name_), call.peer(), std::string(call.scheme()), waits,
-                          longest_in_,        took_us,     call.was_sent()};
+        detail->ending = {std::string(name_), call.peer(), std::string(call.scheme()), waits, longest_in_, took_us,
+                          call.was_sent()};
         ending_ = SharedDetail(std::move(detail));
         std::string text = ", over " + std::string(call.scheme()) + ": ";
         if (ended_in_ != rpc::CallPhase::unknown) add_waits(text, waits, is_refused_there(error_, waits.phase));

@@ -37,8 +37,7 @@ State busy() {
     return state;
 }
 
-constexpr std::array all_tabs{Tab::rpcs,  Tab::peers,  Tab::calls, Tab::time,
-                              Tab::pools, Tab::memory, Tab::log};
+constexpr std::array all_tabs{Tab::rpcs, Tab::peers, Tab::calls, Tab::time, Tab::pools, Tab::memory, Tab::log};
 static_assert(all_tabs.size() == tab_names.size());
 
 bool has(const std::vector<std::string>& lines, const std::string& text) {

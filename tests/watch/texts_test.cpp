@@ -176,8 +176,8 @@ TEST(HtmlPage, ShowsPoolsMemoryAndWhereTimeGoes) {
     add_pool(state, "disk", {4, 2, {11, 22, 33}});
     state.node.buffer_bytes_max = 256'000'000;
     const std::string page = html_page(state, history.take(state), history, "a", 2);
-    for (const std::string part : {">in the handler</td>", ">3.00 s</td>", ">connecting</td>", ">disk</td>",
-                                   ">33</td>", ">256 MB</td>", "/state.json"})
+    for (const std::string part : {">in the handler</td>", ">3.00 s</td>", ">connecting</td>", ">disk</td>", ">33</td>",
+                                   ">256 MB</td>", "/state.json"})
         EXPECT_NE(page.find(part), std::string::npos) << part << "\nis not in: " << page;
 }
 

@@ -68,7 +68,7 @@ struct RunOptions {
 
 struct MeshOptions {
     std::vector<std::string> servers;
-    std::string servers_file;  // more servers; empty: none
+    std::string servers_file;           // more servers; empty: none
     MeshPlan plan;                      // without these:
     std::optional<std::uint64_t> size;  // unset: that of the kind of load
     bool bulk = false;

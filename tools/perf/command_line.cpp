@@ -162,8 +162,8 @@ void add_all(CLI::App& perf, Run& run) {
 }
 
 void add_mesh(CLI::App& perf, Run& run) {
-    auto& command = *perf.add_subcommand(
-        "mesh", "Calls of each of several servers to all others, or transfers, at the same time");
+    auto& command =
+        *perf.add_subcommand("mesh", "Calls of each of several servers to all others, or transfers, at the same time");
     const auto options = std::make_shared<MeshOptions>();
     command.add_option("URI", options->servers,
                        "The servers, each a `cinnabar perf serve --mesh`, by addresses that all others reach");

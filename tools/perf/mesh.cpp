@@ -205,9 +205,8 @@ class Conductor {
     }
     template <typename Out>
     void keep(MeshServer& server, Result<Out> sent) const {
-        auto kept = std::move(sent).and_then([&](Out out) {
-            return take_into(server, std::move(out), results_.servers.size() - 1, results_.plan);
-        });
+        auto kept = std::move(sent).and_then(
+            [&](Out out) { return take_into(server, std::move(out), results_.servers.size() - 1, results_.plan); });
         if (!kept) server.lost = told_by(server.uri, std::move(kept).error());
     }
 

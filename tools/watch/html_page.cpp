@@ -239,8 +239,9 @@ std::string html_page(const State& state, const std::vector<RpcRow>& rows, const
     page += "<h2>Calls under way</h2>\n" + call_table(state);
     page += "<h2>Log</h2>\n" + line_table(state);
     page += "<h2>Transports</h2>\n" + transports(state);
-    page += "<p class=\"soft\"><a href=\"/metrics\">/metrics</a> <a href=\"/calls.json\">/calls.json</a> "
-            "<a href=\"/state.json\">/state.json</a></p>\n";
+    page +=
+        "<p class=\"soft\"><a href=\"/metrics\">/metrics</a> <a href=\"/calls.json\">/calls.json</a> "
+        "<a href=\"/state.json\">/state.json</a></p>\n";
     return page + "</body>\n</html>\n";
 }
 

@@ -51,8 +51,8 @@ std::vector<std::string> Table::lines(std::size_t width) const {
         for (std::size_t i = 0; i < cells.size(); ++i) {
             const std::size_t spaces = widths[i] - std::min(widths[i], cells[i].size());
             line += i == 0 ? "" : " ";
-            line += columns_[i].right ? std::string(spaces, ' ') + cells[i].substr(0, widths[i])
-                                      : fit(cells[i], widths[i]);
+            line +=
+                columns_[i].right ? std::string(spaces, ' ') + cells[i].substr(0, widths[i]) : fit(cells[i], widths[i]);
         }
         lines.push_back(std::move(line));
     }

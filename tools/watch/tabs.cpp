@@ -86,19 +86,14 @@ std::vector<std::string> pools_of(const State& state, std::size_t width) {
                    of_load([](const look::PoolLoad& load) { return load.resumed; }),
                    of_load([](const look::PoolLoad& load) { return load.queued[0]; }),
                    of_load([](const look::PoolLoad& load) { return load.queued[1]; }),
-                   of_load([](const look::PoolLoad& load) { return load.queued[2]; }),
-                   fmt::format("{}", pool.queued), fmt::format("{}", pool.queue_max)});
+                   of_load([](const look::PoolLoad& load) { return load.queued[2]; }), fmt::format("{}", pool.queued),
+                   fmt::format("{}", pool.queue_max)});
     }
     return table.lines(width);
 }
 
 std::vector<std::string> threads_of(const State& state, std::size_t width) {
-    Table table({{"context", 0, false},
-                 {"requests", 8},
-                 {"calls", 8},
-                 {"queued", 8},
-                 {"unsent", 8},
-                 {"waiting", 8}});
+    Table table({{"context", 0, false}, {"requests", 8}, {"calls", 8}, {"queued", 8}, {"unsent", 8}, {"waiting", 8}});
     for (std::size_t i = 0; i < state.node.contexts.size(); ++i) {
         const look::ContextReport& context = state.node.contexts[i];
         table.add({fmt::format("{}", i), fmt::format("{}", context.requests), fmt::format("{}", context.calls),
