@@ -129,7 +129,8 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     template <typename Span, typename Copy>
     [[nodiscard]] Errc copy_in_steps(const RemoteGrant& grant, bulk::BlockWalk& blocks, Span bytes, na::Access access,
                                      Copy copy) noexcept;
-    // `use`: null if the operation uses this memory already.
+    // Checks the grant, sets `memory` to what it grants, and enters `use` into the slot's list of operations; null if
+    // the operation is in that list already. Takes the slot's lock.
     [[nodiscard]] Errc begin(const RemoteGrant& grant, SharedSlot& slot, SharedUse* use, bulk::Region& memory);
     [[nodiscard]] Errc check_again(const RemoteGrant& grant) noexcept;
     void end(SharedUse& use) noexcept;

@@ -57,11 +57,12 @@ void forget_unused(Accounts& accounts, std::size_t& look_at) noexcept {
     look_at = 2 * accounts.size();
 }
 
-// The totals of an engine's callers. The lock is taken when a caller with a quota first calls on a connection, never
-// for a call.
+// The totals of an engine's callers. The lock is taken only when a context makes its account for a caller with a quota,
+// not for each call.
 class CallerTable {
   public:
-    // `name`: caller_name(). Null: out of memory.
+    // The totals of the caller with that name (as caller_name() returns it), made if there are none. Null: out of
+    // memory.
     [[nodiscard]] std::shared_ptr<CallerTotals> of(const std::string& name) noexcept;
 
   private:

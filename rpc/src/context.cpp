@@ -81,8 +81,8 @@ Result<void> ContextCore::open() {
     return {};
 }
 
-// Divides the receive slots: one half for replies, one half for requests, of which a quarter is for further
-// connections.
+// Divides the receive slots: half of them are for replies, half for requests. A quarter of the latter is kept out of
+// the credit pool, for the first credits of connections that are opened later.
 void ContextCore::share_slots(std::uint32_t slots) noexcept {
     replies.limit(std::max(slots / 2, 1u));
     credits.limit(std::max(slots / 2 - std::min(slots / 8, slots / 2), 1u));

@@ -147,7 +147,7 @@ void Serving::reply_sent(Request& request) noexcept {
     reply_over(request, request.op_.result);
 }
 
-// Takes back what the reply contained: credits, and a large result, which will not be fetched now.
+// The reply was not sent: takes its credits back, and releases its large result, which the peer can no longer fetch.
 void Serving::reply_failed(Request& request) noexcept {
     PeerBook& book = *request.book_;
     ReplyHeader header;

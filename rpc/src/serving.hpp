@@ -11,7 +11,7 @@
 
 namespace cinnabar::rpc {
 
-// A transfer that belongs to a request.
+// Links a bulk transfer to the request that has started it, and keeps that request's callbacks.
 struct RequestTransfer : PoolSlot {
     Request* request = nullptr;
     bulk::Transfer* transfer = nullptr;

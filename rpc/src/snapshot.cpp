@@ -84,7 +84,7 @@ class ContextCore::Snapshots {
 
     [[nodiscard]] static CallPhase phase_of(const PeerBook& book, const Call& call) noexcept;
     void describe(const PeerBook& book, PeerSnapshot& out) const noexcept;
-    // The calls that are queued for that peer, and its requests that are here.
+    // Fills `out` with the next calls that are queued for that peer, then with the peer's requests that are held here.
     [[nodiscard]] unsigned describe_calls(const PeerBook& book, LookPlace& place,
                                           std::span<CallSnapshot> out) const noexcept;
     // All calls that were sent, by slot: they are in no list, and one pass over the slots finds them for all peers.

@@ -70,9 +70,9 @@ struct Ended {
 using Opening = std::function<Ended(const SessionWork& work)>;
 
 // Processes all errands, at most `options.jobs` at once, and reports each. A failed errand does not stop the others. An
-// interrupt ends all; so does a lost server, unless it comes back within `options.wait_seconds`. An errand that was
-// lost with an earlier session and now fails with `busy`, because the server has not ended that attempt yet, is retried
-// in the same way. Also reports errors that concern all files.
+// interrupt ends all. If the server is lost, opens a new session and continues, for at most `options.wait_seconds`. The
+// same holds for an errand that fails with `busy` in the new session, because the server has not yet ended the attempt
+// made in the old one. Also reports errors that concern all files.
 void move_all(const std::string& server, const TransferOptions& options, const Planner& planner, Report& report,
               ProgressBar& bar, const Interrupt& interrupt);
 // As move_all(), with sessions that `open` opens.

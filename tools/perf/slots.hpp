@@ -19,7 +19,7 @@ class Slots {
 
     [[nodiscard]] std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(regions_.size()); }
     [[nodiscard]] const bulk::Region& at(std::uint32_t slot) const { return regions_[slot]; }
-    // Fills slot `i` with the pattern of seed + i.
+    // Fills every slot, or the given one, with the pattern of `seed` + the slot's number.
     void fill(std::uint64_t seed);
     void fill(std::uint32_t slot, std::uint64_t seed);
     // Whether the slot has that pattern.

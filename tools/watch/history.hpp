@@ -25,8 +25,9 @@ struct RpcRow {
     std::uint64_t calls = 0;
     std::uint64_t failed = 0;
     std::vector<double> past;  // per_second, newest last
-    // Of what ended since the previous state; if that is nothing, of all. `timed`: calls that recorded the parts of
-    // their time, whose means are `parts_us`. `handled`: requests, and the mean time of their handler.
+    // The next four describe what ended since the previous state, or everything so far if nothing has ended since.
+    // `timed`: calls that recorded the parts of their time; `parts_us`: the means of these parts. `handled`: requests;
+    // `handler_us`: the mean time of their handlers.
     std::uint64_t timed = 0;
     std::array<double, hl::call_parts> parts_us{};
     std::uint64_t handled = 0;

@@ -89,7 +89,7 @@ Result<std::optional<Part>> begin_part(const std::shared_ptr<const UniqueFd>& st
     return std::optional<Part>(Part{std::move(file), *std::move(journal), 0, names.part});
 }
 
-// Cuts off everything after the recorded blocks. Returns the size that remains.
+// Cuts the file and its journal to the blocks that both have. Returns the size that remains.
 Result<std::uint64_t> keep_promised(int fd, Journal& journal) {
     const auto& head = journal.head();
     struct stat status {};

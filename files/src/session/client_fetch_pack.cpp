@@ -21,7 +21,7 @@ Error fetched_alone() { return {Errc::again, "it is fetched by itself"}; }
 
 }  // namespace
 
-// The files that are fetched in one call.
+// The fetch of many files: those that fit go into one call, the others are fetched by themselves.
 struct ClientSession::Unpacking {
     ClientSession& client;
     const std::vector<ListedFile>& files;

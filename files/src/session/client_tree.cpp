@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The client's operations on folders, links and remains.
+// The client's calls that transfer no content: they make, list, verify and remove entries, and list and remove what
+// interrupted saves left.
 #include "file/kept_attributes.hpp"
 #include "session/client_session.hpp"
 #include "session/remote_error.hpp"

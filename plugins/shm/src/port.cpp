@@ -184,7 +184,7 @@ bool ShmPort::prepare_wait() noexcept {
     for (Session* session : hot_) session->arm(Session::Bell::context);
     for (Session* session = output_.blocked().front(); session; session = Outputs::next(*session))
         session->await_room();
-    // Orders arming the bells before the last check. Pairs with the fences of write_out() and
+    // Orders arming the bells, and asking for room, before the last checks. Pairs with the fences of write_out() and
     // Session::give_room_back().
     full_fence();
     for (const Session* session : hot_) {

@@ -3,12 +3,12 @@
 // bells, and the puts and gets of both sides. Sessions live in a pool whose memory lives as long as the port, because
 // epoll may report an event after the socket was closed; a closed Session ignores the event. Owner of the context only.
 //
-// Bells. While a context polls the ring of a session in every round (the session is hot), the peer sends no bell.
-// Before the context stops polling, it stores a new number in the ring's `armed` and checks the ring once more. The
-// number grows with each arming, and its lowest bit says which bell is wanted. 0: the socket; the session is no longer
-// hot, and the socket's event tells which session to read. 1: the context's eventfd; the context sleeps, and polls all
-// hot sessions when it wakes. After a writer has published a record, it reads `armed`, and sends a bell if it sent none
-// for that number.
+// Bells. `armed` in the ring says how the reader wants to be woken. 0: not at all, because it polls the ring in every
+// round (the session is hot). Before it stops polling, it stores a new number there, larger than before, and checks the
+// ring once more. An even number asks for a bell over the socket: the session is no longer hot, and the socket's event
+// tells which session to read. An odd number asks for the context's eventfd: the context sleeps, and polls all hot
+// sessions when it wakes. After the peer has published a record, or freed room that was waited for, it reads `armed`,
+// and rings unless that is 0 or a number for which it has rung already.
 #pragma once
 
 #include "channel.hpp"
@@ -26,9 +26,10 @@ class ShmPort;
 
 class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAccess {
   public:
-    // False: the kernel refused to watch the socket.
+    // False: out of memory, or the kernel refused to watch the socket.
     [[nodiscard]] bool start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept;
-    // Operations that the session has begun end with `why`. Operations that wait stay with the peer.
+    // Closes the session. Operations that it has begun end with `why`; those not begun yet stay in the peer's list, for
+    // its next session.
     void end(Errc why) noexcept;
     [[nodiscard]] bool is_open() const noexcept { return peer_ != nullptr; }
     [[nodiscard]] ShmPeer& peer() const noexcept { return *peer_; }

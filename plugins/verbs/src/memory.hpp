@@ -18,7 +18,8 @@ namespace cinnabar::verbs {
 
 class VerbsMemory final : public na::CountedMemory {
   public:
-    // As CountedMemory. permission, out_of_memory: with the advice of registration_error().
+    // Registers the segments. Requires: `count` has admitted them. too_large: a segment is larger than the device can
+    // register. Also the errors of registration_error().
     [[nodiscard]] static Result<std::unique_ptr<na::Memory>> make(na::Transport& transport,
                                                                   std::shared_ptr<Device> device,
                                                                   std::span<const na::Segment> segments,

@@ -155,7 +155,7 @@ class CINNABAR_API Mover {
     // first transfer. `moves` must outlive this object.
     void set_owner_moves(OwnerMoves& moves) noexcept;
 
-    // The number of transfers that are not released.
+    // The number of transfers that were started and not released yet.
     [[nodiscard]] std::uint32_t transfers() const noexcept;
     [[nodiscard]] std::uint64_t bytes_inflight() const noexcept;
     [[nodiscard]] const MoverOptions& options() const noexcept;

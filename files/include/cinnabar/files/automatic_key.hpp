@@ -37,7 +37,8 @@ class CINNABAR_API AutomaticKey {
     std::vector<std::string> paths_;
 };
 
-// Removes the key file for the endpoint that a killed server of this user left behind.
+// Removes this user's key file for `endpoint`, if there is one. Requires: no running server uses that file, for example
+// because the caller listens on the endpoint itself.
 CINNABAR_API void forget_automatic_key(std::string_view endpoint) noexcept;
 
 // Looks for a key that a server of this user published for one of the endpoints of `server` (an address as a server

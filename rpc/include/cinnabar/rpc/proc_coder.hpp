@@ -33,8 +33,9 @@ inline constexpr std::uint32_t proc_depth_max = 64;
 struct DecodeLimits {
     std::size_t memory_base_bytes = std::size_t{1} << 20;
     std::size_t memory_per_byte = 48;  // plus this many bytes per byte of the message
-    // Called in steps for memory beyond decode_free_bytes; any result but ok fails the decoder. Null: memory is not
-    // charged.
+    // Called before decoding allocates more than decode_free_bytes, with the bytes to charge: usually some more than
+    // are needed now, so that small elements do not cause a call each. Any result but ok fails the decoder. Null:
+    // memory is not charged.
     Errc (*charge)(void* payer, std::size_t bytes) noexcept = nullptr;
     void* payer = nullptr;
 };

@@ -16,7 +16,7 @@ namespace cinnabar::na {
 class StreamGuards {
   public:
     virtual ~StreamGuards() = default;
-    // Create the guard of a connection. out_of_memory; bad_address: no identity can be proven for that address.
+    // Create the guard of a connection. out_of_memory.
     [[nodiscard]] virtual Errc protect_accepted(Stream& stream) const noexcept = 0;
     [[nodiscard]] virtual Errc protect_dialled(Stream& stream, const Addr& peer) const noexcept = 0;
     // Whether the key or certificate that the other side of an established connection has proven is still valid.
