@@ -71,6 +71,10 @@ unsigned rights_for(const AccessRequest& access) noexcept {
 
 Error wrong(std::string_view hint, std::string subject) { return {Errc::invalid_argument, hint, std::move(subject)}; }
 
+Error too_many_items() {
+    return {Errc::too_large, "the rules of a policy name at most 16,384 clients and folders"};
+}
+
 Result<unsigned> rights_of(std::string_view list) {
     unsigned rights = 0;
     for (const std::string& item : rpc::items_of(list)) {
@@ -137,6 +141,7 @@ Result<void> AccessPolicy::Rules::add(std::string_view line) {
             std::string(what));
     if (folders.size() + quotas.size() == rules_max) return Error{Errc::too_large, "a policy has at most 1,024 rules"};
     items += clients.size();
+    if (items > items_max) return too_many_items();
     CINNABAR_TRY(rpc::Callers callers, rpc::Callers::of(clients));
     return what == "quota" ? add_quota(std::move(callers), line)
                            : add_folders(name, what == "allow", std::move(callers), line);
@@ -149,8 +154,7 @@ Result<void> AccessPolicy::Rules::add_folders(const std::string& name, bool allo
     if (const std::string_view more = rpc::take_word(line); !more.empty())
         return wrong("nothing follows the folders of a rule", std::string(more));
     items += covered.size();
-    if (items > items_max)
-        return Error{Errc::too_large, "the rules of a policy name at most 16,384 clients and folders"};
+    if (items > items_max) return too_many_items();
     folders.push_back({allow, "the server's policy does not allow it, by the rule " + name, std::move(clients), rights,
                        std::move(covered)});
     return {};

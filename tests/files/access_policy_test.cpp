@@ -138,6 +138,11 @@ TEST(AccessRules, AreBoundedInNumber) {
     while (std::count(folders.begin(), folders.end(), ',') < static_cast<long>(AccessPolicy::items_max))
         folders += ",/x";
     EXPECT_EQ(AccessPolicy::parse("a allow anyone read " + folders + "\n").code(), Errc::too_large);
+    std::string half = "uid:1";
+    for (std::size_t i = 1; i < AccessPolicy::items_max / 2; ++i) half += ",uid:1";
+    const std::string quotas = "a quota " + half + " 1 1\nb quota " + half + " 1 1\n";
+    EXPECT_TRUE(AccessPolicy::parse(quotas).ok());
+    EXPECT_EQ(AccessPolicy::parse(quotas + "c quota uid:1 1 1\n").code(), Errc::too_large) << "those of quotas count";
 }
 
 TEST(AccessRules, AFileThatOthersCanWriteIsRefused) {
