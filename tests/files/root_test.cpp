@@ -330,6 +330,44 @@ TEST_F(RootTest, WhatKilledFetchesLeftIsRemovedAndNothingElse) {
     EXPECT_TRUE(Root::serve_read_only(base.string()).value().remove_leftovers() == 0);
 }
 
+TEST_F(RootTest, AnEmptyUnfinishedFileIsLeftOverWhateverItsJournalSays) {
+    const auto root = Root::open(base.string()).value();
+    auto resumable = root.create("large", 8192, 0644, Existing::keep, {.block_bytes = 4096}).value();
+    ASSERT_TRUE(resumable.write(0, as_bytes(pattern(4096))).ok());
+    resumable.park();
+    EXPECT_EQ(root.remove_leftovers(), 0u);
+    for (const auto& name : Folder::list_of(base)) {
+        if (name.ends_with(".part")) fs::resize_file(base / name, 0);
+    }
+    EXPECT_EQ(root.remove_leftovers(), 1u);
+    EXPECT_EQ(Folder::list_of(base), Names{});
+}
+
+// The name of its staged file is held meanwhile, and is free again afterwards.
+TEST_F(RootTest, AJournalThatIsLeftAloneIsRemovedAndItsFileIsResumedAgain) {
+    const auto root = Root::open(base.string()).value();
+    const auto begin = [&] { return root.create("large", 8192, 0644, Existing::keep, {.block_bytes = 4096}).value(); };
+    {
+        auto killed = begin();
+        ASSERT_TRUE(killed.write(0, as_bytes(pattern(4096))).ok());
+        killed.park();
+    }
+    for (const auto& name : Folder::list_of(base)) {
+        if (name.ends_with(".part")) fs::remove(base / name);
+    }
+    ASSERT_EQ(Folder::list_of(base).size(), 1u) << "its journal";
+    EXPECT_EQ(root.remove_leftovers(), 1u);
+    EXPECT_EQ(Folder::list_of(base), Names{});
+    {
+        auto interrupted = begin();
+        EXPECT_EQ(interrupted.resumed_bytes(), 0u);
+        ASSERT_TRUE(interrupted.write(0, as_bytes(pattern(4096))).ok());
+        EXPECT_EQ(root.remove_leftovers(), 0u) << "it is under way";
+        interrupted.park();
+    }
+    EXPECT_EQ(begin().resumed_bytes(), 4096u);
+}
+
 TEST_F(RootTest, UnfinishedFilesOfSomebodyElseAreNotRemoved) {
     if (::geteuid() != 0) GTEST_SKIP() << "giving a file away needs root";
     const auto path = folder.put("root/.cinnabar-0123456789abcdef.part", "half");

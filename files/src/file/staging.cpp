@@ -156,20 +156,26 @@ bool can_be_gone_on_with(int staging, const std::string& part) {
     return summary && summary->blocks > 0 && staged_names_of(summary->head.name).part == part;
 }
 
+// An empty one cannot be gone on with, whatever its journal says: remove_left_journal() was killed.
 bool remove_left_part(int folder, const std::string& part) {
     const auto locked = lock_remains(folder, part);
     struct stat status {};
-    return locked && is_own_file(locked.get(), status) && !can_be_gone_on_with(folder, part) &&
-           sweep_pair(folder, part);
+    return locked && is_own_file(locked.get(), status) &&
+           (status.st_size == 0 || !can_be_gone_on_with(folder, part)) && sweep_pair(folder, part);
 }
 
-// Removes the journal if its staged file is gone: a journal is made only after its staged file.
+// Removes the journal if its staged file is gone: a journal is made only after its staged file. Until it is removed,
+// this holds the name of the staged file, so that no other fetch begins a journal of this name; one that wants to is
+// staged under another name.
 bool remove_left_journal(int folder, const std::string& journal) {
     const auto part = journal.substr(0, journal.size() - journal_end.size()).append(part_end);
     struct stat status {};
     if (::fstatat(folder, part.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT) return false;
     const UniqueFd file(::openat(folder, journal.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    return file && is_own_file(file.get(), status) && ::unlinkat(folder, journal.c_str(), 0) == 0;
+    if (!file || !is_own_file(file.get(), status)) return false;
+    const UniqueFd held(
+        ::openat(folder, part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    return held && hold_staged(folder, part, held.get()) && sweep_pair(folder, part);
 }
 
 }  // namespace
