@@ -84,6 +84,17 @@ TEST_F(ServerTest, ANameThatIsTooLongIsRefusedBeforeAnybodyReadsIt) {
         ask.seal.token = seals.token();
         if (sealed) seals.stamp(ask);
         EXPECT_EQ(from_remote(here->call(ask_rpc, to, ask).wait().error()).code, Errc::too_large);
+        ListIn list;
+        list.links = LinkLimit::of(in.name);
+        list.seal.token = seals.token();
+        if (sealed) seals.stamp(list);
+        EXPECT_EQ(from_remote(here->call(list_rpc, to, list).wait().error()).code, Errc::too_large);
+        RemoveIn remove;
+        remove.name = "name";
+        remove.links = list.links;
+        remove.seal.token = seals.token();
+        if (sealed) seals.stamp(remove);
+        EXPECT_EQ(from_remote(here->call(remove_rpc, to, remove).wait().error()).code, Errc::too_large);
     }
     EXPECT_LE(longest, name_bytes_max) << "told to whoever runs the server";
 }

@@ -138,6 +138,10 @@ class Service {
         if constexpr (requires { request->name; }) {
             if (request->name.size() > name_bytes_max) return Error{Errc::too_large, "the name is over 4095 bytes"};
         }
+        if constexpr (requires { request->links; }) {
+            if (request->links.below.size() > name_bytes_max)
+                return Error{Errc::too_large, "the name of the folder is over 4095 bytes"};
+        }
         if constexpr (requires { request->target; }) {
             if (request->target.size() > name_bytes_max)
                 return Error{Errc::too_large, "the target of the link is over 4095 bytes"};
