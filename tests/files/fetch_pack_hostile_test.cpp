@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client that fetches packs from a server that lies, or that is older than packs.
+// A client that fetches packs from a server that lies.
 #include "file/journal.hpp"
 #include "session/protocol.hpp"
 #include "session/remote_error.hpp"
@@ -172,22 +172,11 @@ TEST_F(LyingGiverTest, AFileThatIsNotInThePackIsFetchedByItselfAndOnce) {
     EXPECT_EQ(asked.load(), 2u);
 }
 
-TEST_F(LyingGiverTest, AServerWithoutPacksIsAskedForEachFile) {
-    const auto here = hl::Node::open("tcp://", {.progress_thread = false}).value();
-    Client session(here, here.lookup(there.endpoints().front()).value(), nullptr);
-    ASSERT_TRUE(hl::sync_wait(session.open()).ok());
-    for (const auto existing : {Existing::keep, Existing::replace}) {
-        const auto fetched = hl::sync_wait(session.fetch_small(two, into, {.existing = existing})).value();
-        for (const auto& moved : fetched) EXPECT_TRUE(moved.ok()) << moved.error().message();
-    }
-    EXPECT_EQ(asked.load(), 4u);
-    EXPECT_EQ(folder.list(), (std::vector<std::string>{"a", "b"}));
-    for (const auto& counts : here.stats()) {
-        if (counts.name == "cinnabar.save.read_pack") {
-            EXPECT_EQ(counts.calls, 1u) << "it is not asked again";
-        }
-    }
-    EXPECT_TRUE(hl::sync_wait(session.close()).ok());
+// The version of the protocol says that a server has the call.
+TEST_F(LyingGiverTest, AServerWithoutPacksIsNoneOfThisVersion) {
+    for (const auto& moved : fetch(two)) EXPECT_EQ(moved.code(), Errc::no_such_rpc);
+    EXPECT_EQ(asked.load(), 0u) << "the session is of no use any more";
+    EXPECT_TRUE(folder.list().empty());
 }
 
 TEST_F(LyingGiverTest, AServerThatDoesNotAnswerIsNotWaitedForFileByFile) {

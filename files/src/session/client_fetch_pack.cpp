@@ -132,17 +132,14 @@ hl::Task<std::vector<Result<Moved>>> ClientSession::fetch_small(const std::vecto
                                                                 FetchMode mode) {
     Unpacking pack{*this, files, into, mode};
     pack.results.assign(files.size(), fetched_alone());
-    if (reads_packs_) {
-        (void)co_await disk_.run([&pack] {
-            pack.choose();
-            return true;
-        });
-    }
+    (void)co_await disk_.run([&pack] {
+        pack.choose();
+        return true;
+    });
     Result<void> received;
     if (!pack.numbers.empty()) received = co_await pack.receive();
     const Errc code = received.code();
-    if (code == Errc::no_such_rpc) reads_packs_ = false;
-    if (!received && code != Errc::no_such_rpc && code != Errc::overloaded) {
+    if (!received && code != Errc::overloaded) {
         for (const auto number : pack.numbers) pack.results[number] = received.error();
     }
     // A server that does not answer is not waited for once more for each file.

@@ -119,8 +119,7 @@ class ClientSession {
     std::uint32_t windows_max_ = 1;
     Pace pace_;
     Rate rate_;
-    Pace packs_;               // limits calls with packs in progress; the server counts each of their files
-    bool reads_packs_ = true;  // false: the server is older than read_pack
+    Pace packs_;  // limits calls with packs in progress; the server counts each of their files
     SessionPart part_;
     std::unique_ptr<Buffers> buffers_;  // of the window size that the server announced
     std::map<std::uint64_t, std::shared_ptr<Sending>> pushing_;

@@ -234,8 +234,7 @@ struct GivenFile {
 struct ReadPackOut {
     std::vector<GivenFile> files;  // one for each file, in order
 };
-// Answered when the contents of all files that have not failed are in place. Servers of the same protocol version may
-// lack this call; then each file is fetched by itself.
+// Answered when the contents of all files that have not failed are in place.
 inline constexpr hl::Rpc<ReadPackOut(ReadPackIn)> read_pack_rpc{"cinnabar.save.read_pack"};
 
 // --- copying a file to another server

@@ -145,9 +145,9 @@ class CINNABAR_API Client {
                                                 BytesMoved progress = {},
                                                 std::function<void(std::uint64_t)> announced = {});
     // Fetches up to small_files_max files in one call; their total size should not exceed window_bytes(). Files that do
-    // not fit, whose size has changed since they were listed, or of a server without this call are fetched one by one.
-    // FetchMode::as and listed_bytes are not used. Returns one result per file, in order, as for fetch(). Requires: as
-    // for save(); `files` and `into` must live until the task ends.
+    // not fit, or whose size has changed since they were listed, are fetched one by one. FetchMode::as and listed_bytes
+    // are not used. Returns one result per file, in order, as for fetch(). Requires: as for save(); `files` and `into`
+    // must live until the task ends.
     [[nodiscard]] hl::Task<std::vector<Result<Moved>>> fetch_small(const std::vector<ListedFile>& files,
                                                                    const Root& into, FetchMode mode = {});
 
