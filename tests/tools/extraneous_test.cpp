@@ -175,7 +175,39 @@ TEST_F(ExtraneousTest, FoldersThatTheirOwnerMayNotWriteToAreOpened) {
     put("t", {"d/", "gone/"}, 0500);
     put("t/d", {}, 0500);
     put("t/gone", {"b"}, 0500);
-    EXPECT_EQ(find().value().closed, (Names{"t", "t/gone"})) << "nothing is removed in t/d";
+    const auto all = find().value();
+    EXPECT_EQ(all.closed, (Names{"t", "t/gone"})) << "nothing is removed in t/d";
+    ASSERT_EQ(all.changed.size(), 1u);
+    EXPECT_EQ(all.changed[0].name, "t");
+}
+
+TEST_F(ExtraneousTest, AFolderThatStaysIsClosedAgain) {
+    source.given = {{"t", "t/"}};
+    source.folders = {{"t", {}}};
+    put("t", {"gone/"});
+    put("t/gone", {"b"}, 0500);
+    const auto one = find(1).value();
+    EXPECT_EQ(names_of(one), Names{"t/gone/b"});
+    EXPECT_EQ(one.closed, Names{"t/gone"});
+    ASSERT_EQ(one.changed.size(), 1u);
+    EXPECT_EQ(one.changed[0].name, "t/gone") << "the limit keeps it";
+    EXPECT_EQ(one.changed[0].attributes.mode, 0500u);
+    ASSERT_TRUE(filter.add(files::Filter::Verdict::exclude, "*.keep").ok());
+    put("t/gone", {"b", "c.keep"}, 0500);
+    EXPECT_EQ(find().value().changed.at(0).attributes.mode, 0500u) << "something in it is kept";
+}
+
+TEST_F(ExtraneousTest, FoldersOfEqualDepthAreOpenedAndFinishedTogether) {
+    source.given = {{"t", "t/"}};
+    source.folders = {{"t", {}}, {"t/a", {}}, {"t/a/x", {}}, {"t/b", {}}, {"t/b/x", {}}};
+    put("t", {"a/", "b/"});
+    for (const char* folder : {"t/a", "t/b"}) put(folder, {"x/", "gone"}, 0500);
+    for (const char* folder : {"t/a/x", "t/b/x"}) put(folder, {"gone"}, 0500);
+    const auto deletion = find().value();
+    EXPECT_EQ(deletion.closed, (Names{"t/b", "t/a", "t/b/x", "t/a/x"})) << "outer ones first";
+    Names changed;
+    for (const auto& folder : deletion.changed) changed.push_back(folder.name);
+    EXPECT_EQ(changed, (Names{"t/a/x", "t/b/x", "t/a", "t/b"}));
 }
 
 // A server could report endlessly nested folders.

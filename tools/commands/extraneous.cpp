@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <deque>
 #include <iterator>
+#include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -46,7 +48,7 @@ class Search {
     [[nodiscard]] bool take(const Visit& visit, const files::Listing& listing) {
         count_ += listing.entries.size();
         for (const auto& entry : listing.entries) take(visit, entry);
-        if ((listing.attributes.mode & 0700u) != 0700u) closed_.insert(visit.name);
+        if ((listing.attributes.mode & 0700u) != 0700u) closed_.try_emplace(visit.name, listing.attributes);
         return count_ <= searched_entries_max;
     }
     [[nodiscard]] Deletion result(std::optional<std::uint64_t> limit) {
@@ -61,20 +63,34 @@ class Search {
             deletion.left = found_.size() - *limit;
             found_.erase(found_.begin() + static_cast<std::ptrdiff_t>(*limit), found_.end());
         }
-        std::set<std::string, std::less<>> parents;
-        for (const auto& entry : found_) parents.emplace(files::parent_of(entry.name));
-        for (const auto& parent : parents) {
-            if (closed_.contains(parent) && !parent.empty()) deletion.closed.push_back(parent);
-        }
-        for (auto parent = parents.rbegin(); parent != parents.rend(); ++parent) {
-            const auto folder = names_.folders.find(*parent);
-            if (folder != names_.folders.end()) deletion.changed.push_back({folder->first, folder->second});
-        }
+        open_and_finish(deletion);
         deletion.entries = std::move(found_);
         return deletion;
     }
 
   private:
+    // Folders that the source does not have and that are kept get back the bits and times that they had.
+    void open_and_finish(Deletion& deletion) const {
+        std::vector<std::string_view> parents;  // in the order of found_: those of one folder follow each other
+        std::set<std::string_view> gone;        // of the closed folders
+        for (const auto& entry : found_) {
+            const auto parent = files::parent_of(entry.name);
+            if (parents.empty() || parents.back() != parent) parents.push_back(parent);
+            if (closed_.contains(entry.name)) gone.insert(entry.name);
+        }
+        for (const auto parent : parents) {
+            const auto folder = names_.folders.find(parent);
+            const auto closed = closed_.find(parent);
+            if (folder != names_.folders.end()) {
+                deletion.changed.push_back({folder->first, folder->second});
+            } else if (closed != closed_.end() && !parent.empty() && !gone.contains(parent)) {
+                deletion.changed.push_back({closed->first, closed->second});
+            }
+        }
+        for (auto parent = parents.rbegin(); parent != parents.rend(); ++parent) {
+            if (closed_.contains(*parent) && !parent->empty()) deletion.closed.emplace_back(*parent);
+        }
+    }
     void enter(Visit visit) {
         if (entered_.insert(visit.name).second) folders_.push_back(std::move(visit));
     }
@@ -111,7 +127,7 @@ class Search {
     std::set<std::string, std::less<>> entered_;
     std::vector<Extraneous> found_;
     std::set<std::string, std::less<>> holding_;  // folders with something in them that is kept
-    std::set<std::string, std::less<>> closed_;   // folders that their owner may not write to
+    std::map<std::string, files::Attributes, std::less<>> closed_;  // folders that their owner may not write to
     std::size_t count_ = 0;
 };
 

@@ -48,7 +48,8 @@ struct Deletion {
     std::vector<std::string> closed;
     // What is in a folder comes before the folder, and what is deeper before what is not.
     std::vector<Extraneous> entries;
-    // Folders that a source has, too, and whose bits and times have to be set again; inner ones first.
+    // Folders that stay and whose bits and times have to be set again: to those of the source if it has them, otherwise
+    // to those that a closed one had; inner ones first.
     struct Changed {
         std::string name;
         files::Attributes attributes;
