@@ -63,7 +63,7 @@ Words with_defaults(const std::string& root, const Words& more) {
     const bool says = has(words, "--key-file") || has(words, "--insecure");
     if (!is_open(words)) return words;
     if (!says) words.insert(words.end(), {"--key-file", common_key_file()});
-    words.emplace_back("--clear");
+    if (!has(words, "--clear")) words.emplace_back("--clear");
     return words;
 }
 
