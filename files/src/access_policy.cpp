@@ -71,9 +71,7 @@ unsigned rights_for(const AccessRequest& access) noexcept {
 
 Error wrong(std::string_view hint, std::string subject) { return {Errc::invalid_argument, hint, std::move(subject)}; }
 
-Error too_many_items() {
-    return {Errc::too_large, "the rules of a policy name at most 16,384 clients and folders"};
-}
+Error too_many_items() { return {Errc::too_large, "the rules of a policy name at most 16,384 clients and folders"}; }
 
 Result<unsigned> rights_of(std::string_view list) {
     unsigned rights = 0;

@@ -126,7 +126,7 @@ class Search {
     std::deque<Visit> folders_;
     std::set<std::string, std::less<>> entered_;
     std::vector<Extraneous> found_;
-    std::set<std::string, std::less<>> holding_;  // folders with something in them that is kept
+    std::set<std::string, std::less<>> holding_;                    // folders with something in them that is kept
     std::map<std::string, files::Attributes, std::less<>> closed_;  // folders that their owner may not write to
     std::size_t count_ = 0;
 };

@@ -173,8 +173,7 @@ bool remove_left_journal(int folder, const std::string& journal) {
     if (::fstatat(folder, part.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT) return false;
     const UniqueFd file(::openat(folder, journal.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!file || !is_own_file(file.get(), status)) return false;
-    const UniqueFd held(
-        ::openat(folder, part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    const UniqueFd held(::openat(folder, part.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     return held && hold_staged(folder, part, held.get()) && sweep_pair(folder, part);
 }
 
