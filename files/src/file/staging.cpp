@@ -160,8 +160,8 @@ bool can_be_gone_on_with(int staging, const std::string& part) {
 bool remove_left_part(int folder, const std::string& part) {
     const auto locked = lock_remains(folder, part);
     struct stat status {};
-    return locked && is_own_file(locked.get(), status) &&
-           (status.st_size == 0 || !can_be_gone_on_with(folder, part)) && sweep_pair(folder, part);
+    return locked && is_own_file(locked.get(), status) && (status.st_size == 0 || !can_be_gone_on_with(folder, part)) &&
+           sweep_pair(folder, part);
 }
 
 // Removes the journal if its staged file is gone: a journal is made only after its staged file. Until it is removed,
