@@ -58,8 +58,7 @@ CallOp::CallOp(CallOp&& other) noexcept
       ended_in_(other.ended_in_),
       longest_in_(other.longest_in_),
       app_code_(other.app_code_),
-      text_(std::move(other.text_)),
-      ending_(std::move(other.ending_)) {
+      told_(std::move(other.told_)) {
     CINNABAR_ASSERT(!other.in_flight_);
 }
 
@@ -100,6 +99,34 @@ void CallOp::give_back() noexcept {
     if (std::exchange(result_held_, false)) loop_->results_held.fetch_sub(1, std::memory_order_release);
 }
 
+// Adds to the text of the error; without memory, the error says less.
+void CallOp::tell(std::string_view first, std::string_view second) noexcept {
+    try {
+        if (!told_) told_ = std::make_unique<Told>();
+        told_->text.append(first).append(second);
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+}
+
+// Takes what the target, or a quota, said with the error.
+void CallOp::tell_refusal() noexcept {
+    constexpr std::size_t rule_bytes_max = 128;
+    const std::string_view said = call_->app_text();
+    if (error_ == Errc::application) {
+        app_code_ = call_->app_code();
+        tell(said);
+    } else if (error_ == Errc::overloaded) {
+        comes_again_ = read_place(said, place_);
+        app_code_ = call_->app_code();
+        by_quota_ = !comes_again_ && said.starts_with("by the quota ");
+        if (by_quota_)
+            tell(call_->was_sent() ? ", refused there " : ", refused here ", said.substr(0, rule_bytes_max));
+    } else if (error_ == Errc::permission && !said.empty()) {
+        tell(": not allowed there, ", said.substr(0, rule_bytes_max));
+    }
+}
+
 // Runs after both start() and the completion.
 [[gnu::always_inline]] inline void CallOp::end() noexcept {
     if (watched_) {
@@ -112,20 +139,7 @@ void CallOp::give_back() noexcept {
         loop_->results_held.fetch_add(1, std::memory_order_relaxed);
         return;
     }
-    constexpr std::size_t rule_bytes_max = 128;
-    if (error_ == Errc::application) {
-        app_code_ = call_->app_code();
-        text_ = call_->app_text();
-    } else if (error_ == Errc::overloaded) {
-        comes_again_ = read_place(call_->app_text(), place_);
-        app_code_ = call_->app_code();
-        by_quota_ = !comes_again_ && call_->app_text().starts_with("by the quota ");
-        if (by_quota_)
-            text_.append(call_->was_sent() ? ", refused there " : ", refused here ")
-                .append(call_->app_text().substr(0, rule_bytes_max));
-    } else if (error_ == Errc::permission && !call_->app_text().empty()) {
-        text_ = ": not allowed there, " + std::string(call_->app_text().substr(0, rule_bytes_max));
-    }
+    tell_refusal();
     quarantined_ = !call_->fenced();
     was_sent_ = call_->was_sent();
     to_ = call_->peer();
@@ -210,7 +224,7 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     if (op.stats_) op.stats_->count_call(took_us, op.error_);
     if (call.args.timed) [[unlikely]]
         op.count_parts(call);
-    if (op.error_ != Errc::ok) op.text_ = op.ending_of(call, took_us);
+    if (op.error_ != Errc::ok) op.tell_ending(call, took_us);
     if (call.args.trace) [[unlikely]]
         op.end_span(call);
     if (op.watched_ && op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return;  // start() ends it
@@ -307,8 +321,8 @@ void add_waits(std::string& text, const rpc::CallWaits& waits, bool answered) {
 }  // namespace
 
 // For example ", over tcp: waiting for a credit for 3.9 s behind 64 unanswered calls, ended after 4.0 s".
-std::string CallOp::ending_of(rpc::Call& call, TimeUs took_us) noexcept {
-    if (!ends_early(error_)) return {};
+void CallOp::tell_ending(rpc::Call& call, TimeUs took_us) noexcept {
+    if (!ends_early(error_)) return;
     const rpc::CallWaits waits = call.waits();
     ended_in_ = waits.phase;
     longest_in_ = longest_of(waits);
@@ -316,12 +330,13 @@ std::string CallOp::ending_of(rpc::Call& call, TimeUs took_us) noexcept {
         auto detail = std::make_unique<CallEndingDetail>();
         detail->ending = {std::string(name_), call.peer(), std::string(call.scheme()), waits, longest_in_, took_us,
                           call.was_sent()};
-        ending_ = SharedDetail(std::move(detail));
+        told_ = std::make_unique<Told>();
+        told_->ending = SharedDetail(std::move(detail));
         std::string text = ", over " + std::string(call.scheme()) + ": ";
         if (ended_in_ != rpc::CallPhase::unknown) add_waits(text, waits, is_refused_there(error_, waits.phase));
-        return text.append("ended after ").append(span_text(took_us));
+        told_->text = std::move(text.append("ended after ").append(span_text(took_us)));
     } catch (const std::bad_alloc&) {
-        return {};
+        return;  // the error says less
     }
 }
 
@@ -372,7 +387,8 @@ Error CallOp::failure() const {
     const std::string_view where = advice_for(longest_in_);
     const bool general = where.empty() || code == Errc::canceled || is_refused_there(code, ended_in_);
     Error error(code, general ? advice(code) : where);
-    error.detail = ending_;
+    if (told_) error.detail = told_->ending;
+    const std::string_view text = told_ ? std::string_view(told_->text) : std::string_view();
     if (code == Errc::overloaded && ended_in_ == rpc::CallPhase::unknown)
         error.hint =
             "this node has no slot or no memory for another call: wait for earlier ones to end, or raise rpc.calls_max "
@@ -396,9 +412,9 @@ Error CallOp::failure() const {
     if (code == Errc::application) {
         error.hint = {};
         error.app_code = app_code_;
-        error.subject = text_;
+        error.subject = text;
     } else {
-        error.subject.assign(name_).append(" at ").append(to_.empty() ? "no address" : to_.to_string()).append(text_);
+        error.subject.assign(name_).append(" at ").append(to_.empty() ? "no address" : to_.to_string()).append(text);
     }
     return error;
 }

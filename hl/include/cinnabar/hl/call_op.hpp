@@ -15,8 +15,11 @@
 #include <cinnabar/rpc/proc.hpp>
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace cinnabar::hl {
@@ -97,7 +100,9 @@ class CINNABAR_API CallOp {
     // Whether the call succeeded with a result of this shape.
     [[nodiscard]] bool ended_well(std::uint16_t shape) noexcept;
     [[nodiscard]] Error failure() const;
-    [[nodiscard, gnu::cold, gnu::noinline]] std::string ending_of(rpc::Call& call, TimeUs took_us) noexcept;
+    [[gnu::cold, gnu::noinline]] void tell_ending(rpc::Call& call, TimeUs took_us) noexcept;
+    [[gnu::cold, gnu::noinline]] void tell_refusal() noexcept;
+    [[gnu::cold, gnu::noinline]] void tell(std::string_view first, std::string_view second = {}) noexcept;
     // Splits the time of a call into phases; `now`: when its callback runs. False: the answer does not report the
     // target's part.
     [[nodiscard]] bool parts_of_call(const rpc::Call& call, TimeUs now, CallParts& parts) const noexcept;
@@ -134,14 +139,18 @@ class CINNABAR_API CallOp {
     bool was_sent_ = false;     // set only if the call failed
     bool not_encoded_ = false;  // it failed in encode()
     bool comes_again_ = false;  // app_code_ and place_ are set
-    bool by_quota_ = false;     // a quota of a policy refused it; text_ names it
+    bool by_quota_ = false;     // a quota of a policy refused it, and the text names it
     Errc error_ = Errc::ok;
     rpc::CallPhase ended_in_ = rpc::CallPhase::unknown;
     rpc::CallPhase longest_in_ = rpc::CallPhase::unknown;
     std::uint32_t app_code_ = 0;
     std::uint64_t place_;  // valid only if comes_again_: most calls have none
-    std::string text_;     // of an application's error, or how the call ended
-    SharedDetail ending_;  // the latter as data (call_ending.hpp)
+    // What else the error says: only calls that fail pay for it.
+    struct Told {
+        std::string text;     // of an application's error, or how the call ended
+        SharedDetail ending;  // the latter as data (call_ending.hpp)
+    };
+    std::unique_ptr<Told> told_;  // null: nothing
 };
 
 // CallOp with the type of the result.
