@@ -30,7 +30,8 @@ struct CallEnding {
 };
 
 // For errors with which a call of this node ended: timed_out, canceled, peer_lost and overloaded. Empty for other
-// errors, for a call that could not be started, and if no memory was left to record it. Any thread.
+// errors, for a call that could not be started, and if no memory was left to record it. For a call through a Caller it
+// is the ending of the last attempt, also if the call was stopped in a pause after that. Any thread.
 [[nodiscard]] CINNABAR_API std::optional<CallEnding> call_ending(const Error& error);
 
 }  // namespace cinnabar::hl
