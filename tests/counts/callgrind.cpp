@@ -27,7 +27,8 @@ std::vector<unsigned long> totals(const std::string& command, const std::string&
     constexpr const char* label = "Collected : ";
     const std::size_t at = output.find(label);
     std::vector<unsigned long> counts;
-    if (at == std::string::npos) return counts;
+    // The tool reports what a program has run before it aborted, too.
+    if (at == std::string::npos || output.find("Process terminating") != std::string::npos) return counts;
     std::istringstream line(output.substr(at + std::string(label).size()));
     for (unsigned long count = 0; line >> count;) counts.push_back(count);
     return counts;
