@@ -120,8 +120,7 @@ void CallOp::tell_refusal() noexcept {
         comes_again_ = read_place(said, place_);
         app_code_ = call_->app_code();
         by_quota_ = !comes_again_ && said.starts_with("by the quota ");
-        if (by_quota_)
-            tell(call_->was_sent() ? ", refused there " : ", refused here ", said.substr(0, rule_bytes_max));
+        if (by_quota_) tell(call_->was_sent() ? ", refused there " : ", refused here ", said.substr(0, rule_bytes_max));
     } else if (error_ == Errc::permission && !said.empty()) {
         tell(": not allowed there, ", said.substr(0, rule_bytes_max));
     }

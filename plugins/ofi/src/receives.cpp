@@ -74,9 +74,9 @@ void Receives::hand_out(Receive& receive, const Done& done) noexcept {
         if (block) {
             std::memcpy(block->bytes(), receive.slot ? receive.slot.get() : receive.block->bytes(), done.bytes);
         } else {
-            block =
-                std::exchange(receive.block, nullptr);  // null: it is in the slot, and there is no memory for a copy
+            block = std::exchange(receive.block, nullptr);
         }
+        // Null: it is in the slot, and there is no memory for a copy.
         if (!block) port_.frame_lost({receive.slot.get(), done.bytes});
     }
     // Posts the next receive first, because the handler may take long.
