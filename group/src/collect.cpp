@@ -171,6 +171,12 @@ TreeRun::Open TreeRun::weigh(const Branch& branch, const Result<TreeAnswer>& ans
         request.claims = core_->claims_of(answer->unknown);
         return {};
     }
+    if (answer->answered == Answered::unknown && !branch.below.empty()) {
+        // Its view does not allow it to call those below. It still runs its own handler, if it is called alone.
+        std::vector<Branch> open = branches_of(branch.below, shape());
+        open.push_back({branch.child, {}});
+        return open;
+    }
     return without_child(branch, gone_);
 }
 
