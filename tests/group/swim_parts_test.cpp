@@ -125,9 +125,20 @@ TEST(gone_ranks, the_one_that_is_gone_for_longest_is_given_again_first) {
     EXPECT_EQ(gone.longest(0, 510), 4u);
     gone.note(4, left, {group::first_life_of(1), 0, State::alive, 6, nullptr}, 600);
     EXPECT_EQ(gone.longest(0, 1000), 2u);
-    gone.restart(1000);
-    EXPECT_EQ(gone.longest(0, 1049), no_rank);
-    EXPECT_EQ(gone.longest(0, 1050), 2u);
+}
+
+TEST(gone_ranks, the_time_in_which_this_process_was_stopped_does_not_count) {
+    const Entry alive{1, 0, State::alive, 5, nullptr};
+    const Entry left{1, 0, State::left, 5, nullptr};
+    group::GoneRanks gone;
+    gone.give_again_after(Microseconds(50));
+    gone.note(2, alive, left, 100);
+    gone.pass_over(120, 1000, Microseconds(10));
+    EXPECT_EQ(gone.longest(0, 1029), no_rank) << "20 before it and 29 after it";
+    EXPECT_EQ(gone.longest(0, 1030), 2u);
+    gone.pass_over(1100, 1101, Microseconds(10));
+    EXPECT_EQ(gone.longest(0, 1110), no_rank) << "it may not have heard yet who has the rank now";
+    EXPECT_EQ(gone.longest(0, 1111), 2u);
 }
 
 TEST(gone_ranks, a_rank_whose_lives_are_used_up_is_not_given_again) {

@@ -253,6 +253,43 @@ TEST(swim, a_member_whose_rank_was_given_away_gives_it_up_at_once) {
     EXPECT_FALSE(gives_up(given - 2, reusing)) << "within its own lives";
     EXPECT_FALSE(gives_up(given, {})) << "ranks of this group are never given again";
     EXPECT_FALSE(gives_up(given, reusing, true)) << "a roster assigns it";
+    EXPECT_TRUE(gives_up(group::first_life_of(30), reusing)) << "many have held it since";
+}
+
+TEST(swim, a_member_that_missed_many_holders_of_a_rank_learns_of_the_present_one) {
+    const auto here = profile_at("tcp://127.0.0.1:1");
+    const auto process_after_claim = [&here](const SwimOptions& options) {
+        group::Table known;
+        known.put(1, {1, 0, State::excluded, 8, here});
+        known.put(2, {1, 0, State::alive, 9, here});
+        Swim swim(options, {1, 0, 1, 7, here}, known, 5, period_us);
+        Swim::Outbox out;
+        group::Message message{1, group::Kind::sync_push, 2, 1, 0};
+        message.claims = {Claim{1, group::first_life_of(30), 0, State::alive, 10, group::no_rank, here}};
+        swim.receive(message, period_us, out);
+        return swim.table().at(1).process;
+    };
+    EXPECT_EQ(process_after_claim(reusing), 10u);
+    EXPECT_EQ(process_after_claim({}), 8u) << "no process of this group lives so often";
+}
+
+TEST(swim, a_member_that_was_stopped_gives_no_rank_away_before_it_had_time_to_hear) {
+    const auto here = profile_at("tcp://127.0.0.1:1");
+    group::Table known;
+    known.put(1, {1, 0, State::left, 8, here});
+    TimeUs now = period_us;
+    Swim swim(reusing, {1, 0, 1, 7, here}, known, 5, now);
+    Swim::Outbox out;
+    const auto run_until = [&](TimeUs end) {
+        for (; now < end; now += period_us / 4) swim.tick(now, out);
+    };
+    run_until(50 * period_us);
+    now += 1000 * period_us;
+    EXPECT_EQ(swim.free_rank(0, now), 2u) << "the request to join is the first that it hears";
+    run_until(now + 30 * period_us);
+    EXPECT_EQ(swim.free_rank(0, now), 2u);
+    run_until(now + 10 * period_us);
+    EXPECT_EQ(swim.free_rank(0, now), 1u);
 }
 
 TEST(swim, a_rank_that_was_given_away_passes_on_when_its_former_holder_is_silent) {

@@ -27,12 +27,15 @@ class GoneRanks {
             since_.insert_or_assign(rank, when);
         }
     }
-    // This process was stopped, and does not know what happened meanwhile: the time of all ranks begins anew.
-    void restart(TimeUs now) noexcept {
-        for (auto& [rank, since] : since_) since = now;
+    // This process was stopped from `from` to `until`, and does not know what happened meanwhile: that time does not
+    // count, and no rank is given again until it has had `hold` to hear of it.
+    void pass_over(TimeUs from, TimeUs until, Microseconds hold) noexcept {
+        for (auto& [rank, since] : since_) since += until - from;
+        not_before_us_ = until + static_cast<TimeUs>(hold.count());
     }
     // The rank that has been gone for longest, and for long enough, of those from `first` on; no_rank: there is none.
     [[nodiscard]] Rank longest(Rank first, TimeUs now) const noexcept {
+        if (now < not_before_us_) return no_rank;
         Rank found = no_rank;
         TimeUs earliest = time_never;
         for (auto each = since_.lower_bound(first); each != since_.end(); ++each) {
@@ -45,6 +48,7 @@ class GoneRanks {
 
   private:
     TimeUs span_us_ = 0;
+    TimeUs not_before_us_ = 0;
     std::map<Rank, TimeUs> since_;
 };
 

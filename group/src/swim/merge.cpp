@@ -11,7 +11,9 @@
 namespace cinnabar::group {
 namespace {
 
-constexpr std::uint32_t incarnation_step_max = 1024;  // so that a lying peer cannot use up all incarnations at once
+// How far one claim moves a rank on, so that a lying peer cannot use up all incarnations at once. Where ranks are given
+// again, so many holders: a member that was cut off may have missed the lives of several.
+constexpr std::uint32_t incarnation_step_max = 1024;
 constexpr Rank gap_max = 1024;                        // ranks are assigned in order
 
 // Whether the claim is about a later life than the known one. The rank of a present member is not given to another
@@ -36,7 +38,8 @@ bool Swim::plausible(const Claim& claim, Source source) const noexcept {
     if (source == Source::joining) return true;
     const Entry& known = table_.at(claim.rank);
     if (!known.known() && claim.rank >= 2 * table_.known() + gap_max) return false;
-    return claim.incarnation <= known.incarnation + incarnation_step_max;
+    const std::uint32_t step = incarnation_step_max * (gone_.gives_again() ? lives_per_holder : 1);
+    return claim.incarnation <= known.incarnation + step;
 }
 
 void Swim::merge(const Claim& claim, Source source, TimeUs now) {

@@ -66,7 +66,7 @@ void Swim::catch_up(TimeUs now) {
     last_tick_us_ = now;
     if (due == time_never || now < due + static_cast<TimeUs>(options_.period.count())) return;
     suspicions_.restart(now);
-    gone_.restart(now);
+    gone_.pass_over(due, now, options_.period * reuse_periods_min);
     probe_ = {};
     relayed_.clear();
     period_ends_us_ = now;
@@ -136,7 +136,8 @@ void Swim::receive(const Message& message, TimeUs now, Outbox& out) {
 
 // Rather none below this member's own: the lowest member assigns ranks, and one that has just joined does not know for
 // how long others have been gone.
-Rank Swim::free_rank(Rank first, TimeUs now) const noexcept {
+Rank Swim::free_rank(Rank first, TimeUs now) {
+    catch_up(now);  // a request to join may be the first that this process does after it was stopped
     Rank again = gone_.longest(std::max(first, self_.rank + 1), now);
     if (again == no_rank) again = gone_.longest(first, now);
     if (again != no_rank) return again;

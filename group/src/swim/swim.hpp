@@ -74,7 +74,7 @@ class CINNABAR_API Swim {
 
     // The rank for a new member: the one that has been gone for longest, if it may be given again and is not below
     // `first`; otherwise the next that was never assigned; no_rank if all were.
-    [[nodiscard]] Rank free_rank(Rank first, TimeUs now) const noexcept;
+    [[nodiscard]] Rank free_rank(Rank first, TimeUs now);
 
   private:
     struct Probe {
