@@ -108,6 +108,7 @@ void Core::after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Ran
     const Stamp stamp = table().stamp();
     for (const Change& change : changes) {
         const bool same = change.happened == Happened::suspected || change.happened == Happened::trusted;
+        if (!same && change.happened != Happened::joined) drifted_.erase(change.rank);
         const auto at = same ? lost_.end() : lost_.find(change.rank);
         if (at == lost_.end()) continue;
         ended.push_back(at->second);
