@@ -32,12 +32,16 @@ std::optional<T> taken(ConstBytes bytes) {
     return value;
 }
 
-Swim some_member() {
+Swim some_member(Microseconds reuse_ranks_after) {
     auto profile = std::make_shared<Profile>();
     profile->address = na::Addr::parse("tcp://127.0.0.1:1").value();
     Table known;
     for (Rank rank = 0; rank < 5; ++rank) known.put(rank, {1, 0, State::alive, rank + 1, profile});
-    return {{.members_max = members_max}, {1, 0, 1, 1, profile}, known, 7, 1'000'000};
+    return {{.members_max = members_max, .reuse_ranks_after = reuse_ranks_after},
+            {1, 0, 1, 1, profile},
+            known,
+            7,
+            1'000'000};
 }
 
 void check(const Swim& swim, const Swim::Outbox& out) {
@@ -48,9 +52,9 @@ void check(const Swim& swim, const Swim::Outbox& out) {
     for (const Message& message : out) CINNABAR_ASSERT(well_formed(message) && message.to != swim.self().rank);
 }
 
-void tell(const Message& message) {
+void tell(const Message& message, Microseconds reuse_ranks_after) {
     if (!well_formed(message)) return;
-    Swim swim = some_member();
+    Swim swim = some_member(reuse_ranks_after);
     Swim::Outbox out;
     TimeUs now = 1'000'000;
     for (int round = 0; round < 3; ++round) {
@@ -68,6 +72,8 @@ void tell(const Message& message) {
         const Entry& entry = swim.table().at(rank);
         if (entry.known()) steps += 2 * std::uint64_t{entry.incarnation} - (entry.present() ? 1 : 0);
     }
+    const Rank given = swim.free_rank(0, now);
+    CINNABAR_ASSERT(given == no_rank || !swim.table().at(given).present());
     CINNABAR_ASSERT(steps == swim.table().stamp().version);
 }
 
@@ -81,6 +87,9 @@ void try_request(ConstBytes bytes) {
     const Shape shape = shape_for(static_cast<Tree>(static_cast<unsigned>(request->tree) % 4), request->fanout, 100, 1);
     for (const Branch& branch : branches_of(*below, shape)) reached += 1 + branch.below.size();
     CINNABAR_ASSERT(reached == below->size());
+    if (!is_ascending(request->holders)) return;
+    for (const HolderRun& run : request->holders)
+        CINNABAR_ASSERT(run.count == 0 || holder_in(request->holders, run.first) == run.holder);
 }
 
 }  // namespace
@@ -90,7 +99,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     const ConstBytes in = std::as_bytes(std::span(bytes, size)).subspan(1);
     switch (bytes[0] % 10) {
         case 0:
-            if (const auto message = taken<Message>(in)) tell(*message);
+            if (const auto message = taken<Message>(in)) {
+                tell(*message, {});
+                tell(*message, Microseconds(40'000'000));
+            }
             break;
         case 1:
             try_request(in);
