@@ -158,7 +158,7 @@ class BulkLoad {
             ++pair.outcomes.wrong;
             return;
         }
-        if (end >= from_ns_ && end < to_ns_) ++pair.done_within;
+        if (end > from_ns_ && end < to_ns_) ++pair.done_within;  // some of it was in the window
         if (begin < from_ns_ || begin >= to_ns_) return;
         ++pair.outcomes.done;
         pair.latency.record(std::max<std::uint64_t>(end - begin, 1));

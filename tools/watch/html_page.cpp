@@ -133,7 +133,7 @@ std::string time_table(const std::vector<RpcRow>& rpcs) {
                                        fmt::format("{}", row.counted)};
         for (std::size_t i = 0; i < hl::call_parts; ++i)
             cells.push_back(row.has(static_cast<hl::CallPart>(i)) ? latency_text(row.parts_us[i]) : "-");
-        cells.emplace_back(row.as_target ? "-" : to_string(row.longest()));
+        cells.emplace_back(row.as_target || row.sum_us() <= 0 ? "-" : to_string(row.longest()));
         table.add(cells);
     }
     return table.html();
