@@ -37,11 +37,8 @@ Swim some_member(Microseconds reuse_ranks_after) {
     profile->address = na::Addr::parse("tcp://127.0.0.1:1").value();
     Table known;
     for (Rank rank = 0; rank < 5; ++rank) known.put(rank, {1, 0, State::alive, rank + 1, profile});
-    return {{.members_max = members_max, .reuse_ranks_after = reuse_ranks_after},
-            {1, 0, 1, 1, profile},
-            known,
-            7,
-            1'000'000};
+    const SwimOptions options{.members_max = members_max, .reuse_ranks_after = reuse_ranks_after};
+    return {options, {1, 0, 1, 1, profile}, known, 7, 1'000'000};
 }
 
 void check(const Swim& swim, const Swim::Outbox& out) {
