@@ -61,6 +61,7 @@ struct EachMove {
     std::map<Rank, bulk::Region> regions;
     BulkOptions options;
     Way way = Way::none;
+    View view;         // of the moment when it began, since the last member may be reached much later
     std::mutex mutex;  // of those below
     std::map<Rank, bulk::Region>::const_iterator next;
     Collected sum;
@@ -96,7 +97,7 @@ hl::Task<void> move_in_turn(EachMove& each) {
             continue;
         }
         call.portion = *std::move(portion);
-        auto moving = detail::collect(each.core, std::move(call));
+        auto moving = collect_as_of(each.core, std::move(call), each.view);
         auto moved = co_await moving;
         add(each, rank, std::move(moved));
     }
@@ -144,6 +145,7 @@ hl::Task<Result<Collected>> move_each(std::shared_ptr<Core> core, CollectiveCall
     each->regions = std::move(regions);
     each->options = options;
     each->way = way;
+    each->view = core->view();
     each->next = each->regions.begin();
     auto moving = move_all(each);
     auto bounded = run_bounded(core, std::move(moving), deadline, stop);

@@ -78,6 +78,11 @@ class TreeRun {
     TreeAnswer sum_;
 };
 
+// As detail::collect(), for the members of `as_of`: a rank that was given to another process since then is a failure.
+// Unset: for those of the moment when it begins.
+[[nodiscard]] hl::Task<Result<detail::Collected>> collect_as_of(std::shared_ptr<Core> core, detail::CollectiveCall call,
+                                                                std::optional<View> as_of);
+
 [[nodiscard]] hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request<TreeRequest> request);
 
 }  // namespace cinnabar::group

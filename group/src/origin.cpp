@@ -97,13 +97,12 @@ hl::Task<TreeAnswer> run_all(std::shared_ptr<Core> core, std::shared_ptr<const T
 
 }  // namespace
 
-namespace detail {
-
-hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall call) {
+hl::Task<Result<detail::Collected>> collect_as_of(std::shared_ptr<Core> core, detail::CollectiveCall call,
+                                                  std::optional<View> as_of) {
     if (call.failed != Errc::ok) co_return call.failed;
     if (core->closed()) co_return Error(Errc::closed, "this process has left the group");
-    Collected collected;
-    const View view = core->view();
+    detail::Collected collected;
+    const View view = as_of ? *as_of : core->view();
     std::vector<HolderRun> holders;
     std::vector<Rank> targets = targets_of(call, view, core->rank(), collected.failures, holders);
     if (targets.empty()) co_return collected;
@@ -121,10 +120,16 @@ hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall c
     collected.combined = std::move(answer.combined);
     for (Failure& failure : answer.failures) collected.failures.push_back(std::move(failure));
     std::sort(collected.parts.begin(), collected.parts.end(),
-              [](const Part& a, const Part& b) { return a.rank < b.rank; });
+              [](const detail::Part& a, const detail::Part& b) { return a.rank < b.rank; });
     std::sort(collected.failures.begin(), collected.failures.end(),
               [](const Failure& a, const Failure& b) { return a.rank < b.rank; });
     co_return collected;
+}
+
+namespace detail {
+
+hl::Task<Result<Collected>> collect(std::shared_ptr<Core> core, CollectiveCall call) {
+    return collect_as_of(std::move(core), std::move(call), std::nullopt);
 }
 
 hl::Task<Result<Collected>> collect_each(std::shared_ptr<Core> core, std::vector<CollectiveCall> calls) {

@@ -9,6 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using group::CollectiveOptions;
+using group::Rank;
 using group::State;
 using group::Tree;
 
@@ -116,6 +117,55 @@ TEST(reuse, a_call_with_an_old_view_is_not_executed_by_the_next_holder_of_a_rank
         EXPECT_EQ(sync_wait(client->group->call(give_rank, 3, 1, options)).value(), 4u);
         EXPECT_EQ(heir.runs.size(), 1u);
     }
+}
+
+constexpr Rpc<void(std::uint64_t)> take_late{"test.take_late"};  // receives its bytes after so many seconds
+
+void serve_late(SimMember& member, int& begun) {
+    const NodeRef node = *member.node;
+    const auto take = [node, &begun](std::uint64_t seconds, group::Portion portion) -> Task<Result<void>> {
+        ++begun;
+        (void)co_await node.sleep_for(Microseconds(seconds * 1'000'000));
+        std::vector<std::byte> memory(portion.bytes());
+        auto receiving = portion.receive(Bytes(memory));
+        co_return co_await receiving;
+    };
+    member.group->serve_bulk(take_late, take).value();
+}
+
+Task<void> scatter_into(group::Group group, std::map<Rank, bulk::Region> regions, group::BulkOptions options,
+                        std::optional<Result<group::Reached>>& out) {
+    auto task = group.scatter_bulk(take_late, 10, std::move(regions), options);
+    out = co_await task;
+}
+
+// The caller gives each rank what it has for the process that had it when the call began.
+TEST(reuse, a_call_that_takes_long_gives_nothing_to_the_next_holder_of_a_rank) {
+    int begun = 0;
+    std::vector<std::byte> bytes(100);
+    std::optional<Result<group::Reached>> out;
+    SimGroup all(4, 46, {}, 4s);
+    for (std::size_t i = 0; i < 4; ++i) serve_late(all[i], begun);
+    const bulk::Region region = bulk::Region::expose(Bytes(bytes), na::Access::read_write).value();
+    const std::map<Rank, bulk::Region> regions{{1, region}, {2, region}};
+    group::BulkOptions options;
+    options.call.deadline = 60s;
+    options.members_in_flight = 1;
+    ASSERT_EQ(all[0].node->spawn(scatter_into(*all[0].group, regions, options, out)), Errc::ok);
+    all.run_for(1s);
+    EXPECT_EQ(begun, 1);
+    all.leave(all[2]);
+    all.run_for(6s);
+    SimMember& heir = all.add();
+    serve_late(heir, begun);
+    EXPECT_EQ(heir.group->rank(), 2u);
+    all.run_for(20s);
+    ASSERT_TRUE(out && out->ok());
+    EXPECT_EQ((*out)->count, 1u);
+    ASSERT_EQ((*out)->failures.size(), 1u);
+    EXPECT_EQ((*out)->failures[0].rank, 2u);
+    EXPECT_EQ((*out)->failures[0].code, Errc::peer_lost);
+    EXPECT_EQ(begun, 1) << "the next holder was not asked";
 }
 
 }  // namespace
