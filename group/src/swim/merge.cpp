@@ -14,7 +14,7 @@ namespace {
 // How far one claim moves a rank on, so that a lying peer cannot use up all incarnations at once. Where ranks are given
 // again, so many holders: a member that was cut off may have missed the lives of several.
 constexpr std::uint32_t incarnation_step_max = 1024;
-constexpr Rank gap_max = 1024;                        // ranks are assigned in order
+constexpr Rank gap_max = 1024;  // ranks are assigned in order
 
 // Whether the claim is about a later life than the known one. The rank of a present member is not given to another
 // process, except to one at the same address, which shows that the earlier process is gone.
