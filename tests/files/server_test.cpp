@@ -334,7 +334,7 @@ TEST_F(ServerTest, AWindowThatFailsWhileItWaitsForTheRateEndsItsFile) {
     const std::uint64_t file = open("a", 3 * options.window_bytes);
     ASSERT_TRUE(send(file, 0, options.window_bytes).ok());
     const std::vector<std::byte> content(options.window_bytes);
-    const auto window = [&](std::uint64_t number, Microseconds deadline) {
+    const auto put_window = [&](std::uint64_t number, Microseconds deadline) {
         WindowIn in;
         in.file = file;
         in.offset = number * options.window_bytes;
@@ -342,8 +342,8 @@ TEST_F(ServerTest, AWindowThatFailsWhileItWaitsForTheRateEndsItsFile) {
         seals.stamp(in);
         return here->call(window_rpc, to, in, hl::CallOptions{.deadline = deadline}).future();
     };
-    auto second = window(1, std::chrono::milliseconds(200));
-    auto third = window(2, std::chrono::seconds(60));
+    auto second = put_window(1, std::chrono::milliseconds(200));
+    auto third = put_window(2, std::chrono::seconds(60));
     EXPECT_TRUE(second.wait_for(std::chrono::seconds(30)));
     EXPECT_FALSE(second.get().ok());
     EXPECT_TRUE(third.wait_for(std::chrono::seconds(30)));
