@@ -109,9 +109,15 @@ TEST(reuse, a_call_with_an_old_view_is_not_executed_by_the_next_holder_of_a_rank
         all.heal();
         const CollectiveOptions options{.deadline = 10s, .tree = tree, .fanout = 2};
         const auto gathered = sync_wait(client->group->gather(give_rank, 1, options)).value();
-        EXPECT_EQ(gathered.values.size(), 4u);
-        ASSERT_EQ(gathered.failures.size(), 1u);
-        EXPECT_EQ(gathered.failures[0].rank, 3u);
+        // The client may still wait for the member that it dialled while it was cut off.
+        EXPECT_EQ(gathered.values.size() + gathered.failures.size(), 5u);
+        EXPECT_GE(gathered.values.size(), 3u);
+        bool failed = false;
+        for (const group::Failure& failure : gathered.failures) {
+            failed = failed || failure.rank == 3;
+            EXPECT_TRUE(failure.rank == 3 || failure.code == Errc::timed_out) << failure.rank;
+        }
+        EXPECT_TRUE(failed);
         EXPECT_TRUE(heir.runs.empty());
         EXPECT_GT(client->group->view().find(3)->incarnation, 1u) << "the answers brought the view up to date";
         EXPECT_EQ(sync_wait(client->group->call(give_rank, 3, 1, options)).value(), 4u);

@@ -303,10 +303,16 @@ TEST_P(CallerLeasesTest, LargeResultsThatWereNotFetchedAreBounded) {
         ASSERT_TRUE(held(3));
         for (int i = 0; i < 3; ++i) answer_large(100'000);
         ASSERT_TRUE(until([&] { return endings[0].count + endings[1].count + endings[2].count == 3; }));
-        EXPECT_EQ(endings[0].result, Errc::ok) << to_string(endings[0].result);
-        EXPECT_EQ(endings[1].result, Errc::ok) << to_string(endings[1].result);
-        EXPECT_EQ(endings[2].result, Errc::overloaded) << to_string(endings[2].result);
-        EXPECT_EQ(endings[2].app_text, "by the quota few");
+        int good = 0;  // the requests may have arrived in any order
+        for (int i = 0; i < 3; ++i) {
+            if (endings[i].result == Errc::ok) {
+                ++good;
+                continue;
+            }
+            EXPECT_EQ(endings[i].result, Errc::overloaded) << to_string(endings[i].result);
+            EXPECT_EQ(endings[i].app_text, "by the quota few");
+        }
+        EXPECT_EQ(good, 2);
         expect_refusals(before + 1, "hold");
         ASSERT_TRUE(until([&] { return target_.context->counts().leases == 0; })) << "they were fetched";
         hold(origin_, 0, endings[3]);

@@ -364,7 +364,7 @@ TEST_F(ContextTest, RoutesByEndpoint) {
 // Only the first contexts of a process keep their peers in the addresses; the others have a cache.
 TEST_F(ContextTest, ContextsBeyondTheFirstFindTheirPeersAgain) {
     std::vector<std::unique_ptr<Context>> first;
-    for (std::size_t i = 0; i < AddrBody::shortcuts; ++i) first.push_back(open_another(100 + i, 0));
+    for (std::size_t i = 0; i < AddrBody::shortcuts; ++i) first.push_back(open_another(1 + i, 0));
     open(Threads::one);
     ASSERT_GE(context_->ordinal(), AddrBody::shortcuts);
     const Addr other = Addr::make({inner_->endpoints().front(), "tcp://host:1"}, 0, 0);
@@ -381,8 +381,8 @@ TEST_F(ContextTest, ContextsWithTheSameTransportsShareRoutes) {
     open(Threads::one);
     const std::uint64_t routes = new_routes();
     EXPECT_NE(routes, new_routes());
-    const auto one = open_another(100, routes);
-    const auto two = open_another(101, routes);
+    const auto one = open_another(1, routes);
+    const auto two = open_another(2, routes);
     const Addr addr = Addr::make({inner_->endpoints().front(), "tcp://host:1"}, 0, 0);
     EXPECT_EQ(one->route(addr), one->ports().front().get());
     const std::uint64_t asked = faulty_.faults().asked;
