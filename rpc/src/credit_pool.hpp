@@ -69,6 +69,7 @@ class CreditPool {
     std::uint32_t made_ = 0;  // of all peers
     std::uint32_t slots_max_ = 0;
     std::uint32_t next_ = 0;  // the book that recall_idle() looks at next
+    TimeUs look_at_ = 0;      // when recall_idle() looks again
     std::uint32_t replies_unsent_ = 0;
 };
 

@@ -123,7 +123,7 @@ unsigned ShmPort::look_at_hot() noexcept {
     unsigned did = 0;
     for (std::size_t i = 0; i < hot_.size(); ++i) {
         Session& session = *hot_[i];
-        const unsigned came = session.receive();
+        const unsigned came = session.is_quiet() ? 0 : session.receive();
         did += came;
         if (came != 0) {
             session.misses = 0;

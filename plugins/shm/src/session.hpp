@@ -51,6 +51,8 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     void arm(Bell bell) noexcept;
     // Whether a record was written before the bell was armed. Requires: a full fence after arm().
     [[nodiscard]] bool missed() const noexcept { return !reader_.empty(); }
+    // Whether receive() would find nothing and change nothing.
+    [[nodiscard]] bool is_quiet() const noexcept { return armed_ == 0 && reader_.empty(); }
     void await_room() noexcept;
     [[nodiscard]] bool room_came() const noexcept { return writer_.room_came(); }
 
