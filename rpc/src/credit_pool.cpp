@@ -19,9 +19,8 @@ constexpr Microseconds starving_again{10'000};
 // A peer with this many queued control records that answer its requests gets no grants.
 constexpr std::size_t answers_waiting_max = 64;
 
-// Looks for idle credits are this far apart, so that replies to a peer that wants more of them do not each pay for one.
-constexpr Microseconds look_pause{500};
 constexpr std::uint32_t books_per_look = 64;
+constexpr std::uint32_t replies_per_look = 4;
 
 }  // namespace
 
@@ -91,12 +90,11 @@ void CreditPool::grant_if_starved(PeerBook& book) noexcept {
     core_.control.send(book, {ControlType::grant, for_reply(book), 0});
 }
 
-// All credits are in use and a peer needs more: checks the next books. Each peer that has sent nothing since the last
-// check is asked for its unused credits, except for as many as it had at first. A peer that does not answer is cut off.
+// All credits are in use and a peer needs more: checks the next books, at each fourth reply to such a peer, since that
+// costs more than a call. Each peer that has sent nothing since the last check is asked for its unused credits, except
+// for as many as it had at first. A peer that does not answer is cut off.
 void CreditPool::recall_idle() noexcept {
-    const TimeUs now = core_.na->now_us();
-    if (now < look_at_) return;
-    look_at_ = after(now, look_pause);
+    if (++refused_ % replies_per_look != 0) return;
     const std::uint32_t kept = first();
     for (std::uint32_t looks = 0; looks < books_per_look; ++looks) {
         PeerBook* book = core_.peers.books.at(next_);
@@ -106,7 +104,7 @@ void CreditPool::recall_idle() noexcept {
         }
         ++next_;
         if (!book->peer || !book->open) continue;
-        switch (book->account.look(kept, now, core_.options.recall_answer_max)) {
+        switch (book->account.look(kept, core_.na->now_us(), core_.options.recall_answer_max)) {
             case Credits::Recall::no:
                 break;
             case Credits::Recall::ask:

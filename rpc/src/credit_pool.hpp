@@ -68,8 +68,8 @@ class CreditPool {
     const std::uint32_t peer_unsent_max_ = std::max(peer_budget_max_, 1u);
     std::uint32_t made_ = 0;  // of all peers
     std::uint32_t slots_max_ = 0;
-    std::uint32_t next_ = 0;  // the book that recall_idle() looks at next
-    TimeUs look_at_ = 0;      // when recall_idle() looks again
+    std::uint32_t next_ = 0;     // the book that recall_idle() looks at next
+    std::uint32_t refused_ = 0;  // how often a peer could not get more credits
     std::uint32_t replies_unsent_ = 0;
 };
 

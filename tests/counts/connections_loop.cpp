@@ -95,6 +95,7 @@ class Star {
         add_builtin(registry_);
         na::TransportOptions listening;
         listening.listen = true;
+        listening.receive_slots = 16'384;  // enough for all clients: their number is counted here, not scarce slots
         server_ = std::make_unique<Side>(
             registry_.open(scheme_ + (scheme_ == "tcp" ? "://127.0.0.1:0" : "://"), listening).value(), rpc::Options());
         rpc::Handler handler;

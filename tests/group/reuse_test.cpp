@@ -111,7 +111,7 @@ TEST(reuse, a_call_with_an_old_view_is_not_executed_by_the_next_holder_of_a_rank
         const auto gathered = sync_wait(client->group->gather(give_rank, 1, options)).value();
         // The client may still wait for the member that it dialled while it was cut off.
         EXPECT_EQ(gathered.values.size() + gathered.failures.size(), 5u);
-        EXPECT_GE(gathered.values.size(), 3u);
+        EXPECT_GE(gathered.values.size(), 2u);
         bool failed = false;
         for (const group::Failure& failure : gathered.failures) {
             failed = failed || failure.rank == 3;
