@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/memory_map.hpp"
+#include "support/sanitizers.hpp"
 
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/base/secret_bytes.hpp>
@@ -29,7 +30,10 @@ bool may_lock() {
     return ::getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur >= 1u << 20;
 }
 
+constexpr const char* no_mlock = "sanitizers make mlock() do nothing";
+
 TEST(SecretBytesTest, AreLockedIfTheLimitAllowsIt) {
+    if (support::sanitized) GTEST_SKIP() << no_mlock;
     if (!may_lock()) GTEST_SKIP() << "the limit of locked memory is too low";
     const auto secret = SecretBytes::make(100).value();
     EXPECT_TRUE(mapping_of(secret.bytes().data()).has("lo")) << mapping_of(secret.bytes().data()).flags;
@@ -58,6 +62,7 @@ int lines_without_a_limit() {
 }
 
 TEST(SecretBytesTest, SayOnceThatTheyAreNotLocked) {
+    if (support::sanitized) GTEST_SKIP() << no_mlock;
     if (!may_lock()) GTEST_SKIP() << "this process has said so before";
     const pid_t child = ::fork();
     if (child == 0) ::_exit(lines_without_a_limit());
