@@ -77,15 +77,9 @@ namespace {
 
 using Text = std::array<char, 1024>;
 
-std::size_t print(Text& text, std::size_t from, const char* format, std::va_list arguments) noexcept {
-    const int count = std::vsnprintf(text.data() + from, text.size() - from, format, arguments);
-    return count < 0 ? from : std::min(from + static_cast<std::size_t>(count), text.size() - 1);
-}
-
-void tell(const LogLine& line) noexcept {
-    detail::remember_line(line);
-    const auto [sink, user] = sink_slot.get();
-    sink(line, user);
+std::size_t print(Text& text, const char* format, std::va_list arguments) noexcept {
+    const int count = std::vsnprintf(text.data(), text.size(), format, arguments);
+    return count < 0 ? 0 : std::min(static_cast<std::size_t>(count), text.size() - 1);
 }
 
 // Adds the number of lines that were left out. Returns the size of the text.
@@ -96,53 +90,52 @@ std::size_t print_left_out(Text& text, std::size_t bytes, std::uint64_t left_out
     return count > 0 ? std::min(bytes + static_cast<std::size_t>(count), text.size() - 1) : bytes;
 }
 
+void tell(LogLevel level, LogModule module, std::initializer_list<LogField> fields, std::uint64_t left_out,
+          const char* format, std::va_list arguments) noexcept {
+    Text text{};
+    const std::size_t bytes = print_left_out(text, print(text, format, arguments), left_out);
+    const LogFields known(fields);
+    const LogLine line{level, module.name(), {text.data(), bytes}, left_out, known.all()};
+    detail::remember_line(line);
+    const auto [sink, user] = sink_slot.get();
+    sink(line, user);
+}
+
 }  // namespace
 
 void log(LogLevel level, LogModule module, const char* format, ...) noexcept {
     if (!log_enabled(level, module)) return;
-    Text text{};
     std::va_list arguments;
     va_start(arguments, format);
-    const std::size_t bytes = print(text, 0, format, arguments);
+    tell(level, module, {}, 0, format, arguments);
     va_end(arguments);
-    tell({level, module.name(), {text.data(), bytes}, 0, {}});
 }
 
 void log(LogLevel level, LogModule module, std::initializer_list<LogField> fields, const char* format, ...) noexcept {
     if (!log_enabled(level, module)) return;
-    Text text{};
     std::va_list arguments;
     va_start(arguments, format);
-    const std::size_t bytes = print(text, 0, format, arguments);
+    tell(level, module, fields, 0, format, arguments);
     va_end(arguments);
-    const LogFields known(fields);
-    tell({level, module.name(), {text.data(), bytes}, 0, known.all()});
 }
 
 void log_limited(LogLimit& limit, LogLevel level, LogModule module, const char* format, ...) noexcept {
-    if (!log_enabled(level, module)) return;
     std::uint64_t left_out = 0;
-    if (!limit.admits(steady_clock().now_us(), left_out)) return;
-    Text text{};
+    if (!log_enabled(level, module) || !limit.admits(steady_clock().now_us(), left_out)) return;
     std::va_list arguments;
     va_start(arguments, format);
-    const std::size_t bytes = print_left_out(text, print(text, 0, format, arguments), left_out);
+    tell(level, module, {}, left_out, format, arguments);
     va_end(arguments);
-    tell({level, module.name(), {text.data(), bytes}, left_out, {}});
 }
 
 void log_limited(LogLimit& limit, LogLevel level, LogModule module, std::initializer_list<LogField> fields,
                  const char* format, ...) noexcept {
-    if (!log_enabled(level, module)) return;
     std::uint64_t left_out = 0;
-    if (!limit.admits(steady_clock().now_us(), left_out)) return;
-    Text text{};
+    if (!log_enabled(level, module) || !limit.admits(steady_clock().now_us(), left_out)) return;
     std::va_list arguments;
     va_start(arguments, format);
-    const std::size_t bytes = print_left_out(text, print(text, 0, format, arguments), left_out);
+    tell(level, module, fields, left_out, format, arguments);
     va_end(arguments);
-    const LogFields known(fields);
-    tell({level, module.name(), {text.data(), bytes}, left_out, known.all()});
 }
 
 }  // namespace cinnabar
