@@ -69,8 +69,7 @@ hl::Task<Result<void>> ClientSession::Unpacking::receive() {
         const Pace::Pass pass = co_await client.packs_.take();
         buffer = co_await client.buffers_->take(share);
         if (!buffer) co_return std::move(buffer).error();
-        std::uint64_t bytes = 0;
-        for (const auto& file : in.files) bytes += file.bytes;
+        const std::uint64_t bytes = pack_bytes(in);
         const std::optional<Error> nothing_fails;
         if (const Errc paced = co_await client.keep_rate(bytes, nothing_fails); paced != Errc::ok) co_return paced;
         if (bytes > 0) in.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::write);

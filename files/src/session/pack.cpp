@@ -7,29 +7,46 @@
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
 
+#include <string_view>
 #include <utility>
 
 namespace cinnabar::files {
 
-std::uint64_t pack_bytes(const PackIn& in) noexcept {
-    std::uint64_t bytes = 0;
-    for (const auto& file : in.files) bytes += file.bytes;
-    return bytes;
-}
+namespace {
 
-Result<void> check_pack(const PackIn& in) {
+// `text_of`: the bytes of a file's description.
+template <typename In, typename TextOf>
+Result<void> check_files(const In& in, TextOf text_of, std::string_view too_much_text) {
     if (in.files.empty() || in.files.size() > pack_files_max)
         return Error{Errc::invalid_argument, "a pack has 1 to 64 files"};
     std::size_t text = 0;
     for (const auto& file : in.files) {
         if (file.bytes > packed_file_bytes_max) return Error{Errc::too_large, "a file of a pack is over 128 KiB"};
-        text += file.name.size() + extended_bytes(file.attributes.extended);
+        text += text_of(file);
     }
-    if (text > pack_text_bytes_max)
-        return Error{Errc::too_large, "the names and extended attributes of a pack are over 64 KiB"};
+    if (text > pack_text_bytes_max) return Error{Errc::too_large, too_much_text};
     if (in.window.size() != pack_bytes(in))
         return Error{Errc::invalid_argument, "the window is not as long as the files"};
+    return {};
+}
+
+}  // namespace
+
+Result<void> check_pack(const PackIn& in) {
+    const auto text_of = [](const PackedFile& file) {
+        return file.name.size() + extended_bytes(file.attributes.extended);
+    };
+    CINNABAR_TRY_VOID(check_files(in, text_of, "the names and extended attributes of a pack are over 64 KiB"));
     if (in.sync > Sync::none) return Error{Errc::invalid_argument, "there is no such way to sync"};
+    return {};
+}
+
+Result<void> check_pack(const ReadPackIn& in) {
+    const auto text_of = [](const WantedFile& file) { return file.name.size(); };
+    CINNABAR_TRY_VOID(check_files(in, text_of, "the names of a pack are over 64 KiB"));
+    for (const auto& file : in.files) {
+        if (file.name.size() > name_bytes_max) return Error{Errc::too_large, "the name is over 4095 bytes"};
+    }
     return {};
 }
 

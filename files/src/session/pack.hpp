@@ -16,11 +16,17 @@
 
 namespace cinnabar::files {
 
-// Checks the limits of a request: too_large, invalid_argument. Called before the seal is checked, which reads the whole
+// Check the limits of a request: too_large, invalid_argument. Called before the seal is checked, which reads the whole
 // request.
 [[nodiscard]] Result<void> check_pack(const PackIn& in);
-// The total size of the files.
-[[nodiscard]] std::uint64_t pack_bytes(const PackIn& in) noexcept;
+[[nodiscard]] Result<void> check_pack(const ReadPackIn& in);
+// The total size of the files. `In`: PackIn, ReadPackIn.
+template <typename In>
+[[nodiscard]] std::uint64_t pack_bytes(const In& in) noexcept {
+    std::uint64_t bytes = 0;
+    for (const auto& file : in.files) bytes += file.bytes;
+    return bytes;
+}
 
 // The error of one file of a pack as it is sent to the client, and as the client reports it.
 [[nodiscard]] PackedOutcome to_outcome(const Error& error);

@@ -11,27 +11,6 @@
 
 namespace cinnabar::files {
 
-std::uint64_t pack_bytes(const ReadPackIn& in) noexcept {
-    std::uint64_t bytes = 0;
-    for (const auto& file : in.files) bytes += file.bytes;
-    return bytes;
-}
-
-Result<void> check_pack(const ReadPackIn& in) {
-    if (in.files.empty() || in.files.size() > pack_files_max)
-        return Error{Errc::invalid_argument, "a pack has 1 to 64 files"};
-    std::size_t text = 0;
-    for (const auto& file : in.files) {
-        if (file.bytes > packed_file_bytes_max) return Error{Errc::too_large, "a file of a pack is over 128 KiB"};
-        if (file.name.size() > name_bytes_max) return Error{Errc::too_large, "the name is over 4095 bytes"};
-        text += file.name.size();
-    }
-    if (text > pack_text_bytes_max) return Error{Errc::too_large, "the names of a pack are over 64 KiB"};
-    if (in.window.size() != pack_bytes(in))
-        return Error{Errc::invalid_argument, "the window is not as long as the files"};
-    return {};
-}
-
 ReadPack::ReadPack(const Root& root, const ReadPackIn& in) : root_(root), in_(in) {
     out_.files.resize(in.files.size());
 }

@@ -14,10 +14,6 @@
 
 namespace cinnabar::files {
 
-// As for packs that are saved (pack.hpp).
-[[nodiscard]] Result<void> check_pack(const ReadPackIn& in);
-[[nodiscard]] std::uint64_t pack_bytes(const ReadPackIn& in) noexcept;
-
 class ReadPack {
   public:
     // `root` and `in` must outlive this object. `in` has passed check_pack().
