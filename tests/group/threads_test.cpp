@@ -91,10 +91,15 @@ class Story {
     std::size_t steps_ = 0;
 };
 
+// Reads until `over`, and then what is left.
 Task<void> read(group::Events events, std::atomic<bool>& over, Story& story) {
-    while (!over) {
+    for (;;) {
+        const bool was_over = over;
         const Result<group::Event> event = co_await with_deadline(events.next(), 50ms);
-        if (event.ok()) story.add(*event);
+        if (event.ok())
+            story.add(*event);
+        else if (was_over)
+            co_return;
     }
 }
 
