@@ -268,6 +268,7 @@ struct DeleteAtOddServer : DeleteProcess {
         ASSERT_TRUE(server->serve_on(*node).ok());
     }
     void TearDown() override {
+        when_asked({});  // what it refers to is gone
         node.reset();
         server.reset();
     }
