@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "wire.hpp"
+#include "swim/claim.hpp"
 
 #include <memory>
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Failure detection without a network: many members, one thread, one seed.
+#include "profile_at.hpp"
 #include "support/log_watch.hpp"
 #include "support/seeds.hpp"
 #include "swim_world.hpp"
@@ -226,10 +227,6 @@ TEST(swim, one_that_claims_a_rank_is_believed_only_if_it_goes_on_for_periods_and
     EXPECT_EQ(log.allowed(), 0u);
     EXPECT_FALSE(is_displaced(true, 100, period_us));
     EXPECT_GT(log.allowed(), 0u);
-}
-
-std::shared_ptr<const group::Profile> profile_at(const char* address) {
-    return std::make_shared<const group::Profile>(group::Profile{na::Addr::parse(address).value(), {}});
 }
 
 // Whether a member gives its rank up when it hears once that another process has it in that incarnation.
