@@ -47,9 +47,9 @@ Entry entry_of(EntryKind kind, std::string name) {
 // Admits anybody, and lists what the test says. Change it only while no command runs.
 struct OddServer : testing::Test {
     support::Folder folder;
-    std::mutex mutex;                         // orders the test's thread and the server's
+    std::mutex mutex;                         // of the two below
     std::map<std::string, Listing> listings;  // by folder
-    std::atomic<unsigned> ends_at_list = 0;   // the session ends with that listing; 0: never
+    unsigned ends_at_list = 0;                // the session ends with that listing; 0: never
     std::atomic<unsigned> lists = 0;
     hl::Node there = hl::Node::listen("tcp://127.0.0.1:0").value();
 
@@ -67,33 +67,29 @@ struct OddServer : testing::Test {
         serves(files::list_rpc, [this](const files::ListIn& in) -> Result<Listing> {
             const std::lock_guard lock(mutex);
             if (++lists == ends_at_list) return Errc::shutting_down;
-            const auto found = listings.find(in.name);
-            if (found == listings.end()) return Errc::not_found;
-            return found->second;
+            const auto listing = listings.find(in.name);
+            if (listing == listings.end()) return Errc::not_found;
+            return listing->second;
         });
     }
-    // The listing of a folder, for the test to write until the next command.
-    Listing& listing(const std::string& name) {
-        const std::lock_guard lock(mutex);
-        return listings[name];
+    // Orders what the test and the server do with the listings: only a command, another process, lies between.
+    void take_turns() { const std::lock_guard lock(mutex); }
+    Outcome run(const Words& words) {
+        take_turns();
+        auto outcome = tools::run(words);
+        take_turns();
+        return outcome;
     }
-    void forget(const std::string& name) {
-        const std::lock_guard lock(mutex);
-        listings.erase(name);
-    }
-    // What the test has written happens before what the server reads next.
-    void publish() { const std::lock_guard lock(mutex); }
-    [[nodiscard]] Words fetch(const Words& more) {
-        publish();
+    [[nodiscard]] Words fetch(const Words& more) const {
         Words words{"fetch", "--insecure", "--json", "-o", folder.at("back"), there.endpoints().front() + "/tree"};
         words.insert(words.end(), more.begin(), more.end());
         return words;
     }
     void list_a_socket_and_a_folder() {
-        listing("tree").attributes.mode = 0755;
-        listing("tree").entries = {entry_of(EntryKind::other, "socket"), entry_of(EntryKind::link, "skipped"),
-                                   entry_of(EntryKind::folder, "d")};
-        listing("tree/d").attributes.mode = 0755;
+        listings["tree"].attributes.mode = 0755;
+        listings["tree"].entries = {entry_of(EntryKind::other, "socket"), entry_of(EntryKind::link, "skipped"),
+                                    entry_of(EntryKind::folder, "d")};
+        listings["tree/d"].attributes.mode = 0755;
     }
 };
 
@@ -124,7 +120,7 @@ TEST_F(OddServer, WhatCannotBeFetchedIsToldIfTheServerIsLostForGood) {
 TEST_F(OddServer, FilesAreVerifiedAtOnceAndToldInOrder) {
     constexpr unsigned files_all = 6;
     for (unsigned i = files_all; i > 0; --i)
-        listing("tree").entries.push_back(entry_of(EntryKind::file, "file-" + std::to_string(i - 1)));
+        listings["tree"].entries.push_back(entry_of(EntryKind::file, "file-" + std::to_string(i - 1)));
     std::atomic<unsigned> answered = 0;
     std::atomic<unsigned> in_progress = 0;
     std::atomic<unsigned> most = 0;
@@ -139,7 +135,6 @@ TEST_F(OddServer, FilesAreVerifiedAtOnceAndToldInOrder) {
     };
     ASSERT_TRUE(there.serve(files::look_rpc, look).ok());
     ASSERT_TRUE(there.serve(files::sum_rpc, sum).ok());
-    publish();
     const auto verified = run({"verify", "--insecure", "--json", "-j", "2", there.endpoints().front() + "/tree"});
     EXPECT_EQ(verified.exit, 0) << verified.err;
     EXPECT_EQ(most.load(), 2u);
@@ -155,9 +150,10 @@ TEST_F(OddServer, FilesAreVerifiedAtOnceAndToldInOrder) {
 // The command blocks when its output fills the pipe, which is long before all links are made.
 TEST_F(OddServer, AnInterruptEndsAFetchBetweenStepsOnThisHost) {
     constexpr std::size_t links = 3000;
-    listing("tree").attributes.mode = 0755;
+    listings["tree"].attributes.mode = 0755;
     for (std::size_t i = 0; i < links; ++i)
-        listing("tree").entries.push_back(entry_of(EntryKind::link, "link-" + std::to_string(i)));
+        listings["tree"].entries.push_back(entry_of(EntryKind::link, "link-" + std::to_string(i)));
+    take_turns();
     Process fetching(fetch({}));
     ASSERT_TRUE(eventually([&] { return std::filesystem::is_symlink(folder.at("back/tree/link-0")); }));
     fetching.send(SIGINT);
@@ -167,9 +163,9 @@ TEST_F(OddServer, AnInterruptEndsAFetchBetweenStepsOnThisHost) {
 }
 
 TEST_F(OddServer, AListingThatBreaksOffDeletesNothing) {
-    listing("tree").attributes.mode = 0755;
-    listing("tree").entries = {entry_of(EntryKind::folder, "d")};
-    listing("tree/d").attributes.mode = 0755;
+    listings["tree"].attributes.mode = 0755;
+    listings["tree"].entries = {entry_of(EntryKind::folder, "d")};
+    listings["tree/d"].attributes.mode = 0755;
     ASSERT_EQ(run(fetch({})).exit, 0);
     (void)folder.put("back/tree/mine", "precious");
     (void)folder.put("back/tree/d/mine", "precious");
@@ -177,17 +173,17 @@ TEST_F(OddServer, AListingThatBreaksOffDeletesNothing) {
         EXPECT_NE(fetched.exit, 0) << why;
         EXPECT_EQ(support::Folder::list_of(folder.at("back/tree")), (Words{"d", "d/mine", "mine"})) << why;
     };
-    listing("tree/d").cursor = 7;
+    listings["tree/d"].cursor = 7;
     expect_kept(run(fetch({"--delete"})), "a listing without an end");
-    listing("tree/d").cursor = 0;
-    listing("tree/d").entries = {entry_of(EntryKind::folder, "..")};
+    listings["tree/d"].cursor = 0;
+    listings["tree/d"].entries = {entry_of(EntryKind::folder, "..")};
     expect_kept(run(fetch({"--delete"})), "a name that leads out");
-    forget("tree/d");
+    listings.erase("tree/d");
     expect_kept(run(fetch({"--delete"})), "a folder without a listing");
     lists = 0;
     ends_at_list = 2;
     expect_kept(run(fetch({"--delete"})), "the session ended");
-    forget("tree");
+    listings.erase("tree");
     ends_at_list = 0;
     expect_kept(run(fetch({"--delete"})), "no folder any more");
 }
@@ -199,18 +195,17 @@ TEST_F(OddServer, NothingIsDeletedOutsideOfTheFolder) {
     (void)folder.put("outside/mine", "precious");
     (void)folder.put("back/mine", "precious");
     std::filesystem::create_symlink("../../outside", folder.at("back/tree/d"));
-    listing("tree").attributes.mode = 0755;
-    listing("tree").entries = {entry_of(EntryKind::folder, "d")};
-    listing("tree/d").attributes.mode = 0755;
+    listings["tree"].attributes.mode = 0755;
+    listings["tree"].entries = {entry_of(EntryKind::folder, "d")};
+    listings["tree/d"].attributes.mode = 0755;
     EXPECT_NE(run(fetch({"--delete"})).exit, 0) << "a link has the name of the folder";
     EXPECT_EQ(folder.get("outside/mine"), "precious");
-    listing("tree").entries.clear();
+    listings["tree"].entries.clear();
     EXPECT_EQ(run(fetch({"--delete"})).exit, 0);
     EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(folder.at("back/tree/d")))) << "the link";
     EXPECT_EQ(folder.get("outside/mine"), "precious");
     EXPECT_EQ(folder.get("back/mine"), "precious");
-    listing("tree/..") = listing("tree");
-    publish();
+    listings["tree/.."] = listings["tree"];
     const auto up =
         run({"fetch", "--insecure", "--delete", "-o", folder.at("back/tree"), there.endpoints().front() + "/tree/.."});
     EXPECT_NE(up.exit, 0) << up.err;
@@ -218,8 +213,8 @@ TEST_F(OddServer, NothingIsDeletedOutsideOfTheFolder) {
 }
 
 TEST_F(OddServer, AnAclThatNobodyAskedForIsRefused) {
-    listing("tree").attributes.mode = 0755;
-    listing("tree").attributes.extended = {{"system.posix_acl_default", "whatever it grants"}};
+    listings["tree"].attributes.mode = 0755;
+    listings["tree"].attributes.extended = {{"system.posix_acl_default", "whatever it grants"}};
     const auto fetched = run(fetch({"--xattrs"}));
     EXPECT_EQ(fetched.exit, exit_protocol) << fetched.out;
     EXPECT_FALSE(std::filesystem::exists(folder.at("back/tree")));
