@@ -49,17 +49,33 @@ function(cinnabar_takes_plugins target)
         -Wl,--whole-archive cinnabar::na cinnabar::base -Wl,--no-whole-archive ${CMAKE_DL_LIBS})
 endfunction()
 
+# cinnabar_standard_headers(SOURCE): what the rooms up to rpc include of the standard library, parsed once for all of them;
+# base makes it.
+function(cinnabar_standard_headers source)
+    add_library(cinnabar_standard_headers OBJECT ${source})
+    target_precompile_headers(cinnabar_standard_headers PRIVATE <algorithm> <array> <atomic> <cerrno> <chrono> <cstring>
+        <functional> <map> <memory> <mutex> <new> <optional> <span> <stdexcept> <string> <string_view> <unordered_map>
+        <utility> <variant> <vector>)
+    cinnabar_flags_of_parsed_headers(cinnabar_standard_headers)
+endfunction()
+
+# cinnabar_takes_standard_headers(TARGET): it includes them.
+function(cinnabar_takes_standard_headers target)
+    target_precompile_headers(${target} REUSE_FROM cinnabar_standard_headers)
+    cinnabar_flags_of_parsed_headers(${target})
+endfunction()
+
 # cinnabar_node_headers(SOURCE): what the rooms above rpc include, parsed once for all of them; hl makes it.
 function(cinnabar_node_headers source)
     add_library(cinnabar_node_headers OBJECT ${source})
     target_include_directories(cinnabar_node_headers PRIVATE $<TARGET_PROPERTY:cinnabar_hl,INCLUDE_DIRECTORIES>)
     target_precompile_headers(cinnabar_node_headers PRIVATE <cinnabar/cinnabar.hpp> <algorithm> <array> <deque> <fstream>
         <functional> <map> <memory> <mutex> <optional> <span> <string> <thread> <unordered_map> <vector>)
-    cinnabar_flags_of_node_headers(cinnabar_node_headers)
+    cinnabar_flags_of_parsed_headers(cinnabar_node_headers)
 endfunction()
 
 # Those of cinnabar_module, which a compiler wants equal in all that share what it has parsed.
-function(cinnabar_flags_of_node_headers target)
+function(cinnabar_flags_of_parsed_headers target)
     set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
     target_compile_features(${target} PRIVATE cxx_std_20)
     target_compile_options(${target} PRIVATE -fPIC $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>)  # the latter for ccache
@@ -69,5 +85,5 @@ endfunction()
 # cinnabar_takes_node_headers(TARGET): it includes them.
 function(cinnabar_takes_node_headers target)
     target_precompile_headers(${target} REUSE_FROM cinnabar_node_headers)
-    cinnabar_flags_of_node_headers(${target})
+    cinnabar_flags_of_parsed_headers(${target})
 endfunction()
