@@ -12,7 +12,10 @@
 namespace cinnabar::rpc {
 namespace {
 
-class CallTest : public RpcTest {};
+class CallTest : public RpcTest {
+  protected:
+    CallTest() { leave_soon(); }
+};
 
 TEST_P(CallTest, AnswersWithWhatTheHandlerWrote) {
     serve_echo();

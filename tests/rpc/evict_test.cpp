@@ -4,6 +4,7 @@
 #include "support/sanitizers.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace cinnabar::rpc {
 namespace {
@@ -113,7 +114,9 @@ TEST_P(EvictTest, ACallThatCrossesTheQuestionIsNotLost) {
     for (const Ending& ending : endings) EXPECT_EQ(ending.result, Errc::ok) << to_string(ending.result);
 }
 
-TEST_P(EvictTest, WhoDoesNotAnswerIsCutOff) {
+class UnansweredTest : public EvictTest {};
+
+TEST_P(UnansweredTest, WhoDoesNotAnswerIsCutOff) {
     for (std::size_t i = 0; i < full; ++i) {
         open_peer(i);
         echo_from(i);
@@ -169,7 +172,21 @@ TEST_P(OneConnectionTest, ItIsNotAskedToLeave) {
     target_.context->on_peer(nullptr, nullptr);
 }
 
+// A peer has five seconds to answer, which pass at once on a simulated clock. The rule is the same on every network.
+std::vector<support::NetworkKind> networks_of_the_unanswered() {
+    std::vector<support::NetworkKind> networks = support::networks_for_calls();
+#ifndef CINNABAR_FULL_TESTS
+    std::erase_if(networks, [](support::NetworkKind kind) {
+        return kind != support::NetworkKind::sim_friendly && kind != support::NetworkKind::sim_strict &&
+               kind != support::NetworkKind::cable;
+    });
+#endif
+    return networks;
+}
+
 CINNABAR_OVER_ALL(EvictTest);
+INSTANTIATE_TEST_SUITE_P(Over, UnansweredTest, testing::ValuesIn(networks_of_the_unanswered()),
+                         [](const auto& i) { return std::string(support::to_string(i.param)); });
 CINNABAR_OVER_ALL(OneConnectionTest);
 
 }  // namespace

@@ -10,6 +10,7 @@ class HeartbeatTest : public RpcTest {
   protected:
     HeartbeatTest() {
         options_.heartbeat = beat;
+        origin_transport_options_.connect_timeout = Microseconds{2'000'000};  // ThePeerMayComeBack waits for it
         log_.allow("counts as lost");
     }
 };

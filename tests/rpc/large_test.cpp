@@ -9,6 +9,7 @@ namespace {
 class LargeTest : public RpcTest {
   protected:
     LargeTest() {
+        leave_soon();
         options_.argument_bytes_max = 4u << 20;
         options_.overflow_bytes_max = 16u << 20;
         options_.decoded_bytes_max = 16u << 20;

@@ -8,6 +8,7 @@ namespace {
 
 class OnArrivalTest : public RpcTest {
   protected:
+    OnArrivalTest() { leave_soon(); }
     void serve_on_arrival(const char* name, Function function) {
         Handler handler;
         handler.name = name;

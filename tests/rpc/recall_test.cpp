@@ -7,6 +7,7 @@ namespace {
 
 class RecallTest : public RpcTest {
   protected:
+    RecallTest() { leave_soon(); }
     void TearDown() override {
         close(other_);
         RpcTest::TearDown();

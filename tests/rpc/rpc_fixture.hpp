@@ -103,6 +103,9 @@ class RpcTest : public ::testing::TestWithParam<support::NetworkKind> {
         return pump;
     }
     void pump() { (void)pump_of({&origin_, &target_}).step(); }
+    // For tests of something else: a side that closes waits for what the other is to do, and nothing drives that one
+    // meanwhile. Before SetUp().
+    void leave_soon() { options_.leave_max = Microseconds{10'000}; }
 
     [[nodiscard]] bool until(const std::function<bool()>& done, std::chrono::seconds limit = std::chrono::seconds(20)) {
         return pump_of({&origin_, &target_}).until(done, limit);

@@ -19,6 +19,7 @@ struct Sent {
 
 class SentTest : public RpcTest {
   protected:
+    SentTest() { leave_soon(); }
     Sent sent_;
 };
 
