@@ -30,6 +30,10 @@ Errc open_channel(const ShmTransport& transport, Incoming& from, Channel& out) n
     if (flags < 0 || (flags & O_NONBLOCK) == 0) return Errc::protocol;
     const bool own_user = is_own_user(from.credentials);
     if (own_user) out.bell = std::move(fds.bell);
+    if (own_user && terms.flag != 0) {
+        why = out.peer_flag.attach(fds.flags.get(), terms.flag);
+        if (why != Errc::ok) return why;
+    }
     // The probe proves that the process id is the peer's. The check after it proves that the process whose pidfd was
     // opened still lives, so it is the one that the probe read from.
     out.copies = transport.copies_across() && own_user && terms.lease_slots > 0 &&

@@ -3,6 +3,7 @@
 // may copy across address spaces, the peer's lease board.
 #pragma once
 
+#include "flags.hpp"
 #include "peer_files.hpp"
 #include "peer_process.hpp"
 #include "transport.hpp"
@@ -14,6 +15,8 @@ struct Channel {
     Segment own_ring;   // the peer writes into it
     Segment peer_ring;  // this side writes into it
     PeerFd bell;  // the peer's eventfd; empty for another user's process, whose descriptor could make this side block
+    OwnFlag own_flag;    // the peer raises it
+    PeerFlag peer_flag;  // this side raises it; empty if the peer gave none
     BoardView board;
     na::Hello hello;  // the peer's
     std::uint32_t peer_ring_bytes = 0;
@@ -25,8 +28,8 @@ struct Channel {
     bool copies = false;  // a probe has proven that this process may read and write the peer's memory
 };
 
-// Maps the memory whose descriptors came with the greeting. The caller adds its own ring and the socket. protocol: a
-// descriptor is not what it should be; out_of_memory.
+// Maps the memory whose descriptors came with the greeting. The caller adds its own ring and flag, and the socket.
+// protocol: a descriptor is not what it should be; out_of_memory.
 [[nodiscard]] Errc open_channel(const ShmTransport& transport, Incoming& from, Channel& out) noexcept;
 
 // Makes a ring of this transport's size; `fd` gets its descriptor.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "greeting.hpp"
 
+#include "flags.hpp"
 #include "lease_board.hpp"
 #include "ring.hpp"
 
@@ -25,7 +26,7 @@ std::size_t encode_greeting(const na::Hello& hello, const Terms& terms,
     writer.u32(terms.ring_bytes);
     writer.u32(terms.record_bytes_max);
     writer.u32(terms.lease_slots);
-    writer.u32(0);
+    writer.u32(terms.flag);
     writer.u64(terms.probe_address);
     writer.u64(terms.probe_value);
     const std::string_view name = terms.name.view();
@@ -41,19 +42,20 @@ Errc decode_greeting(ConstBytes in, na::Hello& hello, Terms& terms) noexcept {
     terms.ring_bytes = reader.u32();
     terms.record_bytes_max = reader.u32();
     terms.lease_slots = reader.u32();
-    const std::uint32_t zero = reader.u32();
+    terms.flag = reader.u32();
     terms.probe_address = reader.u64();
     terms.probe_value = reader.u64();
     const std::string_view name = as_text(reader.view(reader.u8()));
     if (!reader.ok() || (!name.empty() && !good_name(name))) return Errc::protocol;
     terms.name = TransportName(name);
-    if (zero != 0 || hello.lane != 0) return Errc::unsupported;
+    if (hello.lane != 0) return Errc::unsupported;
     if (hello.kind == na::HelloKind::reject) return Errc::ok;
     const bool ring_fits = std::has_single_bit(terms.ring_bytes) && terms.ring_bytes <= ring_bytes_max &&
                            terms.record_bytes_max >= hello.message_bytes_max &&
                            terms.record_bytes_max <= terms.ring_bytes &&
                            ring_bytes_for(terms.record_bytes_max) <= terms.ring_bytes;
-    return ring_fits && terms.lease_slots <= LeaseBoard::slots_max ? Errc::ok : Errc::protocol;
+    const bool shared_fit = terms.lease_slots <= LeaseBoard::slots_max && terms.flag <= Flags::count_max;
+    return ring_fits && shared_fit ? Errc::ok : Errc::protocol;
 }
 
 }  // namespace cinnabar::shm

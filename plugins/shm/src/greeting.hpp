@@ -37,6 +37,7 @@ struct Terms {
     std::uint32_t ring_bytes = 0;        // the size of the ring that the receiver of the greeting writes into
     std::uint32_t record_bytes_max = 0;  // the largest record in that ring, without its header
     std::uint32_t lease_slots = 0;       // slots of the sender's lease board; 0: the board is not shared
+    std::uint32_t flag = 0;              // 1 + the flag that the receiver raises when it has written; 0: none
     std::uint64_t probe_address = 0;     // the address of 8 bytes in the sender's memory
     // The value of these bytes: a receiver that can read it may copy across address spaces. 0: there is no probe.
     std::uint64_t probe_value = 0;
@@ -50,9 +51,18 @@ struct GreetingFds {
     PeerFd ring;   // the ring that the receiver of the greeting writes into
     PeerFd bell;   // an eventfd
     PeerFd board;  // the lease board; only if Terms::lease_slots is not 0
-    static constexpr std::size_t count_max = 3;
-    [[nodiscard]] bool all_of(const Terms& terms) const noexcept {
-        return ring && bell && (board || terms.lease_slots == 0);
+    PeerFd flags;  // the sender's flags; only if Terms::flag is not 0
+    static constexpr std::size_t count_max = 4;
+    [[nodiscard]] static std::size_t count_of(const Terms& terms) noexcept {
+        return std::size_t{2} + (terms.lease_slots != 0 ? 1 : 0) + (terms.flag != 0 ? 1 : 0);
+    }
+    // Takes as many as count_of(terms).
+    void take(std::array<PeerFd, count_max>& from, const Terms& terms) noexcept {
+        std::size_t next = 0;
+        ring = std::move(from[next++]);
+        bell = std::move(from[next++]);
+        if (terms.lease_slots != 0) board = std::move(from[next++]);
+        if (terms.flag != 0) flags = std::move(from[next]);
     }
 };
 

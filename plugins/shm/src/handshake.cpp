@@ -63,9 +63,10 @@ Errc Dial::go() noexcept {
     if (!port_->host().watch(fd_.get(), EPOLLIN, *this)) return Errc::overloaded;
     watched_ = true;
     stage_ = Stage::greeted;
-    const OwnFds fds = port_->own_fds(ring_fd_.get(), listener);
+    flag_ = port_->flag_for(listener);
+    const OwnFds fds = port_->own_fds(ring_fd_.get(), listener, flag_);
     const na::Hello hello = port_->hello(na::HelloKind::dial, peer_->wanted());
-    if (!send_greeting(fd_.get(), hello, port_->transport().terms(listener), &fds)) return Errc::peer_lost;
+    if (!send_greeting(fd_.get(), hello, port_->terms(listener, flag_), &fds)) return Errc::peer_lost;
     ring_fd_.reset();
     return Errc::ok;
 }
@@ -75,6 +76,7 @@ void Dial::abandon() noexcept {
     port_->host().disarm(timer_);
     ring_.reset();
     ring_fd_.reset();
+    flag_.reset();
     peer_ = nullptr;
 }
 
@@ -97,7 +99,7 @@ void Dial::on_ready(std::uint32_t) noexcept {
         port.host().unwatch(fd_.get());
         watched_ = false;
         answer.fd = std::move(fd_);
-        port.dial_done(*this, std::move(answer), std::move(ring_));
+        port.dial_done(*this, std::move(answer), std::move(ring_), std::move(flag_));
     }
     (void)port.settle();
 }

@@ -4,6 +4,7 @@
 // context only.
 #pragma once
 
+#include "flags.hpp"
 #include "transport.hpp"
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -37,6 +38,7 @@ class Dial final : public PoolSlot, public na::FdEvents {
     PeerFd fd_;
     Segment ring_;
     UniqueFd ring_fd_;
+    OwnFlag flag_;
     bool watched_ = false;
     Errc failed_ = Errc::ok;  // start() failed; the timer reports it
     enum class Stage : std::uint8_t { connecting, greeted } stage_ = Stage::connecting;

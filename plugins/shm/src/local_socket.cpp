@@ -62,8 +62,7 @@ bool peer_in_group(int fd, const Credentials& who, gid_t group) noexcept {
 }
 
 // Returns the number of descriptors received. Those beyond count_max are closed.
-std::size_t take_fds(msghdr& message, uid_t sender, GreetingFds& out) noexcept {
-    const std::array<PeerFd*, GreetingFds::count_max> places{&out.ring, &out.bell, &out.board};
+std::size_t take_fds(msghdr& message, uid_t sender, std::array<PeerFd, GreetingFds::count_max>& out) noexcept {
     std::size_t taken = 0;
     for (cmsghdr* header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
         if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
@@ -72,7 +71,7 @@ std::size_t take_fds(msghdr& message, uid_t sender, GreetingFds& out) noexcept {
             int fd = -1;
             std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof fd);
             PeerFd owned = PeerFd::passed(UniqueFd(fd), sender);
-            if (taken < places.size()) *places[taken] = std::move(owned);
+            if (taken < out.size()) out[taken] = std::move(owned);
         }
     }
     return taken;
@@ -144,8 +143,12 @@ bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const Own
         cmsghdr* header = CMSG_FIRSTHDR(&message);
         header->cmsg_level = SOL_SOCKET;
         header->cmsg_type = SCM_RIGHTS;
-        const std::array<int, GreetingFds::count_max> numbers{fds->ring, fds->bell, fds->board};
-        const std::size_t bytes_of_fds = sizeof(int) * (numbers.size() - (fds->board < 0 ? 1 : 0));
+        std::array<int, GreetingFds::count_max> numbers{};
+        std::size_t count = 0;
+        for (const int number : {fds->ring, fds->bell, fds->board, fds->flags}) {
+            if (number >= 0) numbers[count++] = number;
+        }
+        const std::size_t bytes_of_fds = sizeof(int) * count;
         header->cmsg_len = CMSG_LEN(bytes_of_fds);
         message.msg_controllen = CMSG_SPACE(bytes_of_fds);
         std::memcpy(CMSG_DATA(header), numbers.data(), bytes_of_fds);
@@ -168,13 +171,15 @@ Errc receive_greeting(int fd, Greeting& out) noexcept {
     const ssize_t came = ::recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (came < 0) return errno == EAGAIN || errno == EINTR ? Errc::again : Errc::peer_lost;
     if (came == 0) return Errc::peer_lost;
-    const std::size_t fds = take_fds(message, credentials_of(fd).uid, out.fds);
+    std::array<PeerFd, GreetingFds::count_max> taken;
+    const std::size_t fds = take_fds(message, credentials_of(fd).uid, taken);
     const Errc wrong = decode_greeting(ConstBytes(bytes).first(static_cast<std::size_t>(came)), out.hello, out.terms);
     if (wrong != Errc::ok) return wrong;
     if (out.hello.kind == na::HelloKind::reject) return Errc::ok;
     const bool all = (message.msg_flags & MSG_CTRUNC) == 0;
     if (!all && fds < GreetingFds::count_max) return Errc::overloaded;
-    if (!all || fds > GreetingFds::count_max || !out.fds.all_of(out.terms)) return Errc::protocol;
+    if (!all || fds != GreetingFds::count_of(out.terms)) return Errc::protocol;
+    out.fds.take(taken, out.terms);
     (void)!::recv(fd, bytes.data(), bytes.size(), MSG_DONTWAIT);
     return Errc::ok;
 }

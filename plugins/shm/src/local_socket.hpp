@@ -39,12 +39,13 @@ struct OwnFds {
     int ring = -1;
     int bell = -1;
     int board = -1;  // -1: none
+    int flags = -1;  // -1: none
 };
 // False: the peer is gone. `fds` may be null.
 [[nodiscard]] bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const OwnFds* fds) noexcept;
 // again: none has arrived; peer_lost; overloaded: this process is out of descriptors; otherwise as decode_greeting();
 // protocol: also missing or surplus descriptors. close() of a descriptor that another user sent may block, so it is not
-// called here: `out` owns the descriptors that are taken, and the others stay in the socket.
+// called here: a PeerFd has those that are taken, and the others stay in the socket.
 [[nodiscard]] Errc receive_greeting(int fd, Greeting& out) noexcept;
 
 // Wakes a sleeping peer. Never blocks: if the socket has no room, earlier bells are unread and will wake the peer.

@@ -7,22 +7,12 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
 namespace cinnabar::shm {
 namespace {
 
-// Up to this number, sessions are polled in every round, active or not.
-constexpr std::size_t always_hot = 8;
-// Sessions that are polled in every round at most.
-constexpr std::size_t hot_max = 64;
-// Polls in a row without a record after which a session beyond always_hot is no longer hot.
-constexpr std::uint32_t misses_max = 4096;
-// For this long after a record has arrived, epoll is asked only now and then (it reports incoming connections, cold
-// sessions and closed sockets).
-constexpr TimeUs hot_us = 200;
 // Bytes copied per round: while small messages are exchanged, and otherwise.
 constexpr std::uint64_t copy_bytes_small = 128 * 1024;
 constexpr std::uint64_t copy_bytes_large = 1024 * 1024;
@@ -41,7 +31,7 @@ void ContextBell::close() noexcept {
 }
 
 void ContextBell::on_ready(std::uint32_t) noexcept {
-    (void)port_.look_at_hot();
+    (void)port_.hot_sessions().look();
     (void)port_.settle();
 }
 
@@ -49,6 +39,7 @@ ShmPort::ShmPort(ShmTransport& transport, na::PortHost& host)
     : SocketPort(*this, transport, transport.options(), host, transport.limits().message_bytes_max),
       transport_(transport),
       messages_(host.threads(), options().send_slots_max, transport.limits().message_bytes_max),
+      hot_sessions_(host),
       sessions_(Threads::one, options().connections_max),
       dials_(Threads::one, options().connections_max),
       access_pools_(options().connections_max),
@@ -87,52 +78,7 @@ void ShmPort::closing(Session& session) noexcept {
     output_.remove(session);
     if (Announcements::linked(session)) announcing_.remove(session);
     copies_.remove(session);
-    if (session.hot_at != 0) forget_hot(session);
-}
-
-void ShmPort::forget_hot(Session& session) noexcept {
-    Session* const last = hot_.back();
-    hot_[session.hot_at - 1] = last;
-    last->hot_at = session.hot_at;
-    hot_.pop_back();
-    session.hot_at = 0;
-}
-
-void ShmPort::cool(Session& session) noexcept {
-    session.arm(Session::Bell::socket);
-    full_fence();
-    // The peer did not ring for records that it wrote before the bell was armed. If there is one, the session stays
-    // hot.
-    if (!session.missed()) forget_hot(session);
-}
-
-void ShmPort::touched(Session& session) noexcept {
-    session.misses = 0;
-    if (session.hot_at != 0) return;
-    if (hot_.size() >= hot_max) {
-        cool(**std::max_element(hot_.begin(), hot_.end(),
-                                [](const Session* a, const Session* b) { return a->misses < b->misses; }));
-    }
-    hot_.push_back(&session);
-    session.hot_at = hot_.size();
-}
-
-bool ShmPort::hot() const noexcept { return !hot_.empty() && host().now_us() - active_at_ < hot_us; }
-
-unsigned ShmPort::look_at_hot() noexcept {
-    unsigned did = 0;
-    for (std::size_t i = 0; i < hot_.size(); ++i) {
-        Session& session = *hot_[i];
-        const unsigned came = session.is_quiet() ? 0 : session.receive();
-        did += came;
-        if (came != 0) {
-            session.misses = 0;
-        } else if (++session.misses > misses_max && hot_.size() > always_hot) {
-            cool(session);  // the last session takes its place, and is polled in the next round
-        }
-    }
-    if (did != 0) active_at_ = host().now_us();
-    return did;
+    hot_sessions_.end(session);
 }
 
 unsigned ShmPort::retry_blocked() noexcept {
@@ -148,7 +94,7 @@ unsigned ShmPort::retry_blocked() noexcept {
 
 unsigned ShmPort::poll() noexcept {
     unsigned did = take_inbox();
-    did += look_at_hot();
+    did += hot_sessions_.look();
     if (!output_.blocked().empty()) did += retry_blocked();
     if (!copies_.empty()) did += copies_.copy(small_.recent(host().now_us()) ? copy_bytes_small : copy_bytes_large);
     if (transport_.fences_pending()) did += transport_.check_fences(host());
@@ -181,15 +127,13 @@ bool ShmPort::prepare_wait() noexcept {
         return false;
     }
     if (transport_.fences_pending()) return false;
-    for (Session* session : hot_) session->arm(Session::Bell::context);
+    hot_sessions_.arm();
     for (Session* session = output_.blocked().front(); session; session = Outputs::next(*session))
         session->await_room();
     // Orders arming the bells, and asking for room, before the last checks. Pairs with the fences of write_out() and
     // Session::give_room_back().
     full_fence();
-    for (const Session* session : hot_) {
-        if (session->missed()) return false;
-    }
+    if (hot_sessions_.missed()) return false;
     for (const Session* session = output_.blocked().front(); session; session = Outputs::next(*session)) {
         if (session->room_came()) return false;
     }

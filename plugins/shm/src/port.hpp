@@ -5,6 +5,7 @@
 
 #include "copy_queue.hpp"
 #include "handshake.hpp"
+#include "hot_sessions.hpp"
 #include "peer.hpp"
 #include "session.hpp"
 #include "transport.hpp"
@@ -15,7 +16,6 @@
 #include <cinnabar/na/session/socket_port.hpp>
 
 #include <memory>
-#include <vector>
 
 namespace cinnabar::shm {
 
@@ -47,7 +47,7 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     [[nodiscard]] Result<std::unique_ptr<na::View>> view(na::Peer& peer, const na::RemoteMemory& memory,
                                                          std::uint64_t offset, std::uint64_t bytes) override;
     unsigned poll() noexcept override;
-    [[nodiscard]] bool hot() const noexcept override;
+    [[nodiscard]] bool hot() const noexcept override { return hot_sessions_.active(); }
     void flush() noexcept override;
     [[nodiscard]] bool prepare_wait() noexcept override;
     [[nodiscard]] na::Message* take_message() noexcept override { return messages_.take(*this); }
@@ -62,17 +62,19 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     // Called by the sessions (port.cpp).
     [[nodiscard]] na::OutputLists<Session>& output() noexcept { return output_; }
     [[nodiscard]] CopyQueue& copies() noexcept { return copies_; }
+    [[nodiscard]] HotSessions& hot_sessions() noexcept { return hot_sessions_; }
     void wrote(Session& session) noexcept;    // the session wrote a record: its peer is woken if it sleeps
     void closing(Session& session) noexcept;  // the session is about to close: removes it from all lists
-    void touched(Session& session) noexcept;  // a record arrived: the session is polled in every round for a while
     void small_traffic() noexcept { small_.note(); }
-    unsigned look_at_hot() noexcept;
 
     // Sessions (sessions.cpp).
-    [[nodiscard]] OwnFds own_fds(int ring, const Credentials& peer) const noexcept;
+    // The flag for a session with that peer; empty if it gets none.
+    [[nodiscard]] OwnFlag flag_for(const Credentials& peer) noexcept;
+    [[nodiscard]] OwnFds own_fds(int ring, const Credentials& peer, const OwnFlag& flag) const noexcept;
+    [[nodiscard]] Terms terms(const Credentials& peer, const OwnFlag& flag) const noexcept;
     void accept(Incoming incoming) noexcept;
     void reject(const Incoming& incoming, Errc why) noexcept;
-    void dial_done(Dial& dial, Incoming answer, Segment ring) noexcept;
+    void dial_done(Dial& dial, Incoming answer, Segment ring, OwnFlag flag) noexcept;
     void dial_failed(Dial& dial, Errc why) noexcept;
 
   private:
@@ -89,13 +91,12 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
 
     void begin_session(ShmPeer& peer, Channel channel) noexcept;
     void write_out() noexcept;
-    void forget_hot(Session& session) noexcept;
-    void cool(Session& session) noexcept;
     unsigned retry_blocked() noexcept;
 
     ShmTransport& transport_;
     na::MessagePool messages_;
 
+    HotSessions hot_sessions_;
     SlotPool<Session> sessions_;
     SlotPool<Dial> dials_;
     na::AccessPools access_pools_;
@@ -107,9 +108,6 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     Announcements announcing_;
     CopyQueue copies_;
     na::SmallTraffic small_;
-
-    std::vector<Session*> hot_;  // polled in every round; capacity for all is reserved
-    TimeUs active_at_ = 0;       // when a hot session last had a record
 };
 
 }  // namespace cinnabar::shm

@@ -19,10 +19,17 @@ namespace {
 
 constexpr unsigned records_max = 64;  // from one session, before others have their turn
 
+constexpr std::uint64_t bell_step = 4;  // between the numbers that arm the bells
+constexpr std::uint64_t bell_mask = bell_step - 1;
+
+bool asks_for(Session::Bell bell, std::uint64_t armed) noexcept {
+    return (armed & bell_mask) == static_cast<std::uint64_t>(bell);
+}
+
 // Wakes the peer as it wants to be woken: by the bell of its context, or by the socket.
 void ring_bell(const Channel& channel, std::uint64_t armed) noexcept {
     const std::uint64_t one = 1;
-    const bool for_context = (armed & static_cast<std::uint64_t>(Session::Bell::context)) != 0;
+    const bool for_context = asks_for(Session::Bell::context, armed);
     if (!for_context || !channel.bell || ::write(channel.bell.get(), &one, sizeof one) != sizeof one) {
         ring_socket(channel.socket.get());
     }
@@ -46,6 +53,7 @@ bool Session::start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept {
     armed_ = arms_ = rung_ = room_asked_ = room_served_ = 0;
     peer_closed_ = false;
     misses = 0;
+    flag = channel_.own_flag.term();
     message_bytes_max_ = port.transport().limits().message_bytes_max;
     begin_access(port.access_pools(), port.transport().leases(), port.host(), peer, peer.rma);
     return true;
@@ -82,8 +90,7 @@ void Session::on_ready(std::uint32_t) noexcept {
     } else if (heard == Heard::descriptors) {
         malformed("descriptors with a wake-up");
     } else if (heard == Heard::bell) {
-        port.touched(*this);
-        (void)receive();
+        port.hot_sessions().heard(*this);
     }
     (void)port.settle();
 }
@@ -98,7 +105,7 @@ void Session::lost() noexcept {
 }
 
 void Session::arm(Bell bell) noexcept {
-    arms_ += 2;
+    arms_ += bell_step;
     armed_ = arms_ | static_cast<std::uint64_t>(bell);
     reader_.header().armed.store(armed_, std::memory_order_relaxed);
 }
@@ -107,7 +114,10 @@ void Session::await_room() noexcept { writer_.header().room_wanted.store(++room_
 
 void Session::announce() noexcept {
     const std::uint64_t armed = writer_.header().armed.load(std::memory_order_relaxed);
-    if (armed == 0 || armed == rung_) return;
+    if (armed == 0) return;
+    // Each time: the peer lowers it before it reads the ring, so whether it is still raised says nothing.
+    if (asks_for(Bell::flag, armed) && channel_.peer_flag) return channel_.peer_flag.raise();
+    if (armed == rung_) return;
     rung_ = armed;
     ring_bell(channel_, armed);
 }
@@ -145,7 +155,8 @@ inline bool Session::deliver_message(const RingReader::Message& message, na::Arr
 }
 
 unsigned Session::receive() noexcept {
-    if (armed_ != 0) {
+    // While flagged, the bell stays armed, so that its line of the ring is not written for each record.
+    if (armed_ != 0 && !flagged_link.linked) {
         armed_ = 0;
         reader_.header().armed.store(0, std::memory_order_relaxed);
     }

@@ -5,10 +5,11 @@
 //
 // Bells. `armed` in the ring says how the reader wants to be woken. 0: not at all, because it polls the ring in every
 // round (the session is hot). Before it stops polling, it stores a new number there, larger than before, and checks the
-// ring once more. An even number asks for a bell over the socket: the session is no longer hot, and the socket's event
-// tells which session to read. An odd number asks for the context's eventfd: the context sleeps, and polls all hot
-// sessions when it wakes. After the peer has published a record, or freed room that was waited for, it reads `armed`,
-// and rings unless that is 0 or a number for which it has rung already.
+// ring once more. The lowest two bits of the number say what it asks for. Bell::socket: a bell over the socket; the
+// session is cold, and the socket's event tells which session to read. Bell::context: the context's eventfd; the
+// context sleeps, and polls all hot sessions when it wakes. Bell::flag: the flag of the session (flags.hpp); the
+// context is awake. After the peer has published a record, or freed room that was waited for, it reads `armed`, and
+// rings unless that is 0 or a number for which it has rung already; a flag it raises each time.
 #pragma once
 
 #include "channel.hpp"
@@ -46,8 +47,8 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     // Rings the peer if it sleeps. Requires: a full fence after writing.
     void announce() noexcept;
 
-    // Sets how this side wants to be rung from now on.
-    enum class Bell : std::uint8_t { socket = 0, context = 1 };
+    // Sets how this side wants to be rung from now on. flag: requires `flag` below.
+    enum class Bell : std::uint8_t { socket = 0, context = 1, flag = 2 };
     void arm(Bell bell) noexcept;
     // Whether a record was written before the bell was armed. Requires: a full fence after arm().
     [[nodiscard]] bool missed() const noexcept { return !reader_.empty(); }
@@ -71,8 +72,12 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     ListLink<Session> announce_link;  // in the list of sessions whose peer must be woken if it sleeps
     ListLink<Session> copy_link;      // in ShmPort::copies()
     bool blocked = false;             // the ring had no room
-    std::size_t hot_at = 0;           // index in the port's hot list + 1; 0: cold
-    std::uint32_t misses = 0;         // polls in a row that found nothing, while hot
+    // Of HotSessions.
+    ListLink<Session> flagged_link;
+    std::size_t hot_at = 0;        // index in its list of hot sessions + 1; 0: not hot
+    std::uint32_t misses = 0;      // polls in a row that found nothing, while hot
+    std::uint32_t came_round = 0;  // the round in which the last record came
+    std::uint32_t flag = 0;        // 1 + the flag that the peer raises; 0: it has none
 
   private:
     void lost() noexcept;

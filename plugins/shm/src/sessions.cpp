@@ -36,9 +36,22 @@ Result<std::unique_ptr<na::SessionPeer>> ShmPort::make_peer(const na::Addr& addr
     return std::unique_ptr<na::SessionPeer>(std::make_unique<ShmPeer>(*this, addr, transport_, std::move(target)));
 }
 
-OwnFds ShmPort::own_fds(int ring, const Credentials& peer) const noexcept {
+OwnFds ShmPort::own_fds(int ring, const Credentials& peer, const OwnFlag& flag) const noexcept {
     const bool shares_board = transport_.copies_across() && is_own_user(peer);
-    return {ring, bell_.fd(), shares_board ? transport_.board().fd() : -1};
+    return {ring, bell_.fd(), shares_board ? transport_.board().fd() : -1, flag.fd()};
+}
+
+// Whoever has the flags can lower those of others, so they are for the own user (decision 0120). A context that does
+// not listen has few sessions.
+OwnFlag ShmPort::flag_for(const Credentials& peer) noexcept {
+    if (transport_.listener() < 0 || !is_own_user(peer)) return {};
+    return OwnFlag(hot_sessions_.flags());
+}
+
+Terms ShmPort::terms(const Credentials& peer, const OwnFlag& flag) const noexcept {
+    Terms terms = transport_.terms(peer);
+    terms.flag = flag.term();
+    return terms;
 }
 
 void ShmPort::reject(const Incoming& incoming, Errc why) noexcept {
@@ -68,9 +81,10 @@ void ShmPort::accept(Incoming incoming) noexcept {
         return std::make_unique<ShmPeer>(*this, addr, transport_, DialTarget());
     });
     if (!peer) return reject(incoming, Errc::overloaded);
-    const OwnFds fds = own_fds(ring.get(), sender);
+    channel.own_flag = flag_for(sender);
+    const OwnFds fds = own_fds(ring.get(), sender, channel.own_flag);
     const int socket = incoming.fd.get();
-    if (!send_greeting(socket, hello(na::HelloKind::accept, identity), transport_.terms(sender), &fds)) {
+    if (!send_greeting(socket, hello(na::HelloKind::accept, identity), terms(sender, channel.own_flag), &fds)) {
         return end_session(*peer, Errc::peer_lost);
     }
     channel.socket = std::move(incoming.fd);
@@ -82,7 +96,8 @@ void ShmPort::begin_session(ShmPeer& peer, Channel channel) noexcept {
     const bool copies = channel.copies;
     const bool of_own_user = is_own_user(channel.credentials);
     Session* session = sessions_.acquire();
-    const bool has_room = with_memory([this] { hot_.reserve(sessions_.taken()); });
+    const std::uint32_t flag = channel.own_flag.term();
+    const bool has_room = with_memory([&] { hot_sessions_.reserve(sessions_.taken(), flag); });
     if (!session || !has_room || !session->start(*this, peer, std::move(channel))) {
         if (session) sessions_.release(*session);
         return end_session(peer, Errc::overloaded);
@@ -90,7 +105,7 @@ void ShmPort::begin_session(ShmPeer& peer, Channel channel) noexcept {
     transport_.count_session(copies);
     peer.session = session;
     peer.set_of_own_user(of_own_user);
-    touched(*session);
+    hot_sessions_.begin(*session);
     output_.retry(*session);
     opened(peer, theirs);
 }
@@ -113,12 +128,13 @@ void ShmPort::begin_dial(na::SessionPeer& peer) noexcept {
     dial->start(*this, own);
 }
 
-void ShmPort::dial_done(Dial& dial, Incoming answer, Segment ring) noexcept {
+void ShmPort::dial_done(Dial& dial, Incoming answer, Segment ring, OwnFlag flag) noexcept {
     ShmPeer& peer = dial.peer();
     drop_dial(dials_, peer.dial);
     if (const Errc why = peer.check_answer(answer.greeting.hello); why != Errc::ok) return end_session(peer, why);
     Channel channel;
     channel.own_ring = std::move(ring);
+    channel.own_flag = std::move(flag);
     channel.socket = std::move(answer.fd);
     if (const Errc why = open_channel(transport_, answer, channel); why != Errc::ok) return end_session(peer, why);
     begin_session(peer, std::move(channel));

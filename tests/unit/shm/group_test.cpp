@@ -97,7 +97,7 @@ TEST_F(Group, a_member_is_identified_by_its_user) {
     ::close(until_seen[0]);
 }
 
-TEST_F(Group, a_member_that_is_another_user_gets_no_lease_board) {
+TEST_F(Group, a_member_that_is_another_user_gets_no_lease_board_and_no_flags) {
     const int seen = as_member([where = path()] {
         RawPeer peer;
         if (connect_to(where, peer.socket) != Errc::ok) return 1;
@@ -114,6 +114,7 @@ TEST_F(Group, a_member_that_is_another_user_gets_no_lease_board) {
                 if (slots[i].key.load() != 0) return 3;
             }
         }
+        if (peer.answer.fds.flags || told.flag != 0) return 5;
         return !peer.answer.fds.board && told.lease_slots == 0 && told.probe_address == 0 ? 0 : 4;
     });
     if (seen == no_root) GTEST_SKIP() << "needs root, to become somebody else";
@@ -179,11 +180,13 @@ TEST_F(Group, a_member_that_is_another_user_leaves_no_ring_behind) {
     EXPECT_EQ(rings_mapped(), before);
 }
 
-TEST_F(Group, one_of_the_own_user_gets_the_lease_board) {
+TEST_F(Group, one_of_the_own_user_gets_the_lease_board_and_the_flags) {
     RawPeer peer;
     ASSERT_NO_FATAL_FAILURE(connect(peer));
     EXPECT_GT(peer.answer.terms.lease_slots, 0u);
     EXPECT_TRUE(peer.answer.fds.board);
+    EXPECT_GT(peer.answer.terms.flag, 0u);
+    EXPECT_TRUE(peer.answer.fds.flags);
 }
 
 class Impostor : public ShmTest {

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "hot_sessions.hpp"
+
+#include "full_fence.hpp"
+
+#include <algorithm>
+
+namespace cinnabar::shm {
+namespace {
+
+// Up to this number, sessions are looked at in every round, active or not; more are a crowd.
+constexpr std::size_t always_hot = 8;
+// Sessions that are looked at in every round at most.
+constexpr std::size_t hot_max = 64;
+// Looks in a row without a record after which a session in a crowd is no longer hot: without a flag, and with one.
+constexpr std::uint32_t misses_max = 4096;
+constexpr std::uint32_t misses_max_flagged = 64;
+// A flagged session becomes hot if its last record came at most this many rounds ago.
+constexpr std::uint32_t dense_rounds = 16;
+// One flagged session is looked at without its flag in so many rounds.
+constexpr std::uint32_t rounds_per_look = 4;
+// For this long after a record has arrived, epoll is asked only now and then (it reports incoming connections, cold
+// sessions and closed sockets).
+constexpr TimeUs hot_us = 200;
+
+}  // namespace
+
+void HotSessions::reserve(std::size_t sessions, std::uint32_t flag) {
+    hot_.reserve(sessions);
+    if (by_flag_.size() < flag) by_flag_.resize(std::max<std::size_t>(flag, 2 * by_flag_.size()));
+}
+
+void HotSessions::begin(Session& session) noexcept {
+    ++sessions_;
+    session.came_round = rounds_ - dense_rounds - 1;
+    if (session.flag != 0) by_flag_[session.flag - 1] = &session;
+    touch(session);
+    raise_if_missed(session);
+}
+
+void HotSessions::end(Session& session) noexcept {
+    --sessions_;
+    if (session.flag != 0) by_flag_[session.flag - 1] = nullptr;
+    if (session.hot_at != 0) forget_hot(session);
+    if (Flagged::linked(session)) flagged_.remove(session);
+}
+
+bool HotSessions::crowded() const noexcept { return sessions_ > always_hot; }
+
+bool HotSessions::active() const noexcept {
+    return (!hot_.empty() || !flagged_.empty()) && host_.now_us() - active_at_ < hot_us;
+}
+
+void HotSessions::forget_hot(Session& session) noexcept {
+    Session* const last = hot_.back();
+    hot_[session.hot_at - 1] = last;
+    last->hot_at = session.hot_at;
+    hot_.pop_back();
+    session.hot_at = 0;
+}
+
+void HotSessions::cool(Session& session) noexcept {
+    session.arm(Session::Bell::socket);
+    full_fence();
+    // The peer did not ring for records that it wrote before the bell was armed. If there is one, the session stays
+    // hot.
+    if (!session.missed()) forget_hot(session);
+}
+
+// The peer raises the flag from now on, but not for what it has written before: raise_if_missed() must follow.
+// Requires: the session is not hot.
+void HotSessions::flag(Session& session) noexcept {
+    session.arm(Session::Bell::flag);
+    flagged_.push_back(session);
+    // Orders arming before the check. Pairs with the fence of ShmPort::write_out().
+    full_fence();
+}
+
+// What the peer does not raise the flag for: records from before it was armed, and those beyond what is read at once.
+void HotSessions::raise_if_missed(Session& session) noexcept {
+    if (Flagged::linked(session) && session.missed()) flags_.raise(session.flag - 1);
+}
+
+void HotSessions::heat(Session& session) noexcept {
+    session.misses = 0;
+    hot_.push_back(&session);
+    session.hot_at = hot_.size();
+}
+
+// A session begins, or its peer has rung.
+void HotSessions::touch(Session& session) noexcept {
+    session.misses = 0;
+    if (session.hot_at != 0 || Flagged::linked(session)) return;
+    if (session.flag != 0 && crowded()) return flag(session);
+    if (hot_.size() >= hot_max) {
+        cool(**std::max_element(hot_.begin(), hot_.end(),
+                                [](const Session* a, const Session* b) { return a->misses < b->misses; }));
+    }
+    heat(session);
+}
+
+void HotSessions::heard(Session& session) noexcept {
+    touch(session);
+    (void)session.receive();
+    raise_if_missed(session);
+}
+
+// A look at a hot session has found nothing. If it is no longer hot, the last hot session has taken its place, and is
+// looked at in the next round.
+void HotSessions::miss(Session& session) noexcept {
+    ++session.misses;
+    if (session.flag == 0) {
+        if (session.misses > misses_max && hot_.size() > always_hot) cool(session);
+    } else if (session.misses > misses_max_flagged && crowded()) {
+        forget_hot(session);
+        flag(session);
+        raise_if_missed(session);
+    }
+}
+
+// The flag of the session was raised, or it is its turn.
+unsigned HotSessions::visit(Session& session) noexcept {
+    if (session.hot_at != 0 || !session.missed()) return 0;
+    if (!Flagged::linked(session)) flag(session);
+    const unsigned came = session.receive();
+    const bool dense = rounds_ - session.came_round <= dense_rounds;
+    session.came_round = rounds_;
+    if (!crowded() || (dense && hot_.size() < always_hot)) {
+        flagged_.remove(session);
+        heat(session);
+    }
+    raise_if_missed(session);
+    return came;
+}
+
+unsigned HotSessions::look_at_raised() noexcept {
+    unsigned did = 0;
+    flags_.lower([&](std::uint32_t raised) noexcept {
+        Session* const session = raised < by_flag_.size() ? by_flag_[raised] : nullptr;
+        if (session) did += visit(*session);
+    });
+    return did;
+}
+
+unsigned HotSessions::look_at_next() noexcept {
+    Session* const session = flagged_.front();
+    flagged_.remove(*session);
+    flagged_.push_back(*session);
+    return visit(*session);
+}
+
+unsigned HotSessions::look() noexcept {
+    unsigned did = 0;
+    for (std::size_t i = 0; i < hot_.size(); ++i) {
+        Session& session = *hot_[i];
+        const unsigned came = session.is_quiet() ? 0 : session.receive();
+        did += came;
+        if (came != 0) {
+            session.misses = 0;
+            session.came_round = rounds_;
+        } else {
+            miss(session);
+        }
+    }
+    if (flags_.any()) did += look_at_raised();
+    if (++rounds_ % rounds_per_look == 0 && !flagged_.empty()) did += look_at_next();
+    if (did != 0) active_at_ = host_.now_us();
+    return did;
+}
+
+void HotSessions::arm() noexcept {
+    for (Session* session : hot_) session->arm(Session::Bell::context);
+    for (Session* session = flagged_.front(); session; session = Flagged::next(*session)) {
+        session->arm(Session::Bell::socket);
+    }
+}
+
+// Flagged sessions become cold. One with a record gets its flag raised instead of a bell. A raised flag counts as a
+// record, since an earlier call may have raised it.
+bool HotSessions::missed() noexcept {
+    bool any =
+        flags_.any() || std::any_of(hot_.begin(), hot_.end(), [](const Session* session) { return session->missed(); });
+    while (Session* const session = flagged_.pop_front()) {
+        if (!session->missed()) continue;
+        flags_.raise(session->flag - 1);
+        any = true;
+    }
+    return any;
+}
+
+}  // namespace cinnabar::shm

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which sessions of a port are looked at in a round. A session is in one of three states:
+//
+//     hot      its ring is looked at in every round: the peer does not ring
+//     flagged  its ring is looked at when the peer has raised its flag (flags.hpp)
+//     cold     the peer rings its socket, and epoll reports that
+//
+// A few sessions are all hot. In a crowd, one is hot while it has a record every few rounds; the others are flagged
+// until the context sleeps, and then cold. Sessions without a flag, with peers of other users, are hot or cold only.
+//
+// A flag that the peer has raised may be lowered by any process of this user. So each fourth round looks at one flagged
+// ring, in turn, and before the context sleeps, it looks at all of them. Owner of the context only.
+#pragma once
+
+#include "flags.hpp"
+#include "session.hpp"
+
+#include <cinnabar/base/intrusive_queue.hpp>
+#include <cinnabar/na/transport.hpp>
+
+#include <vector>
+
+namespace cinnabar::shm {
+
+class HotSessions {
+  public:
+    explicit HotSessions(na::PortHost& host) noexcept : host_(host) {}
+
+    [[nodiscard]] Flags& flags() noexcept { return flags_; }
+
+    // Makes room for so many sessions, the next of which has this flag (OwnFlag::term). Throws bad_alloc.
+    void reserve(std::size_t sessions, std::uint32_t flag);
+    // A session has begun. Requires: reserve().
+    void begin(Session& session) noexcept;
+    // The session is about to close.
+    void end(Session& session) noexcept;
+
+    // Reads those that have records; returns how many records.
+    unsigned look() noexcept;
+    // Reads a session whose peer has rung the socket.
+    void heard(Session& session) noexcept;
+    // Whether some were active a moment ago, so that epoll need not be asked in every round.
+    [[nodiscard]] bool active() const noexcept;
+
+    // The context is about to sleep: asks the peers to ring. A full fence must follow, then missed().
+    void arm() noexcept;
+    // Whether a record was written before the bells were armed.
+    [[nodiscard]] bool missed() noexcept;
+
+  private:
+    using Flagged = IntrusiveList<Session, &Session::flagged_link>;
+
+    [[nodiscard]] bool crowded() const noexcept;
+    void touch(Session& session) noexcept;
+    void heat(Session& session) noexcept;
+    void forget_hot(Session& session) noexcept;
+    void cool(Session& session) noexcept;
+    void flag(Session& session) noexcept;
+    void raise_if_missed(Session& session) noexcept;
+    void miss(Session& session) noexcept;
+    unsigned visit(Session& session) noexcept;
+    unsigned look_at_raised() noexcept;
+    unsigned look_at_next() noexcept;
+
+    na::PortHost& host_;
+    Flags flags_;
+    std::vector<Session*> hot_;      // capacity for all is reserved
+    Flagged flagged_;                // the next one to be looked at without its flag is first
+    std::vector<Session*> by_flag_;  // null: no session has that flag
+    std::size_t sessions_ = 0;
+    std::uint32_t rounds_ = 0;
+    TimeUs active_at_ = 0;  // when a session last had a record
+};
+
+}  // namespace cinnabar::shm
