@@ -21,6 +21,8 @@ constexpr std::size_t answers_waiting_max = 64;
 
 constexpr std::uint32_t books_per_look = 64;
 constexpr std::uint32_t replies_per_look = 4;
+// A peer is idle if it has sent nothing for at least this long. Where there are few peers, four replies take far less.
+constexpr Microseconds idle_min{200};
 
 }  // namespace
 
@@ -91,20 +93,23 @@ void CreditPool::grant_if_starved(PeerBook& book) noexcept {
 }
 
 // All credits are in use and a peer needs more: checks the next books, at each fourth reply to such a peer, since that
-// costs more than a call. Each peer that has sent nothing since the last check is asked for its unused credits, except
-// for as many as it had at first. A peer that does not answer is cut off.
+// costs more than a call. Each peer that has sent nothing since the last check, at least idle_min ago, is asked for its
+// unused credits, except for as many as it had at first. A peer that does not answer is cut off.
 void CreditPool::recall_idle() noexcept {
     if (++refused_ % replies_per_look != 0) return;
+    const TimeUs now = core_.na->now_us();
     const std::uint32_t kept = first();
     for (std::uint32_t looks = 0; looks < books_per_look; ++looks) {
-        PeerBook* book = core_.peers.books.at(next_);
-        if (!book) {
-            next_ = 0;
-            if (!(book = core_.peers.books.at(0))) return;
+        if (!core_.peers.books.at(next_)) next_ = 0;
+        if (next_ == 0) {
+            if (now < turn_at_) return;
+            turn_at_ = after(now, idle_min);
         }
+        PeerBook* const book = core_.peers.books.at(next_);
+        if (!book) return;
         ++next_;
         if (!book->peer || !book->open) continue;
-        switch (book->account.look(kept, core_.na->now_us(), core_.options.recall_answer_max)) {
+        switch (book->account.look(kept, now, core_.options.recall_answer_max)) {
             case Credits::Recall::no:
                 break;
             case Credits::Recall::ask:

@@ -70,6 +70,7 @@ class CreditPool {
     std::uint32_t slots_max_ = 0;
     std::uint32_t next_ = 0;     // the book that recall_idle() looks at next
     std::uint32_t refused_ = 0;  // how often a peer could not get more credits
+    TimeUs turn_at_ = 0;         // when recall_idle() may begin with the first book again
     std::uint32_t replies_unsent_ = 0;
 };
 

@@ -82,6 +82,45 @@ TEST_P(RecallTest, WhatIsSpentBesideAnAnswerComesBack) {
 
 CINNABAR_OVER_ALL(RecallTest);
 
+class BusyRecallTest : public RecallTest {};
+
+// With few peers, the target looks at each of them all the time. One that makes a call after the other, and the next as
+// soon as the last has ended, is busy, however many calls of others are served meanwhile.
+TEST_P(BusyRecallTest, WhoCallsAgainAndAgainKeepsItsCredits) {
+    open(other_, 2, false, "other");
+    serve_echo();
+    flood(origin_);
+    ASSERT_EQ(target_.context->counts().credits_granted, options_.credits_per_peer_max);
+    std::vector<Ending> others(2000);
+    for (Ending& ending : others) {
+        Errc why = Errc::ok;
+        Call* const call = other_.context->make_call(to_, why);
+        ASSERT_NE(call, nullptr) << to_string(why);
+        call->args.rpc = rpc_id("echo");
+        ASSERT_EQ(call->forward(0, &Ending::take, &ending), Errc::ok);
+    }
+    Ending own;
+    send("echo", "one", own);
+    int made = 1;
+    const bool all = pump_of({&origin_, &other_, &target_}).until([&] {
+        if (own.count == made) {
+            ++made;
+            send("echo", "one", own);
+        }
+        return other_.context->counts().calls == 0;
+    });
+    ASSERT_TRUE(all);
+    EXPECT_GT(target_.context->counts().credits_granted,
+              options_.credits_per_peer_max + 2 * options_.context.initial_credits)
+        << "the busy peer had to return its credits";
+    EXPECT_TRUE(until([&] { return own.count == made; }));
+}
+
+// On a real clock, how soon the next call is made depends on the machine.
+INSTANTIATE_TEST_SUITE_P(Over, BusyRecallTest,
+                         testing::Values(support::NetworkKind::sim_friendly, support::NetworkKind::sim_strict),
+                         [](const auto& i) { return std::string(support::to_string(i.param)); });
+
 class SilentRecallTest : public RecallTest {
   protected:
     SilentRecallTest() { options_.recall_answer_max = Microseconds{1'000'000}; }
