@@ -69,6 +69,8 @@ Result<void> ContextCore::open() {
         if (const std::uint32_t most = transport->limits().connections_max) peers.limit(most);
     }
     share_slots(slots);
+    // The connections are all of this transport.
+    if (transports.size() == 1) credits.grow_slots_by(transports.front()->limits());
     na::ContextOptions of_context = options.context;
     of_context.routes = engine.routes();
     auto opened = na::Context::open(transports, of_context, *this);

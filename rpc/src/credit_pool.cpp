@@ -33,6 +33,12 @@ std::uint32_t CreditPool::first() const noexcept {
     return std::clamp(core_.na->options().initial_credits, 1u, Credits::budget_max);
 }
 
+// The receive slots for requests while there are that many connections.
+std::uint32_t CreditPool::slots_for(std::uint32_t connections) const noexcept {
+    if (!growing_) return slots_max_;
+    return slots_max_ + (na::receive_slots_for(*growing_, connections) - growing_->receive_slots);
+}
+
 void CreditPool::open(PeerBook& book) noexcept {
     book.account.open(first(), peer_unsent_max_);
     made_ += book.account.budget();
@@ -60,8 +66,10 @@ void CreditPool::grow(PeerBook& book) noexcept {
     Credits& account = book.account;
     account.set_hungry(false);
     if (!book.open || account.budget() >= peer_budget_max_) return;
-    const std::uint32_t used = made_ + control_slots * core_.peers.connections();
-    const std::uint32_t slots = used < slots_max_ ? slots_max_ - used : 0;
+    const std::uint32_t connections = core_.peers.connections();
+    const std::uint32_t used = made_ + control_slots * connections;
+    const std::uint32_t slots_now = slots_for(connections);
+    const std::uint32_t slots = used < slots_now ? slots_now - used : 0;
     // Some requests may be on their way while others are held, but many more than that would only be refused.
     const std::uint64_t held_max = std::uint64_t{2} * core_.options.requests_held_max;
     const auto left =
@@ -137,7 +145,8 @@ void CreditPool::give_back(PeerBook& book, std::uint32_t keep) noexcept {
 
 bool CreditPool::adds_up(std::uint32_t made, std::uint32_t connections, std::uint32_t unsent) const noexcept {
     const std::uint32_t grown = made - std::min(made, connections * first());
-    return made == made_ && unsent == replies_unsent_ && grown <= slots_max_;
+    constexpr std::uint32_t any_number = ~std::uint32_t{0};  // some connections may have ended since
+    return made == made_ && unsent == replies_unsent_ && grown <= slots_for(any_number);
 }
 
 }  // namespace cinnabar::rpc

@@ -96,7 +96,7 @@ void ReceiveBlocks::release(Kept& kept) noexcept {
 }
 
 bool ReceiveBlocks::count_kept() noexcept {
-    if (kept_ == kept_max_) return false;
+    if (full()) return false;
     ++kept_;
     return true;
 }

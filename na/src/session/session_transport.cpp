@@ -4,6 +4,8 @@
 #include <cinnabar/na/session/session_transport.hpp>
 #include <cinnabar/na/session/socket.hpp>
 
+#include <algorithm>
+
 namespace cinnabar::na {
 
 SessionTransport::SessionTransport(const TransportOptions& options) : SessionTransport(options, secret_u64()) {}
@@ -26,6 +28,12 @@ SessionTransport::SessionTransport(const TransportOptions& options, Incarnation 
     limits_.receive_slots = options.receive_slots;
     limits_.send_slots = options.send_slots_max;
     limits_.connections_max = options.connections_max;
+}
+
+void SessionTransport::let_receive_slots_grow() noexcept {
+    constexpr std::uint64_t growth = 8;
+    constexpr std::uint64_t most = ~std::uint32_t{0};
+    limits_.receive_slots_max = static_cast<std::uint32_t>(std::min(growth * limits_.receive_slots, most));
 }
 
 SocketTransport::SocketTransport(const TransportOptions& options) : SessionTransport(options) { caps_.confines = true; }

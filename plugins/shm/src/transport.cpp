@@ -43,6 +43,7 @@ ShmTransport::ShmTransport(const na::TransportOptions& options) : SessionTranspo
     limits_.message_bytes_max = std::min(options.message_bytes_max, message_bytes_limit);
     limits_.lease_key_bytes_max = key_bytes;
     limits_.rma_inflight_max = rma_inflight_max;
+    let_receive_slots_grow();
     record_bytes_max_ = static_cast<std::uint32_t>(std::max(limits_.message_bytes_max, data_bytes + 64));
     ring_bytes_ = static_cast<std::uint32_t>(ring_bytes_for(record_bytes_max_));
 }

@@ -13,6 +13,7 @@ TcpTransport::TcpTransport(const na::TransportOptions& options, std::string_view
                            std::unique_ptr<na::StreamGuards> guards)
     : SocketTransport(options), scheme_(scheme), guards_(std::move(guards)) {
     caps_.proves_peers = guards_ != nullptr;
+    let_receive_slots_grow();
     if (guards_) guards_->tell_of_renewals(&TcpTransport::renewed, this);
 }
 

@@ -67,6 +67,46 @@ TEST(ReceiveBlocks, KeptArrivalsHaveANumber) {
     blocks.count_released();
 }
 
+TEST(ReceiveBlocks, MoreMayBeKeptLater) {
+    ReceiveBlocks blocks(frame_max, 1);
+    EXPECT_FALSE(blocks.full());
+    EXPECT_TRUE(blocks.count_kept());
+    EXPECT_TRUE(blocks.full());
+    blocks.allow(2);
+    EXPECT_TRUE(blocks.count_kept());
+    blocks.allow(1);
+    EXPECT_FALSE(blocks.count_kept());
+    blocks.count_released();
+    EXPECT_TRUE(blocks.count_kept()) << "what was allowed stays so";
+    blocks.count_released();
+    blocks.count_released();
+}
+
+Limits limits_of(std::uint32_t slots, std::uint32_t slots_max) {
+    Limits limits;
+    limits.receive_slots = slots;
+    limits.receive_slots_max = slots_max;
+    return limits;
+}
+
+TEST(ReceiveSlots, GrowWithTheConnections) {
+    const Limits limits = limits_of(1024, 8192);
+    EXPECT_EQ(receive_slots_for(limits, 0), 1024u);
+    EXPECT_EQ(receive_slots_for(limits, 64), 1024u);
+    EXPECT_EQ(receive_slots_for(limits, 65), 1028u);
+    EXPECT_EQ(receive_slots_for(limits, 1064), 5024u);
+    EXPECT_EQ(receive_slots_for(limits, 16'384), 8192u);
+    EXPECT_EQ(receive_slots_for(limits, 0xffff'ffff), 8192u);
+    EXPECT_EQ(receive_slots_for(limits_of(16, 128), 4), 16u) << "a few add nothing";
+    EXPECT_EQ(receive_slots_for(limits_of(16, 128), 5), 20u);
+}
+
+TEST(ReceiveSlots, DoNotGrowWhereBuffersArePosted) {
+    EXPECT_EQ(receive_slots_for(limits_of(1024, 0), 16'384), 1024u);
+    EXPECT_EQ(receive_slots_for(limits_of(1024, 1024), 16'384), 1024u);
+    EXPECT_EQ(receive_slots_for(limits_of(0xffff'ffff, 0xffff'ffff), 16'384), 0xffff'ffffu);
+}
+
 TEST(ReceiveBlocks, OneMessageGetsABlockThatFits) {
     ReceiveBlocks blocks(frame_max, 8);
     for (const std::size_t bytes : {std::size_t{1}, std::size_t{256}, std::size_t{257}, std::size_t{5000}, frame_max}) {

@@ -6,6 +6,7 @@
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/slot_pool.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -55,7 +56,20 @@ struct Limits {
     std::uint32_t receive_slots = 0;      // received messages that can wait; all credits together must stay below it
     std::uint32_t send_slots = 0;         // messages that may be in flight per context; 0: no limit
     std::uint32_t connections_max = 0;    // per context; 0: no limit
+    // receive_slots grow up to this with the connections of a context (receive_slots_for); 0: they do not.
+    std::uint32_t receive_slots_max = 0;
 };
+
+// The receive slots of a context with that many connections. Each beyond those for which receive_slots are plenty adds
+// room for its first credits and its control messages, so that many quiet ones leave room for a busy one.
+[[nodiscard]] constexpr std::uint32_t receive_slots_for(const Limits& limits, std::uint32_t connections) noexcept {
+    constexpr std::uint32_t few_min = 4;
+    constexpr std::uint32_t each = 4;
+    const std::uint32_t few = std::max(limits.receive_slots / 16, few_min);
+    if (connections <= few || limits.receive_slots_max <= limits.receive_slots) return limits.receive_slots;
+    const std::uint64_t wanted = limits.receive_slots + std::uint64_t{each} * (connections - few);
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, limits.receive_slots_max));
+}
 
 enum class Access : std::uint8_t { read = 1, write = 2, read_write = 3 };  // what a peer may do with memory
 [[nodiscard]] constexpr bool allows(Access have, Access want) noexcept {

@@ -52,7 +52,10 @@ class CINNABAR_API ReceiveBlocks {
     [[nodiscard]] Errc detach(Kept& kept, bool closed) noexcept;
     void release(Kept& kept) noexcept;
 
-    // Counts a kept arrival. False: `kept_max` are kept already.
+    // Whether as many arrivals are kept as may be, and allow(): lets more be kept from now on.
+    [[nodiscard]] bool full() const noexcept { return kept_ == kept_max_; }
+    void allow(std::uint32_t kept_max) noexcept { kept_max_ = kept_max > kept_max_ ? kept_max : kept_max_; }
+    // Counts a kept arrival. False: full().
     [[nodiscard]] bool count_kept() noexcept;
     void count_released() noexcept { --kept_; }
     // Whether so many shared blocks are held that a further arrival must be copied out of its block.
@@ -74,7 +77,7 @@ class CINNABAR_API ReceiveBlocks {
     std::array<ReceiveBlock*, classes> free_{};
     std::array<std::uint32_t, classes> free_count_{};
     const std::size_t frame_bytes_max_;
-    const std::uint32_t kept_max_;
+    std::uint32_t kept_max_;
     std::uint32_t kept_ = 0;
     std::uint32_t shared_out_ = 0;  // shared blocks that only kept arrivals use
     ReceiveBlock* reading_ = nullptr;

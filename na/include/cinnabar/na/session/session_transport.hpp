@@ -36,6 +36,10 @@ class CINNABAR_API SessionTransport : public Transport {
     explicit SessionTransport(const TransportOptions& options);
     SessionTransport(const TransportOptions& options, Incarnation incarnation);
 
+    // For transports that take memory for a message only when it arrives: the receive slots of a context grow with its
+    // connections, eightfold at most.
+    void let_receive_slots_grow() noexcept;
+
     TransportOptions options_;
     Caps caps_;
     Limits limits_;

@@ -32,7 +32,10 @@ class SocketPort : public SessionPort {
     using Incoming = Connection;
 
     // Overrides of na::Port.
-    [[nodiscard]] Errc keep(Arrival& arrival, Kept& out) noexcept final { return blocks_.keep(arrival, *this, out); }
+    [[nodiscard]] Errc keep(Arrival& arrival, Kept& out) noexcept final {
+        if (blocks_.full()) blocks_.allow(receive_slots_for(own().transport().limits(), session_count()));
+        return blocks_.keep(arrival, *this, out);
+    }
     [[nodiscard]] Errc detach(Kept& kept) noexcept final { return blocks_.detach(kept, closed()); }
     void release(Kept& kept) noexcept final {
         CINNABAR_ASSERT(kept.port == this);

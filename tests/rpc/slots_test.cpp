@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Quiet connections leave receive slots to a busy one, where slots grow with the connections.
+#include "rpc_fixture.hpp"
+
+#include <algorithm>
+
+namespace cinnabar::rpc {
+namespace {
+
+constexpr std::size_t quiet = 12;
+
+// Of these 64 slots, 24 are for requests. The first credits and the control messages of 13 connections would need 52.
+class SlotsTest : public RpcTest {
+  protected:
+    void SetUp() override {
+        transport_options_.receive_slots = 64;
+        open(target_, 0, true);
+        to_ = target_.context->self_addr();
+        serve_echo();
+        origins_.resize(quiet + 1);
+        for (std::size_t i = 0; i < origins_.size(); ++i) {
+            open(origins_[i], 0, false, ("origin" + std::to_string(i)).c_str());
+            ASSERT_NO_FATAL_FAILURE(call(origins_[i], 1));
+        }
+    }
+    void TearDown() override {
+        for (Side& origin : origins_) origin.context.reset();
+        RpcTest::TearDown();
+    }
+    // Makes so many calls at once.
+    void call(Side& from, std::size_t count) {
+        std::vector<Ending> endings(count);
+        for (Ending& ending : endings) {
+            Errc why = Errc::ok;
+            Call* const made = from.context->make_call(to_, why);
+            ASSERT_NE(made, nullptr) << to_string(why);
+            made->args.rpc = rpc_id("echo");
+            ASSERT_EQ(made->forward(0, &Ending::take, &ending), Errc::ok);
+        }
+        ASSERT_TRUE(pump_of({&from, &target_}).until([&] { return from.context->counts().calls == 0; }));
+        for (const Ending& ending : endings) EXPECT_EQ(ending.result, Errc::ok) << to_string(ending.result);
+    }
+
+    std::vector<Side> origins_;
+};
+
+TEST_P(SlotsTest, OfQuietConnectionsAreNotThoseOfABusyOne) {
+    const std::uint64_t first = target_.context->counts().credits_granted;
+    EXPECT_EQ(first, (quiet + 1) * options_.context.initial_credits);
+    call(origins_.back(), 200);
+    EXPECT_GE(target_.context->counts().credits_granted, first + 4);
+}
+
+std::vector<support::NetworkKind> growing() {
+    std::vector<support::NetworkKind> kinds = support::networks_for_calls();
+    std::erase_if(kinds, [](support::NetworkKind kind) {
+        return kind < support::NetworkKind::tcp || kind > support::NetworkKind::shm_buffers;
+    });
+    return kinds;
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, SlotsTest, testing::ValuesIn(growing()),
+                         [](const auto& i) { return std::string(support::to_string(i.param)); });
+
+}  // namespace
+}  // namespace cinnabar::rpc
