@@ -175,14 +175,17 @@ void HotSessions::arm() noexcept {
     }
 }
 
-// Flagged sessions become cold. One with a record gets its flag raised instead of a bell. A raised flag counts as a
-// record, since an earlier call may have raised it.
+// Flagged sessions without a record become cold. The others stay flagged, since nobody rings for them: others may lower
+// their flags, but they are still looked at in turn.
 bool HotSessions::missed() noexcept {
-    bool any =
-        flags_.any() || std::any_of(hot_.begin(), hot_.end(), [](const Session* session) { return session->missed(); });
+    bool any = std::any_of(hot_.begin(), hot_.end(), [](const Session* session) { return session->missed(); });
+    Flagged with_records;
     while (Session* const session = flagged_.pop_front()) {
-        if (!session->missed()) continue;
-        flags_.raise(session->flag - 1);
+        if (session->missed()) with_records.push_back(*session);
+    }
+    while (Session* const session = with_records.pop_front()) {
+        flag(*session);
+        raise_if_missed(*session);
         any = true;
     }
     return any;

@@ -73,11 +73,11 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     ListLink<Session> copy_link;      // in ShmPort::copies()
     bool blocked = false;             // the ring had no room
     // Of HotSessions.
-    ListLink<Session> flagged_link;
     std::size_t hot_at = 0;        // index in its list of hot sessions + 1; 0: not hot
     std::uint32_t misses = 0;      // polls in a row that found nothing, while hot
     std::uint32_t came_round = 0;  // the round in which the last record came
     std::uint32_t flag = 0;        // 1 + the flag that the peer raises; 0: it has none
+    ListLink<Session> flagged_link;
 
   private:
     void lost() noexcept;
