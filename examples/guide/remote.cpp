@@ -76,6 +76,13 @@ int main() {
     });
     writable.subspan(8, 2).write(node, std::vector<double>{1, 2}, {.notify = 7}).wait().value();
 
+    // Many writes in progress; the flag is written after the rows.
+    RemoteWrites writes(node);
+    for (std::size_t i = 0; i < 100; ++i) writes.write(writable[i], 0.5).value();
+    writes.fence();
+    writes.write(writable[100], 1.0).value();
+    writes.flush(WriteLevel::visible).wait().value();
+
     // From here on nobody accesses it, and it may be freed.
     if (table.withdraw() == Errc::ok) memory = {};
     std::cout << "withdrawn: " << to_string(sync_wait(sum_of(node.ref(), fresh)).code()) << '\n';

@@ -89,6 +89,10 @@ na::Addr RemoteTable::own_address() {
     return own_;
 }
 
+void RemoteTable::is_awaited_by(Executor& executor) noexcept {
+    for (Loop* loop : node_.loops()) executor.relies_on(*loop);
+}
+
 Result<void> RemoteTable::serve() {
     const std::lock_guard lock(mutex_);
     if (serving_) return {};
@@ -196,7 +200,7 @@ void RemoteTable::await_idle(SharedSlot& slot, std::uint32_t lease) noexcept {
     {
         const std::lock_guard lock(slot.mutex);
         if (slot.lease != lease || slot.idle()) return;
-        for (Loop* loop : node_.loops()) wait.waiter.relies_on(*loop);
+        is_awaited_by(wait.waiter);
         slot.waiting.push_back(wait);
     }
     wait.waiter.wait();

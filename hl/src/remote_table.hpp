@@ -10,6 +10,7 @@
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/bulk/region.hpp>
 #include <cinnabar/hl/buffers.hpp>
+#include <cinnabar/hl/executor.hpp>
 #include <cinnabar/hl/request.hpp>
 #include <cinnabar/hl/share.hpp>
 #include <cinnabar/hl/task.hpp>
@@ -77,6 +78,8 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
     // The address at which this node calls itself for its own memory.
     [[nodiscard]] na::Addr own_address();
+    // Declares that this executor waits for operations that this node has begun.
+    void is_awaited_by(Executor& executor) noexcept;
     // The number of memories that are shared, or were withdrawn and are still in use; a snapshot.
     [[nodiscard]] std::uint32_t shares() const noexcept { return slots_.taken(); }
 

@@ -6,6 +6,7 @@
 #include <cinnabar/hl/remote.hpp>
 #include <cinnabar/hl/remote_blocks.hpp>
 #include <cinnabar/hl/remote_many.hpp>
+#include <cinnabar/hl/remote_writes.hpp>
 #include <cinnabar/hl/share.hpp>
 
 namespace cinnabar {
@@ -21,11 +22,13 @@ using hl::RemoteOptions;
 using hl::RemoteRead;
 using hl::RemoteSpan;
 using hl::RemoteWrite;
+using hl::RemoteWrites;
 using hl::share;
 using hl::Shared;
 using hl::SharedBytes;
 using hl::TransferPlan;
 using hl::write_blocks;
 using hl::write_many;
+using hl::WriteLevel;
 
 }  // namespace cinnabar
