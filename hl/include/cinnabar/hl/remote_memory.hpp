@@ -6,6 +6,7 @@
 #include <cinnabar/hl/remote.hpp>
 #include <cinnabar/hl/remote_blocks.hpp>
 #include <cinnabar/hl/remote_many.hpp>
+#include <cinnabar/hl/remote_steps.hpp>
 #include <cinnabar/hl/remote_writes.hpp>
 #include <cinnabar/hl/share.hpp>
 
@@ -14,6 +15,7 @@ namespace cinnabar {
 using bulk::Blocks;
 using hl::Names;
 using hl::read_blocks;
+using hl::read_in_steps;
 using hl::read_many;
 using hl::Remote;
 using hl::RemoteBytes;
@@ -21,6 +23,7 @@ using hl::RemoteNotice;
 using hl::RemoteOptions;
 using hl::RemoteRead;
 using hl::RemoteSpan;
+using hl::RemoteSteps;
 using hl::RemoteWrite;
 using hl::RemoteWrites;
 using hl::share;
@@ -28,6 +31,7 @@ using hl::Shared;
 using hl::SharedBytes;
 using hl::TransferPlan;
 using hl::write_blocks;
+using hl::write_in_steps;
 using hl::write_many;
 using hl::WriteLevel;
 
