@@ -6,25 +6,29 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/bulk/region.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 namespace cinnabar::bulk {
-namespace {
 
-void append_segments(const Region& part, std::vector<na::Segment>& segments, std::vector<FarSegment>& far) {
-    (void)each_segment(part, part.offset(), part.bytes(),
-                       [&](std::size_t at, std::uint64_t skip, std::uint64_t, std::uint64_t take) {
-                           const na::Segment& segment = part.segments()[at];
-                           FarSegment of = part.is_far() ? part.far_segments()[at] : FarSegment();
-                           if (of.memory) of.offset += skip;
-                           segments.push_back({segment.base ? segment.base + skip : nullptr, take});
-                           far.push_back(std::move(of));
-                           return FarEnd();
-                       });
+void append_far_segments(const Region& part, std::vector<na::Segment>& segments, std::vector<FarSegment>& far) {
+    const auto ends = part.segment_ends();
+    std::uint64_t offset = part.offset();
+    std::uint64_t left = part.bytes();
+    auto at = static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), offset) - ends.begin());
+    for (; left > 0; ++at) {
+        const na::Segment& segment = part.segments()[at];
+        const std::uint64_t skip = offset - (ends[at] - segment.bytes);
+        const std::uint64_t take = std::min<std::uint64_t>(segment.bytes - skip, left);
+        FarSegment of = part.is_far() ? part.far_segments()[at] : FarSegment();
+        if (of.memory) of.offset += skip;
+        segments.push_back({segment.base ? segment.base + skip : nullptr, static_cast<std::size_t>(take)});
+        far.push_back(std::move(of));
+        offset += take;
+        left -= take;
+    }
 }
-
-}  // namespace
 
 FarSegment far_segment_of(const Region& region, std::uint64_t offset, std::uint64_t bytes) noexcept {
     if (!region.is_far()) return {};
@@ -58,7 +62,7 @@ Result<Region> Region::join(std::span<const Region> parts, na::Access access) {
         if (!na::allows(part.access(), access))
             return Error(Errc::permission, "one of the regions to join was made for less access");
         any_far |= part.is_far();
-        append_segments(part, segments, far);
+        append_far_segments(part, segments, far);
     }
     if (!any_far)
         return Error(Errc::invalid_argument, "none of the regions to join is far memory: expose their segments");

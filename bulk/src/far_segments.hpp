@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace cinnabar::bulk {
 
@@ -25,6 +26,9 @@ FarEnd each_segment(const Region& region, std::uint64_t offset, std::uint64_t by
     }
     return {};
 }
+
+// Appends the segments behind this region. May throw std::bad_alloc.
+void append_far_segments(const Region& part, std::vector<na::Segment>& segments, std::vector<FarSegment>& far);
 
 // The far memory that contains [offset, offset + bytes) of the slice, with the offset there; null memory: no single
 // segment contains it.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "far_segments.hpp"
+
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/bulk/far_lender.hpp>
 #include <cinnabar/bulk/region.hpp>
@@ -251,19 +253,25 @@ Result<Region> Region::select(const Blocks& blocks, na::Access access) const {
         return Error(Errc::permission, "more access than the region was made with: expose it for more");
     if (na::allows(access, na::Access::write) && blocks.overlap())
         return Error(Errc::invalid_argument, "blocks that are written must not overlap");
-    if (is_far()) return Error(Errc::unsupported, "blocks of files and of the memory of devices make no region");
     std::vector<na::Segment> segments;
+    std::vector<FarSegment> far;
     segments.reserve(std::min<std::uint64_t>(blocks.count(), descriptor_segments_max));
     BlockWalk walk(blocks);
     BlockPiece piece;
     while (walk.next(bytes_, piece)) {
-        for_each_piece(*body_, offset_ + piece.offset, piece.bytes, [&segments](Bytes part) {
-            segments.push_back({part.data(), part.size()});
-        });
+        if (is_far()) {
+            append_far_segments(slice(piece.offset, piece.bytes), segments, far);
+        } else {
+            for_each_piece(*body_, offset_ + piece.offset, piece.bytes, [&segments](Bytes part) {
+                segments.push_back({part.data(), part.size()});
+            });
+        }
         if (segments.size() > descriptor_segments_max)
             return Error(Errc::too_large, "more than descriptor_segments_max pieces: make several regions");
     }
-    return Region(std::make_shared<RegionBody>(std::move(segments), access, *this), 0, blocks.bytes());
+    auto body = std::make_shared<RegionBody>(std::move(segments), access, *this);
+    body->add_far(std::move(far), {});
+    return Region(std::move(body), 0, blocks.bytes());
 }
 
 // A region of blocks is in quarantine whenever its base region is, because all lends are accounted in the base.
@@ -291,7 +299,8 @@ void Region::quarantine_for_good() const noexcept {
     begin_quarantine(kept->quarantine);
     while (!all.compare_exchange_weak(kept->next, kept, std::memory_order_relaxed)) {
     }
-    // The parts of a joined region are used by themselves, too.
+    // The parts of a joined region are used by themselves, too; so are those of a region whose blocks this one selects.
+    if (body_->base()) return body_->base().quarantine_for_good();
     std::uint64_t part_begin = 0;
     for (const Region& part : body_->parts()) {
         const std::uint64_t part_end = part_begin + part.bytes();

@@ -25,6 +25,10 @@ std::optional<Error> refusal(const RemoteBytes& token, const na::Addr& target, s
         return Error(Errc::invalid_argument, "the token and the local memory differ in size: use RemoteBytes::part");
     if (!na::allows(token.access(), access))
         return Error(Errc::permission, "the token does not allow that access: ask its owner for one that does");
+    if (token.is_far() && token.names_version() && na::allows(access, na::Access::write))
+        return Error(Errc::unsupported,
+                     "the token of a file or of device memory names a version, so it is for reading: ask its owner for "
+                     "one that names none (Names::any_version)");
     if (target.empty())
         return Error(Errc::unreachable, "the token does not contain its owner's address: give it by at()");
     return std::nullopt;
@@ -130,12 +134,13 @@ class Batches {
 }  // namespace
 
 RemoteMade make_look(const NodeRef& node, const RemoteBytes& from, std::uint64_t bytes, const RemoteOptions& options) {
+    if (from.is_far()) return refused_call(node, not_of_far_memory());
     const remote_calls::Look arguments{from.grant(), from.offset(), bytes};
     return made(node, remote_calls::look, from, bytes, na::Access::read, options, arguments);
 }
 
 RemoteMade make_read(const NodeRef& node, const RemoteBytes& from, Bytes into, const RemoteOptions& options) {
-    if (into.size() <= remote_inline_bytes_max) return make_look(node, from, into.size(), options);
+    if (is_inline(from, into.size())) return make_look(node, from, into.size(), options);
     auto region = bulk::Region::expose(into, na::Access::write);
     if (!region) return refused_call(node, std::move(region).error());
     return make_read(node, from, *region, options);
@@ -149,11 +154,14 @@ RemoteMade make_read(const NodeRef& node, const RemoteBytes& from, const bulk::R
 }
 
 RemoteMade make_write(const NodeRef& node, const RemoteBytes& to, ConstBytes from, const RemoteOptions& options) {
-    if (from.size() > remote_inline_bytes_max) {
-        auto region = bulk::Region::expose(from);
-        if (!region) return refused_call(node, std::move(region).error());
-        return make_write(node, to, *region, options);
-    }
+    if (is_inline(to, from.size())) return make_put(node, to, from, options);
+    auto region = bulk::Region::expose(from);
+    if (!region) return refused_call(node, std::move(region).error());
+    return make_write(node, to, *region, options);
+}
+
+RemoteMade make_put(const NodeRef& node, const RemoteBytes& to, ConstBytes from, const RemoteOptions& options) {
+    if (to.is_far()) return refused_call(node, not_of_far_memory());
     const remote_calls::Put arguments{to.grant(), to.offset(), options.notify, from};
     const auto& rpc = options.notify ? remote_calls::put_and_notify : remote_calls::put;
     return made(node, rpc, to, from.size(), na::Access::write, options, arguments);
@@ -169,6 +177,7 @@ RemoteMade make_write(const NodeRef& node, const RemoteBytes& to, const bulk::Re
 
 RemoteMade make_word(const NodeRef& node, const RemoteBytes& at, WordOp op, std::uint64_t value, std::uint64_t expected,
                      const RemoteOptions& options) {
+    if (at.is_far()) return refused_call(node, not_of_far_memory());
     const remote_calls::Word arguments{at.grant(), at.offset(), op, static_cast<std::uint8_t>(at.bytes()),
                                        value,      expected};
     return made(node, remote_calls::word, at, at.bytes(), na::Access::read_write, options, arguments);
@@ -199,6 +208,10 @@ std::vector<RemoteMade> make_writes(const NodeRef& node, std::span<const RemoteW
                              arguments.from = Bulk(from);
                              arguments.notify = options.notify;
                          });
+}
+
+Error not_of_far_memory() {
+    return {Errc::unsupported, "files and the memory of devices have no single objects or words: use RemoteSpan"};
 }
 
 Error too_many_to_notify() {

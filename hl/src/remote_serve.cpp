@@ -88,7 +88,7 @@ Task<Result<RemoteReply>> do_gather(Table table, Request<Gather> request) {
     RemoteTransfer transfer(table);
     CINNABAR_CO_TRY(const bulk::Region from, transfer.begin(request->grants, request->pieces, na::Access::read));
     if (from.bytes() != request->into.size()) co_return Errc::invalid_argument;
-    if (is_moved_by_caller(request->into))
+    if (!from.is_far() && is_moved_by_caller(request->into))
         CINNABAR_CO_TRY_VOID(co_await read_staged(*table, request, transfer));
     else
         CINNABAR_CO_TRY_VOID(co_await read_straight(from, request, transfer));
@@ -115,7 +115,8 @@ Task<Result<RemoteReply>> do_scatter(Table table, Request<Scatter> request) {
     RemoteTransfer transfer(table);
     CINNABAR_CO_TRY(const bulk::Region to, transfer.begin(request->grants, request->pieces, na::Access::write));
     if (to.bytes() != request->from.size()) co_return Errc::invalid_argument;
-    if (transfer.names_version() || is_moved_by_caller(request->from))
+    if (to.is_far() && transfer.names_version()) co_return Errc::unsupported;  // nothing keeps late bytes out of it
+    if (!to.is_far() && (transfer.names_version() || is_moved_by_caller(request->from)))
         CINNABAR_CO_TRY_VOID(co_await write_staged(*table, request, transfer));
     else
         CINNABAR_CO_TRY_VOID(co_await write_straight(to, request, transfer));

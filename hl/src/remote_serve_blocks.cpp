@@ -53,7 +53,7 @@ Task<Result<RemoteReply>> do_gather_blocks(Table table, Request<GatherBlocks> re
     const bulk::Blocks& list = request->blocks.list;
     CINNABAR_CO_TRY(const bulk::Region memory, transfer.begin(request->grant, list, na::Access::read));
     if (list.bytes() != request->into.size()) co_return Errc::invalid_argument;
-    if (is_moved_by_caller(request->into))
+    if (!memory.is_far() && is_moved_by_caller(request->into))
         CINNABAR_CO_TRY_VOID(co_await read_staged(*table, request, transfer));
     else
         CINNABAR_CO_TRY_VOID(co_await move_blocks(bulk::Direction::push, memory, list, request->into, transfer));
@@ -65,7 +65,8 @@ Task<Result<RemoteReply>> do_scatter_blocks(Table table, Request<ScatterBlocks> 
     const bulk::Blocks& list = request->blocks.list;
     CINNABAR_CO_TRY(const bulk::Region memory, transfer.begin(request->grant, list, na::Access::write));
     if (list.bytes() != request->from.size() || list.overlap()) co_return Errc::invalid_argument;
-    if (transfer.names_version() || is_moved_by_caller(request->from))
+    if (memory.is_far() && transfer.names_version()) co_return Errc::unsupported;  // as in remote_serve.cpp
+    if (!memory.is_far() && (transfer.names_version() || is_moved_by_caller(request->from)))
         CINNABAR_CO_TRY_VOID(co_await write_staged(*table, request, transfer));
     else
         CINNABAR_CO_TRY_VOID(co_await move_blocks(bulk::Direction::pull, memory, list, request->from, transfer));

@@ -42,6 +42,14 @@ bool append_segments(const bulk::Region& part, std::vector<na::Segment>& out) {
     return true;
 }
 
+// The number of segments that this slice touches.
+std::size_t segments_of(const bulk::Region& part) {
+    const auto ends = part.segment_ends();
+    const auto first = std::upper_bound(ends.begin(), ends.end(), part.offset());
+    const auto last = std::lower_bound(first, ends.end(), part.offset() + part.bytes());
+    return static_cast<std::size_t>(last - first) + 1;
+}
+
 void copy_out(const bulk::Region& memory, std::uint64_t offset, Bytes to) noexcept { memory.copy_out(offset, to); }
 void copy_in(const bulk::Region& memory, std::uint64_t offset, ConstBytes from) noexcept {
     memory.copy_in(offset, from);
@@ -106,9 +114,6 @@ Result<void> RemoteTable::serve() {
 
 Result<SharedBytes> RemoteTable::share(const bulk::Region& memory, na::Access access) {
     if (memory.empty()) return Error(Errc::invalid_argument, "an empty region cannot be shared");
-    if (memory.is_far())
-        return Error(Errc::unsupported,
-                     "a file or the memory of a device cannot be shared by tokens: lend it with a call");
     if (!na::allows(memory.access(), access))
         return Error(Errc::permission, "the region does not allow that access: expose it for more");
     CINNABAR_TRY_VOID(serve());
@@ -138,6 +143,8 @@ RemoteBytes RemoteTable::token(SharedSlot& slot, const RemoteGrant& wanted) {
         const std::lock_guard lock(slot.mutex);
         if (slot.lease != grant.lease || slot.state != SharedSlot::State::shared) return {};
         if (grant.version != 0) grant.version = slot.version;
+        if (slot.memory.is_far())
+            grant.access = static_cast<na::Access>(static_cast<std::uint8_t>(grant.access) | remote_far_bit);
         grant.seal = seal_of(slot.key, grant);
     }
     const std::lock_guard lock(mutex_);
@@ -226,7 +233,8 @@ Errc RemoteTable::check(const SharedSlot& slot, const RemoteGrant& grant, std::u
                         na::Access access) noexcept {
     if (const Errc refused = check(slot, grant); refused != Errc::ok) return refused;
     const bool inside = offset <= grant.bytes && bytes <= grant.bytes - offset;
-    return inside && na::allows(grant.access, access) ? Errc::ok : Errc::permission;
+    if (!inside || !na::allows(grant.access, access)) return Errc::permission;
+    return slot.memory.is_far() ? Errc::unsupported : Errc::ok;
 }
 
 // Calls copy(memory, offset in it, bytes) for each step.
@@ -379,6 +387,9 @@ Errc RemoteTransfer::begin(const RemoteGrant& grant, na::Access access) {
 
 Result<bulk::Region> RemoteTransfer::region_of(const std::vector<remote_calls::Piece>& pieces, na::Access access) {
     std::vector<na::Segment> segments;
+    std::vector<bulk::Region> parts;
+    std::size_t of_parts = 0;
+    const bool far = std::ranges::any_of(memory_, &bulk::Region::is_far);
     for (const remote_calls::Piece& piece : pieces) {
         if (piece.grant >= memory_.size() || piece.bytes == 0) return Error(Errc::invalid_argument);
         const bulk::Region& memory = memory_[piece.grant];
@@ -386,7 +397,19 @@ Result<bulk::Region> RemoteTransfer::region_of(const std::vector<remote_calls::P
             return Error(Errc::permission);
         const bulk::Region part = memory.slice(piece.offset, piece.bytes);
         if (pieces.size() == 1) return part;
-        if (!append_segments(part, segments)) return Error(Errc::too_large);
+        if (far) {
+            of_parts += segments_of(part);
+            if (of_parts > bulk::descriptor_segments_max) return Error(Errc::too_large);
+            parts.push_back(part);
+        } else if (!append_segments(part, segments)) {
+            return Error(Errc::too_large);
+        }
+    }
+    if (!parts.empty()) {
+        // At least one grant is far, but the pieces may all be of others.
+        if (std::ranges::any_of(parts, &bulk::Region::is_far)) return bulk::Region::join(parts, access);
+        for (const bulk::Region& part : parts)
+            if (!append_segments(part, segments)) return Error(Errc::too_large);
     }
     if (segments.empty()) return Error(Errc::invalid_argument);
     return bulk::Region::expose(segments, access);

@@ -96,7 +96,7 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] bool in_use(SharedSlot& slot, std::uint32_t lease) noexcept;
     void on_notified(SharedSlot& slot, std::uint32_t lease, std::shared_ptr<const NoticeFunction> function);
 
-    // --- operations. Errors: stale, permission.
+    // --- operations. Errors: stale, permission; unsupported: far memory, which only transfers move.
     // Both copy in steps, and check the grant before each.
     [[nodiscard]] Errc read(const RemoteGrant& grant, std::uint64_t offset, Bytes to) noexcept;
     [[nodiscard]] Errc write(const RemoteGrant& grant, std::uint64_t offset, ConstBytes from) noexcept;

@@ -148,7 +148,7 @@ Result<void> WritesState::write(const RemoteBytes& to, ConstBytes from, const bu
     if (auto refused = refusal(to, target_of(node_, to, options_of(notify)), bytes, na::Access::write))
         return *std::move(refused);
     auto made = std::make_unique<Write>();
-    made->lends = region || from.size() > remote_inline_bytes_max;
+    made->lends = region || !is_inline(to, static_cast<std::size_t>(bytes));
     {
         const std::lock_guard lock(mutex_);
         if (error_)

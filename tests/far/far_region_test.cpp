@@ -164,9 +164,36 @@ TEST(FarRegion, TheQuarantineOfAJoinedRegionIsThatOfItsParts) {
     EXPECT_FALSE(first.slice(0, 95).quarantined());
 }
 
-TEST(FarRegion, ItsBlocksMakeNoRegion) {
-    const Region device = Region::of_far(std::make_shared<MadeUpFar>(100), na::Access::read).value();
-    EXPECT_EQ(device.select(Blocks::strided(0, 10, 20, 5).value(), na::Access::read).code(), Errc::unsupported);
+TEST(FarRegion, ItsBlocksMakeARegion) {
+    const auto far = std::make_shared<MadeUpFar>(100);
+    const Region device = Region::of_far(far, na::Access::read_write).value();
+    const std::vector<std::byte> before(far->memory().begin(), far->memory().end());
+    const std::vector<std::uint32_t> numbers{7, 1, 3, 4};  // the last two are adjacent
+    const auto list = Blocks::indexed(10, numbers).value();
+    const Region blocks = device.slice(10, 90).select(list, na::Access::read_write).value();
+    EXPECT_TRUE(blocks.is_far());
+    EXPECT_EQ(blocks.bytes(), 40u);
+    EXPECT_EQ(blocks.segments().size(), 3u);
+    std::vector<std::byte> loaded(40);
+    EXPECT_EQ(blocks.load(0, loaded).code, Errc::ok);
+    for (std::size_t i = 0; i < 40; ++i) EXPECT_EQ(loaded[i], before[10 + 10 * numbers[i / 10] + i % 10]) << i;
+    const std::vector<std::byte> stored(10, std::byte{9});
+    EXPECT_EQ(blocks.slice(5, 10).store(0, stored).code, Errc::ok);
+    for (std::size_t i = 0; i < 100; ++i)
+        EXPECT_EQ(far->memory()[i], (i >= 85 && i < 90) || (i >= 20 && i < 25) ? std::byte{9} : before[i]) << i;
+    const auto beyond = Blocks::strided(0, 10, 20, 6).value();
+    EXPECT_EQ(device.select(beyond, na::Access::read).code(), Errc::invalid_argument);
+}
+
+// Blocks are in quarantine with what they are of, and with its parts.
+TEST(FarRegion, AQuarantineOfItsBlocksIsOneOfItsParts) {
+    const Region first = Region::of_far(std::make_shared<MadeUpFar>(100), na::Access::read).value();
+    const Region second = Region::of_far(std::make_shared<MadeUpFar>(100), na::Access::read).value();
+    const Region joined = Region::join(std::array{first, second}, na::Access::read).value();
+    const Region blocks = joined.select(Blocks::strided(0, 10, 20, 10).value(), na::Access::read).value();
+    EXPECT_FALSE(blocks.quarantined() || first.quarantined());
+    blocks.slice(0, 10).quarantine_for_good();
+    EXPECT_TRUE(blocks.quarantined() && joined.quarantined() && first.quarantined() && second.quarantined());
 }
 
 // --- the lender of far memory

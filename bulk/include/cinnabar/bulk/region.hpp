@@ -48,7 +48,7 @@ class CINNABAR_API Region {
                                                  const std::shared_ptr<na::Transport>& preferred = nullptr);
 
     // Far memory (far_memory.hpp): bytes that the processor does not address. They are moved through staging buffers;
-    // such a region cannot be shared by tokens or viewed.
+    // such a region cannot be viewed.
     //
     // The bytes [offset, offset + bytes) of a file. The region duplicates the descriptor, so `fd` may be closed. Peers
     // read the current contents of the file. A read beyond its end makes the transfer fail with `stale`, a failing disk
@@ -71,7 +71,7 @@ class CINNABAR_API Region {
     // A new region that consists of blocks of this region, in the order of the list. It can be lent and moved like any
     // other. It keeps this region alive, and is registered separately. invalid_argument: the blocks do not lie inside,
     // or overlap although `access` includes writing. permission: `access` exceeds that of this region. too_large: more
-    // than descriptor_segments_max pieces that are not adjacent. unsupported: this region is a file or device memory.
+    // than descriptor_segments_max pieces that are not adjacent.
     [[nodiscard]] Result<Region> select(const Blocks& blocks, na::Access access) const;
 
     [[nodiscard]] bool empty() const noexcept { return body_ == nullptr; }

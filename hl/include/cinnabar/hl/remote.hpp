@@ -12,9 +12,13 @@
 // bytes. Operations in progress at the same time have no order. The effect of a completed one is visible to the owner's
 // threads, and to operations that start after it.
 //
+// Files and the memory of devices (far memory) are read and written by spans, lists of blocks and plans. Their bytes
+// always move in bulk, and a token that names a version is for reading only, since nothing can keep a late write out.
+//
 // Errors: those of a call; stale (the contents were renewed, or the memory is no longer shared); permission (the grant
-// does not allow it, or was forged); invalid_argument (a wrong size, a word that is not aligned). A failed operation
-// may have moved some of its bytes.
+// does not allow it, or was forged); invalid_argument (a wrong size, a word that is not aligned); unsupported
+// (not of far memory). A failed operation may have moved some of its bytes. Far memory adds io, no_space, and stale (a
+// file has become shorter).
 #pragma once
 
 #include <cinnabar/hl/remote_op.hpp>
@@ -81,7 +85,7 @@ class Remote {
     [[nodiscard]] auto write(const NodeRef& node, const T& value, const RemoteOptions& options = {}) const {
         static_assert(sizeof(T) <= remote_inline_bytes_max, "cinnabar: write an object so large from a span of one");
         const ConstBytes from = std::as_bytes(std::span(&value, 1));
-        return RemoteOp(detail::make_write(node, token_, from, options), detail::Wrote{sizeof(T)});
+        return RemoteOp(detail::make_put(node, token_, from, options), detail::Wrote{sizeof(T)});
     }
 
     // These three return the old value. They are atomic with respect to each other and to std::atomic_ref at the owner,
@@ -146,7 +150,7 @@ class RemoteSpan {
     // number of bytes.
     [[nodiscard]] auto read(const NodeRef& node, std::span<T> into, const RemoteOptions& options = {}) const {
         const Bytes bytes = std::as_writable_bytes(into);
-        const bool copied = bytes.size() <= remote_inline_bytes_max;
+        const bool copied = detail::is_inline(token_, bytes.size());
         return RemoteOp(detail::make_read(node, token_, bytes, options),
                         detail::ReadInto{copied ? bytes : Bytes(), bytes.size()});
     }

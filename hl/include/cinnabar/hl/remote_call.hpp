@@ -58,7 +58,14 @@ struct RemoteMade {
     bool not_followed = false;     // the token names an owner, but the sender is called (follow_owner)
 };
 
-// The reply contains the bytes. make_read also works this way, up to remote_inline_bytes_max.
+// Whether a read or write of that many bytes travels inside its call. Otherwise the local memory is lent to it.
+[[nodiscard]] inline bool is_inline(const RemoteBytes& token, std::size_t bytes) noexcept {
+    return bytes <= remote_inline_bytes_max && !token.is_far();
+}
+// The error of an operation that far memory does not have.
+[[nodiscard]] CINNABAR_API Error not_of_far_memory();
+
+// The reply contains the bytes. make_read also works this way if is_inline().
 [[nodiscard]] CINNABAR_API RemoteMade make_look(const NodeRef& node, const RemoteBytes& from, std::uint64_t bytes,
                                                 const RemoteOptions& options);
 [[nodiscard]] CINNABAR_API RemoteMade make_read(const NodeRef& node, const RemoteBytes& from, Bytes into,
@@ -69,6 +76,9 @@ struct RemoteMade {
                                                  const RemoteOptions& options);
 [[nodiscard]] CINNABAR_API RemoteMade make_write(const NodeRef& node, const RemoteBytes& to, const bulk::Region& from,
                                                  const RemoteOptions& options);
+// Always inside the call. Requires: at most remote_inline_bytes_max bytes.
+[[nodiscard]] CINNABAR_API RemoteMade make_put(const NodeRef& node, const RemoteBytes& to, ConstBytes from,
+                                               const RemoteOptions& options);
 // `value`: the number to add, or the new value. The reply contains the old one.
 [[nodiscard]] CINNABAR_API RemoteMade make_word(const NodeRef& node, const RemoteBytes& at, WordOp op,
                                                 std::uint64_t value, std::uint64_t expected,

@@ -20,6 +20,9 @@
 
 namespace cinnabar::hl {
 
+// Set in RemoteGrant::access if the memory is far (bulk/far_memory.hpp), so that its user asks for bulk transfers.
+inline constexpr std::uint8_t remote_far_bit = 4;
+
 // The sealed part. The owner chose all values.
 struct RemoteGrant {
     std::uint64_t node = 0;     // random, chosen when the node was opened; 0: no grant
@@ -28,7 +31,7 @@ struct RemoteGrant {
     std::uint64_t bytes = 0;
     std::uint32_t slot = 0;
     std::uint32_t lease = 0;  // generation of the slot
-    na::Access access = na::Access::read;
+    na::Access access = na::Access::read;  // and remote_far_bit
     std::uint64_t seal = 0;
 
     friend bool operator==(const RemoteGrant&, const RemoteGrant&) = default;
@@ -45,7 +48,14 @@ class RemoteBytes {
 
     [[nodiscard]] bool empty() const noexcept { return bytes_ == 0; }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
-    [[nodiscard]] na::Access access() const noexcept { return grant_.access; }
+    [[nodiscard]] na::Access access() const noexcept {
+        constexpr auto all = static_cast<std::uint8_t>(na::Access::read_write);
+        return static_cast<na::Access>(static_cast<std::uint8_t>(grant_.access) & all);
+    }
+    // Whether it names a file or the memory of a device, which is read and written by spans, lists and plans only.
+    [[nodiscard]] bool is_far() const noexcept {
+        return (static_cast<std::uint8_t>(grant_.access) & remote_far_bit) != 0;
+    }
     // Whether the token names a version of the contents, so that it becomes stale when they are renewed.
     [[nodiscard]] bool names_version() const noexcept { return grant_.version != 0; }
     // Where the owner listens; empty if it does not listen.

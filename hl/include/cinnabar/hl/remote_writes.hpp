@@ -34,7 +34,7 @@ namespace cinnabar::hl {
 // are reached together, by the owner's answer: the higher level costs no further round trip.
 enum class WriteLevel : std::uint8_t {
     // The local memory may be used again. Up to remote_inline_bytes_max bytes are copied by write(), so they are sent
-    // at once; more are when the owner has taken them.
+    // at once; more, and those for far memory, are when the owner has taken them.
     sent,
     placed,   // the bytes are in the owner's memory
     visible,  // the owner's threads see them, and so do operations of any node that start afterwards
@@ -111,14 +111,15 @@ class CINNABAR_API RemoteWrites {
     explicit RemoteWrites(const NodeRef& node, const RemoteWritesOptions& options = {});
     RemoteWrites(RemoteWrites&&) noexcept = default;
     RemoteWrites& operator=(RemoteWrites&& other) noexcept;
-    // Cancels the writes in progress without waiting for them, like ~Future: memory that they lent may be accessed until
-    // they have ended. Those that a fence holds back are not sent.
+    // Cancels the writes in progress without waiting for them, like ~Future: memory that they lent may be accessed
+    // until they have ended. Those that a fence holds back are not sent.
     ~RemoteWrites();
 
     // Each sends a write, or holds it back until those before a fence have ended. Memory of more than
-    // remote_inline_bytes_max bytes, and that of a region, must not be changed or freed until flush(sent) has returned.
+    // remote_inline_bytes_max bytes, that of a region, and that for far memory must not be changed or freed until
+    // flush(sent) has returned.
     // `notify`: as RemoteOptions::notify. Errors, with nothing sent: what is wrong with the token (RemoteSpan::write);
-    // overloaded: writes_max are in progress, flush first; the error of an earlier write that no flush has returned yet.
+    // overloaded: writes_max are in progress, flush first; that of an earlier write which no flush has returned yet.
     [[nodiscard]] Result<void> write(const RemoteBytes& to, ConstBytes from, std::optional<std::uint32_t> notify = {});
     [[nodiscard]] Result<void> write(const RemoteBytes& to, const bulk::Region& from,
                                      std::optional<std::uint32_t> notify = {});
@@ -127,6 +128,7 @@ class CINNABAR_API RemoteWrites {
     [[nodiscard]] Result<void> write(const Remote<T>& to, const std::type_identity_t<T>& value,
                                      std::optional<std::uint32_t> notify = {}) {
         static_assert(sizeof(T) <= remote_inline_bytes_max, "cinnabar: write an object so large from a span of one");
+        if (to.token().is_far()) return detail::not_of_far_memory();
         return write(to.token(), std::as_bytes(std::span(&value, 1)), notify);
     }
     template <RemoteObject T>
