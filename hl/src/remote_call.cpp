@@ -59,6 +59,7 @@ struct Batch {
     na::Addr target;
     In arguments;
     std::vector<na::Segment> memory;
+    std::vector<bulk::Region> far;  // in place of `memory`
     std::optional<Error> refused;
     bool not_followed = false;
 
@@ -66,12 +67,24 @@ struct Batch {
         return arguments.pieces.size() == remote_parts_max || arguments.grants.size() == remote_grants_max;
     }
     void add(const RemoteBytes& token, Bytes local) {
+        add(token);
+        memory.push_back({local.data(), local.size()});
+    }
+    void add(const RemoteBytes& token, const bulk::Region& local) {
+        add(token);
+        far.push_back(local);
+    }
+    [[nodiscard]] Result<bulk::Region> region(na::Access access) const {
+        return far.empty() ? bulk::Region::expose(memory, access) : bulk::Region::join(far, access);
+    }
+
+  private:
+    void add(const RemoteBytes& token) {
         auto& grants = arguments.grants;
         const auto same = std::find(grants.rbegin(), grants.rend(), token.grant());
         const auto index = same == grants.rend() ? grants.size() : static_cast<std::size_t>(grants.rend() - same) - 1;
         if (index == grants.size()) grants.push_back(token.grant());
         arguments.pieces.push_back({static_cast<std::uint32_t>(index), token.offset(), token.bytes()});
-        memory.push_back({local.data(), local.size()});
     }
 };
 
@@ -81,9 +94,11 @@ class Batches {
     Batches(const NodeRef& node, const RemoteOptions& options, na::Access access)
         : node_(node), options_(options), access_(access) {}
 
-    void add(const RemoteBytes& token, Bytes local) {
+    // `local`: Bytes, or a region that is far; all of one kind.
+    template <typename Local>
+    void add(const RemoteBytes& token, const Local& local, std::uint64_t bytes) {
         const na::Addr target = target_of(node_, token, options_);
-        if (auto refused = refusal(token, target, local.size(), access_)) {
+        if (auto refused = refusal(token, target, bytes, access_)) {
             batches_.emplace_back();
             batches_.back().refused = std::move(refused);
             return;
@@ -110,7 +125,7 @@ class Batches {
                 calls.push_back(refused_call(node_, *std::move(batch.refused)));
                 continue;
             }
-            auto region = bulk::Region::expose(batch.memory, of_memory);
+            auto region = batch.region(of_memory);
             if (!region) {
                 calls.push_back(refused_call(node_, std::move(region).error()));
                 continue;
@@ -130,6 +145,25 @@ class Batches {
     bool split_ = false;
     std::unordered_map<const na::AddrBody*, std::size_t> open_;  // the latest batch for each target
 };
+
+std::vector<RemoteMade> read_into(Batches<remote_calls::Gather>& batches) {
+    return batches.calls(remote_calls::gather, na::Access::write,
+                         [](auto& arguments, const bulk::Region& into) { arguments.into = Bulk(into); });
+}
+
+std::vector<RemoteMade> write_from(const NodeRef& node, Batches<remote_calls::Scatter>& batches,
+                                   const RemoteOptions& options) {
+    if (options.notify && batches.split()) {
+        std::vector<RemoteMade> refused;
+        refused.push_back(refused_call(node, too_many_to_notify()));
+        return refused;
+    }
+    return batches.calls(remote_calls::scatter, na::Access::read,
+                         [&options](auto& arguments, const bulk::Region& from) {
+                             arguments.from = Bulk(from);
+                             arguments.notify = options.notify;
+                         });
+}
 
 }  // namespace
 
@@ -186,9 +220,15 @@ RemoteMade make_word(const NodeRef& node, const RemoteBytes& at, WordOp op, std:
 std::vector<RemoteMade> make_reads(const NodeRef& node, std::span<const RemoteRead> parts,
                                    const RemoteOptions& options) {
     Batches<remote_calls::Gather> batches(node, options, na::Access::read);
-    for (const RemoteRead& part : parts) batches.add(part.from, part.into);
-    return batches.calls(remote_calls::gather, na::Access::write,
-                         [](auto& arguments, const bulk::Region& into) { arguments.into = Bulk(into); });
+    for (const RemoteRead& part : parts) batches.add(part.from, part.into, part.into.size());
+    return read_into(batches);
+}
+
+std::vector<RemoteMade> make_far_reads(const NodeRef& node, std::span<const RemotePart> parts,
+                                       const RemoteOptions& options) {
+    Batches<remote_calls::Gather> batches(node, options, na::Access::read);
+    for (const RemotePart& part : parts) batches.add(part.remote, part.local, part.local.bytes());
+    return read_into(batches);
 }
 
 std::vector<RemoteMade> make_writes(const NodeRef& node, std::span<const RemoteWrite> parts,
@@ -196,18 +236,16 @@ std::vector<RemoteMade> make_writes(const NodeRef& node, std::span<const RemoteW
     Batches<remote_calls::Scatter> batches(node, options, na::Access::write);
     for (const RemoteWrite& part : parts) {
         // The region is exposed read-only, so the memory is never written.
-        batches.add(part.to, Bytes(const_cast<std::byte*>(part.from.data()), part.from.size()));
+        batches.add(part.to, Bytes(const_cast<std::byte*>(part.from.data()), part.from.size()), part.from.size());
     }
-    std::vector<RemoteMade> refused;
-    if (options.notify && batches.split()) {
-        refused.push_back(refused_call(node, too_many_to_notify()));
-        return refused;
-    }
-    return batches.calls(remote_calls::scatter, na::Access::read,
-                         [&options](auto& arguments, const bulk::Region& from) {
-                             arguments.from = Bulk(from);
-                             arguments.notify = options.notify;
-                         });
+    return write_from(node, batches, options);
+}
+
+std::vector<RemoteMade> make_far_writes(const NodeRef& node, std::span<const RemotePart> parts,
+                                        const RemoteOptions& options) {
+    Batches<remote_calls::Scatter> batches(node, options, na::Access::write);
+    for (const RemotePart& part : parts) batches.add(part.remote, part.local, part.local.bytes());
+    return write_from(node, batches, options);
 }
 
 Error not_of_far_memory() {

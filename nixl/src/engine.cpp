@@ -68,18 +68,18 @@ std::optional<na::Addr> Engine::address_of(const std::string& agent) const {
     return found->second;
 }
 
-Result<std::shared_ptr<Registered>> Engine::share(std::uintptr_t address, std::size_t bytes) const {
-    CINNABAR_TRY(bulk::Region region, node_->expose(std::span(reinterpret_cast<std::byte*>(address), bytes)));
-    CINNABAR_TRY(SharedBytes shared, hl::share_bytes(*node_, region, na::Access::read_write));
-    return std::make_shared<Registered>(address, std::move(region), std::move(shared));
+Result<std::shared_ptr<Registered>> Engine::share(const Place& place) const {
+    CINNABAR_TRY(bulk::Region region, region_of(place));
+    CINNABAR_TRY(SharedBytes shared, hl::share_bytes(*node_, region, region.access()));
+    return std::make_shared<Registered>(place, std::move(region), std::move(shared));
 }
 
 nixl_status_t Engine::registerMem(const nixlBlobDesc& memory, const nixl_mem_t& kind, nixlBackendMD*& out) {
-    if (kind != DRAM_SEG) return NIXL_ERR_NOT_SUPPORTED;
+    if (!is_supported(kind)) return NIXL_ERR_NOT_SUPPORTED;
     const std::lock_guard lock(mutex_);
-    const std::pair place(memory.addr, memory.len);
+    const Place place(kind, kind == DRAM_SEG ? 0 : memory.devId, memory.addr, memory.len);
     if (const auto known = registered_.find(place); known == registered_.end()) {
-        auto shared = share(memory.addr, memory.len);
+        auto shared = share(place);
         if (!shared) return status_of(shared.code());
         registered_[place] = *std::move(shared);
     }
@@ -97,7 +97,7 @@ nixl_status_t Engine::deregisterMem(nixlBackendMD* memory) {
     if (registered->registrations == 1) {
         // NIXL does not report an error of this function to its program. So even if it fails, nobody can begin to use
         // the memory, and the same addresses can be registered again.
-        const auto known = registered_.find({registered->address, registered->region.bytes()});
+        const auto known = registered_.find(registered->place);
         if (known != registered_.end() && known->second == registered) registered_.erase(known);
         registered->gone.store(true);
         const Errc withdrawn = registered->shared.withdraw();
@@ -133,7 +133,7 @@ nixl_status_t Engine::getPublicData(const nixlBackendMD* memory, std::string& ou
 
 nixl_status_t Engine::loadRemoteMD(const nixlBlobDesc& memory, const nixl_mem_t& kind, const std::string& agent,
                                    nixlBackendMD*& out) {
-    if (kind != DRAM_SEG) return NIXL_ERR_NOT_SUPPORTED;
+    if (!is_supported(kind)) return NIXL_ERR_NOT_SUPPORTED;
     const std::optional<na::Addr> to = address_of(agent);
     if (!to) return NIXL_ERR_NOT_FOUND;
     const auto token = decode_token(memory.metaInfo);

@@ -25,7 +25,7 @@ class Engine final : public nixlBackendEngine {
     static constexpr const char* name = "CINNABAR";
     // The parameters and their defaults.
     [[nodiscard]] static nixl_b_params_t options();
-    [[nodiscard]] static nixl_mem_list_t memories() { return {DRAM_SEG}; }
+    [[nodiscard]] static nixl_mem_list_t memories() { return {DRAM_SEG, VRAM_SEG, FILE_SEG}; }
 
     // On failure getInitErr() is true, and a message is logged.
     explicit Engine(const nixlBackendInitParams* params);
@@ -69,14 +69,14 @@ class Engine final : public nixlBackendEngine {
 
   private:
     [[nodiscard]] Result<void> open();
-    [[nodiscard]] Result<std::shared_ptr<Registered>> share(std::uintptr_t address, std::size_t bytes) const;
+    [[nodiscard]] Result<std::shared_ptr<Registered>> share(const Place& place) const;
     [[nodiscard]] std::optional<na::Addr> address_of(const std::string& agent) const;
 
     Microseconds deadline_{0};
     std::shared_ptr<Notices> notices_ = std::make_shared<Notices>();  // shared with the node's handler
     mutable std::mutex mutex_;                                        // guards the two below
     std::map<std::string, na::Addr> agents_;
-    std::map<std::pair<std::uintptr_t, std::size_t>, std::shared_ptr<Registered>> registered_;
+    std::map<Place, std::shared_ptr<Registered>> registered_;
     std::optional<hl::Node> node_;  // last, so that its handlers end first
 };
 

@@ -1,13 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory.hpp"
 
+#include <cinnabar/bulk/device_memory.hpp>
 #include <cinnabar/rpc/proc.hpp>
 
 #include <cstring>
+#include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
 namespace cinnabar::nixl {
+
+Result<bulk::Region> region_of(const Place& place) {
+    const auto [kind, device, address, bytes] = place;
+    switch (kind) {
+        case DRAM_SEG:
+            return bulk::Region::expose(Bytes(reinterpret_cast<std::byte*>(address), bytes), na::Access::read_write);
+        case VRAM_SEG: {
+            void* const memory = reinterpret_cast<void*>(address);
+            CINNABAR_TRY(auto far, bulk::device_memory(bulk::MemoryKind::cuda, memory, bytes));
+            return bulk::Region::of_far(std::move(far), na::Access::read_write);
+        }
+        case FILE_SEG: {
+            if (device > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) return Errc::invalid_argument;
+            const auto fd = static_cast<int>(device);
+            auto both = bulk::Region::of_file(fd, address, bytes, na::Access::read_write);
+            if (both.code() != Errc::permission) return both;
+            return bulk::Region::of_file(fd, address, bytes, na::Access::read);
+        }
+        default:
+            return Errc::unsupported;
+    }
+}
 
 std::string encode_token(const RemoteBytes& token) {
     std::string bytes(rpc::proc_size(token), '\0');

@@ -84,6 +84,12 @@ void Transfer::make_list(const nixl_meta_dlist_t& local, const nixl_meta_dlist_t
         const nixlMetaDesc& from = remote[static_cast<std::size_t>(i)];
         const There there = there_of(from);
         const RemoteBytes part = there.token->part(from.addr - there.address, from.len);
+        const LocalMemory& here = *local_of(local[static_cast<std::size_t>(i)]);
+        if (here.region().is_far()) {
+            const std::uintptr_t at = local[static_cast<std::size_t>(i)].addr - here.address();
+            far_.push_back({part, here.region().slice(at, from.len)});
+            continue;
+        }
         const Bytes memory(reinterpret_cast<std::byte*>(local[static_cast<std::size_t>(i)].addr), from.len);
         if (op_ == NIXL_READ) {
             reads_.push_back({part, memory});
@@ -102,6 +108,8 @@ Result<std::unique_ptr<Transfer>> Transfer::make(const hl::NodeRef& node, const 
         if (const Errc bad = made->check(local[at], remote[at]); bad != Errc::ok) return bad;
     }
     if (!made->make_plan(local, remote)) made->make_list(local, remote);
+    const bool some_near = !made->reads_.empty() || !made->writes_.empty();
+    if (!made->far_.empty() && some_near) return Errc::invalid_argument;  // the memory of a list is of one kind
     return made;
 }
 
@@ -113,6 +121,8 @@ hl::RemoteMany Transfer::operation(const hl::RemoteOptions& options) const {
         return reads ? plan_->read(blocks_there_, blocks_here_, options)
                      : plan_->write(blocks_there_, blocks_here_, options);
     }
+    if (!far_.empty())
+        return reads ? hl::read_parts(state_->node, far_, options) : hl::write_parts(state_->node, far_, options);
     return reads ? hl::read_many(state_->node, reads_, options) : hl::write_many(state_->node, writes_, options);
 }
 

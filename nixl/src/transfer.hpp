@@ -98,6 +98,7 @@ class Transfer final : public nixlBackendReqH {
     std::vector<std::uint32_t> blocks_here_;
     std::vector<hl::RemoteRead> reads_;
     std::vector<hl::RemoteWrite> writes_;
+    std::vector<hl::RemotePart> far_;  // parts with local memory of a file or a device; either direction
 };
 
 }  // namespace cinnabar::nixl

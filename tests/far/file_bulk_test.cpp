@@ -253,11 +253,6 @@ TEST(FileForwarded, a_third_party_pulls_it_from_the_owner) {
     EXPECT_EQ(owner.call(move_it, peer, Bulk(region).forwardable()).wait().value_or(7), 2 * mib);
 }
 
-TEST_P(FileBulk, it_is_not_shared_by_tokens) {
-    const PatternFile file(100);
-    EXPECT_EQ(hl::share_bytes(nodes_.owner, file.region(0, 100), Access::read).code(), Errc::unsupported);
-}
-
 // One transport for each way of moving memory.
 std::vector<Way> far_ways() {
     std::vector<Way> some;

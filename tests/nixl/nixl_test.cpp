@@ -186,8 +186,8 @@ TEST_P(NixlTest, WhatDoesNotFitTheMemoryIsRefused) {
     there.metaInfo = "no token";
     EXPECT_EQ(first_.engine->loadRemoteMD(there, DRAM_SEG, "second", out), NIXL_ERR_MISMATCH);
     EXPECT_EQ(first_.engine->loadRemoteMD(there, DRAM_SEG, "third", out), NIXL_ERR_NOT_FOUND);
-    EXPECT_EQ(first_.engine->loadRemoteMD(there, VRAM_SEG, "second", out), NIXL_ERR_NOT_SUPPORTED);
-    EXPECT_EQ(first_.engine->registerMem(first_.desc, VRAM_SEG, out), NIXL_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(first_.engine->loadRemoteMD(there, BLK_SEG, "second", out), NIXL_ERR_NOT_SUPPORTED);
+    EXPECT_EQ(first_.engine->registerMem(first_.desc, BLK_SEG, out), NIXL_ERR_NOT_SUPPORTED);
     EXPECT_EQ(first_.engine->unloadMD(first_.local), NIXL_ERR_INVALID_PARAM);
     EXPECT_EQ(first_.engine->deregisterMem(first_.remote), NIXL_ERR_INVALID_PARAM);
     EXPECT_EQ(first_.engine->loadRemoteConnInfo("third", "nonsense"), NIXL_ERR_INVALID_PARAM);
@@ -368,7 +368,7 @@ TEST(NixlPlugin, MakesEngines) {
     nixlBackendPlugin* const plugin = nixl_plugin_init();
     EXPECT_EQ(plugin->api_version, NIXL_PLUGIN_API_VERSION);
     EXPECT_EQ(plugin->name, "CINNABAR");
-    EXPECT_EQ(plugin->memories, nixl_mem_list_t{DRAM_SEG});
+    EXPECT_EQ(plugin->memories, (nixl_mem_list_t{DRAM_SEG, VRAM_SEG, FILE_SEG}));
     plugin->options["listen"] = "tcp://127.0.0.1:0";
     nixlBackendInitParams params{"first", plugin->name, &plugin->options};
     nixlBackendEngine* const engine = plugin->create_engine(&params);

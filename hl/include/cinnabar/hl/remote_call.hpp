@@ -48,6 +48,12 @@ struct RemoteWrite {
     ConstBytes from;
 };
 
+// The same with far memory as the local memory (Region::is_far); either direction.
+struct RemotePart {
+    RemoteBytes remote;
+    bulk::Region local;
+};
+
 namespace detail {
 
 enum class WordOp : std::uint8_t { fetch_add = 0, compare_swap = 1, exchange = 2 };
@@ -88,6 +94,14 @@ struct RemoteMade {
                                                               const RemoteOptions& options);
 [[nodiscard]] CINNABAR_API std::vector<RemoteMade> make_writes(const NodeRef& node, std::span<const RemoteWrite> parts,
                                                                const RemoteOptions& options);
+
+// The same with far local memory. Requires: each region is far, and has as many bytes as its token.
+[[nodiscard]] CINNABAR_API std::vector<RemoteMade> make_far_reads(const NodeRef& node,
+                                                                  std::span<const RemotePart> parts,
+                                                                  const RemoteOptions& options);
+[[nodiscard]] CINNABAR_API std::vector<RemoteMade> make_far_writes(const NodeRef& node,
+                                                                   std::span<const RemotePart> parts,
+                                                                   const RemoteOptions& options);
 
 // Converts the error of the call into that of the operation.
 [[nodiscard]] CINNABAR_API Error remote_error(std::optional<Error>& refused, bool not_followed, Error error);

@@ -145,6 +145,11 @@ std::uint64_t bytes_of(const Parts& parts, Local local) {
     for (const auto& part : parts) bytes += (part.*local).size();
     return bytes;
 }
+inline std::uint64_t bytes_of(std::span<const RemotePart> parts) {
+    std::uint64_t bytes = 0;
+    for (const RemotePart& part : parts) bytes += part.local.bytes();
+    return bytes;
+}
 
 }  // namespace detail
 
@@ -156,6 +161,16 @@ std::uint64_t bytes_of(const Parts& parts, Local local) {
 [[nodiscard]] inline RemoteMany write_many(const NodeRef& node, std::span<const RemoteWrite> parts,
                                            const RemoteOptions& options = {}) {
     return {detail::make_writes(node, parts, options), detail::bytes_of(parts, &RemoteWrite::from)};
+}
+// The same for files and the memory of devices at this side. Each region must be far, and have as many bytes as its
+// token.
+[[nodiscard]] inline RemoteMany read_parts(const NodeRef& node, std::span<const RemotePart> parts,
+                                           const RemoteOptions& options = {}) {
+    return {detail::make_far_reads(node, parts, options), detail::bytes_of(parts)};
+}
+[[nodiscard]] inline RemoteMany write_parts(const NodeRef& node, std::span<const RemotePart> parts,
+                                            const RemoteOptions& options = {}) {
+    return {detail::make_far_writes(node, parts, options), detail::bytes_of(parts)};
 }
 
 }  // namespace cinnabar::hl

@@ -17,10 +17,12 @@ using hl::Names;
 using hl::read_blocks;
 using hl::read_in_steps;
 using hl::read_many;
+using hl::read_parts;
 using hl::Remote;
 using hl::RemoteBytes;
 using hl::RemoteNotice;
 using hl::RemoteOptions;
+using hl::RemotePart;
 using hl::RemoteRead;
 using hl::RemoteSpan;
 using hl::RemoteSteps;
@@ -33,6 +35,7 @@ using hl::TransferPlan;
 using hl::write_blocks;
 using hl::write_in_steps;
 using hl::write_many;
+using hl::write_parts;
 using hl::WriteLevel;
 
 }  // namespace cinnabar
