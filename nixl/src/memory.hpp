@@ -29,7 +29,11 @@ using Place = std::tuple<nixl_mem_t, std::uint64_t, std::uintptr_t, std::size_t>
 // Memory that is shared, so that others can read and write it by tokens, and that transfers use as local memory.
 struct Registered {
     Registered(const Place& at, bulk::Region whole, SharedBytes bytes)
-        : place(at), address(std::get<2>(at)), region(std::move(whole)), shared(std::move(bytes)), token(shared.token(Names::any_version)) {}
+        : place(at),
+          address(std::get<2>(at)),
+          region(std::move(whole)),
+          shared(std::move(bytes)),
+          token(shared.token(Names::any_version)) {}
     const Place place;
     const std::uintptr_t address;  // of a file: the offset
     const bulk::Region region;

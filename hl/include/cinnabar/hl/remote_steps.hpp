@@ -27,9 +27,9 @@ namespace cinnabar::hl {
 // Must stay trivially destructible; see CallOptions.
 struct RemoteSteps {
     std::uint64_t step_bytes = std::uint64_t{8} << 20;
-    // Called when more bytes are moved, with the number of bytes from the start without a gap; the numbers grow, and two
-    // calls never overlap. It runs where the task runs, must be short, and must not block or throw. The function must
-    // live until the task has ended.
+    // Called when more bytes are moved, with the number of bytes from the start without a gap. The numbers grow, and
+    // two calls never overlap. It runs where the task runs, must be short, and must not block or throw. The function
+    // must live until the task has ended.
     const std::function<void(std::uint64_t bytes_done)>* progress = nullptr;
     // Receives that number at the end, even if the operation ends early. Must live until the task has ended. The error
     // of an operation that ended early contains it too.

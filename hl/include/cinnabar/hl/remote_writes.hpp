@@ -11,10 +11,12 @@
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/intrusive_queue.hpp>
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/bulk/region.hpp>
+#include <cinnabar/hl/executor.hpp>
 #include <cinnabar/hl/frame_pool.hpp>
 #include <cinnabar/hl/node_ref.hpp>
 #include <cinnabar/hl/remote.hpp>

@@ -84,7 +84,8 @@ class CINNABAR_API SharedBytes {
     na::Access access_ = na::Access::read;
 };
 
-// Shares a region. If the region does not own its memory, the memory must live until withdraw() returns ok. too_large:
+// Shares a region, which may be far: see remote.hpp for what its tokens can do. If the region does not own its memory,
+// the memory must live until withdraw() returns ok, which waits for copies of far memory that have begun. too_large:
 // 65,536 regions are shared already. permission: `access` exceeds that of the region. invalid_argument: an empty
 // region.
 [[nodiscard]] CINNABAR_API Result<SharedBytes> share_bytes(const NodeRef& node, const bulk::Region& memory,
