@@ -82,11 +82,16 @@ class WritesState : public std::enable_shared_from_this<WritesState> {
     void remove(Write& write) noexcept;
     void take_held(HeldList& out) noexcept;
     void take_reached(Waits& out) noexcept;
+    void tell_error(FlushWait& wait) noexcept {
+        if (error_) wait.error.emplace(std::move(*error_));
+        error_.reset();
+    }
 
     void send(std::unique_ptr<Write> write, const RemoteBytes& to, ConstBytes from, const bulk::Region* region,
               std::optional<std::uint32_t> notify) noexcept;
     void send_held() noexcept;
-    void ended(std::unique_ptr<Write> write, std::optional<Error> error) noexcept;
+    // `failed`: null, or the error, which is moved.
+    void ended(std::unique_ptr<Write> write, Error* failed) noexcept;
     static void discard(HeldList& writes) noexcept {
         while (Write* const write = writes.pop_front()) delete write;
     }
@@ -118,7 +123,9 @@ class WritesState::Ended {
     Ended(Ended&&) noexcept = default;
     Ended& operator=(Ended&&) = delete;
     ~Ended() {
-        if (state_) end(Error(Errc::out_of_memory));
+        if (!state_) return;
+        Error failed(Errc::out_of_memory);
+        end(&failed);
     }
 
     void expect(std::optional<Error> refused, bool not_followed) noexcept {
@@ -126,14 +133,15 @@ class WritesState::Ended {
         not_followed_ = not_followed;
     }
     void operator()(const Result<RemoteReply>& reply) {
-        if (!refused_ && reply) return end(std::nullopt);
-        end(remote_error(refused_, not_followed_, reply ? Error(Errc::canceled) : reply.error()));
+        if (!refused_ && reply) return end(nullptr);
+        Error failed = remote_error(refused_, not_followed_, reply ? Error(Errc::canceled) : reply.error());
+        end(&failed);
     }
 
   private:
-    void end(std::optional<Error> error) noexcept {
+    void end(Error* failed) noexcept {
         const std::shared_ptr<WritesState> state = std::exchange(state_, nullptr);
-        state->ended(std::move(write_), std::move(error));
+        state->ended(std::move(write_), failed);
     }
 
     std::shared_ptr<WritesState> state_;
@@ -226,21 +234,21 @@ void WritesState::take_reached(Waits& out) noexcept {
         FlushWait* const next = Waits::next(*wait);
         if (is_reached(*wait)) {
             waits_.remove(*wait);
-            wait->error = std::exchange(error_, std::nullopt);
+            tell_error(*wait);
             out.push_back(*wait);
         }
         wait = next;
     }
 }
 
-void WritesState::ended(std::unique_ptr<Write> write, std::optional<Error> error) noexcept {
+void WritesState::ended(std::unique_ptr<Write> write, Error* failed) noexcept {
     HeldList dropped;
     Waits reached;
     {
         const std::lock_guard lock(mutex_);
         remove(*write);
-        if (error) {
-            if (!error_) error_ = std::move(error);
+        if (failed) {
+            if (!error_) error_.emplace(std::move(*failed));
             take_held(dropped);
         }
         take_reached(reached);
@@ -258,7 +266,7 @@ bool WritesState::begin(FlushWait& wait, WriteLevel level) noexcept {
         waits_.push_back(wait);
         return true;
     }
-    wait.error = std::exchange(error_, std::nullopt);
+    tell_error(wait);
     return false;
 }
 
@@ -268,7 +276,7 @@ void WritesState::drop() noexcept {
     {
         const std::lock_guard lock(mutex_);
         take_held(dropped);
-        if (!dropped.empty() && !error_) error_ = Error(Errc::canceled);
+        if (!dropped.empty() && !error_) error_.emplace(Errc::canceled);
         take_reached(reached);
     }
     discard(dropped);
