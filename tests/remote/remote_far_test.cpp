@@ -62,6 +62,16 @@ TEST_P(RemoteFar, a_file_is_written_all_or_in_part) {
     Words expected = counted(count, 3);
     std::ranges::copy(Words{7, 8, 9}, expected.begin() + 2);
     EXPECT_EQ(in_file(), expected);
+    // Few bytes are lent, too, until they are sent.
+    hl::RemoteWrites writes(user());
+    const Words three{4, 5, 6};
+    ASSERT_TRUE(writes.write(token.subspan(8, 3), three).ok());
+    writes.fence();
+    ASSERT_TRUE(writes.write(token.subspan(9, 1), std::span(three).first(1)).ok());
+    ASSERT_TRUE(writes.flush(hl::WriteLevel::sent).wait().ok());
+    ASSERT_TRUE(writes.flush().wait().ok());
+    std::ranges::copy(Words{4, 4, 6}, expected.begin() + 8);
+    EXPECT_EQ(in_file(), expected);
 }
 
 TEST_P(RemoteFar, its_blocks_and_pieces_are_moved) {
@@ -136,8 +146,7 @@ TEST_P(RemoteFar, a_plan_moves_between_a_token_that_was_received_and_a_file) {
     const PatternFile kept(all_bytes);
     const auto handler = [&kept](Request<Keep> request) -> Task<Result<std::uint64_t>> {
         const Region local = kept.region(0, all_bytes);
-        CINNABAR_CO_TRY(const TransferPlan plan,
-                        TransferPlan::make(request.node(), request->from.token(), local, 400));
+        CINNABAR_CO_TRY(const TransferPlan plan, TransferPlan::make(request.node(), request->from.token(), local, 400));
         CINNABAR_CO_TRY(const std::uint64_t read, co_await plan.read(request->there, request->here));
         CINNABAR_CO_TRY(const std::uint64_t written, co_await plan.write(request->here, request->there));
         co_return read + written;

@@ -30,7 +30,7 @@ struct RemoteGrant {
     std::uint64_t first = 0;    // start of the window in the shared memory
     std::uint64_t bytes = 0;
     std::uint32_t slot = 0;
-    std::uint32_t lease = 0;  // generation of the slot
+    std::uint32_t lease = 0;               // generation of the slot
     na::Access access = na::Access::read;  // and remote_far_bit
     std::uint64_t seal = 0;
 
