@@ -4,6 +4,7 @@
 #include "session/protocol.hpp"
 #include "support/content.hpp"
 
+#include <cinnabar/files/server.hpp>
 #include <cinnabar/hl/node.hpp>
 
 #include <gtest/gtest.h>
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -218,6 +220,21 @@ TEST_F(OddServer, AnAclThatNobodyAskedForIsRefused) {
     const auto fetched = run(fetch({"--xattrs"}));
     EXPECT_EQ(fetched.exit, exit_protocol) << fetched.out;
     EXPECT_FALSE(std::filesystem::exists(folder.at("back/tree")));
+}
+
+// A node listens before it serves: who dials a server that starts may come too early.
+TEST(LateServer, ASaveWaitsUntilTheServerServes) {
+    const support::Folder folder;
+    std::filesystem::create_directory(folder.at("root"));
+    const auto server = files::Server::make(files::Root::serve(folder.at("root")).value(), std::nullopt).value();
+    const hl::Node node = hl::Node::listen("tcp://127.0.0.1:0").value();
+    Process client(
+        {"save", "--insecure", "--json", "--wait", "60", folder.put("file", "content"), node.endpoints().front()});
+    ASSERT_TRUE(eventually([&] { return client.out().find("\"waiting\"") != std::string::npos; })) << client.out();
+    EXPECT_NE(client.out().find("\"no_such_rpc\""), std::string::npos) << client.out();
+    ASSERT_TRUE(server->serve_on(node).ok());
+    EXPECT_EQ(client.wait(), 0) << client.out();
+    EXPECT_EQ(folder.get("root/file"), "content");
 }
 
 }  // namespace

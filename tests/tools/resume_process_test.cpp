@@ -106,10 +106,25 @@ TEST_P(ResumeEitherWay, ASaveWaitsForAServerThatWasKilledAndGoesOn) {
     serving.reset();
     EXPECT_FALSE(fs::exists(fs::path(root) / "large"));
     serving = serve_again(root, uri);
-    EXPECT_EQ(client.wait(), 0) << client.err();
+    EXPECT_EQ(client.wait(), 0) << client.err() << client.out();
     EXPECT_NE(client.out().find("\"waiting\""), std::string::npos) << client.out();
     EXPECT_GT(had_bytes(client.out()), 0u) << client.out();
     EXPECT_TRUE(folder.get("root/large") == content);
+}
+
+TEST_F(ResumeProcess, ASaveWaitsForAServerThatEndedWithoutPatience) {
+    auto serving = std::make_unique<Serving>(root, Words{"--drain", "0"});
+    const auto uri = serving->uri();
+    const auto some = folder.put("some", content.substr(0, std::size_t{64} << 20));
+    Process client(slowly({"save", "--json", "--wait", "60", some, uri}));
+    ASSERT_TRUE(promised(staging)) << client.err();
+    serving->process().send(SIGTERM);
+    ASSERT_EQ(serving->process().wait(), 8) << serving->process().err();
+    serving.reset();
+    serving = serve_again(root, uri);
+    EXPECT_EQ(client.wait(), 0) << client.out();
+    EXPECT_NE(client.out().find("\"waiting\""), std::string::npos) << client.out();
+    EXPECT_TRUE(folder.get("root/some") == folder.get("some"));
 }
 
 TEST_F(ResumeProcess, AFullDiskThatGotRoomGoesOn) {

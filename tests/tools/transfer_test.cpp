@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -29,6 +30,7 @@ struct TransferTest : testing::Test {
     const Interrupt interrupt;
     std::vector<std::string> tried;
     unsigned sessions = 0;
+    std::map<unsigned, Errc> not_opened;  // by the number of the session, from 1: why it cannot be opened
 
     TransferTest() {
         options.wait_seconds = 3600;
@@ -45,12 +47,21 @@ struct TransferTest : testing::Test {
                     co_return Error{code};
                 }};
     }
+    ExitCode move(Errand only) {
+        std::vector<Errand> errands;
+        errands.push_back(std::move(only));
+        Plan plan;
+        plan.push_back(std::move(errands));
+        return move(std::move(plan));
+    }
     ExitCode move(Plan plan) {
         const Planner planner = [&plan](files::Client&, LeftOut&) -> hl::Task<Result<Plan>> {
             co_return std::move(plan);
         };
         const Opening open = [this](const SessionWork& work) -> Ended {
             ++sessions;
+            if (const auto why = not_opened.find(sessions); why != not_opened.end())
+                return {Error{why->second}, "server"};
             return {hl::sync_wait(work(session)), "server"};
         };
         move_over(open, options, planner, report, bar, interrupt);
@@ -131,6 +142,90 @@ TEST_F(TransferTest, ATakenNameIsNoErrorIfTheFileIsTheSame) {
     testing::internal::CaptureStderr();
     EXPECT_EQ(move(std::move(another)), ExitCode::exists);
     EXPECT_NE(testing::internal::GetCapturedStderr().find("d: exists"), std::string::npos);
+}
+
+// What may answer at the address of a lost server until that is back: nobody, the server while it starts, or another
+// program.
+struct RedialTest : TransferTest, testing::WithParamInterface<Errc> {};
+INSTANTIATE_TEST_SUITE_P(Meets, RedialTest,
+                         testing::Values(Errc::refused, Errc::timed_out, Errc::peer_lost, Errc::no_such_rpc,
+                                         Errc::permission, Errc::protocol, Errc::overloaded),
+                         [](const auto& each) { return std::string(code_word(each.param)); });
+
+TEST_P(RedialTest, ALostServerIsWaitedForWhateverAnswersMeanwhile) {
+    not_opened[2] = GetParam();
+    EXPECT_EQ(move(errand("a", {Errc::peer_lost})), ExitCode::ok);
+    EXPECT_EQ(tried, (Names{"a", "a"}));
+    EXPECT_EQ(sessions, 3u);
+}
+
+TEST_F(TransferTest, AServerThatListensAndDoesNotServeYetIsWaitedFor) {
+    not_opened[1] = Errc::no_such_rpc;
+    EXPECT_EQ(move(errand("a")), ExitCode::ok);
+    EXPECT_EQ(sessions, 2u);
+}
+
+TEST_F(TransferTest, AServerThatRefusesTheKeyAtFirstIsNotWaitedFor) {
+    not_opened[1] = Errc::permission;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(move(errand("a")), ExitCode::permission);
+    (void)testing::internal::GetCapturedStderr();
+    EXPECT_EQ(sessions, 1u);
+}
+
+TEST_F(TransferTest, ASessionThatFailsOfItselfIsNotTakenForAServerThatStarts) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(move(errand("a", {Errc::peer_lost, Errc::protocol})), ExitCode::protocol);
+    (void)testing::internal::GetCapturedStderr();
+    EXPECT_EQ(sessions, 2u);
+}
+
+TEST_F(TransferTest, AServerThatEndsIsLostAndNothingWasInterrupted) {
+    EXPECT_EQ(move(errand("a", {Errc::canceled})), ExitCode::ok);
+    EXPECT_EQ(sessions, 2u);
+}
+
+TEST_F(TransferTest, AServerThatEndsIsToldAsSuch) {
+    options.wait_seconds = 0;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(move(errand("b", {Errc::canceled})), ExitCode::interrupted);
+    const auto told = testing::internal::GetCapturedStderr();
+    EXPECT_NE(told.find("b: shutting down: the server ended"), std::string::npos) << told;
+}
+
+TEST_F(TransferTest, WhoGivesUpTellsHowEachSessionEnded) {
+    not_opened[2] = Errc::refused;
+    not_opened[3] = Errc::refused;
+    not_opened[4] = Errc::unsupported;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(move(errand("a", {Errc::peer_lost})), ExitCode::peer_lost);
+    const auto told = testing::internal::GetCapturedStderr();
+    EXPECT_NE(told.find("a: " + Error{Errc::peer_lost}.message()), std::string::npos) << "of the file: " << told;
+    EXPECT_NE(told.find("given up after 4 sessions:\n       1  server: " + Error{Errc::peer_lost}.message() +
+                        "\n       2  server: " + Error{Errc::refused}.message() +
+                        "\n       1  server: " + Error{Errc::unsupported}.message() + "\n"),
+              std::string::npos)
+        << told;
+}
+
+TEST_F(TransferTest, WhoMeetsTheSameEachTimeTellsItOnce) {
+    options.wait_seconds = 0.2;
+    for (unsigned number = 1; number < 100; ++number) not_opened[number] = Errc::refused;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(move(errand("a")), ExitCode::unreachable);
+    const auto told = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(told.find("given up"), std::string::npos) << told;
+    EXPECT_GE(sessions, 2u);
+}
+
+TEST(EndingsTest, OnlySomeDifferentOnesAreKept) {
+    Endings endings;
+    for (int i = 0; i < 100; ++i) endings.add("server", Error{Errc::peer_lost, {}, std::to_string(i)});
+    EXPECT_EQ(endings.sessions(), 100u);
+    EXPECT_EQ(endings.kept().size(), Endings::kept_max);
+    EXPECT_EQ(endings.others(), 100 - Endings::kept_max);
+    endings.add("server", Error{Errc::peer_lost, {}, "0"});
+    EXPECT_EQ(endings.kept().front().count, 2u);
 }
 
 // Steps for a tree whose answers were lost with their session.

@@ -182,6 +182,22 @@ TEST_F(ReportTest, InJsonTheSummaryHasTheReasons) {
     EXPECT_NE(lines.find(R"({"code": "invalid_argument", )"), std::string::npos) << lines;
 }
 
+TEST_F(ReportTest, InJsonAServerThatIsGivenUpIsAnEvent) {
+    Report report(Report::Style::json, "saved", bar);
+    Endings endings;
+    testing::internal::CaptureStdout();
+    endings.add("tcp://a", Error{Errc::peer_lost});
+    report.gave_up(endings);
+    endings.add("tcp://a", Error{Errc::no_such_rpc});
+    endings.add("tcp://a", Error{Errc::peer_lost});
+    report.gave_up(endings);
+    EXPECT_EQ(testing::internal::GetCapturedStdout(),
+              R"({"event": "gave_up", "sessions": 3, "errors": [)"
+              R"({"server": "tcp://a", "code": "peer_lost", "text": "peer lost", "count": 2}, )"
+              R"({"server": "tcp://a", "code": "no_such_rpc", "text": "no such rpc", "count": 1}]})"
+              "\n");
+}
+
 TEST_F(ReportTest, WhatIsDeletedIsCountedByItself) {
     const auto summary_of = [this](Report::Style style, bool dry) {
         Report report(style, "saved", bar);

@@ -12,8 +12,10 @@
 namespace cinnabar::tools {
 namespace {
 
+// no_such_rpc: the server listens, but does not serve yet; a node listens before its calls are served.
 bool is_lost(Errc code) {
     switch (code) {
+        case Errc::no_such_rpc:
         case Errc::refused:
         case Errc::unreachable:
         case Errc::peer_lost:
@@ -24,6 +26,13 @@ bool is_lost(Errc code) {
         default:
             return false;
     }
+}
+
+// What a client that redials may meet at the address of a lost server, until that is back. permission: a restarted
+// server rejects the old key until it has published its new one. protocol: another program has the port meanwhile.
+// overloaded: all other clients have come back, too.
+bool may_be_not_back_yet(Errc code) {
+    return code == Errc::permission || code == Errc::protocol || code == Errc::overloaded;
 }
 
 hl::Task<Result<void>> run_over(files::Client& session, const SessionWork& work) {
@@ -107,12 +116,17 @@ Result<void> over_sessions(const Ends& ends, files::Client*& from_session, const
     return ended;
 }
 
-bool Redial::comes_back_after(const Error& error) {
+Error as_from_server(const Error& error, const Interrupt& interrupt) {
+    if (error.code != Errc::canceled || interrupt.happened()) return error;
+    return {Errc::shutting_down, "the server ended while it worked on it: start it and repeat the command"};
+}
+
+bool Redial::comes_back_after(const Error& error, bool opened) {
     const auto now = std::chrono::steady_clock::now();
     const bool again = since_.has_value();
-    // busy: the server is back, but has not yet ended what an earlier session began. permission: a restarted server
-    // rejects the old key until it has published its new one.
-    const bool passes = is_lost(error.code) || error.code == Errc::busy || (again && error.code == Errc::permission);
+    // busy: the server is back, but has not yet ended what an earlier session began.
+    const bool passes = is_lost(error.code) || error.code == Errc::busy ||
+                        (again && !opened && may_be_not_back_yet(error.code));
     if (span_ <= Seconds(0) || interrupt_.happened() || !passes) return false;
     if (!again) next_ = first_;
     if (!again) since_ = now;

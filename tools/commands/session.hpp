@@ -49,14 +49,19 @@ struct Ends {
 [[nodiscard]] Result<void> over_sessions(const Ends& ends, files::Client*& from_session, const SessionWork& work,
                                          const Interrupt& interrupt, bool& from_failed);
 
+// What `error` says about a server, if it was not this command that was interrupted: a server that ends while it works
+// on a call answers `canceled`, as if this side had asked for that.
+[[nodiscard]] Error as_from_server(const Error& error, const Interrupt& interrupt);
+
 // Backoff for redialling a lost server: 0.1 s, doubling up to 5 s, each delay multiplied by a random factor between 0.5
 // and 1, so that many clients do not reconnect at once. Gives up `seconds` after the first failure since the start or
 // since reset().
 class Redial {
   public:
     Redial(double seconds, const Interrupt& interrupt) : span_(seconds), interrupt_(interrupt) {}
-    // Whether the error is temporary and time is left.
-    [[nodiscard]] bool comes_back_after(const Error& error);
+    // Whether the error with which a session ended is temporary, and time is left. `opened`: the session was open
+    // before.
+    [[nodiscard]] bool comes_back_after(const Error& error, bool opened);
     // Waits for the next delay. False: interrupted.
     [[nodiscard]] bool wait();
     void reset() { since_.reset(); }

@@ -2,6 +2,7 @@
 #include "commands/transfer.hpp"
 
 #include "commands/session.hpp"
+#include "terminal/endings.hpp"
 
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/hl/when_all.hpp>
@@ -190,8 +191,8 @@ class Movement {
             return;
         }
         if (!moved && ends_all(moved.code())) {
-            errand.lost = moved.error();
-            if (!end_) end_ = moved.error();
+            errand.lost = as_from_server(moved.error(), interrupt_);
+            if (!end_) end_ = errand.lost;
             return;
         }
         errand.over = true;
@@ -246,20 +247,28 @@ void LeftOut::report_to(Report& report) const {
 void move_over(const Opening& open, const TransferOptions& options, const Planner& planner, Report& report,
                ProgressBar& bar, const Interrupt& interrupt) {
     Movement movement(planner, options, report, bar, interrupt);
-    const SessionWork work = [&](files::Client& session) { return movement.run(session); };
+    bool opened = false;
+    const SessionWork work = [&](files::Client& session) {
+        opened = true;
+        return movement.run(session);
+    };
     Redial redial(options.wait_seconds, interrupt);
+    Endings endings;
     for (;;) {
         const auto over = movement.over();
+        opened = false;
         const auto ended = open(work);
         if (ended.result) return;
         if (movement.over() != over) redial.reset();
-        Error why = ended.result.error();
-        if (redial.comes_back_after(why)) {
+        Error why = as_from_server(ended.result.error(), interrupt);
+        endings.add(ended.server, why);
+        if (redial.comes_back_after(why, opened)) {
             report.waiting(ended.server, why);
             if (redial.wait()) continue;
             why = Error{Errc::canceled, "interrupted while the server was away"};
         }
-        return movement.give_up(ended.server, why);
+        movement.give_up(ended.server, why);
+        return report.gave_up(endings);
     }
 }
 

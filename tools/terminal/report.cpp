@@ -45,6 +45,18 @@ std::string progress_event(const ProgressFacts& facts) {
     return object.line();
 }
 
+std::string gave_up_event(const Endings& endings) {
+    std::string list;
+    for (const auto& ending : endings.kept()) {
+        JsonObject object;
+        object.name("server", ending.server).text("code", code_word(ending.code)).text("text", ending.text);
+        list += (list.empty() ? "[" : ", ") + object.number("count", ending.count).line();
+    }
+    JsonObject object;
+    object.text("event", "gave_up").number("sessions", endings.sessions()).raw("errors", list + "]");
+    return object.line();
+}
+
 // The error without the name of the file, so that equal errors of many files count as one reason.
 std::string reason_of(const Error& error) {
     Error reason = error;
@@ -195,6 +207,16 @@ void Report::waiting(std::string_view server, const Error& error) {
     }
     if (style_ == Style::quiet) return;
     bar_.interrupted_by([&] { complain(files::printable(server) + ": " + explain(error, server) + "; redialling"); });
+}
+
+void Report::gave_up(const Endings& endings) {
+    if (!endings.differ()) return;
+    if (style_ == Style::json) return print_line(gave_up_event(endings));
+    std::string line = fmt::format("given up after {} sessions:", endings.sessions());
+    for (const auto& ending : endings.kept())
+        line += fmt::format("\n{:>8}  {}: {}", ending.count, files::printable(ending.server), ending.text);
+    if (endings.others() > 0) line += fmt::format("\n{:>8}  in other ways", endings.others());
+    bar_.interrupted_by([&] { complain(line); });
 }
 
 void Report::deletes_nothing() {

@@ -3,6 +3,7 @@
 // "Output"). One thread.
 #pragma once
 
+#include "terminal/endings.hpp"
 #include "terminal/exit_code.hpp"
 #include "terminal/json.hpp"
 #include "terminal/progress.hpp"
@@ -74,6 +75,8 @@ class Report {
 
     // Reports that the server is lost and will be redialled; once, until something is done again.
     void waiting(std::string_view server, const Error& error);
+    // Reports how all sessions of a server that was given up ended, if not all in the same way.
+    void gave_up(const Endings& endings);
 
     // Whether anything has failed or was not tried.
     [[nodiscard]] bool has_failed() const noexcept { return exit_ != ExitCode::ok; }

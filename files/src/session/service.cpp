@@ -87,12 +87,14 @@ Service::Service(Root root, std::optional<Key> key, const ServerOptions& options
       accounts_(Quota{options.client_bytes_max, options.client_files_max, options.client_bytes_per_second}),
       gate_(std::move(key), Gate::Limits{options.window_bytes, options.windows_max}) {}
 
+// Begins with the last call of a session and ends with the first one, since clients may be connected already: one whose
+// hello is answered finds all other calls.
 Result<void> Service::serve_on(const hl::NodeRef& node) {
-    CINNABAR_TRY_VOID(node.serve(ping_rpc, [](std::uint64_t number) { return number; }));
-    CINNABAR_TRY_VOID(node.serve(hello_rpc, [this](hl::Request<HelloIn> request) { return hello(request); }));
-    CINNABAR_TRY_VOID(node.serve(login_rpc, [this](hl::Request<LoginIn> request) { return login(request); }));
-    CINNABAR_TRY_VOID(node.serve(hold_rpc, [this](hl::Request<HoldIn> request) { return hold(std::move(request)); }));
     CINNABAR_TRY_VOID(serve_files_on(node));
+    CINNABAR_TRY_VOID(node.serve(hold_rpc, [this](hl::Request<HoldIn> request) { return hold(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(login_rpc, [this](hl::Request<LoginIn> request) { return login(request); }));
+    CINNABAR_TRY_VOID(node.serve(hello_rpc, [this](hl::Request<HelloIn> request) { return hello(request); }));
+    CINNABAR_TRY_VOID(node.serve(ping_rpc, [](std::uint64_t number) { return number; }));
     if (const Errc spawned = node.spawn(watch_sessions(node)); spawned != Errc::ok) return spawned;
     return {};
 }
