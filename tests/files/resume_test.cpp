@@ -251,6 +251,18 @@ TEST_P(ResumeTest, AFetchThatWasInterruptedGoesOn) {
     EXPECT_EQ(Folder::list_of(folder.at("back")), (std::vector<std::string>{"a"}));
 }
 
+TEST_P(ResumeTest, WhatIsDamagedInRemainsIsWrittenAgainThoughTheOlderVersionHasIt) {
+    if (GetParam()) GTEST_SKIP() << "there is one way to fetch";
+    (void)folder.put("root/a", content);
+    fetch_until(100 * window);
+    damage(fs::path(folder.at("back")) / staged_names_of(name).part, 9 * window);
+    (void)folder.put("back/a", content);
+    const auto into = Root::open(folder.at("back")).value();
+    const auto fetched = hl::sync_wait(client->fetch(name, into, {.existing = Existing::replace}));
+    ASSERT_TRUE(fetched.ok()) << fetched.error().message();
+    EXPECT_EQ(folder.get("back/a"), content);
+}
+
 TEST_P(ResumeTest, AFileOfTheServerThatChangedIsFetchedAsItIsNow) {
     if (GetParam()) GTEST_SKIP() << "there is one way to fetch";
     (void)folder.put("root/a", content);

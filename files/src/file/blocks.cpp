@@ -4,8 +4,17 @@
 #include "file/journal.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 namespace cinnabar::files {
+namespace {
+
+bool has_only_zeros(ConstBytes block) noexcept {
+    return block[0] == std::byte{0} && std::memcmp(block.data(), block.data() + 1, block.size() - 1) == 0;
+}
+
+}  // namespace
 
 std::vector<std::uint64_t> block_checksums(ConstBytes have, std::uint64_t window_bytes) {
     std::vector<std::uint64_t> checksums;
@@ -15,6 +24,25 @@ std::vector<std::uint64_t> block_checksums(ConstBytes have, std::uint64_t window
         checksums.push_back(block_checksum(have.subspan(offset, bytes)));
     }
     return checksums;
+}
+
+std::vector<std::uint64_t> zero_block_checksums(std::uint64_t window_bytes) {
+    static constexpr std::array<std::byte, compared_block_bytes> zeros{};
+    static const std::uint64_t whole = block_checksum(ConstBytes(zeros));
+    std::vector<std::uint64_t> checksums(blocks_in(window_bytes), whole);
+    const auto rest = static_cast<std::size_t>(window_bytes % compared_block_bytes);
+    if (rest != 0) checksums.back() = block_checksum(ConstBytes(zeros).first(rest));
+    return checksums;
+}
+
+std::uint64_t zero_block_bytes(ConstBytes window) noexcept {
+    std::uint64_t bytes = 0;
+    while (!window.empty()) {
+        const auto block = window.first(std::min(compared_block_bytes, window.size()));
+        if (has_only_zeros(block)) bytes += block.size();
+        window = window.subspan(block.size());
+    }
+    return bytes;
 }
 
 std::vector<ByteRange> changed_ranges(std::span<const std::uint64_t> mine, std::span<const std::uint64_t> theirs,

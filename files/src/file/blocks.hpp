@@ -23,6 +23,11 @@ inline constexpr std::size_t compared_block_bytes = 16u << 10;
 // completely.
 [[nodiscard]] std::vector<std::uint64_t> block_checksums(ConstBytes have, std::uint64_t window_bytes);
 
+// The same for a window of zeros.
+[[nodiscard]] std::vector<std::uint64_t> zero_block_checksums(std::uint64_t window_bytes);
+// How much of a window lies in blocks that are all zeros.
+[[nodiscard]] std::uint64_t zero_block_bytes(ConstBytes window) noexcept;
+
 struct ByteRange {
     std::uint64_t offset = 0;  // in the window
     std::uint64_t bytes = 0;

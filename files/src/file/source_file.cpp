@@ -50,6 +50,12 @@ bool SourceFile::is_hole(std::uint64_t offset, std::uint64_t bytes) const noexce
     return static_cast<std::uint64_t>(content) >= offset + bytes;
 }
 
+// A file that has no other hole has one at its end.
+bool SourceFile::has_hole(std::uint64_t offset, std::uint64_t bytes) const noexcept {
+    const off_t hole = ::lseek(file_.get(), static_cast<off_t>(offset), SEEK_HOLE);
+    return hole >= 0 && static_cast<std::uint64_t>(hole) < offset + bytes;
+}
+
 Result<Attributes> SourceFile::attributes(const ExtendedKinds& kinds) const {
     Attributes result = attributes_;
     CINNABAR_TRY(result.extended, read_extended(file_.get(), kinds, name_));

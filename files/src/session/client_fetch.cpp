@@ -48,11 +48,12 @@ struct ClientSession::Receiving {
     [[nodiscard]] hl::Task<Result<void>> receive_windows();
     [[nodiscard]] hl::Task<void> receive_lane();
     [[nodiscard]] hl::Task<Result<void>> receive_window(std::uint64_t offset);
-    // Offers the server the bytes that an interrupted attempt left, or else those of the older version.
+    // Offers the server the bytes that an interrupted attempt left, or else those of the older version; of a sparse
+    // file zeros where there are neither.
     void offer(ReadIn& read, Bytes content) const;
     // Writes the received bytes. Does not rewrite bytes that remain from an earlier attempt, unless those remains turn
     // out to belong to another file.
-    [[nodiscard]] Result<void> take_in(std::uint64_t offset, ConstBytes content, const ReadOut& arrived);
+    [[nodiscard]] Result<void> take_in(const ReadIn& read, ConstBytes content, const ReadOut& arrived);
 };
 
 hl::Task<Result<AskOut>> ClientSession::ask_for(const std::string& name, ExtendedKinds extended) {
@@ -160,7 +161,7 @@ hl::Task<Result<void>> ClientSession::Receiving::receive_window(std::uint64_t of
     read.file = file;
     read.offset = offset;
     read.window = hl::Bulk(buffer->region().slice(0, count), na::Access::write);
-    if (offset < target.resumed_bytes() || basis) {
+    if (offset < target.resumed_bytes() || basis || sparse) {
         (void)co_await client.disk_.run([this, &read, content] {
             offer(read, content);
             return true;
@@ -182,10 +183,14 @@ hl::Task<Result<void>> ClientSession::Receiving::receive_window(std::uint64_t of
     if ((arrived->hole && !sparse) || arrived->had_bytes > (arrived->hole ? 0 : offered))
         co_return Error{Errc::protocol, "the server's description of a window is impossible"};
     if (const Errc turn = co_await writing.reach(offset); turn != Errc::ok) co_return turn;
-    Result<void> written = co_await client.disk_.run([&] { return take_in(offset, content, *arrived); });
+    std::uint64_t zeros = 0;
+    Result<void> written = co_await client.disk_.run([&] {
+        if (sparse && !read.blocks.empty() && !arrived->hole) zeros = zero_block_bytes(content);
+        return take_in(read, content, *arrived);
+    });
     if (!written) co_return written;
     if (auto journal = target.due_journal()) client.disk_.start([journal] { journal->checkpoint(); });
-    had_bytes += arrived->had_bytes;
+    had_bytes += arrived->had_bytes - std::min(arrived->had_bytes, zeros);
     if (!arrived->hole) sent_bytes += count - arrived->had_bytes;
     writing.advance(offset + count);
     if (progress) progress(count);
@@ -196,19 +201,28 @@ void ClientSession::Receiving::offer(ReadIn& read, Bytes content) const {
     if (const auto had = target.read_block(read.offset, content)) {
         read.offered = true;
         read.checksum = *had;
-    } else if (basis) {
-        read.blocks = block_checksums(content.first(basis->read_some(read.offset, content)), content.size());
+        return;
+    }
+    const std::size_t have = basis ? basis->read_some(read.offset, content) : 0;
+    if (sparse) std::ranges::fill(content.subspan(have), std::byte{0});
+    if (sparse && have == 0) {
+        read.blocks = zero_block_checksums(content.size());
+    } else {
+        read.blocks = block_checksums(sparse ? content : content.first(have), content.size());
     }
 }
 
-Result<void> ClientSession::Receiving::take_in(std::uint64_t offset, ConstBytes content, const ReadOut& arrived) {
+// What is damaged on this disk was not offered, and is written even if the server sent nothing of it because the older
+// version has it, or because it is all zeros.
+Result<void> ClientSession::Receiving::take_in(const ReadIn& read, ConstBytes content, const ReadOut& arrived) {
     if (arrived.hole) {
         sum.update_zeros(content.size());
-        return target.leave_out(offset, content.size());
+        return target.leave_out(read.offset, content.size());
     }
     sum.update(content);
-    if (arrived.had_bytes == content.size() && offset < target.resumed_bytes()) return {};
-    return target.write(offset, content);
+    const bool same = read.offered && arrived.had_bytes == content.size();
+    if (same && read.offset < target.resumed_bytes()) return {};
+    return target.write(read.offset, content);
 }
 
 }  // namespace cinnabar::files

@@ -50,10 +50,12 @@ struct ClientSession::Sending {
     [[nodiscard]] hl::Task<Result<void>> send_windows();
     [[nodiscard]] hl::Task<void> send_lane();
     [[nodiscard]] hl::Task<Result<void>> send_window(std::uint64_t offset);
-    // Whether the window is a hole; if so, tells the server.
-    [[nodiscard]] hl::Task<Result<bool>> pass_hole(std::uint64_t offset);
+    // What of a window lies in holes. If all of it does, tells the server.
+    enum class Holes : std::uint8_t { none, parts, all };
+    [[nodiscard]] hl::Task<Result<Holes>> pass_hole(std::uint64_t offset);
     [[nodiscard]] hl::Task<Result<Buffer>> read_window(std::uint64_t offset);
-    [[nodiscard]] hl::Task<Result<void>> lend_window(std::uint64_t offset);
+    // `holed`: blocks of zeros are named, so that the server does not pull them.
+    [[nodiscard]] hl::Task<Result<void>> lend_window(std::uint64_t offset, bool holed);
     // Sends the window by a push: the server answers with a fill call that grants a buffer, which fill() writes into.
     [[nodiscard]] hl::Task<Result<void>> push_window(std::uint64_t offset);
 };
@@ -182,33 +184,35 @@ hl::Task<void> ClientSession::Sending::send_lane() {
 
 hl::Task<Result<void>> ClientSession::Sending::send_window(std::uint64_t offset) {
     Result<void> sent;
-    Result<bool> hole = co_await pass_hole(offset);
-    if (!hole) {
-        sent = std::move(hole).error();
-    } else if (*hole) {
+    Result<Holes> holes = co_await pass_hole(offset);
+    // Equal checksums are believed only as far as the checksum of the file is compared, too.
+    const bool holed = holes && *holes == Holes::parts && mode.checked;
+    if (!holes) {
+        sent = std::move(holes).error();
+    } else if (*holes == Holes::all) {
         sent = Result<void>();
-    } else if (mode.push && !offers(offset)) {  // not a conditional expression: gcc 12 destroys awaited temporaries in
-                                                // it twice
+    } else if (mode.push && !offers(offset) && !holed) {  // not a conditional expression: gcc 12 destroys awaited
+                                                          // temporaries in it twice
         sent = co_await push_window(offset);
     } else {
-        sent = co_await lend_window(offset);
+        sent = co_await lend_window(offset, holed);
     }
     if (sent && progress) progress(std::min(client.window_bytes_, source.bytes() - offset));
     co_return sent;
 }
 
-hl::Task<Result<bool>> ClientSession::Sending::pass_hole(std::uint64_t offset) {
-    if (!source.sparse()) co_return false;
+hl::Task<Result<ClientSession::Sending::Holes>> ClientSession::Sending::pass_hole(std::uint64_t offset) {
+    if (!source.sparse()) co_return Holes::none;
     const std::uint64_t bytes = std::min(client.window_bytes_, source.bytes() - offset);
     if (const Errc turn = co_await reading.reach(offset); turn != Errc::ok) co_return turn;
-    const bool hole = co_await client.disk_.run([this, offset, bytes] {
-        const bool found = source.is_hole(offset, bytes);
-        if (found && mode.checked) sum.update_zeros(bytes);
-        return found;
+    const Holes holes = co_await client.disk_.run([this, offset, bytes] {
+        if (!source.is_hole(offset, bytes)) return source.has_hole(offset, bytes) ? Holes::parts : Holes::none;
+        if (mode.checked) sum.update_zeros(bytes);
+        return Holes::all;
     });
-    // not a hole: the task that reads the window takes the turn again
-    reading.advance(hole ? offset + bytes : offset);
-    if (!hole) co_return false;
+    // not all of it a hole: the task that reads the window takes the turn again
+    reading.advance(holes == Holes::all ? offset + bytes : offset);
+    if (holes != Holes::all) co_return holes;
     WindowIn window;
     window.file = file;
     window.offset = offset;
@@ -220,7 +224,7 @@ hl::Task<Result<bool>> ClientSession::Sending::pass_hole(std::uint64_t offset) {
     client.seals_.stamp(window);
     Result<WindowOut> told = co_await client.node_.call(window_rpc, client.server_, window, window_deadline);
     if (!told) co_return in_the_middle(std::move(told).error());
-    co_return true;
+    co_return Holes::all;
 }
 
 hl::Task<Result<Buffer>> ClientSession::Sending::read_window(std::uint64_t offset) {
@@ -242,7 +246,7 @@ hl::Task<Result<Buffer>> ClientSession::Sending::read_window(std::uint64_t offse
     co_return buffer;
 }
 
-hl::Task<Result<void>> ClientSession::Sending::lend_window(std::uint64_t offset) {
+hl::Task<Result<void>> ClientSession::Sending::lend_window(std::uint64_t offset, bool holed) {
     Result<Buffer> buffer = co_await read_window(offset);
     if (!buffer) co_return std::move(buffer).error();
     const std::uint64_t bytes = std::min(client.window_bytes_, source.bytes() - offset);
@@ -250,12 +254,14 @@ hl::Task<Result<void>> ClientSession::Sending::lend_window(std::uint64_t offset)
     window.file = file;
     window.offset = offset;
     window.window = hl::Bulk(buffer->region().slice(0, bytes), na::Access::read);
-    if (offers(offset)) {
+    std::uint64_t zeros = 0;
+    if (offers(offset) || holed) {
         const ConstBytes content = buffer->bytes().first(bytes);
-        (void)co_await client.disk_.run([this, &window, offset, content] {
+        zeros = co_await client.disk_.run([this, &window, offset, content, holed] {
+            const std::uint64_t in_blocks = holed ? zero_block_bytes(content) : 0;
             if (offset < resumed_bytes) window.checksum = block_checksum(content);
-            if (offset < basis_bytes) window.blocks = block_checksums(content, content.size());
-            return true;
+            if (offset < basis_bytes || in_blocks > 0) window.blocks = block_checksums(content, content.size());
+            return in_blocks;
         });
     }
     if (const Errc turn = co_await passing.reach(offset); turn != Errc::ok) co_return turn;
@@ -267,9 +273,9 @@ hl::Task<Result<void>> ClientSession::Sending::lend_window(std::uint64_t offset)
     client.seals_.stamp(window);
     Result<WindowOut> sent = co_await client.node_.call(window_rpc, client.server_, window, window_deadline);
     if (!sent) co_return in_the_middle(std::move(sent).error());
-    if (sent->had_bytes > (offers(offset) ? bytes : 0))
+    if (sent->had_bytes > (offers(offset) || zeros > 0 ? bytes : 0))
         co_return Error{Errc::protocol, "the server has more of a window than it was offered"};
-    had_bytes += sent->had_bytes;
+    had_bytes += sent->had_bytes - std::min(sent->had_bytes, zeros);
     sent_bytes += bytes - sent->had_bytes;
     co_return Result<void>();
 }

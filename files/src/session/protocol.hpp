@@ -105,11 +105,13 @@ struct WindowIn {
     std::uint64_t offset = 0;
     bool hole = false;                  // a hole of a sparse file: all zeros, and nothing is lent
     std::uint64_t checksum = 0;         // XXH3 of this window if it is below resumed_bytes; otherwise 0
-    std::vector<std::uint64_t> blocks;  // block_checksums() of this window if it is below basis_bytes; may be empty
+    // block_checksums() of this window if it is below basis_bytes, or if the file is sparse: the server pulls no blocks
+    // that it has, or that are zeros. May be empty.
+    std::vector<std::uint64_t> blocks;
     hl::Bulk window;                    // readable
 };
 struct WindowOut {
-    std::uint64_t had_bytes = 0;  // bytes that the server already had and did not pull
+    std::uint64_t had_bytes = 0;  // bytes that the server did not pull, because it had them or because they are zeros
 };
 // Answered when the bytes are written.
 inline constexpr hl::Rpc<WindowOut(WindowIn)> window_rpc{"cinnabar.save.window"};
@@ -193,7 +195,8 @@ struct ReadIn {
     std::uint64_t offset = 0;
     bool offered = false;               // the client already has the whole window
     std::uint64_t checksum = 0;         // XXH3 of the offered bytes
-    std::vector<std::uint64_t> blocks;  // block_checksums() of the older version at this window; may be empty
+    std::vector<std::uint64_t> blocks;  // block_checksums() of what the window has: the older version, and of a sparse
+                                        // file zeros; may be empty
     hl::Bulk window;                    // writable; of the size of the range to read
 };
 struct ReadOut {

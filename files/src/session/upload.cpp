@@ -148,9 +148,14 @@ void Upload::advance(std::uint64_t offset) {
     writing_.advance(offset);
 }
 
-// Runs on a disk thread. Returns the ranges that still have to be pulled.
+// Runs on a disk thread. Returns the ranges that still have to be pulled. What the older version of a sparse file does
+// not have is taken for zeros.
 std::vector<ByteRange> Upload::take_from_basis(const WindowIn& in, Bytes content) const {
-    const auto have = content.first(basis_->read_some(in.offset, content));
+    auto have = content.first(basis_ ? basis_->read_some(in.offset, content) : 0);
+    if (sparse_) {
+        std::ranges::fill(content.subspan(have.size()), std::byte{0});
+        have = content;
+    }
     return changed_ranges(block_checksums(have, content.size()), in.blocks, content.size());
 }
 
@@ -158,7 +163,7 @@ std::vector<ByteRange> Upload::take_from_basis(const WindowIn& in, Bytes content
 hl::Task<Result<std::uint64_t>> Upload::pull_into(const Buffer& buffer, const WindowIn& in) {
     const std::uint64_t bytes = in.window.size();
     std::vector<ByteRange> ranges{{0, bytes}};
-    if (basis_ && !in.blocks.empty()) {
+    if ((basis_ || sparse_) && !in.blocks.empty()) {
         const Bytes content = buffer.bytes().first(bytes);
         ranges = co_await disk_.run([this, &in, content] { return take_from_basis(in, content); });
     }

@@ -71,8 +71,8 @@ class Upload {
   private:
     [[nodiscard]] hl::Task<Result<WindowOut>> pull(const WindowIn& in);
     [[nodiscard]] hl::Task<Result<WindowOut>> compare(const WindowIn& in);
-    // Fills the buffer with the window: blocks that the older version has are read from it, the others are pulled.
-    // Returns the number of bytes read.
+    // Fills the buffer with the window: blocks that the older version has are read from it, blocks of zeros of a sparse
+    // file are made, the others are pulled. Returns the number of bytes that were not pulled.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> pull_into(const Buffer& buffer, const WindowIn& in);
     [[nodiscard]] std::vector<ByteRange> take_from_basis(const WindowIn& in, Bytes content) const;
     [[nodiscard]] hl::Task<Result<void>> have_pushed(std::uint64_t offset, std::uint64_t bytes, const hl::NodeRef& node,

@@ -34,6 +34,8 @@ class CINNABAR_API SourceFile {
     [[nodiscard]] bool sparse() const noexcept { return sparse_; }
     // Whether the range lies in a hole, and so is all zeros. False if the file system cannot tell. Threads: as read().
     [[nodiscard]] bool is_hole(std::uint64_t offset, std::uint64_t bytes) const noexcept;
+    // Whether a hole begins in the range. False if the file system cannot tell. Threads: as read().
+    [[nodiscard]] bool has_hole(std::uint64_t offset, std::uint64_t bytes) const noexcept;
     // The attributes when the file was opened, except that the extended attributes are read now. Errors of
     // read_extended().
     [[nodiscard]] Result<Attributes> attributes(const ExtendedKinds& kinds) const;
