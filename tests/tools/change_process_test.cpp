@@ -145,5 +145,35 @@ TEST_F(ByContent, FilesAreComparedByFetchAndCopyToo) {
     EXPECT_EQ(run({"save", "--checksum", "--ignore-times", tree, serving.uri()}).exit, 1);
 }
 
+TEST_F(ByContent, NamedFilesThatAreTheSameAreNotReplaced) {
+    Serving serving(root);
+    const auto save = [&](const Words& more) {
+        Words words{"save", "--json", "--replace", tree + "/same", tree + "/other", serving.uri()};
+        words.insert(words.end(), more.begin(), more.end());
+        return run(words);
+    };
+    const auto expect_done = [](const Outcome& moved, std::uint64_t done, const char* what) {
+        EXPECT_EQ(moved.exit, 0) << what << moved.err;
+        EXPECT_EQ(number_of(moved.out, "done"), done) << what << moved.out;
+    };
+    expect_done(save({"--preserve"}), 2, "new");
+    expect_done(save({"--preserve"}), 0, "of equal size, time and mode");
+    set_time(root + "/same", 1);
+    expect_done(save({"--preserve"}), 1, "of another time");
+    expect_done(save({"--preserve", "--ignore-times"}), 2, "not compared");
+    expect_done(save({}), 2, "copies have times of their own");
+    expect_done(save({"--checksum"}), 0, "of equal content");
+    std::ofstream(root + "/other") << "two content";
+    expect_done(save({"--checksum"}), 1, "of other content");
+    EXPECT_EQ(folder.get("root/other"), "one content");
+    const auto back = folder.at("back");
+    fs::create_directory(back);
+    const Words fetch{"fetch", "--json", "--replace", "--preserve", serving.uri() + "/same", "-o", back};
+    expect_done(run(fetch), 1, "fetched");
+    expect_done(run(fetch), 0, "is here");
+    set_time(back + "/same", 1);
+    expect_done(run(fetch), 1, "is older here");
+}
+
 }  // namespace
 }  // namespace cinnabar::tools

@@ -228,6 +228,30 @@ TEST(EndingsTest, OnlySomeDifferentOnesAreKept) {
     EXPECT_EQ(endings.kept().front().count, 2u);
 }
 
+TEST_F(TransferTest, AFileThatReplacesAnotherIsComparedFirst) {
+    const auto compared = [this](const std::string& name, std::vector<Result<bool>> answers) {
+        auto result = errand(name);
+        result.ask_first = true;
+        const auto left = std::make_shared<std::vector<Result<bool>>>(std::move(answers));
+        result.is_same = [left](files::Client&) -> hl::Task<Result<bool>> {
+            auto answer = left->front();
+            left->erase(left->begin());
+            co_return answer;
+        };
+        return result;
+    };
+    std::vector<Errand> errands;
+    errands.push_back(compared("same", {true}));
+    errands.push_back(compared("other", {false}));
+    errands.push_back(compared("lost", {Errc::peer_lost, true}));
+    errands.push_back(compared("unknown", {Errc::not_found}));
+    Plan plan;
+    plan.push_back(std::move(errands));
+    EXPECT_EQ(move(std::move(plan)), ExitCode::ok);
+    EXPECT_EQ(tried, (Names{"other", "unknown"}));
+    EXPECT_EQ(sessions, 2u);
+}
+
 // Steps for a tree whose answers were lost with their session.
 struct RepeatedStepTest : testing::Test {
     support::Folder folder;

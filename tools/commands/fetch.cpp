@@ -33,6 +33,7 @@ Errand errand_of_file(const std::string& name, const FetchOptions& options, cons
             return is_same_file(
                 session, [into, name] { return into->open_source(files::leaf_of(name)); }, name, how);
         };
+        errand.ask_first = options.replace && into && tells_before(how);
     }
     return errand;
 }

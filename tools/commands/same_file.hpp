@@ -17,6 +17,10 @@ struct SameBy {
     bool checked = true;      // files are saved with checksums
 };
 
+// Whether files that replace others are compared first, as those of trees are. Otherwise a file that is replaced is
+// always moved: the checksum with which it was saved does not tell whether it is still whole.
+[[nodiscard]] constexpr bool tells_before(const SameBy& how) noexcept { return how.preserved || how.by_content; }
+
 // Compares the local file that `open` opens with `name` on the server. With `preserved`, files of equal size, time and
 // mode are the same. Otherwise the file on the receiving side has a time of its own, so the local file is read, and
 // compared with the checksum with which the server's file was saved. Errors: those of Client::look() and of `open`.

@@ -35,6 +35,7 @@ Errand errand_of_file(const std::string& path, const std::string& name, const Sa
             return is_same_file(
                 session, [path] { return files::SourceFile::open(path); }, name, how);
         };
+        errand.ask_first = options.replace && tells_before(how);
     }
     return errand;
 }

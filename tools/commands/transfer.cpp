@@ -70,8 +70,11 @@ class Movement {
 
   private:
     hl::Task<void> run_phase(files::Client& session, std::vector<Errand>& phase) {
+        co_await leave_out_same(session, phase);
+        if (end_) co_return;
         if (options_.dry_run) {
             for (auto& errand : phase) {
+                if (errand.over) continue;
                 report_.planned(errand.file);
                 errand.over = true;
             }
@@ -82,6 +85,37 @@ class Movement {
         for (std::size_t i = 0; i < std::min<std::size_t>(options_.jobs, phase.size()); ++i)
             workers.push_back(work(session, phase, next));
         if (!workers.empty()) (void)co_await hl::when_all(std::move(workers));
+    }
+
+    hl::Task<void> leave_out_same(files::Client& session, std::vector<Errand>& phase) {
+        std::vector<Errand*> asked;
+        for (auto& errand : phase) {
+            if (errand.ask_first && errand.is_same && !errand.over) asked.push_back(&errand);
+        }
+        std::vector<hl::Task<void>> lanes;
+        std::size_t next = 0;
+        for (std::size_t i = 0; i < std::min<std::size_t>(options_.jobs, asked.size()); ++i)
+            lanes.push_back(ask(session, asked, next));
+        if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
+    }
+
+    // An errand that cannot be compared is tried: if that fails, too, its error is reported.
+    hl::Task<void> ask(files::Client& session, const std::vector<Errand*>& errands, std::size_t& next) {
+        while (next < errands.size() && !end_) {
+            if (interrupt_.happened()) {
+                end_ = Error{Errc::canceled, "interrupted"};
+                break;
+            }
+            auto& errand = *errands[next++];
+            Result<bool> same = co_await errand.is_same(session);
+            if (!same && ends_all(same.code())) {
+                errand.lost = as_from_server(same.error(), interrupt_);
+                if (!end_) end_ = errand.lost;
+                break;
+            }
+            errand.ask_first = false;
+            if (same && *same) leave_out(errand);
+        }
     }
 
     hl::Task<void> work(files::Client& session, std::vector<Errand>& errands, std::size_t& next) {

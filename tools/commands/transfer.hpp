@@ -39,6 +39,8 @@ struct Errand {
     // For a file named on the command line; called if the name is taken. Returns whether the file that has the name is
     // the same; then the errand is reported as unchanged.
     std::function<hl::Task<Result<bool>>(files::Client& session)> is_same = {};
+    // `is_same` is called before the file is moved: it replaces the other one, so a taken name would be no error.
+    bool ask_first = false;
     bool over = false;               // done, or failed and reported
     std::optional<Error> lost = {};  // the error that ended the session during this errand
 };
