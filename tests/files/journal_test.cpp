@@ -19,6 +19,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -304,6 +305,111 @@ TEST_F(JournalTest, RemainsMakeRoomWhereThereIsNone) {
     EXPECT_EQ(root.list_remains().size(), 1u) << "no room was to be made for that";
     EXPECT_TRUE(root.create("b", 128 << 10, 0644, Existing::keep).ok());
     EXPECT_EQ(root.list_remains().size(), 0u);
+}
+
+// A file that got its name was killed before it had removed its journal, and then another file of that name, size and
+// mode begins: what the journal promises is of the first one.
+struct LeftJournal : JournalTest {
+    const std::string other = pattern(content.size(), 7);
+    fs::path kept = folder.at("kept");
+
+    void name_one_and_keep_its_journal(const Root& root, const fs::path& journal) const {
+        auto file = create(root);
+        write(file, 0, 6);
+        file.due_journal()->checkpoint();
+        fs::copy_file(journal, kept);
+        ASSERT_TRUE(file.commit().ok());
+        EXPECT_FALSE(fs::exists(journal));
+        fs::copy_file(kept, journal);
+    }
+    // As a server does with what a client offers.
+    void save_other(const Root& root) const {
+        auto file = create(root);
+        std::vector<std::byte> to(block);
+        for (std::uint64_t offset = 0; offset < other.size(); offset += block) {
+            const auto part = as_bytes(std::string_view(other).substr(offset, block));
+            const auto room = Bytes(to).first(part.size());
+            if (offset < file.resumed_bytes()) {
+                ASSERT_FALSE(file.find_block(offset, room, block_checksum(part)).value()) << offset;
+            }
+            ASSERT_TRUE(file.write(offset, part).ok());
+        }
+        ASSERT_TRUE(file.commit().ok());
+        EXPECT_EQ(folder.get("root/a"), other);
+        EXPECT_FALSE(fs::exists(journal_of()));
+    }
+};
+
+TEST_F(LeftJournal, IsRemovedByTheNextFileOfThatName) {
+    const auto root = serve();
+    name_one_and_keep_its_journal(root, journal_of());
+    EXPECT_TRUE(root.list_remains().empty());
+    auto file = create(root);
+    EXPECT_EQ(file.resumed_bytes(), 0u);
+    EXPECT_EQ(promised(), 0u);
+    file.discard();
+    fs::copy_file(kept, journal_of());
+    save_other(root);
+}
+
+TEST_F(LeftJournal, IsRemovedByTheNextServer) {
+    { name_one_and_keep_its_journal(serve(), journal_of()); }
+    const auto root = serve();
+    EXPECT_TRUE(fs::is_empty(staging));
+    EXPECT_EQ(folder.get("root/a"), content);
+}
+
+TEST_F(LeftJournal, OfAFetchIsRemovedByTheNextOne) {
+    const auto root = Root::open(base).value();
+    const auto journal = fs::path(base) / staged_names_of("a").journal;
+    name_one_and_keep_its_journal(root, journal);
+    EXPECT_EQ(root.remove_leftovers(), 1u);
+    EXPECT_FALSE(fs::exists(journal));
+    EXPECT_EQ(folder.get("root/a"), content);
+}
+
+// The next file was killed, too, after it was made and before it removed the journal.
+TEST_F(LeftJournal, BesideAnEmptyFilePromisesNothing) {
+    { name_one_and_keep_its_journal(serve(), journal_of()); }
+    (void)folder.put("root/" + std::string(staging_folder) + "/" + staged_names_of("a").part, "");
+    save_other(serve());
+}
+
+// After a power loss a file system may have the size of the next file, and not yet the removal of the journal.
+TEST_F(LeftJournal, BesideTheNextFileIsNotBelieved) {
+    { name_one_and_keep_its_journal(serve(), journal_of()); }
+    (void)folder.put("root/" + std::string(staging_folder) + "/" + staged_names_of("a").part,
+                     std::string(other.size(), '\0'));
+    const auto root = serve();
+    {
+        auto file = create(root);
+        ASSERT_EQ(file.resumed_bytes(), other.size());
+        for (std::uint64_t i = 0; i < 5; ++i) EXPECT_FALSE(has(file, i)) << i;
+        file.park();
+    }
+    save_other(root);
+}
+
+TEST_F(JournalTest, AJournalThatTheNextFileHasBegunStays) {
+    const auto root = serve();
+    const auto there = std::make_shared<const UniqueFd>(::open(staging.c_str(), O_RDONLY | O_CLOEXEC));
+    const auto part = std::make_shared<const UniqueFd>(
+        ::open(part_of().c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    const JournalHead head{"a", content.size(), block, 0644, false, 0644};
+    const auto name = staged_names_of("a").journal;
+    const auto first = Journal::begin(there, name, part, head).value();
+    first->finish();
+    first->add(1);
+    first->checkpoint();
+    EXPECT_EQ(promised(), 0u) << "nothing more is recorded";
+    fs::remove(journal_of());
+    const auto second = Journal::begin(there, name, part, head).value();
+    first->remove();
+    EXPECT_TRUE(fs::exists(journal_of()));
+    second->finish();
+    second->remove();
+    EXPECT_FALSE(fs::exists(journal_of()));
+    fs::remove(part_of());
 }
 
 TEST_F(JournalTest, HeadsThatAreCutOrDamagedAreNone) {

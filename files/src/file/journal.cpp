@@ -175,12 +175,27 @@ std::uint64_t Journal::blocks() const {
     return blocks_;
 }
 
+void Journal::finish() noexcept {
+    const std::lock_guard lock(files_);
+    broken_ = true;
+    held_ = UniqueFd(::openat(staging_->get(), name_.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// False if the journal is not held.
+bool Journal::is_of_another_file() const noexcept {
+    struct stat own {};
+    struct stat found {};
+    return held_ && ::fstat(held_.get(), &own) == 0 &&
+           ::fstatat(staging_->get(), name_.c_str(), &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (own.st_ino != found.st_ino || own.st_dev != found.st_dev);
+}
+
 // Marks the journal as broken, because a later checkpoint would otherwise write into the journal of the next file of
 // that name.
 void Journal::remove() noexcept {
     const std::lock_guard lock(files_);
     broken_ = true;
-    (void)::unlinkat(staging_->get(), name_.c_str(), 0);
+    if (!is_of_another_file()) (void)::unlinkat(staging_->get(), name_.c_str(), 0);
 }
 
 }  // namespace cinnabar::files

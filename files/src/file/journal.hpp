@@ -97,6 +97,9 @@ class Journal {
     [[nodiscard]] Result<void> failure() const;
     [[nodiscard]] std::uint64_t blocks() const;
     [[nodiscard]] const JournalHead& head() const noexcept { return head_; }
+    // Records nothing more: the staged file is about to get its name. After that, the next file of that name may begin
+    // a journal under the same name, which remove() leaves.
+    void finish() noexcept;
     // Removes the journal; a checkpoint that follows has no effect.
     void remove() noexcept;
 
@@ -111,6 +114,8 @@ class Journal {
           blocks_(summary.blocks) {}
     [[nodiscard]] std::uint64_t place_of(std::uint64_t block) const noexcept { return head_bytes_ + block * 8; }
     [[nodiscard]] bool append(const std::vector<std::uint64_t>& checksums);
+    // Whether the name refers to another journal by now.
+    [[nodiscard]] bool is_of_another_file() const noexcept;
 
     const std::shared_ptr<const UniqueFd> staging_;
     const std::shared_ptr<const UniqueFd> part_;
@@ -125,7 +130,8 @@ class Journal {
     mutable std::mutex files_;  // guards the files; held during syncs and writes, whereas mutex_ is held only briefly
     std::uint64_t blocks_ = 0;  // recorded
     int sync_errno_ = 0;
-    bool broken_ = false;  // writing failed, or the journal was removed: nothing more is recorded
+    bool broken_ = false;  // writing failed, or the journal was finished or removed: nothing more is recorded
+    UniqueFd held_;        // the file of a finished journal: while it is open, no other file has its inode number
 
     mutable std::mutex mutex_;
     std::vector<std::uint64_t> added_;  // checksums of blocks after blocks_, not recorded yet

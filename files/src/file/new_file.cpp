@@ -161,7 +161,11 @@ Result<void> NewFile::take_name() const {
     return give_name(staging_->get(), staged_name_, target);
 }
 
+// The journal is removed last: a kill before the rename leaves all from which the same save can go on. One after it
+// leaves the journal alone, which promises nothing without a staged file. The next file of that name begins with an
+// empty one, and then removes the journal; should it be killed between the two, nothing that is promised is there.
 Result<void> NewFile::appear() {
+    if (journal_) journal_->finish();
     auto named = take_name();
     if (!named) {
         discard();
