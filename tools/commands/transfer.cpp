@@ -302,7 +302,8 @@ void move_over(const Opening& open, const TransferOptions& options, const Planne
             why = Error{Errc::canceled, "interrupted while the server was away"};
         }
         movement.give_up(ended.server, why);
-        return report.gave_up(endings);
+        if (!interrupt.happened()) report.gave_up(endings);
+        return;
     }
 }
 
