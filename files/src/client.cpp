@@ -79,6 +79,15 @@ hl::Task<Result<void>> Client::make_hard_link(const std::string& name, const std
     return run_in(*session_, session_->make({{}, MakeKind::hard_link, name, of, {}, existing == Existing::replace}));
 }
 
+hl::Task<std::vector<Result<void>>> Client::make_many(const std::vector<NewEntry>& entries) {
+    return run_in(*session_, session_->make_many(entries));
+}
+
+hl::Task<std::vector<Result<void>>> Client::remove_many(const std::vector<std::string>& names,
+                                                        std::optional<std::string_view> no_links_below) {
+    return run_in(*session_, session_->remove_many(names, no_links_below));
+}
+
 hl::Task<Result<Listing>> Client::list(const std::string& name, ExtendedKinds extended,
                                        std::optional<std::string_view> no_links_below) {
     return run_in(*session_, session_->list(name, extended, no_links_below));

@@ -39,6 +39,12 @@ void open_to_owner(int parent, const std::string& leaf, std::uint64_t device) {
     (void)::chmod(path.c_str(), (status.st_mode & 07777u) | S_IRWXU);
 }
 
+Result<void> sync_or_leave(UniqueFd folder, std::string_view name, UniqueFd* unsynced) {
+    if (!unsynced) return sync_folder(folder.get(), name);
+    *unsynced = std::move(folder);
+    return {};
+}
+
 }  // namespace
 
 Result<UniqueFd> Root::open_folder(std::string_view name) const {
@@ -81,10 +87,10 @@ Result<UniqueFd> Root::open_target(std::string_view name, Existing existing) con
     return parent;
 }
 
-Result<void> Root::make_folder(std::string_view name) const {
+Result<void> Root::make_folder(std::string_view name, UniqueFd* unsynced) const {
     CINNABAR_TRY_VOID(check_name(name));
     if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
-    CINNABAR_TRY(const auto parent, open_parent(name));
+    CINNABAR_TRY(auto parent, open_parent(name));
     const std::string leaf(leaf_of(name));
     struct stat status {};
     if (::fstatat(parent.get(), leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -98,22 +104,22 @@ Result<void> Root::make_folder(std::string_view name) const {
         if (::fstatat(parent.get(), leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(status.st_mode))
             return not_a_folder(name);
     }
-    return sync_folder(parent.get(), name);
+    return sync_or_leave(std::move(parent), name, unsynced);
 }
 
-Result<void> Root::finish_folder(std::string_view name, const Attributes& attributes) const {
+Result<void> Root::finish_folder(std::string_view name, const Attributes& attributes, UniqueFd* unsynced) const {
     CINNABAR_TRY_VOID(check_name(name));
     if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
-    CINNABAR_TRY(const auto folder, open_folder(name));
+    CINNABAR_TRY(auto folder, open_folder(name));
     CINNABAR_TRY_VOID(give_attributes(folder.get(), attributes, name));
-    return sync_folder(folder.get(), name);
+    return sync_or_leave(std::move(folder), name, unsynced);
 }
 
 // Makes something under a temporary name in the staging folder, and then renames it to `name`. `make` returns 0, or -1
 // with errno; EEXIST: another temporary name is tried.
 template <typename Make>
-Result<void> Root::stage(std::string_view name, Existing existing, Make make) const {
-    CINNABAR_TRY(const auto parent, open_target(name, existing));
+Result<void> Root::stage(std::string_view name, Existing existing, UniqueFd* unsynced, Make make) const {
+    CINNABAR_TRY(auto parent, open_target(name, existing));
     const std::string leaf(leaf_of(name));
     std::string staged;
     int made = -1;
@@ -130,11 +136,11 @@ Result<void> Root::stage(std::string_view name, Existing existing, Make make) co
     // remains.
     (void)::unlinkat(staging_->get(), staged.c_str(), 0);
     if (!named) return named;
-    return sync_folder(parent.get(), name);
+    return sync_or_leave(std::move(parent), name, unsynced);
 }
 
 Result<void> Root::make_link(std::string_view name, const std::string& target, const Attributes& attributes,
-                             Existing existing) const {
+                             Existing existing, UniqueFd* unsynced) const {
     if (target.empty() || target.find('\0') != std::string::npos)
         return Error{Errc::invalid_argument, "a link has to lead somewhere", printable(name)};
     if (target.size() > name_bytes_max)
@@ -142,14 +148,15 @@ Result<void> Root::make_link(std::string_view name, const std::string& target, c
     if (attributes.modified_ns >= 1'000'000'000)
         return Error{Errc::invalid_argument, "its time of modification is invalid", printable(name)};
     const timespec times[2] = {{0, UTIME_OMIT}, {attributes.modified_s, static_cast<long>(attributes.modified_ns)}};
-    return stage(name, existing, [&](int staging, const char* staged) {
+    return stage(name, existing, unsynced, [&](int staging, const char* staged) {
         if (::symlinkat(target.c_str(), staging, staged) != 0) return -1;
         (void)::utimensat(staging, staged, times, AT_SYMLINK_NOFOLLOW);  // not all file systems store times of links
         return 0;
     });
 }
 
-Result<void> Root::make_hard_link(std::string_view name, std::string_view of, Existing existing) const {
+Result<void> Root::make_hard_link(std::string_view name, std::string_view of, Existing existing,
+                                  UniqueFd* unsynced) const {
     CINNABAR_TRY_VOID(check_name(of));
     CINNABAR_TRY(const auto from, open_parent(of));
     const std::string leaf(leaf_of(of));
@@ -159,7 +166,7 @@ Result<void> Root::make_hard_link(std::string_view name, std::string_view of, Ex
     if (!S_ISREG(status.st_mode))
         return Error{Errc::invalid_argument, "only a file can have several names", printable(of)};
     const ino_t inode = status.st_ino;
-    return stage(name, existing, [&](int staging, const char* staged) {
+    return stage(name, existing, unsynced, [&](int staging, const char* staged) {
         if (::linkat(from.get(), leaf.c_str(), staging, staged, 0) != 0) return -1;
         // The name may have been replaced meanwhile by another file.
         if (::fstatat(staging, staged, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_ino == inode) return 0;
@@ -222,10 +229,11 @@ Result<Entry> Root::look_in(int parent, std::string_view name, const ExtendedKin
     return entry;
 }
 
-Result<void> Root::remove(std::string_view name, std::optional<std::string_view> no_links_below) const {
+Result<void> Root::remove(std::string_view name, std::optional<std::string_view> no_links_below,
+                          UniqueFd* unsynced) const {
     CINNABAR_TRY_VOID(check_name(name));
     if (!staging_) return Error{Errc::permission, "the server gives files and takes none", printable(name)};
-    CINNABAR_TRY(const auto parent,
+    CINNABAR_TRY(auto parent,
                  no_links_below ? open_without_links(parent_of(name), *no_links_below) : open_parent(name));
     const std::string leaf(leaf_of(name));
     CINNABAR_TRY(const auto entry, look_in(parent.get(), name, {}));
@@ -239,7 +247,7 @@ Result<void> Root::remove(std::string_view name, std::optional<std::string_view>
         if (errno == ENOENT) return Error{Errc::not_found, "nothing has that name", printable(name)};
         return file_error(errno, "cannot remove it", name);
     }
-    return sync_folder(parent.get(), name);
+    return sync_or_leave(std::move(parent), name, unsynced);
 }
 
 }  // namespace cinnabar::files

@@ -23,6 +23,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cinnabar::files {
 
@@ -77,6 +78,9 @@ class ClientSession {
     [[nodiscard]] hl::Task<Result<Seen>> look(const std::string& name, ExtendedKinds extended);
     [[nodiscard]] hl::Task<Result<void>> remove(const std::string& name,
                                                 std::optional<std::string_view> no_links_below);
+    [[nodiscard]] hl::Task<std::vector<Result<void>>> make_many(const std::vector<NewEntry>& entries);
+    [[nodiscard]] hl::Task<std::vector<Result<void>>> remove_many(const std::vector<std::string>& names,
+                                                                  std::optional<std::string_view> no_links_below);
     [[nodiscard]] hl::Task<Result<std::vector<Remains>>> list_remains();
     [[nodiscard]] hl::Task<Result<std::uint32_t>> remove_remains(std::string name);
 

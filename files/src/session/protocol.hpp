@@ -3,6 +3,7 @@
 // and the guarantees of each side; change both together.
 #pragma once
 
+#include <cinnabar/files/batch.hpp>
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/key.hpp>
 #include <cinnabar/files/new_file.hpp>
@@ -20,7 +21,7 @@
 
 namespace cinnabar::files {
 
-inline constexpr std::uint32_t protocol_version = 6;
+inline constexpr std::uint32_t protocol_version = 7;
 
 // --- opening a session
 
@@ -319,12 +320,6 @@ inline constexpr hl::Rpc<void(RemoveIn)> remove_rpc{"cinnabar.save.remove"};
 
 // --- trees
 
-enum class MakeKind : std::uint8_t {
-    folder,         // only its owner may access it until finish_folder
-    finish_folder,  // sets its attributes
-    link,           // to `target`
-    hard_link,      // another name of the file `target`
-};
 struct MakeIn {
     Seal seal;
     MakeKind kind = MakeKind::folder;
@@ -335,6 +330,26 @@ struct MakeIn {
 };
 // Answered when the change is on disk.
 inline constexpr hl::Rpc<void(MakeIn)> make_rpc{"cinnabar.save.make"};
+
+// --- many entries at once; at most batch_entries_max and batch_text_bytes_max, and each name only once
+
+struct BatchOut {
+    std::vector<PackedOutcome> outcomes;  // one for each entry, in order
+};
+struct MakeManyIn {
+    Seal seal;
+    std::vector<NewEntry> entries;  // made in order
+};
+// Answered when all changes are on disk, or have failed. Each folder is synced once, after the last change.
+inline constexpr hl::Rpc<BatchOut(MakeManyIn)> make_many_rpc{"cinnabar.save.make_many"};
+
+struct RemoveManyIn {
+    Seal seal;
+    std::vector<std::string> names;  // removed in order; as RemoveIn::name
+    LinkLimit links;                 // of the folders that they are in
+};
+// Answered as make_many.
+inline constexpr hl::Rpc<BatchOut(RemoveManyIn)> remove_many_rpc{"cinnabar.save.remove_many"};
 
 struct ListIn {
     Seal seal;

@@ -140,6 +140,23 @@ MacText describe(const RemoveIn& in) {
     return text;
 }
 
+MacText describe(const MakeManyIn& in) {
+    MacText text = operation(make_many_rpc).add(in.entries.size());
+    for (const auto& entry : in.entries) {
+        text.add(static_cast<std::uint64_t>(entry.kind)).add_text(entry.name).add_text(entry.target);
+        add(text, entry.attributes);
+        text.add(entry.replace ? 1 : 0);
+    }
+    return text;
+}
+
+MacText describe(const RemoveManyIn& in) {
+    MacText text = operation(remove_many_rpc).add(in.names.size());
+    for (const auto& name : in.names) text.add_text(name);
+    add(text, in.links);
+    return text;
+}
+
 Seal Seals::stamp(MacText text) {
     Seal seal{token_, next_++, {}};
     if (secret_) seal.mac = secret_->sign(text.add(seal.token).add(seal.number));

@@ -49,6 +49,8 @@ class SeenNumbers {
 [[nodiscard]] MacText describe(const SumIn& in);
 [[nodiscard]] MacText describe(const LookIn& in);
 [[nodiscard]] MacText describe(const RemoveIn& in);
+[[nodiscard]] MacText describe(const MakeManyIn& in);
+[[nodiscard]] MacText describe(const RemoveManyIn& in);
 
 class Seals {
   public:

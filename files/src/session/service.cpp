@@ -2,6 +2,7 @@
 #include "session/service.hpp"
 
 #include "session/remote_error.hpp"
+#include "session/service_batches.hpp"
 
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/ping.hpp>
@@ -116,6 +117,12 @@ Result<void> Service::serve_files_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(node.serve(lend_rpc, [this](hl::Request<LendIn> request) { return lend(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(sum_rpc, [this](hl::Request<SumIn> request) { return sum(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(make_rpc, [this](hl::Request<MakeIn> request) { return make(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(make_many_rpc, [this](hl::Request<MakeManyIn> request) {
+        return Batches::make(*this, std::move(request));
+    }));
+    CINNABAR_TRY_VOID(node.serve(remove_many_rpc, [this](hl::Request<RemoveManyIn> request) {
+        return Batches::remove(*this, std::move(request));
+    }));
     CINNABAR_TRY_VOID(node.serve(list_rpc, [this](hl::Request<ListIn> request) { return list(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(look_rpc, [this](hl::Request<LookIn> request) { return look(std::move(request)); }));
     CINNABAR_TRY_VOID(

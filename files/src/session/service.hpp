@@ -6,6 +6,7 @@
 #pragma once
 
 #include "session/access.hpp"
+#include "session/batch.hpp"
 #include "session/buffers.hpp"
 #include "session/disk.hpp"
 #include "session/download.hpp"
@@ -129,6 +130,7 @@ class Service {
     [[nodiscard]] bool drain(std::chrono::duration<double> span);
 
   private:
+    struct Batches;  // serves calls on many entries (service_batches.hpp)
     Service(Root root, std::optional<Key> key, const ServerOptions& options, ServerHooks hooks, Buffers buffers);
 
     template <typename In>
@@ -155,6 +157,7 @@ class Service {
                 return Error{Errc::too_large, "a window has fewer blocks"};
         }
         if constexpr (requires { request->files; }) CINNABAR_TRY_VOID(check_pack(*request));
+        if constexpr (requires { check_batch(*request); }) CINNABAR_TRY_VOID(check_batch(*request));
         CINNABAR_TRY_VOID(session->seals.check(*request));
         return session;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The service's operations on folders, links and remains.
+#include "session/batch.hpp"
 #include "session/remote_error.hpp"
 #include "session/service.hpp"
 
@@ -10,38 +11,6 @@
 
 namespace cinnabar::files {
 namespace {
-
-Result<void> may_make(const Access& access, const MakeIn& in, const na::Addr& client) {
-    using Kind = AccessRequest::Kind;
-    switch (in.kind) {
-        case MakeKind::link:
-            return access.may({Kind::link, in.name, 0, in.replace, in.target, client});
-        case MakeKind::hard_link:
-            CINNABAR_TRY_VOID(access.may({Kind::hard_link, in.name, 0, in.replace, in.target, client}));
-            // The client might be allowed to fetch the file under its new name, so it must be allowed to fetch the
-            // target.
-            return access.may({Kind::fetch, in.target, 0, false, {}, client});
-        case MakeKind::folder:
-        case MakeKind::finish_folder:
-            break;
-    }
-    return access.may({Kind::make, in.name, 0, in.replace, {}, client});
-}
-
-Result<void> make_below_root(const Root& root, const MakeIn& in) {
-    const auto existing = in.replace ? Existing::replace : Existing::keep;
-    switch (in.kind) {
-        case MakeKind::folder:
-            return root.make_folder(in.name);
-        case MakeKind::finish_folder:
-            return root.finish_folder(in.name, in.attributes);
-        case MakeKind::link:
-            return root.make_link(in.name, in.target, in.attributes, existing);
-        case MakeKind::hard_link:
-            return root.make_hard_link(in.name, in.target, existing);
-    }
-    return Error{Errc::invalid_argument, "nothing of that kind is made", printable(in.name)};
-}
 
 Result<LookOut> look_below_root(const Root& root, const LookIn& in) {
     LookOut out;

@@ -8,6 +8,7 @@
 
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/files/batch.hpp>
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/files/key.hpp>
 #include <cinnabar/files/remains.hpp>
@@ -159,6 +160,10 @@ class CINNABAR_API Client {
                                                    const Attributes& attributes, Existing existing = Existing::keep);
     [[nodiscard]] hl::Task<Result<void>> make_hard_link(const std::string& name, const std::string& of,
                                                         Existing existing = Existing::keep);
+    // Makes many folders and links, in order, up to batch_entries_max in one call, each as by the function above for
+    // its kind. The server syncs each folder that has changed once per call. Returns one result per entry, in order.
+    // `entries` must live until the task ends.
+    [[nodiscard]] hl::Task<std::vector<Result<void>>> make_many(const std::vector<NewEntry>& entries);
     // Lists all entries of a folder on the server. `no_links_below`: as in Root::list(). protocol: the server's listing
     // is invalid or does not end.
     [[nodiscard]] hl::Task<Result<Listing>> list(const std::string& name, ExtendedKinds extended = {},
@@ -178,6 +183,9 @@ class CINNABAR_API Client {
     [[nodiscard]] hl::Task<Result<Seen>> look(const std::string& name, ExtendedKinds extended = {});
     [[nodiscard]] hl::Task<Result<void>> remove(const std::string& name,
                                                 std::optional<std::string_view> no_links_below = {});
+    // As remove() for each name, in order, and otherwise as make_many(). The strings must live until the task ends.
+    [[nodiscard]] hl::Task<std::vector<Result<void>>> remove_many(const std::vector<std::string>& names,
+                                                                  std::optional<std::string_view> no_links_below = {});
 
     // Lists what interrupted saves left on the server, sorted by name. protocol: the server's answer is invalid.
     [[nodiscard]] hl::Task<Result<std::vector<Remains>>> list_remains();

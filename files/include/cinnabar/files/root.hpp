@@ -64,23 +64,26 @@ class CINNABAR_API Root {
     // a lease on it. Also the errors of check_name().
     [[nodiscard]] Result<SourceFile> open_source(std::string_view name) const;
 
-    // --- trees: names as above; the result of each step is on disk when the function returns
+    // --- trees: names as above; the result of each step is on disk when the function returns. If `unsynced` is given,
+    // the folder that has changed, if any, is returned there instead of being synced, and the caller has to sync it.
 
     // Makes a folder that only its owner may access until finish_folder(). If the folder exists and belongs to this
     // user, its owner gets all permissions, so that entries can be made in it until finish_folder() sets its mode;
     // others keep theirs. exists: something else has that name. Also the errors of create().
-    [[nodiscard]] Result<void> make_folder(std::string_view name) const;
+    [[nodiscard]] Result<void> make_folder(std::string_view name, UniqueFd* unsynced = nullptr) const;
     // Sets the permissions, time and extended attributes of a folder. Call it when the folder is complete. not_found:
     // the folder does not exist. invalid_argument: it is not a folder. Also the errors of give_attributes().
-    [[nodiscard]] Result<void> finish_folder(std::string_view name, const Attributes& attributes) const;
+    [[nodiscard]] Result<void> finish_folder(std::string_view name, const Attributes& attributes,
+                                             UniqueFd* unsynced = nullptr) const;
     // Makes a symbolic link. `target` may be any path and is not followed. Of `attributes`, only the modification time
     // is used. invalid_argument: `target` is empty or contains a zero byte. too_large: it is over name_bytes_max. Also
     // the errors of create().
     [[nodiscard]] Result<void> make_link(std::string_view name, const std::string& target, const Attributes& attributes,
-                                         Existing existing) const;
+                                         Existing existing, UniqueFd* unsynced = nullptr) const;
     // Makes a hard link to the file `of`, which is below this root. not_found: `of` does not exist. invalid_argument:
     // it is not a regular file. Also the errors of create().
-    [[nodiscard]] Result<void> make_hard_link(std::string_view name, std::string_view of, Existing existing) const;
+    [[nodiscard]] Result<void> make_hard_link(std::string_view name, std::string_view of, Existing existing,
+                                              UniqueFd* unsynced = nullptr) const;
     // Returns one page of a folder's entries, in the order of the file system, without ".", ".." and unfinished files.
     // Start with `cursor` 0, then pass the cursor of the page before. Entries that are added or removed at the same
     // time may or may not appear. Empty `name`: the root itself. `no_links_below`: a folder that contains `name`, or
@@ -96,7 +99,8 @@ class CINNABAR_API Root {
     // Removes a file, a link, or an empty folder. `no_links_below`: as in list(), of the folder that contains `name`.
     // not_found; permission; busy: the folder is not empty; invalid_argument: another kind of entry; io: the entry was
     // removed, but its directory could not be synced.
-    [[nodiscard]] Result<void> remove(std::string_view name, std::optional<std::string_view> no_links_below = {}) const;
+    [[nodiscard]] Result<void> remove(std::string_view name, std::optional<std::string_view> no_links_below = {},
+                                      UniqueFd* unsynced = nullptr) const;
 
     // Removes from a folder opened by open() what killed fetches left in it: unfinished files of this user that nobody
     // works on and that no fetch can resume. Returns how many were removed.
@@ -133,7 +137,7 @@ class CINNABAR_API Root {
     [[nodiscard]] Result<void> check_served(int fd, std::string_view name) const;
     [[nodiscard]] Result<void> check_not_staged(int fd, std::string_view name) const;
     template <typename Make>
-    [[nodiscard]] Result<void> stage(std::string_view name, Existing existing, Make make) const;
+    [[nodiscard]] Result<void> stage(std::string_view name, Existing existing, UniqueFd* unsynced, Make make) const;
 
     std::shared_ptr<const UniqueFd> directory_;
     std::shared_ptr<const UniqueFd> staging_;  // null: read-only

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The calls of the service that make and remove many entries at once.
+#pragma once
+
+#include "session/service.hpp"
+
+namespace cinnabar::files {
+
+// `service` must live until the tasks end.
+struct Service::Batches {
+    [[nodiscard]] static hl::Task<Result<BatchOut>> make(Service& service, hl::Request<MakeManyIn> request);
+    [[nodiscard]] static hl::Task<Result<BatchOut>> remove(Service& service, hl::Request<RemoveManyIn> request);
+};
+
+}  // namespace cinnabar::files
