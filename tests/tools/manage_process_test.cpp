@@ -97,5 +97,47 @@ TEST_F(ManageProcess, TreesAreRemovedOnlyWhenAskedFor) {
     EXPECT_TRUE(eventually([&] { return serving.process().out().find("\"removed\"") != std::string::npos; }));
 }
 
+TEST_F(ManageProcess, ATreeOfManyEntriesIsRemovedInOrderAndNoLinkIsFollowed) {
+    constexpr int files_each = 50;
+    fs::create_directories(folder.at("root/precious"));
+    (void)folder.put("root/precious/x", "x");
+    Words names;
+    for (const auto* inner : {"t/a", "t/a/b", "t/c"}) {
+        fs::create_directories(folder.at(std::string("root/") + inner));
+        names.emplace_back(inner);
+        for (int i = 0; i < files_each; ++i) {
+            names.push_back(std::string(inner) + "/" + std::to_string(i));
+            (void)folder.put("root/" + names.back(), "x");
+        }
+    }
+    fs::create_symlink("../../precious", folder.at("root/t/a/link"));
+    names.emplace_back("t/a/link");
+    Serving serving(root);
+    const auto removed = run({"remove", "-r", "--json", serving.uri() + "/t"});
+    EXPECT_EQ(removed.exit, 0) << removed.err;
+    const auto place_of = [&removed](const std::string& name) {
+        return removed.out.find("{\"event\": \"removed\", \"name\": \"" + name + "\"}");
+    };
+    for (const auto& name : names) EXPECT_NE(place_of(name), std::string::npos) << name;
+    EXPECT_LT(place_of("t/a/b/7"), place_of("t/a/b"));
+    EXPECT_LT(place_of("t/a/b"), place_of("t/a"));
+    EXPECT_LT(place_of("t/a"), place_of("t"));
+    EXPECT_EQ(Folder::list_of(root), (Words{".cinnabar-staging", "precious", "precious/x"}));
+}
+
+TEST_F(ManageProcess, WhatCannotBeRemovedOfATreeIsToldAndTheRestIsRemoved) {
+    fs::create_directories(folder.at("root/t/d"));
+    (void)folder.put("root/t/d/a", "x");
+    (void)folder.put("root/t/b", "x");
+    ASSERT_EQ(::mkfifo(folder.at("root/t/d/pipe").c_str(), 0600), 0);
+    Serving serving(root);
+    const auto removed = run({"remove", "-r", serving.uri() + "/t"});
+    EXPECT_EQ(removed.exit, 11) << removed.err;
+    EXPECT_NE(removed.err.find("t/d/pipe: "), std::string::npos) << removed.err;
+    EXPECT_NE(removed.err.find("t/d: "), std::string::npos) << "it is not empty: " << removed.err;
+    EXPECT_FALSE(fs::exists(folder.at("root/t/d/a")));
+    EXPECT_FALSE(fs::exists(folder.at("root/t/b")));
+}
+
 }  // namespace
 }  // namespace cinnabar::tools

@@ -4,6 +4,7 @@
 #include "commands/address.hpp"
 #include "commands/server_errands.hpp"
 #include "commands/target_folder.hpp"
+#include "commands/together.hpp"
 
 #include <cinnabar/files/client.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
@@ -21,9 +22,6 @@ Report::Kind kind_of(files::EntryKind kind) {
     if (kind == files::EntryKind::folder) return Report::Kind::folder;
     return kind == files::EntryKind::link ? Report::Kind::link : Report::Kind::file;
 }
-
-// What is gone already, for example because the answer to an earlier attempt was lost, need not be removed.
-Result<void> unless_gone(Result<void> removed) { return removed.code() == Errc::not_found ? Result<void>() : removed; }
 
 hl::Task<Result<files::Moved>> remove_there(files::Client& session, std::string name, std::string given) {
     Result<void> removed = co_await session.remove(name, given);
@@ -78,6 +76,7 @@ Plan plan_of(const Deletion& deletion) {
         Errand errand{std::move(file), [name = entry.name, given = entry.given](files::Client& session, bool) {
                           return remove_there(session, name, given);
                       }};
+        errand.removed = {entry.name, entry.given};
         steps.add(entry.name, std::move(errand));
     }
     steps.end_phase();

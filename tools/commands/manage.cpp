@@ -3,6 +3,7 @@
 #include "commands/address.hpp"
 #include "commands/entries.hpp"
 #include "commands/manager.hpp"
+#include "commands/removal.hpp"
 #include "commands/session.hpp"
 #include "commands/tree_walk.hpp"
 #include "spread/manage_group.hpp"
@@ -27,20 +28,13 @@
 namespace cinnabar::tools {
 namespace {
 
-hl::Task<Result<void>> remove_one(Manager& manager, files::Client& session, const std::string& name) {
-    Result<void> removed = co_await session.remove(name);
-    if (!removed || !manager.options().json) co_return removed;
-    JsonObject object;
-    manager.print({}, object.text("event", "removed").name("name", name));
-    co_return removed;
-}
-
 hl::Task<Result<void>> remove(Manager& manager, files::Client& session, const std::string& name) {
     if (!manager.options().recursive) co_return co_await remove_one(manager, session, name);
     Result<files::Seen> seen = co_await session.look(name);
     if (!seen) co_return std::move(seen).error();
     if (seen->entry.kind != files::EntryKind::folder) co_return co_await remove_one(manager, session, name);
-    co_return co_await manager.below(session, name, remove_one);
+    TreeRemoval removal(manager, session, name);
+    co_return co_await removal.run();
 }
 
 std::string_view name_of(files::StoredChecksum::State state) {

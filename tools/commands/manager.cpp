@@ -32,28 +32,6 @@ hl::Task<Result<void>> Manager::each(files::Client& session, const std::vector<s
     co_return Result<void>();
 }
 
-hl::Task<Result<void>> Manager::below(files::Client& session, const std::string& name, Step step) {
-    Result<files::Listing> listing = co_await session.list(name);
-    if (!listing) co_return std::move(listing).error();
-    for (const auto& entry : listing->entries) {
-        const auto full = name + "/" + entry.name;
-        Result<void> done = files::check_name(full);  // the server might report endlessly nested folders
-        if (!done) {
-            fail(full, done.error());
-            continue;
-        }
-        if (entry.kind == files::EntryKind::folder) {
-            done = co_await below(session, full, step);
-        } else {
-            done = co_await step(*this, session, full);
-        }
-        if (done) continue;
-        if (ends_all(done.code())) co_return done;
-        fail(full, done.error());
-    }
-    co_return co_await step(*this, session, name);
-}
-
 void Manager::print(const std::string& text, JsonObject object) const {
     if (options_.json) {
         if (!server_.empty()) object.name("server", server_);

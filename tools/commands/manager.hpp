@@ -37,8 +37,6 @@ class Manager {
     // Applies `step` to each name. The error of one name is reported and the others continue, unless it ends the
     // session. At a server of a group, a missing name is no error.
     [[nodiscard]] hl::Task<Result<void>> each(files::Client& session, const std::vector<std::string>& names, Step step);
-    // Applies `step` to everything below a folder and finally to the folder itself; errors as in each().
-    [[nodiscard]] hl::Task<Result<void>> below(files::Client& session, const std::string& name, Step step);
 
     void print(const std::string& text, JsonObject object) const;
     void fail(const std::string& name, const Error& error);

@@ -61,33 +61,48 @@ hl::Task<Result<files::Moved>> make_hard_link(files::Client& session, files::Ent
 }  // namespace
 
 Errand make_folder_there(Report::File file, files::Entry result) {
-    return {std::move(file),
-            [name = result.name](files::Client& session, bool) { return without_bytes(session.make_folder(name)); },
-            std::move(result)};
+    files::NewEntry made{files::MakeKind::folder, result.name, {}, {}, false};
+    Errand errand{
+        std::move(file),
+        [name = result.name](files::Client& session, bool) { return without_bytes(session.make_folder(name)); },
+        std::move(result)};
+    errand.made = std::move(made);
+    return errand;
 }
 
 Errand finish_folder_there(Report::File file, files::Entry result) {
-    return {std::move(file),
-            [name = result.name, attributes = result.attributes](files::Client& session, bool) {
-                return without_bytes(session.finish_folder(name, attributes));
-            },
-            std::move(result)};
+    files::NewEntry made{files::MakeKind::finish_folder, result.name, {}, result.attributes, false};
+    Errand errand{std::move(file),
+                  [name = result.name, attributes = result.attributes](files::Client& session, bool) {
+                      return without_bytes(session.finish_folder(name, attributes));
+                  },
+                  std::move(result)};
+    errand.made = std::move(made);
+    return errand;
 }
 
 Errand make_link_there(Report::File file, files::Entry result, files::Existing existing) {
-    return {std::move(file),
-            [link = result, existing](files::Client& session, bool again) {
-                return make_link(session, link, existing, again);
-            },
-            std::move(result)};
+    const bool replace = existing == files::Existing::replace;
+    files::NewEntry made{files::MakeKind::link, result.name, result.target, result.attributes, replace};
+    Errand errand{std::move(file),
+                  [link = result, existing](files::Client& session, bool again) {
+                      return make_link(session, link, existing, again);
+                  },
+                  std::move(result)};
+    errand.made = std::move(made);
+    return errand;
 }
 
 Errand make_hard_link_there(Report::File file, files::Entry result, files::Existing existing) {
-    return {std::move(file),
-            [link = result, existing](files::Client& session, bool again) {
-                return make_hard_link(session, link, existing, again);
-            },
-            std::move(result)};
+    const bool replace = existing == files::Existing::replace;
+    files::NewEntry made{files::MakeKind::hard_link, result.name, result.target, {}, replace};
+    Errand errand{std::move(file),
+                  [link = result, existing](files::Client& session, bool again) {
+                      return make_hard_link(session, link, existing, again);
+                  },
+                  std::move(result)};
+    errand.made = std::move(made);
+    return errand;
 }
 
 }  // namespace cinnabar::tools

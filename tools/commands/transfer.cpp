@@ -2,6 +2,7 @@
 #include "commands/transfer.hpp"
 
 #include "commands/session.hpp"
+#include "commands/together.hpp"
 #include "terminal/endings.hpp"
 
 #include <cinnabar/files/name.hpp>
@@ -124,14 +125,13 @@ class Movement {
                 end_ = Error{Errc::canceled, "interrupted"};
                 break;
             }
-            auto together = take_small(session, errands, next);
+            auto together = take_together(session, errands, next);
             if (together.size() > 1) {
                 co_await move_together(session, together);
                 continue;
             }
             auto& errand = errands[next++];
-            // If a folder could not be made, that was reported; finishing it is skipped silently.
-            if (errand.file.kind == Report::Kind::hidden && failed_.contains(errand.result->name)) errand.over = true;
+            if (is_pointless(errand)) errand.over = true;
             if (errand.over) continue;
             bar_.begin_file(errand.file.name);
             const auto begin = std::chrono::steady_clock::now();
@@ -158,16 +158,18 @@ class Movement {
         co_return same&&* same;
     }
 
-    // Takes the next small files, to move them in one call. A file whose result is in doubt is moved individually.
+    // If a folder could not be made, that was reported; finishing it is skipped silently.
+    [[nodiscard]] bool is_pointless(const Errand& errand) const {
+        return errand.file.kind == Report::Kind::hidden && errand.result && failed_.contains(errand.result->name);
+    }
+
+    // Takes the next errands that one call does. One whose result is in doubt is done by itself.
     bool may_join(const Errand& errand, const std::vector<Errand*>& others) const {
-        if ((!errand.small && !errand.listed) || errand.over || errand.lost || why_not(errand)) return false;
+        if (!may_go_together(errand) || errand.over || errand.lost || is_pointless(errand) || why_not(errand))
+            return false;
         return others.empty() || go_together(*others.front(), errand);
     }
-    // A file that is named on the command line gets other attributes than one of a tree.
-    static bool go_together(const Errand& one, const Errand& other) {
-        return one.mode.exact == other.mode.exact && one.fetch_mode.exact == other.fetch_mode.exact;
-    }
-    std::vector<Errand*> take_small(const files::Client& session, std::vector<Errand>& errands, std::size_t& next) {
+    std::vector<Errand*> take_together(const files::Client& session, std::vector<Errand>& errands, std::size_t& next) {
         std::vector<Errand*> together;
         std::uint64_t bytes = 0;
         auto at = next;
@@ -181,28 +183,17 @@ class Movement {
     }
 
     hl::Task<void> move_together(files::Client& session, const std::vector<Errand*>& errands) {
-        std::vector<files::SmallFile> small;
-        std::vector<files::ListedFile> listed;
-        for (auto* errand : errands) {
-            if (errand->small) small.push_back(*errand->small);
-            if (errand->listed) listed.push_back(*errand->listed);
-            bar_.begin_file(errand->file.name);
-        }
+        for (auto* errand : errands) bar_.begin_file(errand->file.name);
         const auto begin = std::chrono::steady_clock::now();
-        const Errand& first = *errands.front();
-        std::vector<Result<files::Moved>> moved;
-        if (listed.empty()) {
-            moved = co_await session.save_small(small, first.mode);
-        } else {
-            moved = co_await session.fetch_small(listed, *first.into, first.fetch_mode);
-        }
+        const std::vector<Result<files::Moved>> moved_all = co_await move_in_one_call(session, errands);
         const auto took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         for (std::size_t i = 0; i < errands.size(); ++i) {
             errands[i]->file.seconds = took;
             bar_.leave_file(errands[i]->file.name);
-            const bool same = co_await was_there(session, *errands[i], moved[i]);
-            if (moved[i]) bar_.add_bytes(moved[i]->bytes);
-            same ? leave_out(*errands[i]) : settle(*errands[i], moved[i]);
+            Result<files::Moved> moved = moved_all[i];
+            const bool same = co_await was_there(session, *errands[i], moved);
+            if (moved) bar_.add_bytes(moved->bytes);
+            same ? leave_out(*errands[i]) : settle(*errands[i], moved);
         }
     }
 

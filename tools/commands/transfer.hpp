@@ -6,6 +6,7 @@
 #include "terminal/interrupt.hpp"
 #include "terminal/report.hpp"
 
+#include <cinnabar/files/batch.hpp>
 #include <cinnabar/files/client.hpp>
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/hl/node.hpp>
@@ -18,6 +19,12 @@
 #include <vector>
 
 namespace cinnabar::tools {
+
+// An entry that is removed on a server. Below the folder `given` no symbolic link is followed.
+struct RemovedEntry {
+    std::string name;
+    std::string given;
+};
 
 // One file to transfer, or another step for an entry of a tree.
 struct Errand {
@@ -34,6 +41,10 @@ struct Errand {
     std::optional<files::ListedFile> listed = {};
     files::FetchMode fetch_mode = {};
     const files::Root* into = nullptr;
+    // Set for a folder or a link that is made on the server, and for what is removed there: each may be done in one
+    // call with others.
+    std::optional<files::NewEntry> made = {};
+    std::optional<RemovedEntry> removed = {};
     // For a file of a tree: whether the receiving side already has this content under that name.
     std::function<hl::Task<Result<bool>>(files::Client& session)> is_there = {};
     // For a file named on the command line; called if the name is taken. Returns whether the file that has the name is
