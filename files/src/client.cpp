@@ -61,6 +61,11 @@ hl::Task<Result<Moved>> copy(Client& from, const std::string& name, Client& to, 
                   from.session_->copy(name, *to.session_, as, mode, std::move(progress), std::move(announced)));
 }
 
+hl::Task<std::vector<Result<Moved>>> copy_small(Client& from, const std::vector<CopiedFile>& files, Client& to,
+                                                CopyMode mode) {
+    return run_in(*from.session_, from.session_->copy_small(files, *to.session_, mode));
+}
+
 hl::Task<Result<void>> Client::make_folder(const std::string& name) {
     return run_in(*session_, session_->make({{}, MakeKind::folder, name, {}, {}, false}));
 }

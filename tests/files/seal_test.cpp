@@ -104,6 +104,41 @@ TEST_F(SealTest, WhatIsMadeCannotBeChanged) {
     EXPECT_TRUE(there.check(good).ok());
 }
 
+TEST_F(SealTest, APackThatIsLentCannotBeChanged) {
+    TakePackIn good;
+    good.pack = 7;
+    good.files.resize(2);
+    good.files[1].outcome = {Errc::not_found, "gone"};
+    here.stamp(good);
+    const auto refused = [&](auto change) {
+        auto in = good;
+        change(in);
+        return there.check(in).code() == Errc::permission;
+    };
+    EXPECT_TRUE(refused([](TakePackIn& in) { in.pack = 8; }));
+    EXPECT_TRUE(refused([](TakePackIn& in) { in.files.pop_back(); }));
+    EXPECT_TRUE(refused([](TakePackIn& in) { in.files[0].checksum = 1; }));
+    EXPECT_TRUE(refused([](TakePackIn& in) { in.files[0].attributes.mode = 07777; }));
+    EXPECT_TRUE(refused([](TakePackIn& in) { in.files[0].sparse = true; }));
+    EXPECT_TRUE(refused([](TakePackIn& in) { in.files[1].outcome.code = Errc::ok; }));
+    EXPECT_TRUE(refused([](TakePackIn& in) { in.files[1].outcome.text = "GONE"; }));
+    EXPECT_TRUE(there.check(good).ok());
+    PulledIn pulled;
+    pulled.pulled = 7;
+    here.stamp(pulled);
+    auto other = pulled;
+    other.pulled = 8;
+    EXPECT_EQ(there.check(other).code(), Errc::permission);
+    EXPECT_TRUE(there.check(pulled).ok());
+    PackIn pack;
+    pack.pulled = 7;
+    here.stamp(pack);
+    auto unpulled = pack;
+    unpulled.pulled = 0;
+    EXPECT_EQ(there.check(unpulled).code(), Errc::permission);
+    EXPECT_TRUE(there.check(pack).ok());
+}
+
 TEST_F(SealTest, WhereLinksAreFollowedCannotBeChanged) {
     RemoveIn remove;
     remove.name = "d/name";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls and answers of the save service: the first byte selects one, the rest is the payload. An accepted one encodes
 // to the same bytes again. A call that one side signs is accepted by the other side exactly once. The checks before the
-// seal are right about packs, names and attributes.
+// seal are right about packs, batches, names and attributes.
+#include "session/batch.hpp"
 #include "session/client_session.hpp"
 #include "session/pack.hpp"
 #include "session/protocol.hpp"
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -100,12 +102,58 @@ void try_pack(const ReadPackIn& pack) {
     CINNABAR_ASSERT(bytes == pack.window.size() && text <= pack_text_bytes_max);
 }
 
+void try_pack(const LendPackIn& pack) {
+    if (!check_pack(pack)) return;
+    CINNABAR_ASSERT(!pack.files.empty() && pack.files.size() <= pack_files_max);
+    std::size_t text = 0;
+    for (const auto& file : pack.files) {
+        CINNABAR_ASSERT(file.bytes <= packed_file_bytes_max && file.name.size() <= name_bytes_max);
+        text += file.name.size();
+    }
+    CINNABAR_ASSERT(text <= pack_text_bytes_max && pack.text_bytes <= pack_text_bytes_max);
+}
+void try_pack(const TakePackIn& pack) {
+    if (!check_pack(pack)) return;
+    CINNABAR_ASSERT(!pack.files.empty() && pack.files.size() <= pack_files_max);
+    for (const auto& file : pack.files) {
+        try_attributes(file.attributes);
+        CINNABAR_ASSERT(file.outcome.code == Errc::ok || from_outcome(file.outcome).code != Errc::ok);
+    }
+}
+
+void try_batch(const MakeManyIn& batch) {
+    if (!check_batch(batch)) return;
+    CINNABAR_ASSERT(!batch.entries.empty() && batch.entries.size() <= batch_entries_max);
+    std::set<std::string> names;
+    std::size_t text = 0;
+    for (const auto& entry : batch.entries) {
+        CINNABAR_ASSERT(entry.kind <= MakeKind::hard_link && names.insert(entry.name).second);
+        CINNABAR_ASSERT(entry.name.size() <= name_bytes_max && entry.target.size() <= name_bytes_max);
+        text += entry.name.size() + entry.target.size();
+        try_name(entry.name);
+    }
+    CINNABAR_ASSERT(text <= batch_text_bytes_max);
+}
+void try_batch(const RemoveManyIn& batch) {
+    if (!check_batch(batch)) return;
+    CINNABAR_ASSERT(!batch.names.empty() && batch.names.size() <= batch_entries_max);
+    std::set<std::string> names;
+    std::size_t text = 0;
+    for (const auto& name : batch.names) {
+        CINNABAR_ASSERT(name.size() <= name_bytes_max && names.insert(name).second);
+        text += name.size();
+        try_name(name);
+    }
+    CINNABAR_ASSERT(text <= batch_text_bytes_max);
+}
+
 template <class T>
 void try_parts(const T& value) {
     if constexpr (requires { value.name; }) try_name(value.name);
     if constexpr (requires { value.target; }) try_text(value.target);
     if constexpr (requires { value.attributes; }) try_attributes(value.attributes);
-    if constexpr (std::is_same_v<T, PackIn> || std::is_same_v<T, ReadPackIn>) try_pack(value);
+    if constexpr (requires { try_pack(value); }) try_pack(value);
+    if constexpr (requires { try_batch(value); }) try_batch(value);
 }
 
 template <class T>
@@ -155,7 +203,9 @@ constexpr std::array tries{Try{&try_answer<HelloIn>},  Try{&try_answer<HelloOut>
                            Try{&try_call<RemoveIn>},   Try{&try_call<MakeIn>},      Try{&try_call<ListIn>},
                            Try{&try_answer<Listing>},  Try{&try_call<RemainsIn>},   Try{&try_answer<RemainsOut>},
                            Try{&try_call<AbortIn>},    Try{&try_call<LendIn>},      Try{&try_answer<LendOut>},
-                           Try{&try_call<TakeIn>},     Try{&try_call<ReadPackIn>},  Try{&try_answer<ReadPackOut>}};
+                           Try{&try_call<TakeIn>},     Try{&try_call<ReadPackIn>},  Try{&try_answer<ReadPackOut>},
+                           Try{&try_call<LendPackIn>}, Try{&try_call<TakePackIn>},  Try{&try_call<PulledIn>},
+                           Try{&try_call<MakeManyIn>}, Try{&try_call<RemoveManyIn>}, Try{&try_answer<BatchOut>}};
 
 }  // namespace
 

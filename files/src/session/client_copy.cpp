@@ -2,9 +2,9 @@
 // Copies a file between two servers. For each window, the client asks the source server to lend it, and forwards the
 // lent memory to the destination server, which pulls the data from the source.
 #include "session/client_session.hpp"
+#include "session/copy_side.hpp"
 #include "session/remote_error.hpp"
 
-#include <cinnabar/files/file_error.hpp>
 #include <cinnabar/hl/when_all.hpp>
 
 #include <algorithm>
@@ -13,39 +13,6 @@
 #include <vector>
 
 namespace cinnabar::files {
-namespace {
-
-// Says in errors which of the two servers failed.
-struct CopySide {
-    std::string_view says;
-    std::string_view lost;
-};
-constexpr CopySide copied_from{"the source server says", "the source server is lost, or does not answer"};
-constexpr CopySide copied_to{"the destination server says", "the destination server is lost, or does not answer"};
-
-Error side_error(const CopySide& side, Error error, const na::Addr& server) {
-    switch (error.code) {
-        case Errc::refused:
-        case Errc::unreachable:
-        case Errc::peer_lost:
-        case Errc::timed_out:
-            if (error.hint == server_says) break;
-            if (error.code == Errc::refused) error.code = Errc::peer_lost;  // the session was open before
-            error.hint = side.lost;
-            error.subject = server.to_string();
-            return error;
-        default:
-            break;
-    }
-    if (error.hint == server_says) error.hint = side.says;
-    return error;
-}
-
-Error call_error(const CopySide& side, Error error, const na::Addr& server) {
-    return side_error(side, from_remote(std::move(error)), server);
-}
-
-}  // namespace
 
 // A file being copied. Shared by the lanes and the take calls; lives in the task that started them.
 struct ClientSession::Copying {

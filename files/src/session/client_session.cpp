@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/client_session.hpp"
 
+#include "session/copying_pack.hpp"
 #include "session/remote_error.hpp"
 
 #include <algorithm>
@@ -100,6 +101,15 @@ Result<void> ClientSession::serve_own_calls() {
     }
     if (!served) return served;
     provider_ = number;
+    served = node_.serve(
+        take_pack_rpc,
+        [this](hl::Request<TakePackIn> request) { return CopyingPack::serve_take(*this, std::move(request)); },
+        hl::provider(number));
+    if (!served) return served;
+    served = node_.serve(
+        pulled_rpc, [this](hl::Request<PulledIn> request) { return CopyingPack::serve_pulled(*this, request); },
+        hl::provider(number));
+    if (!served) return served;
     return node_.serve(
         take_rpc, [this](hl::Request<TakeIn> request) { return take(std::move(request)); }, hl::provider(number));
 }
@@ -113,6 +123,8 @@ hl::Task<void> ClientSession::close() {
     if (provider_) {
         (void)node_.withdraw(fill_rpc, *provider_);
         (void)node_.withdraw(take_rpc, *provider_);
+        (void)node_.withdraw(take_pack_rpc, *provider_);
+        (void)node_.withdraw(pulled_rpc, *provider_);
     }
     // Drives a node without a progress thread until the hold call has ended.
     (void)co_await node_.sleep_for(Microseconds{0});

@@ -65,6 +65,10 @@ class ClientSession {
                                                CopyMode mode, BytesMoved progress,
                                                std::function<void(std::uint64_t)> announced);
 
+    // See files::copy_small().
+    [[nodiscard]] hl::Task<std::vector<Result<Moved>>> copy_small(const std::vector<CopiedFile>& files,
+                                                                  ClientSession& to, CopyMode mode);
+
     // Where the session's tasks run if the coroutine that awaits them has no executor.
     [[nodiscard]] hl::Executor& executor() const noexcept { return executor_; }
     // See the functions of Client with these names.
@@ -90,6 +94,7 @@ class ClientSession {
     struct Packing;
     struct Unpacking;
     struct Copying;
+    struct CopyingPack;
     [[nodiscard]] hl::Task<Result<Moved>> save_alone(const SmallFile& file, SaveMode mode);
     [[nodiscard]] hl::Task<Result<void>> send_pack(Packing& pack, const std::vector<SmallFile>& files, SaveMode mode);
     [[nodiscard]] hl::Task<Result<LoginOut>> log_in();
@@ -128,6 +133,9 @@ class ClientSession {
     std::unique_ptr<Buffers> buffers_;  // of the window size that the server announced
     std::map<std::uint64_t, std::shared_ptr<Sending>> pushing_;
     std::map<std::uint64_t, std::shared_ptr<Copying>> copying_;
+    std::map<std::uint64_t, std::shared_ptr<CopyingPack>> packs_asked_;      // being copied from this server
+    std::map<std::uint64_t, std::shared_ptr<CopyingPack>> packs_handed_on_;  // being copied to this server
+    std::uint64_t next_pack_ = 1;
     std::optional<std::uint16_t> provider_;  // provider number of this session's handlers; each session of a node has
                                              // its own
     Inside inside_;                          // handlers in progress

@@ -25,8 +25,24 @@ Result<void> check_files(const In& in, TextOf text_of, std::string_view too_much
         text += text_of(file);
     }
     if (text > pack_text_bytes_max) return Error{Errc::too_large, too_much_text};
+    return {};
+}
+
+template <typename In>
+Result<void> check_window(const In& in) {
     if (in.window.size() != pack_bytes(in))
         return Error{Errc::invalid_argument, "the window is not as long as the files"};
+    return {};
+}
+
+// `In`: ReadPackIn, LendPackIn.
+template <typename In>
+Result<void> check_wanted(const In& in) {
+    const auto text_of = [](const WantedFile& file) { return file.name.size(); };
+    CINNABAR_TRY_VOID(check_files(in, text_of, "the names of a pack are over 64 KiB"));
+    for (const auto& file : in.files) {
+        if (file.name.size() > name_bytes_max) return Error{Errc::too_large, "the name is over 4095 bytes"};
+    }
     return {};
 }
 
@@ -37,16 +53,30 @@ Result<void> check_pack(const PackIn& in) {
         return file.name.size() + extended_bytes(file.attributes.extended);
     };
     CINNABAR_TRY_VOID(check_files(in, text_of, "the names and extended attributes of a pack are over 64 KiB"));
+    CINNABAR_TRY_VOID(check_window(in));
     if (in.sync > Sync::none) return Error{Errc::invalid_argument, "there is no such way to sync"};
     return {};
 }
 
 Result<void> check_pack(const ReadPackIn& in) {
-    const auto text_of = [](const WantedFile& file) { return file.name.size(); };
-    CINNABAR_TRY_VOID(check_files(in, text_of, "the names of a pack are over 64 KiB"));
-    for (const auto& file : in.files) {
-        if (file.name.size() > name_bytes_max) return Error{Errc::too_large, "the name is over 4095 bytes"};
-    }
+    CINNABAR_TRY_VOID(check_wanted(in));
+    return check_window(in);
+}
+
+Result<void> check_pack(const LendPackIn& in) {
+    CINNABAR_TRY_VOID(check_wanted(in));
+    if (in.text_bytes > pack_text_bytes_max)
+        return Error{Errc::too_large, "the extended attributes of a pack may not be over 64 KiB"};
+    return {};
+}
+
+Result<void> check_pack(const TakePackIn& in) {
+    if (in.files.empty() || in.files.size() > pack_files_max)
+        return Error{Errc::protocol, "the server lends another number of files than it was asked for"};
+    std::size_t text = 0;
+    for (const auto& file : in.files) text += extended_bytes(file.attributes.extended);
+    if (text > pack_text_bytes_max)
+        return Error{Errc::protocol, "the server lends files with more extended attributes than it was asked for"};
     return {};
 }
 

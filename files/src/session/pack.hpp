@@ -20,7 +20,9 @@ namespace cinnabar::files {
 // request.
 [[nodiscard]] Result<void> check_pack(const PackIn& in);
 [[nodiscard]] Result<void> check_pack(const ReadPackIn& in);
-// The total size of the files. `In`: PackIn, ReadPackIn.
+[[nodiscard]] Result<void> check_pack(const LendPackIn& in);
+[[nodiscard]] Result<void> check_pack(const TakePackIn& in);
+// The total size of the files. `In`: PackIn, ReadPackIn, LendPackIn.
 template <typename In>
 [[nodiscard]] std::uint64_t pack_bytes(const In& in) noexcept {
     std::uint64_t bytes = 0;

@@ -164,6 +164,9 @@ struct PackIn {
     bool checked = true;
     Sync sync = Sync::batch;
     hl::Bulk window;  // readable; of the total size of the files
+    // If another server lends the window: a number of the client's, with which it is told in a `pulled` call that the
+    // window is not used any more. 0: it is not told, until the call is answered.
+    std::uint64_t pulled = 0;
 };
 struct PackedOutcome {
     Errc code = Errc::ok;
@@ -269,6 +272,34 @@ struct TakeIn {
 };
 // Completes when the destination server no longer uses the memory.
 inline constexpr hl::Rpc<void(TakeIn)> take_rpc{"cinnabar.save.take"};
+
+// Asks the server to read many small files, as in a read_pack call, and to lend their contents to the client, in a
+// take_pack call. The client forwards the memory to the destination server in a pack call.
+struct LendPackIn {
+    Seal seal;
+    std::uint64_t pack = 0;         // chosen by the client, for the take_pack call
+    std::vector<WantedFile> files;  // at most pack_files_max
+    ExtendedKinds extended;
+    std::uint64_t text_bytes = 0;  // how many bytes of extended attributes there may be, at most pack_text_bytes_max
+};
+// Completes when the client has answered the take_pack call.
+inline constexpr hl::Rpc<void(LendPackIn)> lend_pack_rpc{"cinnabar.save.lend_pack"};
+
+struct TakePackIn {
+    Seal seal;  // proves that the server sent it
+    std::uint64_t pack = 0;
+    std::vector<GivenFile> files;  // one for each file, in order; again: also for a sparse file
+    hl::Bulk window;               // readable; the contents of the files that have not failed, one after another
+};
+// Completes when the destination server no longer uses the memory.
+inline constexpr hl::Rpc<void(TakePackIn)> take_pack_rpc{"cinnabar.save.take_pack"};
+
+struct PulledIn {
+    Seal seal;                 // proves that the destination server sent it
+    std::uint64_t pulled = 0;  // PackIn::pulled
+};
+// From the destination server: the contents of a pack have arrived, and are being written.
+inline constexpr hl::Rpc<void(PulledIn)> pulled_rpc{"cinnabar.save.pulled"};
 
 // Makes the server read a file from disk again and return its checksum, step by step: each call reads for a few seconds
 // (ServerOptions::sum_step), at least one window, so its deadline does not depend on the size of the file.

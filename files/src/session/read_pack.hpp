@@ -16,8 +16,10 @@ namespace cinnabar::files {
 
 class ReadPack {
   public:
-    // `root` and `in` must outlive this object. `in` has passed check_pack().
-    ReadPack(const Root& root, const ReadPackIn& in);
+    // `root` and `files` must outlive this object. `files` have passed check_pack(). `text_bytes`: how many bytes of
+    // extended attributes the answer has room for.
+    ReadPack(const Root& root, const std::vector<WantedFile>& files, const ExtendedKinds& extended,
+             std::size_t text_bytes = pack_text_bytes_max);
 
     // Answers for a file with `why`; it is not read.
     void refuse(std::size_t file, const Error& why);
@@ -26,6 +28,10 @@ class ReadPack {
     void read(std::size_t begin, std::size_t end, Bytes window);
     // The parts of the window that were read. The others may contain data of other clients.
     [[nodiscard]] std::vector<ByteRange> ranges() const;
+    // Answers for sparse files that have been read with `again`: the caller does not move them here.
+    void leave_out_sparse();
+    // Moves the parts of the window that were read to its beginning, one after another; returns their total size.
+    [[nodiscard]] std::size_t close_gaps(Bytes window) const;
     [[nodiscard]] const ReadPackOut& out() const noexcept { return out_; }
 
   private:
@@ -33,7 +39,9 @@ class ReadPack {
     [[nodiscard]] Result<void> read_one(std::size_t file, Bytes content, std::size_t& text_left);
 
     const Root& root_;
-    const ReadPackIn& in_;
+    const std::vector<WantedFile>& files_;
+    const ExtendedKinds extended_;
+    const std::size_t text_bytes_;
     ReadPackOut out_;
 };
 

@@ -116,7 +116,7 @@ MacText describe(const PackIn& in) {
     MacText text = operation(pack_rpc).add(in.files.size());
     for (const auto& file : in.files) add(text.add_text(file.name).add(file.bytes).add(file.checksum), file.attributes);
     text.add(in.exact ? 1 : 0).add(in.replace ? 1 : 0).add(in.checked ? 1 : 0);
-    return text.add(static_cast<std::uint64_t>(in.sync)).add(in.window.size());
+    return text.add(static_cast<std::uint64_t>(in.sync)).add(in.window.size()).add(in.pulled);
 }
 
 MacText describe(const ReadPackIn& in) {
@@ -156,6 +156,25 @@ MacText describe(const RemoveManyIn& in) {
     add(text, in.links);
     return text;
 }
+
+MacText describe(const LendPackIn& in) {
+    MacText text = operation(lend_pack_rpc).add(in.pack).add(in.files.size());
+    for (const auto& file : in.files) text.add_text(file.name).add(file.bytes);
+    add(text, in.extended);
+    return text.add(in.text_bytes);
+}
+
+MacText describe(const TakePackIn& in) {
+    MacText text = operation(take_pack_rpc).add(in.pack).add(in.files.size());
+    for (const auto& file : in.files) {
+        text.add(static_cast<std::uint64_t>(file.outcome.code)).add_text(file.outcome.text).add(file.checksum);
+        add(text, file.attributes);
+        text.add(file.sparse ? 1 : 0);
+    }
+    return text.add(in.window.size());
+}
+
+MacText describe(const PulledIn& in) { return operation(pulled_rpc).add(in.pulled); }
 
 Seal Seals::stamp(MacText text) {
     Seal seal{token_, next_++, {}};

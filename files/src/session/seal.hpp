@@ -51,6 +51,9 @@ class SeenNumbers {
 [[nodiscard]] MacText describe(const RemoveIn& in);
 [[nodiscard]] MacText describe(const MakeManyIn& in);
 [[nodiscard]] MacText describe(const RemoveManyIn& in);
+[[nodiscard]] MacText describe(const LendPackIn& in);
+[[nodiscard]] MacText describe(const TakePackIn& in);
+[[nodiscard]] MacText describe(const PulledIn& in);
 
 class Seals {
   public:

@@ -115,6 +115,9 @@ Result<void> Service::serve_files_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(
         node.serve(finish_rpc, [this](hl::Request<FinishIn> request) { return finish(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(lend_rpc, [this](hl::Request<LendIn> request) { return lend(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(lend_pack_rpc, [this](hl::Request<LendPackIn> request) {
+        return Batches::lend_pack(*this, std::move(request));
+    }));
     CINNABAR_TRY_VOID(node.serve(sum_rpc, [this](hl::Request<SumIn> request) { return sum(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(make_rpc, [this](hl::Request<MakeIn> request) { return make(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(make_many_rpc, [this](hl::Request<MakeManyIn> request) {
@@ -317,7 +320,9 @@ hl::Task<Result<WindowOut>> Service::window(hl::Request<WindowIn> request) {
     if (found == (*session)->savings.end()) co_return why_not(**session, request->file);
     const auto saving = found->second;
     Result<WindowOut> outcome = WindowOut{};
-    if (auto may = may_follow(**session, *saving, request->window); !may) {
+    const auto& name = saving->claim.name();
+    auto may = may_follow(**session, name, saving->upload->bytes(), request->window, saving->owner);
+    if (!may) {
         saving->upload->close(may.error());
         outcome = std::move(may).error();
     } else if (request->hole) {

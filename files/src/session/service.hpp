@@ -27,6 +27,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 namespace cinnabar::files {
 
@@ -130,7 +131,7 @@ class Service {
     [[nodiscard]] bool drain(std::chrono::duration<double> span);
 
   private:
-    struct Batches;  // serves calls on many entries (service_batches.hpp)
+    struct Batches;  // more calls (service_batches.hpp)
     Service(Root root, std::optional<Key> key, const ServerOptions& options, ServerHooks hooks, Buffers buffers);
 
     template <typename In>
@@ -180,8 +181,10 @@ class Service {
     [[nodiscard]] hl::Task<Result<void>> hold(hl::Request<HoldIn> request);
     [[nodiscard]] hl::Task<Result<OpenOut>> open(hl::Request<OpenIn> request);
     [[nodiscard]] hl::Task<Result<WindowOut>> window(hl::Request<WindowIn> request);
-    // Whether the server may connect to another server and pull the windows of a file from there.
-    [[nodiscard]] Result<void> may_follow(const Session& session, Saving& saving, const hl::Bulk& window) const;
+    // Whether the server may connect to another server and pull a window of the file `name` from there. `owner`: the
+    // server that lends the file's earlier windows, empty if there are none; set to the one that lends this one.
+    [[nodiscard]] Result<void> may_follow(const Session& session, std::string_view name, std::uint64_t bytes,
+                                          const hl::Bulk& window, na::Addr& owner) const;
     [[nodiscard]] hl::Task<Result<void>> push(hl::Request<PushIn> request);
     [[nodiscard]] hl::Task<Result<PackOut>> pack(hl::Request<PackIn> request);
     [[nodiscard]] hl::Task<Result<ReadPackOut>> read_pack(hl::Request<ReadPackIn> request);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of the service that make and remove many entries at once.
+// The calls of the service that make and remove many entries at once, and that lends many files.
 #pragma once
 
 #include "session/service.hpp"
@@ -10,6 +10,7 @@ namespace cinnabar::files {
 struct Service::Batches {
     [[nodiscard]] static hl::Task<Result<BatchOut>> make(Service& service, hl::Request<MakeManyIn> request);
     [[nodiscard]] static hl::Task<Result<BatchOut>> remove(Service& service, hl::Request<RemoveManyIn> request);
+    [[nodiscard]] static hl::Task<Result<void>> lend_pack(Service& service, hl::Request<LendPackIn> request);
 };
 
 }  // namespace cinnabar::files

@@ -41,19 +41,19 @@ hl::Task<Result<LendOut>> Service::lend(hl::Request<LendIn> request) {
 }
 
 // Allows one server per file, so that a client cannot make this server dial more servers than it has files in progress.
-Result<void> Service::may_follow(const Session& session, Saving& saving, const hl::Bulk& window) const {
-    const auto& owner = window.remote().owner();
-    if (owner.empty() || owner == saving.owner) return {};
-    if (!saving.owner.empty())
+Result<void> Service::may_follow(const Session& session, std::string_view name, std::uint64_t bytes,
+                                 const hl::Bulk& window, na::Addr& owner) const {
+    const auto& lender = window.remote().owner();
+    if (lender.empty() || lender == owner) return {};
+    if (!owner.empty())
         return Error{Errc::invalid_argument, "the windows of a file are lent by one server, not by several"};
     if (!may_name_servers(session))
         return Error{Errc::permission,
                      "for clients without a key the server connects to no other servers: serve --key-file"};
-    const auto address = owner.to_string();
-    const AccessRequest access{
-        AccessRequest::Kind::follow, saving.claim.name(), saving.upload->bytes(), false, address, session.source};
+    const auto address = lender.to_string();
+    const AccessRequest access{AccessRequest::Kind::follow, name, bytes, false, address, session.source};
     CINNABAR_TRY_VOID(access_.may(access));
-    saving.owner = owner;
+    owner = lender;
     return {};
 }
 

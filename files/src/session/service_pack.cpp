@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Saves many small files that arrive in one call.
+// Saves many small files that arrive in one call, from the client or from another server that it copies from.
+#include "file/blocks.hpp"
+#include "session/move_ranges.hpp"
 #include "session/pack.hpp"
 #include "session/pack_parts.hpp"
 #include "session/remote_error.hpp"
 #include "session/service.hpp"
+
+#include <cinnabar/hl/when_all.hpp>
 
 #include <memory>
 #include <utility>
@@ -23,12 +27,21 @@ hl::Task<Result<Buffer>> pull_pack(Buffers& buffers, Share& share, const PackIn&
     if (in.window.size() > buffers.buffer_bytes()) co_return Error{Errc::too_large, "the pack is over a window"};
     Result<Buffer> buffer = co_await buffers.take(share);
     if (!buffer || in.window.size() == 0) co_return buffer;
-    hl::TransferOptions options;
-    options.deadline = window_time_max;
-    Result<std::uint64_t> moved = co_await in.window.pull(buffer->region().slice(0, in.window.size()), options);
-    if (!moved) co_return std::move(moved).error();
-    if (*moved != in.window.size()) co_return Error{Errc::protocol, "the window came short"};
+    const std::vector<ByteRange> all{{0, in.window.size()}};
+    Result<void> pulled = co_await pull_ranges(*buffer, in.window, all);
+    if (!pulled) co_return std::move(pulled).error();
     co_return buffer;
+}
+
+// Tells the client that the server that lends its pack need not do so any more, while the files are synced. If that
+// fails, the pack is lent until it is saved.
+hl::Task<void> tell_pulled(const hl::Request<PackIn>& request, Session& session) {
+    if (request->pulled == 0) co_return;
+    PulledIn in;
+    in.pulled = request->pulled;
+    session.seals.stamp(in);
+    const hl::CallOptions options{.deadline = take_deadline, .provider = session.provider};
+    (void)co_await request.node().call(pulled_rpc, request.source(), in, options);
 }
 
 NewFile::BeforeNaming before_naming_of(const ServerHooks& hooks, const PackIn& in, const PackedFile& file) {
@@ -66,6 +79,11 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
     PackOut out;
     out.outcomes.resize(request->files.size());
     std::vector<std::unique_ptr<Place>> places(request->files.size());
+    const auto may_follow_for = [&](const PackedFile& file) {
+        na::Addr lender;  // of this file, as if it came alone
+        return may_follow(**session, file.name, file.bytes, request->window, lender);
+    };
+    bool any = false;
     for (std::size_t i = 0; i < places.size(); ++i) {
         const auto& file = request->files[i];
         const AccessRequest access{AccessRequest::Kind::save, file.name, file.bytes,
@@ -74,11 +92,18 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
             out.outcomes[i] = to_outcome(may.error());
         } else if (claims_.taken(file.name)) {
             out.outcomes[i] = to_outcome({Errc::busy, "another client is saving that name right now"});
+        } else if (auto follows = may_follow_for(file); !follows) {
+            out.outcomes[i] = to_outcome(follows.error());
         } else if (auto charge = Charge::make((*session)->account, file.bytes, 1); !charge) {
             out.outcomes[i] = to_outcome(charge.error());
         } else {
             places[i].reset(new Place{{under_way_, load, file.bytes}, {claims_, file.name}, *std::move(charge)});
+            any = true;
         }
+    }
+    if (!any) {  // nor does the server connect to the one that lends them
+        tell_of_pack(hooks_, *request, out, request.source());
+        co_return out;
     }
     unsigned waiting = 0;
     if (auto paced = co_await keep_rate(*session, pack_bytes(*request), request.node(), waiting); !paced)
@@ -98,7 +123,9 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
         numbers.push_back(i);
     }
     const PackWork work = [&pack](std::size_t begin, std::size_t end) { pack.save(begin, end); };
-    co_await run_in_parts(disk_, numbers.size(), work);
+    auto telling = tell_pulled(request, **session);
+    auto writing = run_in_parts(disk_, numbers.size(), work);
+    (void)co_await hl::when_all(std::move(telling), std::move(writing));
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         const auto& outcome = pack.files()[i].outcome;
         if (outcome) places[numbers[i]]->charge.keep();

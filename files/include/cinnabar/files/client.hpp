@@ -103,6 +103,7 @@ using BytesMoved = std::function<void(std::uint64_t bytes)>;
 enum class Keyless : std::uint8_t { accepted, refused, proven };
 
 class ClientSession;
+struct CopiedFile;
 struct CopyMode;
 
 class CINNABAR_API Client {
@@ -196,6 +197,8 @@ class CINNABAR_API Client {
     friend hl::Task<Result<Moved>> copy(Client& from, const std::string& name, Client& to, const std::string& as,
                                         CopyMode mode, BytesMoved progress,
                                         std::function<void(std::uint64_t bytes)> announced);
+    friend hl::Task<std::vector<Result<Moved>>> copy_small(Client& from, const std::vector<CopiedFile>& files,
+                                                           Client& to, CopyMode mode);
     std::unique_ptr<ClientSession> session_;
 };
 

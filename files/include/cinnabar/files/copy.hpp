@@ -15,6 +15,7 @@
 #include <functional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace cinnabar::files {
 
@@ -41,5 +42,20 @@ static_assert(std::is_trivially_destructible_v<CopyMode>);
                                                         const std::string& as, CopyMode mode = {},
                                                         BytesMoved progress = {},
                                                         std::function<void(std::uint64_t bytes)> announced = {});
+
+// A file for copy_small().
+struct CopiedFile {
+    std::string name;         // at `from`
+    std::string as;           // at `to`
+    std::uint64_t bytes = 0;  // the size that `from` listed
+};
+
+// Copies up to small_files_max files in one call to each server; their total size should not exceed the window_bytes()
+// of either client. Files that do not fit, that are sparse, or whose size has changed since they were listed, are
+// copied one by one. Returns one result per file, in order, as for copy(). Requires: as for copy(); `files` must live
+// until the task ends.
+[[nodiscard]] CINNABAR_API hl::Task<std::vector<Result<Moved>>> copy_small(Client& from,
+                                                                          const std::vector<CopiedFile>& files,
+                                                                          Client& to, CopyMode mode = {});
 
 }  // namespace cinnabar::files
