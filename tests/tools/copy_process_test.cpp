@@ -111,6 +111,30 @@ TEST_F(CopyProcess, ATreeIsCopiedAsItIsAndAgainOnlyWhatChanged) {
     EXPECT_FALSE(fs::exists(root_b + "/d"));
 }
 
+TEST_F(CopyProcess, ATreeOfManySmallEntriesIsCopiedWhole) {
+    for (int i = 0; i < 70; ++i) {
+        const auto name = "t/d" + std::to_string(i);
+        fs::create_directories(root_a + "/" + name);
+        (void)folder.put("a/" + name + "/one", pattern(static_cast<std::size_t>(i) * 97, static_cast<unsigned>(i)));
+        (void)folder.put("a/" + name + "/two", "content");
+        fs::create_symlink("one", root_a + "/" + name + "/link");
+    }
+    (void)folder.put("a/t/large", pattern((1u << 20) + 17));
+    Serving a(root_a);
+    Serving b(root_b, {"--json"});
+    const auto copied = run({"copy", a.uri() + "/t", b.uri() + "/t"});
+    ASSERT_EQ(copied.exit, 0) << copied.err;
+    EXPECT_EQ(Folder::list_of(root_b + "/t"), Folder::list_of(root_a + "/t"));
+    for (int i = 0; i < 70; ++i) {
+        const auto name = "t/d" + std::to_string(i);
+        EXPECT_TRUE(folder.get("b/" + name + "/one") == folder.get("a/" + name + "/one")) << name;
+        EXPECT_EQ(fs::last_write_time(root_b + "/" + name), fs::last_write_time(root_a + "/" + name)) << name;
+    }
+    EXPECT_TRUE(eventually([&] { return b.process().out().find("\"name\": \"t/d69/two\"") != std::string::npos; }));
+    const auto again = run({"copy", "--json", a.uri() + "/t", b.uri() + "/t"});
+    EXPECT_NE(again.out.find("\"done\": 0"), std::string::npos) << again.out;
+}
+
 TEST_F(CopyProcess, WhatIsWrongOnTheCommandLineIsUsage) {
     EXPECT_EQ(run({"copy", "tcp://127.0.0.1:1/x"}).exit, 1);
     EXPECT_EQ(run({"copy", "tcp://127.0.0.1:1/x", "y"}).exit, 1);

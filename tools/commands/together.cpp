@@ -10,11 +10,12 @@ namespace {
 
 using MovedTogether = std::vector<Result<files::Moved>>;
 
-enum class OneCall : std::uint8_t { alone, save, fetch, make, remove };
+enum class OneCall : std::uint8_t { alone, save, fetch, copy, make, remove };
 
 OneCall call_of(const Errand& errand) noexcept {
     if (errand.small) return OneCall::save;
     if (errand.listed) return OneCall::fetch;
+    if (errand.copied) return OneCall::copy;
     if (errand.made) return OneCall::make;
     return errand.removed ? OneCall::remove : OneCall::alone;
 }
@@ -37,6 +38,13 @@ hl::Task<MovedTogether> fetch_together(files::Client& session, const std::vector
     for (const auto* errand : errands) listed.push_back(*errand->listed);
     const Errand& first = *errands.front();
     co_return co_await session.fetch_small(listed, *first.into, first.fetch_mode);
+}
+
+hl::Task<MovedTogether> copy_together(files::Client& session, const std::vector<Errand*>& errands) {
+    std::vector<files::CopiedFile> copied;
+    for (const auto* errand : errands) copied.push_back(*errand->copied);
+    const Errand& first = *errands.front();
+    co_return co_await files::copy_small(**first.copied_from, copied, session, first.copy_mode);
 }
 
 hl::Task<MovedTogether> make_together(files::Client& session, const std::vector<Errand*>& errands) {
@@ -67,6 +75,7 @@ bool go_together(const Errand& one, const Errand& other) {
     const auto call = call_of(one);
     if (call == OneCall::alone || call != call_of(other)) return false;
     if (call == OneCall::remove) return one.removed->given == other.removed->given;
+    if (call == OneCall::copy) return one.copied_from == other.copied_from;
     // A file that is named on the command line gets other attributes than one of a tree.
     return one.mode.exact == other.mode.exact && one.fetch_mode.exact == other.fetch_mode.exact;
 }
@@ -77,6 +86,8 @@ hl::Task<MovedTogether> move_in_one_call(files::Client& session, const std::vect
             return save_together(session, errands);
         case OneCall::fetch:
             return fetch_together(session, errands);
+        case OneCall::copy:
+            return copy_together(session, errands);
         case OneCall::make:
             return make_together(session, errands);
         case OneCall::alone:

@@ -8,6 +8,7 @@
 
 #include <cinnabar/files/batch.hpp>
 #include <cinnabar/files/client.hpp>
+#include <cinnabar/files/copy.hpp>
 #include <cinnabar/files/entry.hpp>
 #include <cinnabar/hl/node.hpp>
 
@@ -41,6 +42,10 @@ struct Errand {
     std::optional<files::ListedFile> listed = {};
     files::FetchMode fetch_mode = {};
     const files::Root* into = nullptr;
+    // The same for a file that is copied by `copy_mode` from another server, with which `*copied_from` is the session.
+    std::optional<files::CopiedFile> copied = {};
+    files::CopyMode copy_mode = {};
+    files::Client* const* copied_from = nullptr;
     // Set for a folder or a link that is made on the server, and for what is removed there: each may be done in one
     // call with others.
     std::optional<files::NewEntry> made = {};

@@ -77,6 +77,9 @@ class CopyPlanner {
                       },
                       result_of(entry)};
         errand.is_there = [from = from_, name, as](files::Client& to) { return same_content(**from, name, to, as); };
+        if (entry.bytes <= files::small_file_bytes_max) errand.copied = {name, as, entry.bytes};
+        errand.copy_mode = mode_;
+        errand.copied_from = from_;
         plan_.add_file(std::move(errand));
     }
     void add(const files::Entry& entry, LeftOut& left_out) {
