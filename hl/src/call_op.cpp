@@ -209,10 +209,10 @@ void CallOp::cancel() noexcept {
 
 [[gnu::always_inline]] inline bool CallOp::parts_of_call(const rpc::Call& call, TimeUs now,
                                                          CallParts& parts) const noexcept {
-    TimeUs left = 0;
-    rpc::TargetTimes target;
-    if (!call.times(left, target)) return false;
-    parts = parts_of(call.began_us, left, call.ended_us(), now, target);
+    rpc::CallTimes times;
+    if (!call.times(times)) return false;
+    times.told = now;
+    parts = parts_of(times);
     return true;
 }
 

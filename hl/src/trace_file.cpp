@@ -20,12 +20,9 @@ namespace {
 constexpr std::array<std::string_view, 3> kinds{"call", "handler", "transfer"};
 // Added to the name, so that a call and its handler are told apart.
 constexpr std::array<std::string_view, 3> suffixes{"", " (handler)", ""};
-// The clocks of two hosts do not tell the way there from the way back, so the time on the wire is drawn as one slice.
-constexpr std::array<std::string_view, call_parts> phases{
-    "leaving", "on the wire, there and back", "waiting for the handler", "in the handler", "waiting for the caller"};
 
-// The maximum text of a span: its name twice, its peer, and some 2,600 other characters, most of them of its phases.
-constexpr std::size_t span_bytes_max = 3 * TraceText::plain_max + 4'096;
+// The maximum text of a span: its name twice, its peer, and some 4,100 other characters, most of them of its phases.
+constexpr std::size_t span_bytes_max = 3 * TraceText::plain_max + 6'144;
 
 // The names are those of to_string(CallPart); as literals they are copied without a call.
 void add_parts(TraceText& text, const CallParts& parts_us) noexcept {
@@ -33,10 +30,14 @@ void add_parts(TraceText& text, const CallParts& parts_us) noexcept {
         text.add(name);
         text.add_number(parts_us[static_cast<std::size_t>(part)]);
     };
-    add(R"(, "us leaving": )", CallPart::leaving);
-    add(R"(, "us on the wire": )", CallPart::on_the_wire);
+    add(R"(, "us connecting": )", CallPart::connecting);
+    add(R"(, "us waiting for a credit": )", CallPart::for_credit);
+    add(R"(, "us waiting to be sent": )", CallPart::queued);
+    add(R"(, "us on the wire there": )", CallPart::wire_there);
     add(R"(, "us waiting for the handler": )", CallPart::for_handler);
     add(R"(, "us in the handler": )", CallPart::in_handler);
+    add(R"(, "us in its transfers": )", CallPart::in_transfers);
+    add(R"(, "us on the wire back": )", CallPart::wire_back);
     add(R"(, "us waiting for the caller": )", CallPart::for_caller);
 }
 
@@ -114,14 +115,15 @@ void add_flow(TraceText& text, const SpanRecord& span) noexcept {
     text.add(out ? R"(", "flow_out": true)" : R"(", "flow_in": true)");
 }
 
-// Draws the phases one after the other, from the beginning of the call to its end.
+// Draws the phases one after the other, from the beginning of the call to its end: transfers after the rest of their
+// handler's time, whenever they ran.
 void add_phases(TraceText& text, const SpanRecord& span, const SlicePlace& place) noexcept {
     std::uint64_t at_us = span.began_unix_us;
     for (std::size_t part = 0; part < call_parts; ++part) {
         const std::uint64_t part_us = std::min(span.parts_us[part], end_of(span) - at_us);
         if (part_us == 0) continue;
         text.add(",\n");
-        const SliceHead head = add_head(text, phases[part], "", place);
+        const SliceHead head = add_head(text, to_string(static_cast<CallPart>(part)), "", place);
         text.add_number(at_us);
         text.add("}");
         at_us += part_us;

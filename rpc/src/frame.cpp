@@ -67,7 +67,7 @@ Errc decode_request(ConstBytes in, RequestHeader& header, ConstBytes& payload) n
 }
 
 // Reply: 0 kind, 1 result, 2 flags, 4 payload bytes, 8 shape, 10 credits, 12 checksum; then the payload; with
-// flag_times: 0 waited, 4 handled.
+// flag_times: 0 waited, 4 handled, 8 transfers, 12 came.
 void encode_reply(const ReplyHeader& header, Bytes out) noexcept {
     std::byte* const at = out.first<reply_header_bytes>().data();
     const std::uint64_t begin =
@@ -81,11 +81,13 @@ void encode_times(const TargetTimes& times, Bytes out) noexcept {
     std::byte* const at = out.first<times_bytes>().data();
     store(at, times.waited_us);
     store(at + 4, times.handled_us);
+    store(at + 8, times.transfers_us);
+    store(at + 12, times.came_us);
 }
 
 TargetTimes decode_times(ConstBytes reply) noexcept {
     const std::byte* const at = reply.last<times_bytes>().data();
-    return {load<std::uint32_t>(at), load<std::uint32_t>(at + 4)};
+    return {load<std::uint32_t>(at), load<std::uint32_t>(at + 4), load<std::uint32_t>(at + 8), load<TimeUs>(at + 12)};
 }
 
 Errc decode_plain_reply(ConstBytes in, ReplyHeader& header, ConstBytes& payload) noexcept {

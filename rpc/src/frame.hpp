@@ -58,7 +58,7 @@ struct ReplyHeader {
     std::uint16_t credits = 0;  // additional requests that the origin may send
 };
 
-inline constexpr std::size_t times_bytes = 8;
+inline constexpr std::size_t times_bytes = 20;
 
 enum class ControlType : std::uint8_t {
     grant = 1,     // value: credits

@@ -61,7 +61,7 @@ void Peers::close(PeerBook& book, Errc why) noexcept {
     book.open = false;
     book.verdicts.reset();  // the next connection may be from another caller
     book.counted.reset();
-    book.times.reset();
+    book.timed.reset();
     book.posted = 0;
     ++book.connection;
     orphan_requests(book);

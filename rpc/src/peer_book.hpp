@@ -10,6 +10,7 @@
 #include "frame.hpp"
 #include "shared_budget.hpp"
 #include "verdicts.hpp"
+#include "way_split.hpp"
 
 #include <cinnabar/na/peer.hpp>
 #include <cinnabar/rpc/call.hpp>
@@ -28,6 +29,12 @@ enum class Leaving : std::uint8_t {
     no,
     asked,  // the peer was asked to close it
     gone,   // this side has closed it, and the event of its loss will follow
+};
+
+// Of the calls on one connection that were timed and answered.
+struct TimedCalls {
+    PeerTimes times;
+    WaySplit ways;
 };
 
 struct PeerBook : PoolSlot {
@@ -55,7 +62,7 @@ struct PeerBook : PoolSlot {
     Work look;
     Timer retry;
 
-    std::unique_ptr<PeerTimes> times;  // null: no call was timed, or out of memory
+    std::unique_ptr<TimedCalls> timed;  // null: no call was timed, or out of memory
 
     // Armed while calls wait for replies and heartbeats are on, or while the peer is asked to leave.
     Timer beat;
@@ -87,6 +94,11 @@ struct PeerBook : PoolSlot {
     bool owes_ack = false;
     bool complained = false;  // a malformed request was logged: one line per connection
     bool ending = false;      // this side has ended the connection, and the event of its loss will follow
+
+    // When calls that wait to be sent last had no credit; until 0: since then. It may run on while none waits. At the
+    // end, since only calls that wait need it.
+    TimeUs no_credit_since = 0;
+    TimeUs no_credit_until = 1;
 
     [[nodiscard]] bool idle() const noexcept {
         return users == 0 && held.empty() && control_message == nullptr && !looks_again;

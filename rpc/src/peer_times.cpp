@@ -7,6 +7,10 @@ namespace cinnabar::rpc {
 
 void PeerTimes::count(const CallParts& parts) noexcept {
     const auto add = [this](std::size_t index, TimeUs us) __attribute__((always_inline)) {
+        if (us == 0) {  // as many parts are
+            ++counts[index].front();
+            return;
+        }
         ++counts[index][log_linear_bucket(std::min(us, longest_us), bits)];
         sums_us[index] += us;
     };

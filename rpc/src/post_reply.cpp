@@ -53,7 +53,11 @@ TargetTimes Serving::times_of(const Request& request) const noexcept {
     const TimeUs answered =
         request.ended_us_ != 0 ? std::max(request.ended_us_, core_.na->now_us()) : core_.na->clock().now_us();
     const TimeUs began = request.handler_us_ != 0 ? request.handler_us_ : answered;
-    return {span(request.came_us_, began), span(began, answered)};
+    TimeUs transfers_us = request.transfers_us_;
+    if (request.whole_way() && request.transfers_)
+        transfers_us += answered - std::min(request.transfers_since_us_, answered);
+    return {span(request.came_us_, began), span(began, answered), span(0, transfers_us),
+            request.came_us_ - request.book_->opened};
 }
 
 // Slow path: the operation completes with reply_sent().

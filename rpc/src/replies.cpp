@@ -6,7 +6,9 @@
 
 #include <cinnabar/base/log.hpp>
 
+#include <algorithm>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -41,12 +43,26 @@ void Replies::settle_all(PeerBook& book) noexcept {
 }
 
 void Replies::take_times(PeerBook& book, Call& call, ConstBytes reply) noexcept {
-    call.target_times_ = decode_times(reply);
-    call.times_came_ = true;
-    if (call.began_us == 0 || !call.args.timed) return;
-    if (!book.times) book.times.reset(new (std::nothrow) PeerTimes);
+    if (call.began_us == 0 || !call.args.timed || call.times_came_) return;
+    if (!book.timed) book.timed.reset(new (std::nothrow) TimedCalls);
     const TimeUs now = core_.na->now_us();
-    if (book.times) book.times->count(parts_of(call.began_us, call.sent_us_, now, now, call.target_times_));
+    const TargetTimes target = decode_times(reply);
+    const TimeUs answered = target.came_us + target.waited_us + target.handled_us;
+    const std::uint32_t there =
+        book.timed ? book.timed->ways.there_us(call.sent_us_, target.came_us, answered, now) : 0;
+    const TimeUs here = std::max(call.sent_us_, call.began_us) - call.began_us;
+    constexpr TimeUs most = std::numeric_limits<std::uint32_t>::max();
+    call.sent_us_ = detail::two_times(static_cast<std::uint32_t>(std::min(here, most)), there);
+    call.queued_us_ = detail::two_times(target.waited_us, target.transfers_us);
+    call.handled_us_ = target.handled_us;
+    if (!call.was_queued()) call.for_credit_us_ = 0;
+    call.noted_opened_us_ = book.opened;
+    call.times_came_ = true;
+    if (!book.timed) return;
+    CallTimes times;
+    (void)call.times(times);
+    times.answered = times.told = now;
+    book.timed->times.count(parts_of(times));
 }
 
 // Handles the answer to a call of the fast path, if its result is small. Any other answer: returns false, and changes

@@ -288,10 +288,20 @@ bulk::Transfer* Request::transfer(bulk::TransferArgs args, bulk::TransferDone do
                                       progress ? bulk::TransferProgress(grown) : nullptr, why);
         if (!started) return core_->serving.transfers.release(*node);
         node->transfer = started;
+        if (asks_.timed() && !transfers_) core_->serving.note_transfers(*this, true);
         node->next = transfers_;
         transfers_ = node;
     });
     return started;
+}
+
+void Serving::note_transfers(Request& request, bool begin) const noexcept {
+    const TimeUs now = core_.na->clock().now_us();
+    if (begin) {
+        request.transfers_since_us_ = now;
+    } else {
+        request.transfers_us_ += now - std::min(request.transfers_since_us_, now);
+    }
 }
 
 void Serving::transfer_finished(RequestTransfer& node) noexcept {
@@ -302,6 +312,7 @@ void Serving::transfer_finished(RequestTransfer& node) noexcept {
         break;
     }
     node.transfer = nullptr;
+    if (request.asks_.timed() && !request.transfers_) note_transfers(request, false);
     transfers.release(node);
     if (!request.transfers_ && request.canceled_.load(std::memory_order_relaxed) && request.book_ &&
         request.book_->open && !request.use_.orphaned) {

@@ -17,13 +17,37 @@ constexpr Microseconds retry_after{20};
 bool SendQueue::may_send(PeerBook& book) noexcept {
     if (book.looks_again || book.leaving != Leaving::no) return false;
     if (book.credits == 0 && (book.open || (book.sent | book.posted) != 0)) {
-        book.stuck_on = book.open ? CallPhase::waits_for_credit : CallPhase::connecting;
+        stuck_on(book, book.open ? CallPhase::waits_for_credit : CallPhase::connecting);
         return false;
     }
     if (core_.replies.has_slot()) return true;
-    book.stuck_on = CallPhase::waits_for_reply_slot;
+    stuck_on(book, CallPhase::waits_for_reply_slot);
     core_.replies.wait(book);
     return false;
+}
+
+void SendQueue::stuck_on(PeerBook& book, CallPhase phase) noexcept {
+    book.stuck_on = phase;
+    if (phase != CallPhase::waits_for_credit) return end_wait_for_credit(book);
+    if (book.no_credit_until == 0) return;  // a credit that is spent at once does not end the wait of the others
+    book.no_credit_since = core_.na->now_us();
+    book.no_credit_until = 0;
+}
+
+void SendQueue::end_wait_for_credit(PeerBook& book) noexcept {
+    if (book.no_credit_until == 0) book.no_credit_until = std::max<TimeUs>(core_.na->now_us(), 1);
+}
+
+// Of several waits for a credit, with other reasons between them, only the last one counts.
+std::uint32_t SendQueue::for_credit_us(const Call& call) const noexcept {
+    const PeerBook& book = *call.book_;
+    TimeUs until = book.no_credit_until;
+    if (until == 0) {
+        if (book.stuck_on != CallPhase::waits_for_credit) return 0;
+        until = core_.na->now_us();
+    }
+    const TimeUs since = std::max(book.no_credit_since, call.queued_us_);
+    return static_cast<std::uint32_t>(std::min<TimeUs>(until - std::min(since, until), ~std::uint32_t{0}));
 }
 
 void SendQueue::enter(Call& call, bool first) noexcept {
@@ -43,7 +67,11 @@ void SendQueue::enter(Call& call, bool first) noexcept {
 
 void SendQueue::leave_sent(Call& call) noexcept {
     call.queued_for_ = call.book_->stuck_on;
-    if (!call.args.timed) call.sent_us_ = core_.na->now_us();
+    if (call.args.timed) {
+        call.for_credit_us_ = for_credit_us(call);
+    } else {
+        call.sent_us_ = core_.na->now_us();
+    }
     leave(call);
 }
 
@@ -58,6 +86,7 @@ void SendQueue::look_soon(PeerBook& book) noexcept {
 // The transport has no room. It does not report when it has room again, so the next attempt is made a little later.
 void SendQueue::try_later(PeerBook& book) noexcept {
     if (book.looks_again || core_.closed_) return;
+    if (book.credits != 0) end_wait_for_credit(book);
     // Any other reason lasts longer, so it is kept.
     if (book.stuck_on == CallPhase::unknown) book.stuck_on = CallPhase::waits_for_room;
     book.looks_again = true;

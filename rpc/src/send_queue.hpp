@@ -38,6 +38,9 @@ class SendQueue {
     void look_soon(PeerBook& book) noexcept;
 
   private:
+    void stuck_on(PeerBook& book, CallPhase phase) noexcept;
+    void end_wait_for_credit(PeerBook& book) noexcept;
+    [[nodiscard]] std::uint32_t for_credit_us(const Call& call) const noexcept;
     [[nodiscard]] bool is_stale(const Call& call) const noexcept;
     [[nodiscard]] Call& next(PeerBook& book) noexcept;
     [[gnu::noinline]] void send_queued(PeerBook& book) noexcept;

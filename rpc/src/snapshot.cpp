@@ -162,7 +162,8 @@ CallWaits Call::waits() const noexcept {
     if (began == 0) return waits;
     const TimeUs ended = std::max(ended_us_, began);
     const TimeUs opened = std::clamp(noted_opened_us_, began, ended);
-    const TimeUs sent = was_queued() ? std::clamp(sent_us_, opened, ended) : opened;
+    const TimeUs sent_us = has_times() ? began_us + detail::upper_time(sent_us_) : sent_us_;
+    const TimeUs sent = was_queued() ? std::clamp(sent_us, opened, ended) : opened;
     waits.connecting_us = opened - began;
     waits.queued_us = sent - opened;
     waits.sent_us = ended - sent;
@@ -187,11 +188,12 @@ void ContextCore::Snapshots::describe(const PeerBook& book, PeerSnapshot& out) c
     out.large_bytes = book.overflow_bytes.load(std::memory_order_relaxed) + book.claimed_bytes;
     out.decoded_bytes = book.decoded_bytes.load(std::memory_order_relaxed);
     out.heard_us = book.heard;
-    if (!book.times) return;
-    out.timed = book.times->calls;
-    std::copy_n(book.times->sums_us.begin(), call_parts, out.parts_us.begin());
-    out.p50_us = book.times->quantile_us(PeerTimes::whole, 0.5);
-    out.p99_us = book.times->quantile_us(PeerTimes::whole, 0.99);
+    if (!book.timed) return;
+    const PeerTimes& times = book.timed->times;
+    out.timed = times.calls;
+    std::copy_n(times.sums_us.begin(), call_parts, out.parts_us.begin());
+    out.p50_us = times.quantile_us(PeerTimes::whole, 0.5);
+    out.p99_us = times.quantile_us(PeerTimes::whole, 0.99);
 }
 
 unsigned ContextCore::Snapshots::describe_calls(const PeerBook& book, LookPlace& place,
@@ -269,8 +271,8 @@ bool Context::peer_times(const na::Addr& to, PeerTimes& out) noexcept {
     core_->owned([&] {
         if (core_->closed_ || to.empty()) return;
         for (std::uint32_t i = 0; const PeerBook* const book = core_->peers.books.at(i); ++i) {
-            if (!book->peer || !book->times || book->peer->addr() != to) continue;
-            out = *book->times;
+            if (!book->peer || !book->timed || book->peer->addr() != to) continue;
+            out = book->timed->times;
             found = true;
         }
     });

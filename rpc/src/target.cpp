@@ -83,6 +83,7 @@ void Target::describe_unusual(Request& request, std::uint16_t flags, const Trace
     request.came_us_ = core_.na->now_us();
     request.handler_us_ = 0;
     request.ended_us_ = 0;
+    request.transfers_us_ = 0;
 }
 
 // Passes the request to its handler through the completion queue.

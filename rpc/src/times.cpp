@@ -4,8 +4,10 @@
 namespace cinnabar::rpc {
 
 std::string_view to_string(CallPart part) noexcept {
-    constexpr std::array<std::string_view, call_parts> words{"leaving", "on the wire", "waiting for the handler",
-                                                             "in the handler", "waiting for the caller"};
+    constexpr std::array<std::string_view, call_parts> words{
+        "connecting",        "waiting for a credit",    "waiting to be sent",
+        "on the wire there", "waiting for the handler", "in the handler",
+        "in its transfers",  "on the wire back",        "waiting for the caller"};
     return words[static_cast<std::size_t>(part)];
 }
 

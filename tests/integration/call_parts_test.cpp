@@ -26,8 +26,15 @@ constexpr Rpc<int(int)> slow{"parts.slow"};
 constexpr Rpc<int(int)> quick{"parts.quick"};
 constexpr Rpc<std::string(int)> large{"parts.large"};
 constexpr Rpc<int(int)> refused{"parts.refused"};
+constexpr Rpc<int(Bulk)> pulls{"parts.pulls"};
 
 TimeUs part(const CallParts& parts, CallPart which) { return parts[static_cast<std::size_t>(which)]; }
+TimeUs leaving(const CallParts& parts) {
+    return part(parts, CallPart::connecting) + part(parts, CallPart::for_credit) + part(parts, CallPart::queued);
+}
+TimeUs on_the_wire(const CallParts& parts) {
+    return part(parts, CallPart::wire_there) + part(parts, CallPart::wire_back);
+}
 TimeUs sum(const CallParts& parts) { return std::accumulate(parts.begin(), parts.end(), TimeUs{0}); }
 
 RpcCounts counts_of(const Node& node, const std::string& name) {
@@ -45,8 +52,8 @@ class SimulatedParts : public testing::Test {
     static constexpr TimeUs way_us = 100;
     static inline int worlds = 500;
 
-    explicit SimulatedParts(std::uint32_t one_in = 1) {
-        server_ = std::make_unique<Node>(Node::listen(at("server")).value());
+    explicit SimulatedParts(std::uint32_t one_in = 1, const NodeOptions& of_server = {}) {
+        server_ = std::make_unique<Node>(Node::listen(at("server"), of_server).value());
         NodeOptions options;
         options.timed_one_in = one_in;
         options.transport.receive_slots = 16;
@@ -88,11 +95,12 @@ TEST_F(SimulatedParts, AddUpExactly) {
     const RpcCounts counts = counts_of(*client_, "parts.slow");
     EXPECT_EQ(timed(counts), calls);
     EXPECT_EQ(sum(counts.parts_us), whole);
-    EXPECT_EQ(part(counts.parts_us, CallPart::leaving), 0u);
-    EXPECT_EQ(part(counts.parts_us, CallPart::for_handler), 0u);
-    EXPECT_EQ(part(counts.parts_us, CallPart::for_caller), 0u);
-    EXPECT_GE(part(counts.parts_us, CallPart::on_the_wire), calls * 2 * way_us);
-    EXPECT_LE(part(counts.parts_us, CallPart::on_the_wire), calls * 2 * (way_us + 2));
+    for (const CallPart none : {CallPart::connecting, CallPart::for_credit, CallPart::queued, CallPart::for_handler,
+                                CallPart::in_transfers, CallPart::for_caller})
+        EXPECT_EQ(part(counts.parts_us, none), 0u) << to_string(none);
+    EXPECT_GE(on_the_wire(counts.parts_us), calls * 2 * way_us);
+    EXPECT_LE(on_the_wire(counts.parts_us), calls * 2 * (way_us + 2));
+    EXPECT_NEAR(static_cast<double>(part(counts.parts_us, CallPart::wire_there)), calls * way_us, calls * 4.0);
     EXPECT_GE(part(counts.parts_us, CallPart::in_handler), calls * 7'000);
     EXPECT_LE(part(counts.parts_us, CallPart::in_handler), calls * 8'100);
 
@@ -111,17 +119,82 @@ TEST_F(SimulatedParts, AddUpExactly) {
 
 TEST_F(SimulatedParts, TheDialAndTheWaitForAReplySlotAreBeforeItLeaves) {
     ASSERT_TRUE(client_->call(quick, to_, 1).wait().ok());
-    const TimeUs dial = part(counts_of(*client_, "parts.quick").parts_us, CallPart::leaving);
-    EXPECT_GE(dial, 2 * way_us) << "a greeting each way";
-    EXPECT_LE(dial, 1'000u);
+    const CallParts first = counts_of(*client_, "parts.quick").parts_us;
+    EXPECT_GE(part(first, CallPart::connecting), 2 * way_us) << "a greeting each way";
+    EXPECT_LE(leaving(first), 1'000u);
     constexpr std::size_t calls = 16;  // half of the slots are for replies
     std::vector<Future<int>> futures;
     for (std::size_t i = 0; i < calls; ++i) futures.push_back(client_->call(slow, to_, 1).future());
     for (auto& future : futures) EXPECT_TRUE(future.get().ok());
     const RpcCounts counts = counts_of(*client_, "parts.slow");
     EXPECT_EQ(timed(counts), calls);
-    EXPECT_GE(part(counts.parts_us, CallPart::leaving), calls / 2 * 7'000) << "one half waits for the other";
-    EXPECT_LE(part(counts.parts_us, CallPart::leaving), calls / 2 * 9'000);
+    EXPECT_GE(part(counts.parts_us, CallPart::queued), calls / 2 * 6'500) << "one half waits for the other";
+    EXPECT_LE(leaving(counts.parts_us), calls / 2 * 9'000);
+}
+
+// While the transfer runs, the handler does nothing else.
+TEST_F(SimulatedParts, TransfersAreToldApartFromTheirHandler) {
+    ASSERT_TRUE(server_
+                    ->serve(pulls,
+                            [](Request<Bulk> request) -> Task<Result<int>> {
+                                (void)co_await request.node().sleep_for(7ms);
+                                std::vector<std::byte> here(request->size());
+                                const auto moved = co_await request->pull(Bytes(here));
+                                if (!moved) co_return moved.error();
+                                (void)co_await request.node().sleep_for(7ms);
+                                co_return 1;
+                            })
+                    .ok());
+    std::vector<std::byte> there(100'000);  // more than travels with the request
+    const auto region = client_->expose(std::span(there)).value();
+    TimeUs whole = 0;
+    const TimeUs before = world_->now_us();
+    client_->call(pulls, to_, Bulk(region)).then([&](Result<int> result) {
+        EXPECT_TRUE(result.ok());
+        whole = world_->now_us() - before;
+    });
+    ASSERT_EQ(client_->run_for(1s), Errc::ok);
+    const RpcCounts counts = counts_of(*client_, "parts.pulls");
+    EXPECT_EQ(timed(counts), 1u);
+    EXPECT_EQ(sum(counts.parts_us), whole);
+    EXPECT_GE(part(counts.parts_us, CallPart::in_transfers), way_us);
+    EXPECT_LE(part(counts.parts_us, CallPart::in_transfers), 5'000u);
+    EXPECT_GE(part(counts.parts_us, CallPart::in_handler), 14'000u);
+    EXPECT_LE(part(counts.parts_us, CallPart::in_handler), 17'500u);
+}
+
+class OneCreditAtATime : public SimulatedParts {
+  protected:
+    static NodeOptions narrow() {
+        NodeOptions options;
+        options.rpc.credits_per_peer_max = 1;
+        options.rpc.context.initial_credits = 1;
+        return options;
+    }
+    OneCreditAtATime() : SimulatedParts(1, narrow()) {}
+};
+
+TEST_F(OneCreditAtATime, TheWaitForItIsToldApart) {
+    ASSERT_TRUE(client_->call(quick, to_, 1).wait().ok());  // connects
+    const CallParts first = counts_of(*client_, "parts.quick").parts_us;
+    constexpr std::uint64_t calls = 4;
+    TimeUs whole = 0;
+    std::uint64_t answered = 0;
+    const TimeUs before = world_->now_us();
+    for (std::uint64_t i = 0; i < calls; ++i) {
+        client_->call(quick, to_, 1).then([&](Result<int> result) {
+            EXPECT_TRUE(result.ok());
+            whole += world_->now_us() - before;
+            ++answered;
+        });
+    }
+    ASSERT_EQ(client_->run_for(1s), Errc::ok);
+    ASSERT_EQ(answered, calls);
+    const CallParts parts = counts_of(*client_, "parts.quick").parts_us;
+    EXPECT_EQ(sum(parts) - sum(first), whole);
+    EXPECT_GE(part(parts, CallPart::for_credit), 3 * way_us) << "each waits for the answers before it";
+    EXPECT_EQ(part(parts, CallPart::connecting), part(first, CallPart::connecting));
+    EXPECT_LE(part(parts, CallPart::queued) - part(first, CallPart::queued), 100u);
 }
 
 class OneInSixtyFour : public SimulatedParts {
@@ -178,14 +251,19 @@ TEST(CallPartsOverANetwork, AreToldOfEachKindOfAnswer) {
 }
 
 TEST(CallParts, ClaimsOfATargetAreLimitedToTheTimeThatPassed) {
-    constexpr CallParts honest{10, 20, 30, 40, 5};
-    EXPECT_EQ(hl::parts_of(100, 110, 200, 205, {30, 40}), honest);
-    constexpr CallParts liar{10, 0, 90, 0, 5};
-    EXPECT_EQ(hl::parts_of(100, 110, 200, 205, {4'000'000'000, 4'000'000'000}), liar);
+    rpc::CallTimes times{100, 110, 200, 205, 2, 3, 12, 30, 40, 15};
+    constexpr CallParts honest{2, 3, 5, 12, 30, 25, 15, 8, 5};
+    EXPECT_EQ(hl::parts_of(times), honest);
+    constexpr std::uint32_t most = ~std::uint32_t{0};
+    constexpr CallParts liar{10, 0, 0, 0, 90, 0, 0, 0, 5};
+    EXPECT_EQ(hl::parts_of({100, 110, 200, 205, most, most, most, most, most, most}), liar);
+    times.transfers_us = most;
+    constexpr CallParts moves{2, 3, 5, 12, 30, 0, 40, 8, 5};
+    EXPECT_EQ(hl::parts_of(times), moves) << "transfers are in the handler";
     // The time of a round may be slightly older than times that were read directly.
-    EXPECT_EQ(sum(hl::parts_of(100, 99, 98, 105, {7, 7})), 5u);
-    EXPECT_EQ(sum(hl::parts_of(100, 120, 110, 115, {7, 7})), 15u);
-    EXPECT_EQ(sum(hl::parts_of(100, 90, 80, 70, {7, 7})), 0u);
+    EXPECT_EQ(sum(hl::parts_of({100, 99, 98, 105, 1, 1, 1, 7, 7, 7})), 5u);
+    EXPECT_EQ(sum(hl::parts_of({100, 120, 110, 115, 1, 1, 1, 7, 7, 7})), 15u);
+    EXPECT_EQ(sum(hl::parts_of({100, 90, 80, 70, 1, 1, 1, 7, 7, 7})), 0u);
 }
 
 }  // namespace

@@ -325,7 +325,7 @@ TEST_F(Trace, AFileThatWasClosedIsOneArrayOfJson) {
     EXPECT_EQ(count_of(text, "\"kind\": \"handler\""), 10u);
     EXPECT_EQ(count_of(text, "\"flow_out\": true"), 10u);
     EXPECT_EQ(count_of(text, "\"flow_in\": true"), 10u);
-    EXPECT_EQ(count_of(text, "\"us on the wire\": "), 10u) << "of each call";
+    EXPECT_EQ(count_of(text, "\"us on the wire there\": "), 10u) << "of each call";
     EXPECT_TRUE(text.ends_with("}\n]\n"));
     EXPECT_EQ(count_of(text, "{"), count_of(text, "}"));
 }

@@ -22,7 +22,7 @@ inline CallResult call_row(std::uint32_t depth, double rate) {
     }
     row.outcomes.done = 10'000;
     row.timed = 100;
-    row.parts_us = {100 * depth, 900, 300 * depth, 700, 0};
+    row.parts_us = {100 * depth, 0, 0, 900, 300 * depth, 700, 0, 0, 0};
     return row;
 }
 inline BulkResult bulk_row(std::uint64_t bytes, Direction direction) {

@@ -45,18 +45,20 @@ TEST(History, ANodeThatBeganAnewHasNoNegativeRate) {
 
 TEST(History, WhereTimeGoesIsOfWhatIsNew) {
     History history;
-    const auto slow = timed("a", 10, {0, 0, 0, 10'000'000, 0});
+    const auto slow = timed("a", 10, {0, 0, 0, 0, 0, 10'000'000, 0, 0, 0});
     auto quick = slow;
     quick.timed += 4;
-    quick.parts_us = {400, 0, 0, 10'000'008, 0};
-    EXPECT_DOUBLE_EQ(history.take(state_at(0, {slow})).at(0).parts_us[3], 1'000'000) << "at first, of all";
+    quick.parts_us = {400, 0, 0, 0, 0, 10'000'008, 0, 0, 0};
+    EXPECT_DOUBLE_EQ(history.take(state_at(0, {slow})).at(0).parts_us[5], 1'000'000) << "at first, of all";
     const auto rows = history.take(state_at(1, {quick}));
     EXPECT_EQ(rows.at(0).timed, 4u);
     EXPECT_DOUBLE_EQ(rows[0].parts_us[0], 100);
-    EXPECT_DOUBLE_EQ(rows[0].parts_us[3], 2);
+    EXPECT_DOUBLE_EQ(rows[0].parts_us[5], 2);
     const auto same = history.take(state_at(2, {quick}));
     EXPECT_EQ(same.at(0).timed, 14u) << "none is new: of all";
-    EXPECT_EQ(history.take(state_at(3, {timed("a", 1, {1})})).at(0).timed, 1u) << "another process, and fewer parts";
+    const auto began_again = timed("a", 1, {1, 0, 0, 0, 0, 0, 0, 0, 0});
+    EXPECT_EQ(history.take(state_at(3, {began_again})).at(0).timed, 1u) << "another process";
+    EXPECT_EQ(history.take(state_at(4, {timed("a", 2, {1, 0, 0, 0, 0})})).at(0).timed, 0u) << "parts of before";
 }
 
 TEST(History, KeepsAMinute) {

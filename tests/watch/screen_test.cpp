@@ -31,7 +31,7 @@ State busy() {
             waiting("echo", rpc::CallPhase::waits_for_credit, static_cast<std::uint64_t>(i) * 100'000));
     }
     for (int i = 0; i < 100; ++i) add_pool(state, std::string(30, 'p') + std::to_string(i), {4, 1, {1, 2, 3}});
-    state.rpcs.push_back(timed("timed", 7, {1, 2, 3, 4, 5}));
+    state.rpcs.push_back(timed("timed", 7, {1, 2, 3, 4, 5, 6, 7, 8, 9}));
     state.node.contexts.resize(64);
     for (int i = 0; i < 32; ++i) state.node.lines.push_back({5'000'000, "warning", "tcp", std::string(255, 'x')});
     return state;
@@ -111,7 +111,7 @@ TEST(Screen, AllKeysFitInEightyColumns) {
 
 TEST(Screen, ShowsWhereTheTimeOfCallsGoes) {
     History history;
-    State state = state_at(0, {timed("slow", 2, {0, 2'000, 0, 6'000'000, 0}), served("quick", 9)});
+    State state = state_at(0, {timed("slow", 2, {0, 0, 0, 1'000, 0, 6'000'000, 0, 1'000, 0}), served("quick", 9)});
     state.calls = {waiting("slow", rpc::CallPhase::waits_for_credit, 3'000'000),
                    waiting("slow", rpc::CallPhase::waits_for_credit, 5'000'000),
                    waiting("slow", rpc::CallPhase::sent, 1'000)};
@@ -126,11 +126,13 @@ TEST(Screen, ShowsWhereTheTimeOfCallsGoes) {
         << lines[8];
     const auto wide = draw(state, history.take(state), history, "a", {Tab::time, Order::rate, 200, 60});
     EXPECT_TRUE(has(wide, "in the handler 100 %")) << all_of(wide);
+    EXPECT_TRUE(has(wide, " connect   credit  to send    there  waiting  handler     bulk     back   caller"))
+        << all_of(wide);
 }
 
 TEST(Screen, CallsInProgressLeaveRoomForTheTimesOfThoseThatEnded) {
     History history;
-    State state = state_at(0, {timed("ended", 2, {1, 2, 3, 4, 5})});
+    State state = state_at(0, {timed("ended", 2, {1, 2, 3, 4, 5, 6, 7, 8, 9})});
     for (int i = 0; i < 100; ++i)
         state.calls.push_back(waiting("rpc-" + std::to_string(i), rpc::CallPhase::sent, 1'000));
     EXPECT_TRUE(has(draw(state, history.take(state), history, "a", {Tab::time, Order::rate, 80, 24}), "ended"));

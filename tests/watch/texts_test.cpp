@@ -60,7 +60,7 @@ TEST(CallsText, JsonIsOneLineWithAllOfIt) {
 
 TEST(StateJson, IsOneLineWithAllOfIt) {
     History history;
-    State state = state_at(1, {timed("a \"name\"", 2, {2, 4, 6, 8, 10}), served("b", 3)});
+    State state = state_at(1, {timed("a \"name\"", 2, {2, 4, 6, 8, 10, 12, 14, 16, 18}), served("b", 3)});
     state.calls = {waiting("a", rpc::CallPhase::waits_for_credit, 4'000'000)};
     state.peers = {connected("tcp://10.0.0.7:1")};
     add_pool(state, "disk", {4, 2, {1, 2, 3}});
@@ -72,8 +72,10 @@ TEST(StateJson, IsOneLineWithAllOfIt) {
     EXPECT_EQ(json.find('\n'), std::string::npos);
     for (const std::string part :
          {"\"process\": 42, \"up_us\": 1000000, ",
-          "{\"rpc\": \"a \\\"name\\\"\", \"side\": \"origin\", \"counted\": 2, \"mean_us\": {\"leaving\": 1, "
-          "\"on the wire\": 2, \"waiting for the handler\": 3, \"in the handler\": 4, \"waiting for the caller\": 5}}",
+          "{\"rpc\": \"a \\\"name\\\"\", \"side\": \"origin\", \"counted\": 2, \"mean_us\": {\"connecting\": 1, "
+          "\"waiting for a credit\": 2, \"waiting to be sent\": 3, \"on the wire there\": 4, "
+          "\"waiting for the handler\": 5, \"in the handler\": 6, \"in its transfers\": 7, \"on the wire back\": 8, "
+          "\"waiting for the caller\": 9}}",
           "{\"rpc\": \"b\", \"side\": \"target\", \"counted\": 3, \"mean_us\": {\"in the handler\": 3.5}}",
           "\"in_progress\": [{\"rpc\": \"a\", \"side\": \"origin\", \"phase\": \"waiting for a credit\", \"calls\": 1, "
           "\"oldest_us\": 4000000}]",
@@ -103,7 +105,7 @@ TEST(Prometheus, AHistogramEndsWithTheLongestTimeThatThereIs) {
 TEST(Prometheus, TextIsWellFormed) {
     State state = state_at(5, {served("a\"b\\c\nd\xff", 7, 2), served("plain", 0)});
     state.rpcs[1].timed = 2;
-    state.rpcs[1].parts_us = {1'000, 2'000, 3'000, 4'000, 5'000};
+    state.rpcs[1].parts_us = {1'000, 2'000, 3'000, 0, 0, 4'000, 0, 0, 5'000};
     state.peers = {connected("one"), connected("two")};
     state.calls = {waiting("x", rpc::CallPhase::sent, 2'500'000)};
     add_pool(state, "pool", {1, 0, {0, 2, 0}});

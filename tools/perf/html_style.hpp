@@ -8,11 +8,13 @@ namespace cinnabar::tools::perf {
 inline constexpr const char* html_style = R"(
 :root { color-scheme: light dark; --page: #ffffff; --text: #1b1f24; --soft: #57606a; --grid: #d8dee4; --bad: #b42318;
   --c0: #0969da; --c1: #bc4c00; --c2: #1a7f37; --c3: #8250df;
-  --c4: #bf3989; --c5: #0e7490; --c6: #7d6b00; --c7: #57606a; }
+  --c4: #bf3989; --c5: #0e7490; --c6: #7d6b00; --c7: #57606a;
+  --c8: #1e3a8a; }
 @media (prefers-color-scheme: dark) {
   :root { --page: #0d1117; --text: #e6edf3; --soft: #9aa4af; --grid: #30363d; --bad: #ff7b72;
     --c0: #58a6ff; --c1: #f0883e; --c2: #3fb950; --c3: #bc8cff;
-    --c4: #f778ba; --c5: #39c5cf; --c6: #d4b106; --c7: #9aa4af; }
+    --c4: #f778ba; --c5: #39c5cf; --c6: #d4b106; --c7: #9aa4af;
+    --c8: #a5b4fc; }
 }
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1.2rem; max-width: 78rem; background: var(--page); color: var(--text);
@@ -49,6 +51,7 @@ svg .dashed polyline { stroke-dasharray: 6 4; }
 svg .dashed .point { fill: var(--page); stroke: currentColor; stroke-width: 1.5; }
 .c0 { color: var(--c0); } .c1 { color: var(--c1); } .c2 { color: var(--c2); } .c3 { color: var(--c3); }
 .c4 { color: var(--c4); } .c5 { color: var(--c5); } .c6 { color: var(--c6); } .c7 { color: var(--c7); }
+.c8 { color: var(--c8); }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .1rem 1.2rem; margin: .2rem 0 0; padding: 0;
   font-size: .9rem; }
 .legend .key { width: 1.6rem; height: .6rem; margin-right: .4rem; }

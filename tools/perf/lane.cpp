@@ -177,10 +177,10 @@ void Lane::count(const Slot& slot, std::uint64_t now) noexcept {
 }
 
 void Lane::count_parts(const Slot& slot, const rpc::Call& call, TimeUs now) noexcept {
-    TimeUs left = 0;
-    rpc::TargetTimes target;
-    if (!repeat_at(slot.planned_ns) || !call.times(left, target)) return;
-    const hl::CallParts parts = hl::parts_of(call.began_us, left, call.ended_us(), now, target);
+    rpc::CallTimes times;
+    if (!repeat_at(slot.planned_ns) || !call.times(times)) return;
+    times.told = now;
+    const hl::CallParts parts = hl::parts_of(times);
     for (std::size_t part = 0; part < parts.size(); ++part) parts_us_[part] += parts[part];
     ++timed_;
 }

@@ -44,7 +44,7 @@ struct Plot {
     std::vector<Series> series;  // points that an axis cannot show (0 on a logarithmic one) are left out
 };
 
-inline constexpr unsigned colors = 8;
+inline constexpr unsigned colors = 9;
 
 // A figure with caption and legend; empty if there is no point to show.
 [[nodiscard]] std::string figure_of(const Plot& plot);

@@ -27,6 +27,11 @@ double rate(std::uint64_t now, std::uint64_t before, double seconds) {
 
 // Fills in where the time went.
 void add_times(RpcRow& row, const look::RpcReport& now, const look::RpcReport& before) {
+    const Counts fresh = since(now.serve_time, before.serve_time);
+    const Counts& shown = total(fresh) != 0 ? fresh : now.serve_time;
+    row.handled = total(shown);
+    row.handler_us = mean_us(shown);
+    if (now.parts_us.size() < hl::call_parts) return;  // none, or a node of an earlier version, which has other parts
     Counts before_us = before.parts_us;
     before_us.resize(hl::call_parts);
     Counts now_us = now.parts_us;  // a node may send any number of them
@@ -36,10 +41,6 @@ void add_times(RpcRow& row, const look::RpcReport& now, const look::RpcReport& b
     if (row.timed == now.timed) parts_us = now_us;
     for (std::size_t i = 0; row.timed != 0 && i < hl::call_parts; ++i)
         row.parts_us[i] = static_cast<double>(parts_us[i]) / static_cast<double>(row.timed);
-    const Counts fresh = since(now.serve_time, before.serve_time);
-    const Counts& shown = total(fresh) != 0 ? fresh : now.serve_time;
-    row.handled = total(shown);
-    row.handler_us = mean_us(shown);
 }
 
 }  // namespace

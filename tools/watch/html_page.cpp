@@ -122,10 +122,14 @@ std::string time_table(const std::vector<RpcRow>& rpcs) {
     HtmlTable table({{"RPC", "words"},
                      {"side", "word"},
                      {"counted"},
-                     {"leaving"},
-                     {"on the wire"},
+                     {"connecting"},
+                     {"waiting for a credit"},
+                     {"waiting to be sent"},
+                     {"on the wire there"},
                      {"waiting for the handler"},
                      {"in the handler"},
+                     {"in its transfers"},
+                     {"on the wire back"},
                      {"waiting for the caller"},
                      {"mostly", "word"}});
     for (const TimeRow& row : time_rows(rpcs)) {

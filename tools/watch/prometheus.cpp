@@ -99,7 +99,8 @@ void rpcs(Text& text, const State& state) {
     }
     text.family("call_part_seconds_total", "counter", "Time of the calls that were timed, by part.");
     for (const auto& rpc : state.rpcs) {
-        for (std::size_t i = 0; i < std::min(rpc.parts_us.size(), hl::call_parts); ++i) {
+        if (rpc.parts_us.size() < hl::call_parts) continue;  // none, or a node of an earlier version: it has others
+        for (std::size_t i = 0; i < hl::call_parts; ++i) {
             const auto part = to_string(static_cast<hl::CallPart>(i));
             text.sample(fmt::format("rpc=\"{}\",part=\"{}\"", label(rpc.name), part),
                         static_cast<double>(rpc.parts_us[i]) / 1e6);

@@ -55,6 +55,14 @@ std::vector<MemoryRow> memory_rows(const State& state) {
 
 double TimeRow::sum_us() const noexcept { return std::accumulate(parts_us.begin(), parts_us.end(), 0.0); }
 
+std::array<double, 5> TimeRow::coarse_us() const noexcept {
+    const auto of = [this](hl::CallPart part) { return parts_us[static_cast<std::size_t>(part)]; };
+    using hl::CallPart;
+    return {of(CallPart::connecting) + of(CallPart::for_credit) + of(CallPart::queued),
+            of(CallPart::wire_there) + of(CallPart::wire_back), of(CallPart::for_handler),
+            of(CallPart::in_handler) + of(CallPart::in_transfers), of(CallPart::for_caller)};
+}
+
 hl::CallPart TimeRow::longest() const noexcept {
     const auto most = std::ranges::max_element(parts_us);
     return static_cast<hl::CallPart>(most - parts_us.begin());

@@ -16,6 +16,7 @@ namespace cinnabar::tools::watch {
 namespace {
 
 constexpr std::size_t width_for_longest = 110;  // of a screen with a column for the longest part
+constexpr std::size_t width_for_parts = 150;    // of a screen with a column for each part
 
 std::string_view side_of(bool as_target) { return as_target ? "in" : "out"; }
 
@@ -39,23 +40,38 @@ std::vector<std::string> under_way_lines(const State& state, std::size_t width, 
     return table.lines(width);
 }
 
+std::vector<std::string> time_cells(const TimeRow& row, bool all_parts) {
+    std::vector<std::string> cells;
+    if (all_parts) {
+        for (std::size_t i = 0; i < hl::call_parts; ++i)
+            cells.push_back(row.has(static_cast<hl::CallPart>(i)) ? latency_text(row.parts_us[i]) : "-");
+        return cells;
+    }
+    constexpr std::size_t of_handler = 3;
+    const auto coarse_us = row.coarse_us();
+    for (std::size_t i = 0; i < coarse_us.size(); ++i)
+        cells.push_back(!row.as_target || i == of_handler ? latency_text(coarse_us[i]) : "-");
+    return cells;
+}
+
 std::vector<std::string> part_lines(const std::vector<RpcRow>& rows, std::size_t width) {
     const bool names_longest = width == 0 || width >= width_for_longest;
-    std::vector<Table::Column> columns{{"mean time of calls", 0, false},
-                                       {"side", 4, false},
-                                       {"timed", 7},
-                                       {"leaving", 8},
-                                       {"on wire", 8},
-                                       {"waiting", 8},
-                                       {"handler", 8},
-                                       {"caller", 8}};
+    const bool all_parts = width == 0 || width >= width_for_parts;
+    std::vector<Table::Column> columns{{"mean time of calls", 0, false}, {"side", 4, false}, {"timed", 7}};
+    if (all_parts) {
+        for (const char* const part :
+             {"connect", "credit", "to send", "there", "waiting", "handler", "bulk", "back", "caller"})
+            columns.push_back({part, 8});
+    } else {
+        for (const char* const part : {"leaving", "on wire", "waiting", "handler", "caller"})
+            columns.push_back({part, 8});
+    }
     if (names_longest) columns.push_back({"mostly", 29, false});
     Table table(std::move(columns));
     for (const TimeRow& row : time_rows(rows)) {
         std::vector<std::string> cells{files::printable(row.name), std::string(side_of(row.as_target)),
                                        fmt::format("{}", row.counted)};
-        for (std::size_t i = 0; i < hl::call_parts; ++i)
-            cells.push_back(row.has(static_cast<hl::CallPart>(i)) ? latency_text(row.parts_us[i]) : "-");
+        append(cells, time_cells(row, all_parts));
         if (names_longest) {
             const auto longest = row.longest();
             const double all = row.sum_us();

@@ -62,7 +62,7 @@ TEST(TraceFile, HoldsEachSpanLetterByLetter) {
         span.result = Errc::timed_out;
         const na::Addr peer = na::Addr::parse("tcp://10.0.0.5:4000").value();
         span.peer = &peer;
-        span.parts_us = {1, 20, 0, 29, 200};
+        span.parts_us = {1, 0, 0, 8, 0, 20, 9, 12, 200};
         file->ended(span);
     }
     const std::string process = std::to_string(::getpid());
@@ -71,8 +71,9 @@ TEST(TraceFile, HoldsEachSpanLetterByLetter) {
         R"(, "args": {"kind": "call", "trace": "0000000000000001fedcba9876543210", "span": "0000000000000003", )"
         R"("parent": "00000000000000ab", "peer": "tcp://10.0.0.5:4000", "result": ")" +
         std::string(to_string(Errc::timed_out)) +
-        R"(", "bytes": 4096, "us leaving": 1, "us on the wire": 20, "us waiting for the handler": 0, )"
-        R"("us in the handler": 29, "us waiting for the caller": 200}})";
+        R"(", "bytes": 4096, "us connecting": 1, "us waiting for a credit": 0, "us waiting to be sent": 0, )"
+        R"("us on the wire there": 8, "us waiting for the handler": 0, "us in the handler": 20, )"
+        R"("us in its transfers": 9, "us on the wire back": 12, "us waiting for the caller": 200}})";
     std::string expected = R"([
 {"name": "process_name", "ph": "M", "pid": )" +
                            process + R"(, "tid": )" + process + R"(, "args": {"name": "PROGRAM on HOST"}},
@@ -82,9 +83,11 @@ TEST(TraceFile, HoldsEachSpanLetterByLetter) {
         expected += ",\n" + head(name, 'b', lane_of_parent) + std::to_string(from) + "},\n";
         expected += head(name, 'e', lane_of_parent) + std::to_string(to) + "}";
     };
-    slice("leaving", 0, 1);
-    slice("on the wire, there and back", 1, 21);
-    slice("in the handler", 21, 50);
+    slice("connecting", 0, 1);
+    slice("on the wire there", 1, 9);
+    slice("in the handler", 9, 29);
+    slice("in its transfers", 29, 38);
+    slice("on the wire back", 38, 50);
     slice("waiting for the caller", 50, 250);
     expected += ",\n" + head("quotedname", 'e', lane_of_parent) + "250}\n]\n";
     EXPECT_EQ(relative(folder.get("trace.json")), expected);

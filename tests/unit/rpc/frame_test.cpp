@@ -13,6 +13,7 @@ namespace cinnabar::rpc {
 namespace {
 
 constexpr std::string_view payload_text = "payload";
+constexpr TargetTimes some_times{4, 5, 3, 0x1234567890};
 
 std::vector<std::byte> request_of(std::uint16_t flags) {
     std::vector<std::byte> bytes(request_header_bytes + payload_text.size() + behind_payload(flags));
@@ -35,7 +36,7 @@ std::vector<std::byte> reply_of(std::uint16_t flags) {
     header.flags = flags;
     header.payload_bytes = static_cast<std::uint32_t>(payload_text.size());
     encode_reply(header, bytes);
-    if (behind != 0) encode_times({4, 5}, Bytes(bytes).last(behind));
+    if (behind != 0) encode_times(some_times, Bytes(bytes).last(behind));
     return bytes;
 }
 
@@ -133,8 +134,8 @@ TEST(PlainFrame, IsWrittenAsAnyOther) {
     expected.resize(expected.size() + times_bytes);
     written = expected;
     encode_reply({Errc::ok, flag_times, 7, 0x1234, 0x5678}, expected);
-    encode_times({4, 5}, Bytes(expected).last(times_bytes));
-    PlainReply::add_times(written.data(), {4, 5});
+    encode_times(some_times, Bytes(expected).last(times_bytes));
+    PlainReply::add_times(written.data(), some_times);
     EXPECT_EQ(written, expected);
 }
 
@@ -169,6 +170,8 @@ TEST(Frame, TimesOfTheTargetStandBehindThePayload) {
     EXPECT_EQ(header.flags, flag_times | flag_checksum);
     EXPECT_EQ(decode_times(bytes).waited_us, 4u);
     EXPECT_EQ(decode_times(bytes).handled_us, 5u);
+    EXPECT_EQ(decode_times(bytes).transfers_us, 3u);
+    EXPECT_EQ(decode_times(bytes).came_us, 0x1234567890u);
     EXPECT_EQ(decoded_reply(ConstBytes(bytes).first(bytes.size() - 1)), Errc::protocol);
     EXPECT_EQ(decoded_reply(ConstBytes(bytes).first(bytes.size() - times_bytes)), Errc::protocol);
 }

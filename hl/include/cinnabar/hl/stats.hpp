@@ -65,6 +65,10 @@ class RpcStats {
         std::atomic<std::uint64_t> sum_us{0};
 
         void count(TimeUs took_us) noexcept {
+            if (took_us == 0) {  // as many parts are
+                times.front().fetch_add(1, std::memory_order_relaxed);
+                return;
+            }
             times[Histogram::bucket_of(took_us)].fetch_add(1, std::memory_order_relaxed);
             sum_us.fetch_add(took_us, std::memory_order_relaxed);
         }

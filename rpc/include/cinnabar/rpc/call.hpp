@@ -22,6 +22,7 @@
 #include <cinnabar/rpc/rpc_id.hpp>
 #include <cinnabar/rpc/times.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -61,8 +62,8 @@ struct CallArgs {
     // has fetched them. A completed one-way call reaches the handler even if this side then closes its context
     // (Options::leave_max).
     bool one_way = false;
-    // Asks the target to report how long it had the request, and records when the request was sent: Call::times. Not
-    // for one-way calls.
+    // Asks the target to report how long it had the request, and records where the time of the call goes here:
+    // Call::times. Requires: Call::began_us is set. Not for one-way calls.
     bool timed = false;
     Sampled sampled = Sampled::yes;  // of the trace, if there is one; passed to the handler in Request::asks
     TimeUs deadline = time_never;    // on the context's clock: Context::deadline_in
@@ -147,13 +148,19 @@ class CINNABAR_API Call : public AlignedPoolSlot {
 
     // Where the call was when it ended with `timed_out`, `canceled`, `peer_lost` or `overloaded`.
     [[nodiscard]] CallWaits waits() const noexcept;
-    // For an answered call with CallArgs::timed: when the request was sent, on the context's clock, and the times that
-    // the target reports. False: the answer does not contain them.
-    [[nodiscard]] bool times(TimeUs& sent_us, TargetTimes& target) const noexcept {
-        if (!args.timed || !use_.was_sent || !times_came_)
-            return false;  // a call that was not sent may be in a slot whose last call was timed
-        sent_us = sent_us_;
-        target = target_times_;
+    // For an answered call with CallArgs::timed: its times, except for CallTimes::told. False: the answer does not
+    // contain those of the target.
+    [[nodiscard]] bool times(CallTimes& out) const noexcept {
+        if (!has_times()) return false;
+        out.made = began_us;
+        out.left = began_us + detail::upper_time(sent_us_);
+        out.answered = ended_us_;
+        out.connecting_us = static_cast<std::uint32_t>(std::clamp(noted_opened_us_, out.made, out.left) - out.made);
+        out.for_credit_us = for_credit_us_;
+        out.there_us = detail::lower_time(sent_us_);
+        out.waited_us = detail::upper_time(queued_us_);
+        out.handled_us = handled_us_;
+        out.transfers_us = detail::lower_time(queued_us_);
         return true;
     }
     // The scheme of the transport that the call uses; static storage.
@@ -217,6 +224,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
         return static_cast<std::uint32_t>(generation_.load(std::memory_order_relaxed));
     }
     [[nodiscard]] bool was_queued() const noexcept { return queued_use_ == uses(); }
+    // A call that was not sent may be in a slot whose last call was timed.
+    [[nodiscard]] bool has_times() const noexcept { return args.timed && use_.was_sent && times_came_; }
     [[nodiscard]] bool holds_message_only() const noexcept { return !whole_way_ || nothing_beside_message(); }
     [[nodiscard]] bool nothing_beside_message() const noexcept {
         return op_.state == na::OpState::idle && !pull_ && !lends_ && !reply_ && !reply_copy_ && !large_input_ &&
@@ -247,11 +256,13 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     std::atomic<Phase> phase_{Phase::outside};
     bool whole_way_ = false;  // uses, or has used, the slow path (the "whole way")
     bool free_after_cancel_ = false;
-    bool times_came_ = false;      // target_times_ was received
+    bool times_came_ = false;      // an answer with times was received
     bool free_when_over_ = false;  // released, but the transport still holds the message
 
-    TimeUs queued_us_ = 0;  // when it was queued, if queued_use_ is uses()
-    Work cancel_work_;      // queued while cancel_generation_ is not 0
+    // When it was queued, if queued_use_ is uses(). If has_times(): how long the target says that the request waited
+    // for its handler, and how long its transfers took. Space for both would lengthen the call by a cache line.
+    TimeUs queued_us_ = 0;
+    Work cancel_work_;  // queued while cancel_generation_ is not 0
 
     // Fields of the slow path: idle and empty while whole_way_ is false.
     WholeWay whole_;
@@ -271,14 +282,17 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     bulk::Transfer* pull_ = nullptr;
     StallWatch watch_;
 
-    TimeUs sent_us_ = 0;        // if args.timed, or if it was queued and sent
-    TargetTimes target_times_;  // if args.timed
+    // When it was sent, if args.timed, or if it was queued and sent. If has_times(): how long after began_us that was,
+    // and for how long the request was on its way.
+    TimeUs sent_us_ = 0;
+    std::uint32_t for_credit_us_ = 0;  // how long it waited for a credit, if args.timed and it was queued and sent
+    std::uint32_t handled_us_ = 0;     // as the target reports, if has_times()
 
     // Recorded only when a call is queued, or ends early, so that other calls do not pay for it. If queued_use_, or
     // noted_use_, is not uses(), the values are left from an earlier use of the slot.
     std::uint32_t queued_use_ = 0;
     std::uint32_t noted_use_ = 0;
-    TimeUs noted_opened_us_ = 0;  // when its connection was made; time_never: it had none
+    TimeUs noted_opened_us_ = 0;  // when its connection was made, also if has_times(); time_never: it had none
 };
 
 }  // namespace cinnabar::rpc

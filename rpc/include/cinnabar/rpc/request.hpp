@@ -244,6 +244,9 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     TimeUs came_us_ = 0;     // arrival time, if timed or traced
     TimeUs handler_us_ = 0;  // when its handler began, if timed; 0: not yet
     TimeUs ended_us_ = 0;    // when its handler ended, if timed; 0: not yet, or not reported
+    // If timed: for how long transfers were in progress until now, and since when some are, while there are any.
+    TimeUs transfers_us_ = 0;
+    TimeUs transfers_since_us_ = 0;
 
     Work release_work_;  // for the last release, unless the reply holds a reference
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the time of a call goes (decision 0081).
+// Where the time of a call goes (decisions 0081 and 0115). All times are in microseconds.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -13,36 +13,74 @@
 
 namespace cinnabar::rpc {
 
-// How long a target had a request, as the target itself reports; about 71 minutes at most.
+// What a target reports of a request, by its own clock. The first three are about 71 minutes at most.
 struct TargetTimes {
-    std::uint32_t waited_us = 0;   // until its handler began, or it was answered without one
-    std::uint32_t handled_us = 0;  // from then until the answer was written
+    std::uint32_t waited_us = 0;     // until its handler began, or it was answered without one
+    std::uint32_t handled_us = 0;    // from then until the answer was written
+    std::uint32_t transfers_us = 0;  // of these, while at least one transfer of the request was in progress
+    TimeUs came_us = 0;              // when it arrived, counted from when the connection was made
 };
 
-// The parts of a call's time, in order. They add up to the whole.
+// What the origin knows of an answered call. The first four are on the clock of its context.
+struct CallTimes {
+    TimeUs made = 0;
+    TimeUs left = 0;
+    TimeUs answered = 0;
+    TimeUs told = 0;                  // when its callback ran
+    std::uint32_t connecting_us = 0;  // of the time until it left
+    std::uint32_t for_credit_us = 0;  // of that time, too
+    std::uint32_t there_us = 0;       // of the time on the wire
+    std::uint32_t waited_us = 0;      // as the target reports
+    std::uint32_t handled_us = 0;
+    std::uint32_t transfers_us = 0;
+};
+
+namespace detail {
+
+// Two times of 32 bits in one word: a call has no room for more.
+[[nodiscard]] constexpr TimeUs two_times(std::uint32_t upper, std::uint32_t lower) noexcept {
+    return TimeUs{upper} << 32 | lower;
+}
+[[nodiscard]] constexpr std::uint32_t upper_time(TimeUs word) noexcept {
+    return static_cast<std::uint32_t>(word >> 32);
+}
+[[nodiscard]] constexpr std::uint32_t lower_time(TimeUs word) noexcept { return static_cast<std::uint32_t>(word); }
+
+}  // namespace detail
+
+// The parts of a call's time. They add up to the whole.
 enum class CallPart : std::uint8_t {
-    leaving,      // from creation until it left this node: waits for connection, credit, reply slot, room to send
-    on_the_wire,  // there and back: the clocks of two hosts cannot tell these apart
-    for_handler,  // at the target, until its handler started
-    in_handler,   // at the target, until the answer was written, including transfers
-    for_caller,   // at the caller, from the arrival of the answer to the callback
+    connecting,    // from creation until its connection was made
+    for_credit,    // waiting for a credit
+    queued,        // until it left this node, otherwise: for the owner of the context, a reply slot, room to send
+    wire_there,    // until it arrived at the target; how that is told from the way back: rpc/src/way_split.hpp
+    for_handler,   // at the target, until its handler started, with the transfer of large arguments
+    in_handler,    // at the target, until the answer was written, without transfers
+    in_transfers,  // of that time, while at least one transfer of the request was in progress
+    wire_back,     // until the answer arrived, with the transfer of a large result
+    for_caller,    // at the caller, from the arrival of the answer to the callback
 };
 inline constexpr std::size_t call_parts = static_cast<std::size_t>(CallPart::for_caller) + 1;
-// For example "leaving" or "on the wire"; static storage.
+// For example "waiting for a credit" or "on the wire there"; static storage.
 [[nodiscard]] CINNABAR_API std::string_view to_string(CallPart part) noexcept;
 
 using CallParts = std::array<TimeUs, call_parts>;  // indexed by CallPart
-// For a call that was made, left, was answered and reached its callback at these times of this node's clock. If the
-// target claims more time than there was, the excess is ignored.
-[[nodiscard]] constexpr CallParts parts_of(TimeUs made, TimeUs left, TimeUs answered, TimeUs told,
-                                           const TargetTimes& target) noexcept {
-    told = std::max(told, made);
-    left = std::min(std::max(left, made), told);
-    answered = std::min(std::max(answered, left), told);
+// If the target, or what was recorded here, claims more time than there was, the excess is ignored.
+[[nodiscard]] constexpr CallParts parts_of(const CallTimes& times) noexcept {
+    const TimeUs told = std::max(times.told, times.made);
+    const TimeUs left = std::min(std::max(times.left, times.made), told);
+    const TimeUs answered = std::min(std::max(times.answered, left), told);
+    const TimeUs here = left - times.made;
+    const TimeUs connecting = std::min<TimeUs>(times.connecting_us, here);
+    const TimeUs for_credit = std::min<TimeUs>(times.for_credit_us, here - connecting);
     const TimeUs between = answered - left;
-    const TimeUs waited = std::min<TimeUs>(target.waited_us, between);
-    const TimeUs handled = std::min<TimeUs>(target.handled_us, between - waited);
-    return {left - made, between - waited - handled, waited, handled, told - answered};
+    const TimeUs waited = std::min<TimeUs>(times.waited_us, between);
+    const TimeUs handled = std::min<TimeUs>(times.handled_us, between - waited);
+    const TimeUs transfers = std::min<TimeUs>(times.transfers_us, handled);
+    const TimeUs wire = between - waited - handled;
+    const TimeUs there = std::min<TimeUs>(times.there_us, wire);
+    return {connecting,   for_credit,     here - connecting - for_credit, there, waited, handled - transfers, transfers,
+            wire - there, told - answered};
 }
 
 }  // namespace cinnabar::rpc

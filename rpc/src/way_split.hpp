@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tells the way of a request from the way of its answer, although the clocks of the two sides differ: the fastest
+// messages of the last seconds are taken to need the same time in both directions, which says how far the clocks are
+// apart. What a peer claims only moves its own calls' time from one way to the other.
+#pragma once
+
+#include <cinnabar/base/clock.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+namespace cinnabar::rpc {
+
+class WaySplit {
+  public:
+    // Clocks drift apart by some microseconds in a second, so messages count for two to four of them.
+    static constexpr TimeUs window_us = 2'000'000;
+
+    // `sent` and `received` are times of this side, `came` and `answered` of the other one. Returns for how long the
+    // request was on its way; 0 to about 71 minutes.
+    [[nodiscard]] std::uint32_t there_us(TimeUs sent, TimeUs came, TimeUs answered, TimeUs received) noexcept {
+        if (received - since_ >= window_us) {
+            before_ = received - since_ < 2 * window_us ? now_ : Fastest();
+            now_ = Fastest();
+            since_ = received;
+        }
+        // Differences are taken of unsigned numbers: a peer may claim any time.
+        const std::uint64_t there = came - sent;
+        now_.there = std::min(now_.there, static_cast<std::int64_t>(there));
+        now_.back = std::min(now_.back, static_cast<std::int64_t>(received - answered));
+        const auto least_there = static_cast<std::uint64_t>(std::min(now_.there, before_.there));
+        const auto least_back = static_cast<std::uint64_t>(std::min(now_.back, before_.back));
+        const std::int64_t ahead = static_cast<std::int64_t>(least_there - least_back) / 2;
+        const auto took = static_cast<std::int64_t>(there - static_cast<std::uint64_t>(ahead));
+        constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
+        return static_cast<std::uint32_t>(std::clamp<std::int64_t>(took, 0, most));
+    }
+
+  private:
+    struct Fastest {
+        std::int64_t there = std::numeric_limits<std::int64_t>::max();
+        std::int64_t back = std::numeric_limits<std::int64_t>::max();
+    };
+    TimeUs since_ = 0;  // of now_
+    Fastest now_;
+    Fastest before_;  // of the window before
+};
+
+}  // namespace cinnabar::rpc
