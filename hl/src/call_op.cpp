@@ -147,7 +147,10 @@ void CallOp::tell_refusal() noexcept {
 
 // The call cannot even be started.
 bool CallOp::refuse(Errc code) noexcept {
-    if (stats_) stats_->count_call(0, code);
+    if (stats_) {
+        stats_->count_call(0, code);
+        stats_->count_failure(rpc::CallPhase::unknown, code);
+    }
     if (call_) fail(code);
     return false;
 }
@@ -275,6 +278,14 @@ bool ends_early(Errc code) noexcept {
     return code == Errc::timed_out || code == Errc::canceled || code == Errc::peer_lost || code == Errc::overloaded;
 }
 
+// The phase in which a failed call ended. `noted`: where it was found.
+rpc::CallPhase end_phase(rpc::CallPhase noted, Errc code, bool was_sent) noexcept {
+    if (noted != rpc::CallPhase::unknown) return noted;
+    if (was_sent) return rpc::CallPhase::sent;
+    const bool dialled = code == Errc::refused || code == Errc::unreachable;
+    return dialled ? rpc::CallPhase::connecting : rpc::CallPhase::unknown;
+}
+
 // For example "3.9 s" or "12 ms".
 std::string span_text(TimeUs us) {
     std::array<char, 32> text{};
@@ -321,8 +332,9 @@ void add_waits(std::string& text, const rpc::CallWaits& waits, bool answered) {
 
 // For example ", over tcp: waiting for a credit for 3.9 s behind 64 unanswered calls, ended after 4.0 s".
 void CallOp::tell_ending(rpc::Call& call, TimeUs took_us) noexcept {
-    if (!ends_early(error_)) return;
     const rpc::CallWaits waits = call.waits();
+    if (stats_) stats_->count_failure(end_phase(waits.phase, error_, call.was_sent()), error_);
+    if (!ends_early(error_)) return;
     ended_in_ = waits.phase;
     longest_in_ = longest_of(waits);
     try {

@@ -93,6 +93,18 @@ std::vector<LineReport> recent_lines() {
     return lines;
 }
 
+std::vector<FailureReport> failures_of(NodeCore& node) {
+    std::vector<FailureReport> all;
+    for (const RpcCounts& counts : node.stats()) {
+        for (const CallFailures& failed : counts.failures)
+            all.push_back({counts.name, static_cast<std::uint8_t>(failed.phase),
+                           static_cast<std::uint8_t>(failed.error), failed.calls});
+    }
+    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.calls > b.calls; });
+    all.resize(std::min(all.size(), failures_max));
+    return all;
+}
+
 NodeReport report_of(NodeCore& node, const std::vector<TransportReport>& transports) {
     rusage used{};
     (void)::getrusage(RUSAGE_SELF, &used);
@@ -113,6 +125,7 @@ NodeReport report_of(NodeCore& node, const std::vector<TransportReport>& transpo
     report.transports = transports;
     node.report_pools(report);
     report.lines = recent_lines();
+    report.failures = failures_of(node);
     return report;
 }
 

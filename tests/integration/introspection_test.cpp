@@ -132,6 +132,66 @@ TEST(Introspection, CountsTheCallsOfEachRpc) {
     }
 }
 
+hl::RpcCounts stats_of(const Node& node, const std::string& rpc) {
+    for (hl::RpcCounts& counts : node.stats()) {
+        if (counts.name == rpc) return std::move(counts);
+    }
+    return {};
+}
+
+TEST(Introspection, CountsFailedCallsByPhaseAndError) {
+    test::Gate gate;
+    const auto server = Node::listen("tcp://127.0.0.1:0").value();
+    const auto pool = server.make_pool({.threads = 1}).value();
+    ASSERT_TRUE(server.serve(echo, [](int) -> Result<int> { return Error(Errc::exists); }).ok());
+    ASSERT_TRUE(server
+                    .serve(
+                        stuck_there, [&gate](int value) { return gate.pass(), value; }, on(pool))
+                    .ok());
+    const auto [client, peer] = Node::connect(server.address(), asked_by(Introspection::own_user)).value();
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(client.call(echo, peer, i).wait().code(), Errc::exists);
+    EXPECT_EQ(client.call(stuck_there, peer, 1, 20ms).wait().code(), Errc::timed_out);
+    gate.open();
+
+    const auto failed = stats_of(client, "look.echo").failures;
+    ASSERT_EQ(failed.size(), 1u);
+    EXPECT_EQ(failed[0].phase, CallPhase::sent) << "the answer was the error";
+    EXPECT_EQ(failed[0].error, Errc::exists);
+    EXPECT_EQ(failed[0].calls, 3u);
+    const auto late = stats_of(client, "look.stuck").failures;
+    ASSERT_EQ(late.size(), 1u);
+    EXPECT_EQ(late[0].error, Errc::timed_out);
+    EXPECT_EQ(late[0].calls, 1u);
+    EXPECT_TRUE(stats_of(server, "look.echo").failures.empty()) << "these are of the calls of a node";
+
+    const auto report = client.call(look::node, client.self_addr()).wait().value();
+    ASSERT_EQ(report.failures.size(), 2u);
+    EXPECT_EQ(report.failures[0].rpc, "look.echo");
+    EXPECT_EQ(report.failures[0].phase, static_cast<std::uint8_t>(CallPhase::sent));
+    EXPECT_EQ(report.failures[0].error, static_cast<std::uint8_t>(Errc::exists));
+    EXPECT_EQ(report.failures[0].calls, 3u);
+    EXPECT_EQ(report.failures[1].rpc, "look.stuck");
+}
+
+TEST(Introspection, ReportsTheMostFrequentFailuresOnly) {
+    constexpr Rpc<int(int)> first{"look.fails.1"};
+    constexpr Rpc<int(int)> second{"look.fails.2"};
+    constexpr Rpc<int(int)> third{"look.fails.3"};
+    constexpr int codes_from = static_cast<int>(Errc::no_such_rpc);
+    const auto server = Node::listen("tcp://127.0.0.1:0").value();
+    const auto [client, peer] = Node::connect(server.address(), asked_by(Introspection::own_user)).value();
+    for (const auto& rpc : {first, second, third}) {
+        ASSERT_TRUE(server.serve(rpc, [](int code) -> Result<int> { return Error(static_cast<Errc>(code)); }).ok());
+        for (int code = codes_from; code < errc_count; ++code) EXPECT_FALSE(client.call(rpc, peer, code).wait().ok());
+    }
+    EXPECT_FALSE(client.call(third, peer, codes_from).wait().ok());
+    EXPECT_EQ(stats_of(client, "look.fails.1").failures.size(), static_cast<std::size_t>(errc_count - codes_from));
+    const auto report = client.call(look::node, client.self_addr()).wait().value();
+    ASSERT_EQ(report.failures.size(), look::failures_max);
+    EXPECT_EQ(report.failures[0].rpc, "look.fails.3");
+    EXPECT_EQ(report.failures[0].calls, 2u);
+}
+
 TEST(Introspection, TellsOfPeersPoolsAndTheLog) {
     const auto server = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
     const auto pool = server.make_pool({.threads = 2, .queue_max = 7, .name = "look-pool"}).value();

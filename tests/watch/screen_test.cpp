@@ -138,6 +138,20 @@ TEST(Screen, CallsInProgressLeaveRoomForTheTimesOfThoseThatEnded) {
     EXPECT_TRUE(has(draw(state, history.take(state), history, "a", {Tab::time, Order::rate, 80, 24}), "ended"));
 }
 
+TEST(Screen, ShowsFailedCallsAboveTheLog) {
+    History history;
+    State state = state_at(0, {});
+    state.node.lines.push_back({5'000'000, "warning", "tcp", "a line"});
+    for (int i = 0; i < 100; ++i)
+        state.node.failures.push_back(failure("rare-" + std::to_string(i), rpc::CallPhase::sent, Errc::peer_lost, 1));
+    state.node.failures.push_back(failure("store", rpc::CallPhase::waits_for_credit, Errc::timed_out, 9));
+    const auto lines = draw(state, history.take(state), history, "a", {Tab::log, Order::rate, 80, 24});
+    EXPECT_EQ(lines[2].find("failed calls"), 0u) << lines[2];
+    EXPECT_EQ(lines[3].find("store"), 0u) << lines[3];
+    EXPECT_NE(lines[3].find("        9 timed out        waiting for a credit"), std::string::npos) << lines[3];
+    EXPECT_TRUE(has(lines, "a line")) << all_of(lines);
+}
+
 TEST(Screen, ShowsWhatThePoolsDo) {
     History history;
     State state = state_at(0, {});

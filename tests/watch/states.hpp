@@ -54,6 +54,10 @@ inline look::RpcReport timed(const std::string& name, std::uint64_t count, std::
     return rpc;
 }
 
+inline look::FailureReport failure(const std::string& rpc, rpc::CallPhase phase, Errc error, std::uint64_t calls) {
+    return {rpc, static_cast<std::uint8_t>(phase), static_cast<std::uint8_t>(error), calls};
+}
+
 inline void add_pool(State& state, const std::string& name, const look::PoolLoad& load) {
     const std::uint32_t queued = load.queued[0] + load.queued[1] + load.queued[2];
     state.node.pools.push_back({name, 4, queued, 100});

@@ -68,6 +68,8 @@ TEST(StateJson, IsOneLineWithAllOfIt) {
     state.node.buffer_bytes = 7;
     state.node.buffer_bytes_max = 8;
     state.node.contexts[0].leases = 12;
+    state.node.failures = {failure("a", rpc::CallPhase::sent, Errc::peer_lost, 1),
+                           failure("a", rpc::CallPhase::waits_for_credit, Errc::timed_out, 7)};
     const std::string json = state_json(state, history.take(state));
     EXPECT_EQ(json.find('\n'), std::string::npos);
     for (const std::string part :
@@ -79,6 +81,8 @@ TEST(StateJson, IsOneLineWithAllOfIt) {
           "{\"rpc\": \"b\", \"side\": \"target\", \"counted\": 3, \"mean_us\": {\"in the handler\": 3.5}}",
           "\"in_progress\": [{\"rpc\": \"a\", \"side\": \"origin\", \"phase\": \"waiting for a credit\", \"calls\": 1, "
           "\"oldest_us\": 4000000}]",
+          "\"failures\": [{\"rpc\": \"a\", \"phase\": \"waiting for a credit\", \"error\": \"timed out\", \"calls\": "
+          "7}, ",
           "\"pools\": [{\"pool\": \"disk\", \"threads\": 4, \"queued\": 6, \"queue_max\": 100, \"running\": 4, "
           "\"resumed\": 2, \"queued_by_priority\": {\"high\": 1, \"normal\": 2, \"low\": 3}}, "
           "{\"pool\": \"of an earlier version\", \"threads\": 1, \"queued\": 5, \"queue_max\": 9}]",
@@ -111,6 +115,9 @@ TEST(Prometheus, TextIsWellFormed) {
     add_pool(state, "pool", {1, 0, {0, 2, 0}});
     add_pool(state, "pool", {2, 1, {1, 4, 0}});
     state.node.buffer_bytes_max = 1'000;
+    state.node.failures = {failure("plain", rpc::CallPhase::connecting, Errc::refused, 5),
+                           failure("plain", static_cast<rpc::CallPhase>(200), static_cast<Errc>(100), 1),
+                           failure("plain", rpc::CallPhase::unknown, static_cast<Errc>(101), 2)};
     std::istringstream text(prometheus_text(state));
     std::set<std::string> series;
     std::set<std::string> families;
@@ -139,6 +146,10 @@ TEST(Prometheus, TextIsWellFormed) {
               std::string::npos)
         << all;
     EXPECT_NE(all.find("cinnabar_calls_timed_total{rpc=\"plain\"} 2\n"), std::string::npos);
+    const std::string refused = "cinnabar_calls_failed_total{rpc=\"plain\",phase=\"connecting\",error=\"";
+    EXPECT_NE(all.find(refused + std::string(to_string(Errc::refused)) + "\"} 5\n"), std::string::npos) << all;
+    EXPECT_NE(all.find("{rpc=\"plain\",phase=\"before it was sent\",error=\"unknown error\"} 3\n"), std::string::npos)
+        << all;
     EXPECT_NE(all.find("cinnabar_peers{transport=\"tcp\",state=\"connected\"} 2\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_pool_queued{pool=\"pool\"} 7\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_pool_running{pool=\"pool\"} 3\n"), std::string::npos);

@@ -152,6 +152,14 @@ std::string under_way_table(const State& state) {
     return table.html();
 }
 
+std::string failure_table(const State& state) {
+    HtmlTable table({{"RPC", "words"}, {"calls"}, {"error", "word"}, {"where they ended", "text"}});
+    for (const FailureRow& row : failure_rows(state)) {
+        table.add({html_text(row.name), fmt::format("{}", row.calls), std::string(row.error), std::string(row.phase)});
+    }
+    return table.html();
+}
+
 std::string pool_table(const State& state) {
     HtmlTable table({{"pool", "words"},
                      {"threads"},
@@ -237,6 +245,7 @@ std::string html_page(const State& state, const std::vector<RpcRow>& rows, const
     page += "<h2>RPCs</h2>\n" + rpc_table(rows);
     page += "<h2>Where the time of calls goes, as means</h2>\n" + time_table(rows);
     page += "<h2>Where the calls in progress are</h2>\n" + under_way_table(state);
+    page += "<h2>Calls that failed</h2>\n" + failure_table(state);
     page += "<h2>Pools</h2>\n" + pool_table(state);
     page += "<h2>Memory and leases</h2>\n" + memory_table(state) + lease_table(state);
     page += "<h2>Peers</h2>\n" + peer_table(state);

@@ -228,6 +228,14 @@ void calls_in_progress(Text& text, const State& state) {
     }
 }
 
+void failures(Text& text, const State& state) {
+    std::map<std::string, std::uint64_t> sums;
+    for (const FailureRow& row : failure_rows(state))
+        sums[fmt::format("rpc=\"{}\",phase=\"{}\",error=\"{}\"", label(row.name), row.phase, row.error)] += row.calls;
+    text.family("calls_failed_total", "counter", "Calls of this side that failed, by where they ended and by error.");
+    for (const auto& [labels, sum] : sums) text.sample(labels, sum);
+}
+
 void process(Text& text, const State& state) {
     text.family("up_seconds", "gauge", "Since the node was opened.");
     text.sample("", static_cast<double>(state.node.up_us) / 1e6);
@@ -255,6 +263,7 @@ std::string prometheus_text(const State& state) {
     peers(text, state);
     pools(text, state);
     calls_in_progress(text, state);
+    failures(text, state);
     stuck(text, state);
     return text.take();
 }

@@ -80,6 +80,23 @@ std::vector<TimeRow> time_rows(const std::vector<RpcRow>& rpcs) {
     return rows;
 }
 
+// What a node says of itself may be anything: numbers that are not known share a row.
+std::vector<FailureRow> failure_rows(const State& state) {
+    std::map<std::tuple<std::string, std::string_view, std::string_view>, std::uint64_t> found;
+    for (const look::FailureReport& failed : state.node.failures) {
+        const auto phase = static_cast<rpc::CallPhase>(failed.phase);
+        const bool is_phase = failed.phase < rpc::call_phases && phase != rpc::CallPhase::unknown;
+        const auto error = static_cast<Errc>(failed.error);
+        found[{failed.rpc, is_phase ? to_string(phase) : "before it was sent",
+               is_known(error) ? to_string(error) : "unknown error"}] += failed.calls;
+    }
+    std::vector<FailureRow> rows;
+    for (const auto& [key, calls] : found)
+        rows.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), calls});
+    std::ranges::stable_sort(rows, [](const FailureRow& a, const FailureRow& b) { return a.calls > b.calls; });
+    return rows;
+}
+
 std::vector<UnderWay> under_way(const State& state) {
     std::map<std::tuple<std::string, bool, rpc::CallPhase>, UnderWay> found;
     for (const look::CallReport& call : state.calls) {

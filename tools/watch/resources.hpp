@@ -56,6 +56,16 @@ struct TimeRow {
 // The slowest first. An RPC may have a row as origin and one as target.
 [[nodiscard]] std::vector<TimeRow> time_rows(const std::vector<RpcRow>& rpcs);
 
+// Calls of the node that failed in the same phase with the same error.
+struct FailureRow {
+    std::string name;  // of the RPC
+    std::string_view phase;
+    std::string_view error;
+    std::uint64_t calls = 0;
+};
+// The most frequent ones first.
+[[nodiscard]] std::vector<FailureRow> failure_rows(const State& state);
+
 // The calls in progress that are in the same phase.
 struct UnderWay {
     std::string name;  // of the RPC

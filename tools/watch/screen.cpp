@@ -116,7 +116,9 @@ std::vector<std::string> tab_lines(const State& state, std::vector<RpcRow> rows,
         case Tab::log:
             break;
     }
-    return log_lines(state.node.lines, view);
+    auto lines = failure_lines(state, view.width, view.height / 3);
+    for (std::string& line : log_lines(state.node.lines, view)) lines.push_back(std::move(line));
+    return lines;
 }
 
 std::uint64_t sum_of(const State& state, std::uint32_t look::ContextReport::*field) {

@@ -46,6 +46,12 @@ std::string under_way_json(const UnderWay& row) {
     return object.line();
 }
 
+std::string failure_json(const FailureRow& row) {
+    JsonObject object;
+    object.name("rpc", row.name).text("phase", row.phase).text("error", row.error).number("calls", row.calls);
+    return object.line();
+}
+
 std::string pool_json(const PoolRow& pool) {
     JsonObject object;
     object.name("pool", pool.name).number("threads", std::uint64_t{pool.threads});
@@ -104,6 +110,7 @@ std::string state_json(const State& state, const std::vector<RpcRow>& rows) {
     object.number("processor_us", node.processor_us).flag("draining", node.draining);
     object.raw("rpcs", list_of(rows, rpc_json)).raw("time", list_of(time_rows(rows), time_json));
     object.raw("in_progress", list_of(under_way(state), under_way_json));
+    object.raw("failures", list_of(failure_rows(state), failure_json));
     object.raw("pools", list_of(pool_rows(state), pool_json)).raw("memory", memory_json(state));
     object.raw("contexts", list_of(node.contexts, context_json)).raw("peers", list_of(state.peers, peer_json));
     return object.flag("cut", state.cut).line();

@@ -156,6 +156,21 @@ std::vector<std::string> time_lines(const State& state, const std::vector<RpcRow
     return lines;
 }
 
+std::vector<std::string> failure_lines(const State& state, std::size_t width, std::size_t rows_max) {
+    Table table({{"failed calls", 0, false}, {"calls", 8}, {"error", 16, false}, {"where", 32, false}});
+    const auto rows = failure_rows(state);
+    if (rows.empty()) return {};
+    const std::size_t shown = rows_max == 0 ? rows.size() : std::min(rows.size(), rows_max);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const FailureRow& row = rows[i];
+        table.add(
+            {files::printable(row.name), fmt::format("{}", row.calls), std::string(row.error), std::string(row.phase)});
+    }
+    auto lines = table.lines(width);
+    lines.emplace_back();
+    return lines;
+}
+
 std::vector<std::string> pool_lines(const State& state, std::size_t width) {
     auto lines = pools_of(state, width);
     if (state.node.pools.empty()) lines.emplace_back("none: all handlers run on the threads of the contexts");

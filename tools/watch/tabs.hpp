@@ -19,4 +19,7 @@ namespace cinnabar::tools::watch {
 // The memory of the node, then that of each context and its leases.
 [[nodiscard]] std::vector<std::string> memory_lines(const State& state, std::size_t width);
 
+// Which calls of the node failed where, in at most `rows_max` rows (0: all); nothing if none did.
+[[nodiscard]] std::vector<std::string> failure_lines(const State& state, std::size_t width, std::size_t rows_max);
+
 }  // namespace cinnabar::tools::watch

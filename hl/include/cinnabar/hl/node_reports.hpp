@@ -11,6 +11,7 @@
 #include <cinnabar/hl/rpc.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -75,6 +76,13 @@ struct LineReport {
     std::string module;
     std::string text;
 };
+struct FailureReport {  // CallFailures, of one RPC
+    std::string rpc;
+    std::uint8_t phase = 0;  // rpc::CallPhase
+    std::uint8_t error = 0;  // Errc
+    std::uint64_t calls = 0;
+};
+inline constexpr std::size_t failures_max = 64;
 struct NodeReport {
     std::int32_t process = 0;
     std::uint32_t user = 0;
@@ -90,8 +98,9 @@ struct NodeReport {
     // Later additions, which nodes of an earlier version leave empty. In the order of `pools` and of `contexts`:
     std::vector<PoolLoad> pool_loads;
     std::vector<ContextMemory> context_memory;
-    std::uint64_t buffer_bytes_max = 0;  // NodeOptions::buffer_bytes_max
-    std::uint32_t shares = 0;            // memories that the node shares (share.hpp), or that are still in use as such
+    std::uint64_t buffer_bytes_max = 0;   // NodeOptions::buffer_bytes_max
+    std::uint32_t shares = 0;             // memories that the node shares (share.hpp), or that are still in use as such
+    std::vector<FailureReport> failures;  // calls of this node that failed: the failures_max most frequent kinds
 };
 
 struct RpcReport {

@@ -7,6 +7,7 @@
 #include <cinnabar/base/error.hpp>
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/hl/histogram.hpp>
+#include <cinnabar/rpc/snapshot.hpp>
 #include <cinnabar/rpc/times.hpp>
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace cinnabar::hl {
 
@@ -23,6 +25,14 @@ using rpc::call_parts;
 using rpc::CallPart;
 using rpc::CallParts;
 using rpc::parts_of;
+
+// Failed calls of this node that ended in the same phase with the same error. An answer with an error ends the phase
+// `sent`; a call that was not sent, and waited for nothing that is known, ends in `unknown`.
+struct CallFailures {
+    rpc::CallPhase phase = rpc::CallPhase::unknown;
+    Errc error = Errc::ok;
+    std::uint64_t calls = 0;
+};
 
 struct RpcCounts {
     std::string name;
@@ -35,6 +45,7 @@ struct RpcCounts {
     // Of the calls that recorded it (NodeOptions::timed_one_in), by CallPart: histograms and sums of their times.
     std::array<Histogram, call_parts> parts;
     CallParts parts_us{};
+    std::vector<CallFailures> failures;  // calls_failed by phase and error, in their order
 };
 
 // The live counters of one RPC.
@@ -47,7 +58,12 @@ class RpcStats {
         [&]<std::size_t... part>(std::index_sequence<part...>) { (parts_[part].count(parts[part]), ...); }
         (std::make_index_sequence<call_parts>());
     }
-    CINNABAR_API void read(RpcCounts& out) const noexcept;
+    // For a call that count_call() has counted.
+    void count_failure(rpc::CallPhase phase, Errc result) noexcept {
+        failures_[static_cast<std::size_t>(phase) % rpc::call_phases][static_cast<std::size_t>(result) % errc_count]
+            .fetch_add(1, std::memory_order_relaxed);
+    }
+    CINNABAR_API void read(RpcCounts& out) const;
 
   private:
     using Times = std::array<std::atomic<std::uint64_t>, Histogram::buckets>;
@@ -76,6 +92,7 @@ class RpcStats {
     Side calls_;
     Side requests_;
     std::array<Part, call_parts> parts_;
+    std::array<std::array<std::atomic<std::uint64_t>, errc_count>, rpc::call_phases> failures_{};
 };
 
 }  // namespace cinnabar::hl
