@@ -169,10 +169,12 @@ void Core::hear_time(std::uint64_t time, Rank from) {
         drifted_.erase(from);
         return;
     }
+    const auto ahead_us = static_cast<std::uint64_t>(std::max<std::int64_t>(ahead.count(), 0));
     const Entry& member = table().at(from);
     if (from != no_rank && (!member.present() || !drifted_.insert(from).second)) return;
     const std::string who = from == no_rank ? std::string("a caller") : "member " + std::to_string(from);
-    log_limited(lines, LogLevel::warning, "group",
+    const std::string peer = member.profile ? member.profile->address.log_name() : who;
+    log_limited(lines, LogLevel::warning, "group", {peer_field(peer), LogField("ahead_us", ahead_us)},
                 "the clock of %s is %lld ms ahead of this host's; its times are ignored: set the clocks of both hosts",
                 who.c_str(), static_cast<long long>(ahead.count() / 1000));
     if (from != no_rank) tell_readers({{Happened::drifted, from, member.incarnation}}, table().stamp());

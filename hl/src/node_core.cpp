@@ -88,7 +88,7 @@ Result<void> NodeCore::open_transports(std::span<const std::string_view> uris, P
         if (opened->scheme() == "self" || opened->clock()) needs_self = false;
         if (!warned && is_open_to_all(*opened, uri)) {
             warned = true;
-            log(LogLevel::warning, "hl",
+            log(LogLevel::warning, "hl", {transport_field(opened->scheme())},
                 "%s listens on all interfaces, and every host that reaches it may call every RPC: listen on one "
                 "address, give NodeOptions::rpc.policy, or set NodeOptions::strangers_may_call",
                 std::string(uri).c_str());

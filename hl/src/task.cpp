@@ -41,10 +41,11 @@ Error error_of_exception() noexcept {
 }
 
 void log_exception(std::string_view whom) noexcept {
-    const std::string text = error_of_exception().message();
+    const Error thrown = error_of_exception();
+    const std::string text = thrown.message();
     static constinit LogLimit lines;
-    log_limited(lines, LogLevel::error, "hl", "%.*s threw: %s", static_cast<int>(whom.size()), whom.data(),
-                text.c_str());
+    log_limited(lines, LogLevel::error, "hl", {error_field(thrown.code)}, "%.*s threw: %s",
+                static_cast<int>(whom.size()), whom.data(), text.c_str());
 }
 
 }  // namespace detail

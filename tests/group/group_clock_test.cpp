@@ -81,6 +81,7 @@ TEST_F(GroupClock, a_clock_that_is_too_far_ahead_is_told_once_and_ignored) {
     EXPECT_LT(groups_[0].clock().now().wall_us(), noon_us + 1'000'000);
     EXPECT_EQ(groups_[0].view().present().size(), 3u) << "it is a member like the others";
     EXPECT_GT(log.allowed(), 0u);
+    EXPECT_NE(log.allowed_fields().find(" ahead_us=10"), std::string::npos) << log.allowed_fields();
     walls_[0] = walls_[1] = walls_[2] = noon_us + 11'000'000;  // the others have caught up
     (void)nodes_[0].run_for(1s);
     walls_[2] += 10'000'000;

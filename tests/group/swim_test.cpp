@@ -227,6 +227,7 @@ TEST(swim, one_that_claims_a_rank_is_believed_only_if_it_goes_on_for_periods_and
     EXPECT_EQ(log.allowed(), 0u);
     EXPECT_FALSE(is_displaced(true, 100, period_us));
     EXPECT_GT(log.allowed(), 0u);
+    EXPECT_EQ(log.allowed_fields(), " peer=tcp://127.0.0.1:1 rank=0");
 }
 
 // Whether a member gives its rank up when it hears once that another process has it in that incarnation.

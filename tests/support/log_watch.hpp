@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <iostream>
 #include <mutex>
 #include <string>
@@ -37,6 +38,12 @@ class LogWatch {
         return allowed_lines_;
     }
 
+    // The fields of the last of these, as print_fields() writes them.
+    [[nodiscard]] std::string allowed_fields() {
+        const std::lock_guard lock(mutex_);
+        return allowed_fields_;
+    }
+
   private:
     static void take(const LogLine& logged, void* user) {
         const std::string_view line = logged.text;
@@ -46,6 +53,8 @@ class LogWatch {
         for (const std::string& part : watch.allowed_) {
             if (line.find(part) == std::string_view::npos) continue;
             ++watch.allowed_lines_;
+            std::array<char, 1024> room{};
+            watch.allowed_fields_ = print_fields(logged, room);
             return;
         }
         watch.lines_.emplace_back(line);
@@ -55,6 +64,7 @@ class LogWatch {
     std::mutex mutex_;
     std::vector<std::string> allowed_;
     std::vector<std::string> lines_;
+    std::string allowed_fields_;
     unsigned allowed_lines_ = 0;
 };
 

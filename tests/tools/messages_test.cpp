@@ -54,9 +54,14 @@ TEST_F(ServerMessagesTest, WarningsOfTheLibraryAreAmongThem) {
     {
         const ServerMessages messages(options, clock);
         log(LogLevel::warning, "app", "of %d", 7);
+        log(LogLevel::warning, "app", {peer_field("tcp://a"), error_field(Errc::timed_out), bytes_field(9)}, "late");
+        log(LogLevel::warning, "app", {LogField("event", 1u)}, "saved");
     }
     EXPECT_EQ(testing::internal::GetCapturedStdout(),
-              "{\"event\": \"log\", \"level\": \"warning\", \"module\": \"app\", \"text\": \"of 7\"}\n");
+              "{\"event\": \"log\", \"level\": \"warning\", \"module\": \"app\", \"text\": \"of 7\"}\n"
+              "{\"event\": \"log\", \"level\": \"warning\", \"module\": \"app\", \"peer\": \"tcp://a\", "
+              "\"error\": \"timed out\", \"bytes\": 9, \"text\": \"late\"}\n"
+              "{\"event\": \"log\", \"level\": \"warning\", \"module\": \"app\", \"text\": \"saved\"}\n");
     options.json = false;
     testing::internal::CaptureStderr();
     {

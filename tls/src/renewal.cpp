@@ -65,6 +65,7 @@ bool RenewedGuards::InUse::renew() {
     if (!made) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::warning, LogModule::named(tuning.scheme.name),
+                    {transport_field(tuning.scheme.name), error_field(made.error().code)},
                     "new keys or certificates cannot be used, the old ones stay: %s", made.error().message().c_str());
         return false;
     }

@@ -33,8 +33,8 @@ bool FollowedPolicy::Follower::load_again(const std::string& path) {
     auto loaded = files::AccessPolicy::load(path);
     if (!loaded) {
         static constinit LogLimit lines;
-        log_limited(lines, LogLevel::warning, "files", "the new policy cannot be used, the old rules stay: %s",
-                    loaded.error().message().c_str());
+        log_limited(lines, LogLevel::warning, "files", {error_field(loaded.error().code)},
+                    "the new policy cannot be used, the old rules stay: %s", loaded.error().message().c_str());
         return false;
     }
     const std::lock_guard lock(mutex);

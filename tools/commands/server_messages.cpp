@@ -69,6 +69,14 @@ void ServerMessages::take_log(const LogLine& line, void* user) {
     JsonObject object;
     object.text("event", "log").text("level", to_string(line.level)).text("module", line.module);
     if (line.left_out != 0) object.number("left_out", line.left_out);
+    for (const LogField& field : line.fields) {
+        if (field.key() == "event") continue;  // that is what kind of message it is
+        if (field.is_number()) {
+            object.number(field.key(), field.number());
+        } else {
+            object.text(field.key(), field.text());
+        }
+    }
     self.print(object.text("text", line.text).line());
 }
 

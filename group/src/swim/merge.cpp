@@ -140,10 +140,12 @@ void Swim::about_self(const Claim& claim, TimeUs now) {
             return;
         }
         static constinit LogLimit lines;
-        if (goes_on)
-            log_limited(lines, LogLevel::warning, "group",
+        if (goes_on) {
+            const std::string peer = claim.profile ? claim.profile->address.log_name() : std::string("unknown");
+            log_limited(lines, LogLevel::warning, "group", {peer_field(peer), LogField("rank", self_.rank)},
                         "another process keeps claiming rank %u, which the roster gives to this one: start only one",
                         self_.rank);
+        }
         return outbid(claim.incarnation);
     }
     if (claim.state == State::suspect && claim.incarnation == self_.incarnation) {
