@@ -151,6 +151,35 @@ TEST_F(PerfService, BulkOfEveryShapeArrivesWhole) {
     }
 }
 
+TEST_F(PerfService, BulkFromAndToAFileArrivesWhole) {
+    serve();
+    const auto at = target();
+    Plan plan = short_plan();
+    plan.seconds = 0.01;
+    plan.repeats = 1;
+    for (const auto direction : {Direction::pull, Direction::push}) {
+        const auto row = run_bulk(at, {300'001, 1, 4, direction, MemoryKind::file}, plan, {});
+        ASSERT_TRUE(row) << row.error().message();
+        EXPECT_TRUE(row->outcomes.all_well()) << row->outcomes.text();
+        EXPECT_EQ(row->latency.count(), row->outcomes.done);
+        EXPECT_EQ(row->bandwidths.size(), 1u);
+    }
+}
+
+TEST_F(PerfService, MemoryOfADeviceNeedsOne) {
+    serve();
+    const auto at = target();
+    Plan plan = short_plan();
+    plan.seconds = 0.01;
+    plan.repeats = 1;
+    const auto row = run_bulk(at, {65'536, 1, 4, Direction::pull, MemoryKind::device}, plan, {});
+    if (row) {
+        EXPECT_TRUE(row->outcomes.all_well()) << row->outcomes.text();
+    } else {
+        EXPECT_EQ(row.code(), Errc::unsupported) << row.error().message();
+    }
+}
+
 TEST_F(PerfService, DamagedBulkIsFoundInEitherDirection) {
     options.faults.corrupt_every = 5;
     serve();
@@ -193,8 +222,8 @@ TEST_F(PerfService, ShapesThatCannotBeAreRefused) {
     const auto at = target();
     EXPECT_EQ(run_bulk(at, {4096, 3, 1, Direction::pull, MemoryKind::exposed}, short_plan(), {}).code(),
               Errc::invalid_argument);
-    EXPECT_EQ(run_bulk(at, {4096, 4, 1, Direction::pull, MemoryKind::allocated}, short_plan(), {}).code(),
-              Errc::invalid_argument);
+    for (const MemoryKind whole : {MemoryKind::allocated, MemoryKind::file, MemoryKind::device})
+        EXPECT_EQ(run_bulk(at, {4096, 4, 1, Direction::pull, whole}, short_plan(), {}).code(), Errc::invalid_argument);
     EXPECT_EQ(run_bulk(at, {1u << 30, 1, 1, Direction::pull, MemoryKind::exposed}, short_plan(), {}).code(),
               Errc::too_large);
 }

@@ -135,10 +135,7 @@ class BulkRun {
         return {};
     }
     Result<void> fill() {
-        if (result_.shape.direction == Direction::pull) {
-            slots_.fill(seed_);
-            return {};
-        }
+        if (result_.shape.direction == Direction::pull) return slots_.fill(seed_);
         return for_ranges([&](const SlotsIn& in) -> Result<void> {
             return connected_.node.call(fill_rpc, connected_.peer, in, plan_.deadline).wait();
         });
@@ -149,7 +146,8 @@ class BulkRun {
         if (result_.gave_up) return wrong;
         if (result_.shape.direction == Direction::push) {
             for (std::uint32_t i = 0; i < slots_.count(); ++i) {
-                if (!slots_.has(i, seed_)) wrong.push_back(i);
+                CINNABAR_TRY(const bool right, slots_.has(i, seed_));
+                if (!right) wrong.push_back(i);
             }
             return wrong;
         }
@@ -177,8 +175,8 @@ class BulkRun {
 Result<std::uint32_t> slot_count(const Target& target, const BulkShape& shape) {
     if (shape.bytes == 0 || shape.segments == 0 || shape.bytes % shape.segments != 0)
         return Error{Errc::invalid_argument, "--size must be a multiple of --segments, and not 0"};
-    if (shape.segments > 1 && shape.memory == MemoryKind::allocated)
-        return Error{Errc::invalid_argument, "--memory allocated needs --segments 1"};
+    if (shape.segments > 1 && shape.memory != MemoryKind::exposed)
+        return Error{Errc::invalid_argument, "only --memory exposed can have several --segments"};
     if (shape.bytes > target.about.arena_bytes_max)
         return Error{Errc::too_large, "the server gives no memory of that size: start it with a larger --memory"};
     const std::uint64_t most = std::min<std::uint64_t>(target.about.arena_bytes_max / shape.bytes, slots_max);
@@ -189,7 +187,19 @@ Result<std::uint32_t> slot_count(const Target& target, const BulkShape& shape) {
 }  // namespace
 
 std::string_view to_string(Direction direction) noexcept { return direction == Direction::pull ? "pull" : "push"; }
-std::string_view to_string(MemoryKind kind) noexcept { return kind == MemoryKind::exposed ? "exposed" : "allocated"; }
+std::string_view to_string(MemoryKind kind) noexcept {
+    switch (kind) {
+        case MemoryKind::exposed:
+            return "exposed";
+        case MemoryKind::allocated:
+            return "allocated";
+        case MemoryKind::file:
+            return "file";
+        case MemoryKind::device:
+            return "device";
+    }
+    return "";
+}
 
 Result<BulkResult> run_bulk(const Target& target, const BulkShape& shape, const Plan& plan,
                             const std::stop_token& stop) {

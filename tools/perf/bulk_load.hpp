@@ -27,6 +27,8 @@ enum class Direction : std::uint8_t {
 enum class MemoryKind : std::uint8_t {
     exposed,    // memory of the program
     allocated,  // by the library, in memory that transports can share (NodeRef::allocate); one segment
+    file,       // a file without a name in the folder for temporary files; one segment
+    device,     // of the first CUDA device; one segment
 };
 [[nodiscard]] std::string_view to_string(MemoryKind kind) noexcept;
 

@@ -114,7 +114,9 @@ void add_call_lists(CLI::App& command, CallsOptions& options) {
 void add_bulk_lists(CLI::App& command, BulkOptions& options) {
     static const std::map<std::string, Direction> directions{{"pull", Direction::pull}, {"push", Direction::push}};
     static const std::map<std::string, MemoryKind> memories{{"exposed", MemoryKind::exposed},
-                                                            {"allocated", MemoryKind::allocated}};
+                                                            {"allocated", MemoryKind::allocated},
+                                                            {"file", MemoryKind::file},
+                                                            {"device", MemoryKind::device}};
     add_sizes(command, options.sizes, "1M");
     add_list(command, "-d,--depth", options.depths, "Transfers in flight")
         ->check(CLI::Range(1u, 1024u))
@@ -125,8 +127,10 @@ void add_bulk_lists(CLI::App& command, BulkOptions& options) {
     add_list(command, "--direction", options.directions, "pull: the server reads from here; push: it writes to here")
         ->transform(CLI::CheckedTransformer(directions).description("{pull,push}"))
         ->default_str("pull,push");
-    add_list(command, "--memory", options.memories, "exposed: plain memory; allocated: by the library")
-        ->transform(CLI::CheckedTransformer(memories).description("{exposed,allocated}"))
+    add_list(
+        command, "--memory", options.memories,
+        "exposed: plain memory; allocated: by the library; file: a temporary one; device: of the first CUDA device")
+        ->transform(CLI::CheckedTransformer(memories).description("{exposed,allocated,file,device}"))
         ->default_str("exposed");
 }
 

@@ -48,7 +48,7 @@ std::string label_of(const CallShape& shape) {
 std::string label_of(const BulkShape& shape) {
     std::string text = fmt::format("{} {}, depth {}", size_text(shape.bytes), to_string(shape.direction), shape.depth);
     if (shape.segments > 1) text += plural(shape.segments, "segment");
-    if (shape.memory == MemoryKind::allocated) text += ", allocated";
+    if (shape.memory != MemoryKind::exposed) text += ", " + std::string(to_string(shape.memory));
     return text;
 }
 
