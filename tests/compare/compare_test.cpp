@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tests of `./dev compare`: the output of programs, rounds that fail, and figures.
+#include "harness/usage.hpp"
+#include "installed.hpp"
+#include "machine_limits.hpp"
 #include "made_up_report.hpp"
 #include "measure.hpp"
 #include "output.hpp"
+#include "rdma.hpp"
 #include "readers.hpp"
 #include "server.hpp"
+#include "support/command_output.hpp"
 #include "support/folder.hpp"
 #include "works.hpp"
 
@@ -35,6 +40,16 @@ TEST(Readers, TakeTheFigureOfEachProgram) {
                                    1),
                      40'000);
     EXPECT_DOUBLE_EQ(read_iperf(R"({"end": {"sum_received": {"bits_per_second": 8000}}})", 1), 1000);
+    EXPECT_DOUBLE_EQ(
+        read_perftest_latency(" #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]\n"
+                              " 64      1000          1.50           9.00         1.90           2.00  0.1\n"
+                              "---------------------------------------\n",
+                              1),
+        250'000);
+    EXPECT_DOUBLE_EQ(read_perftest_bandwidth(" #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]\n"
+                                             " 1048576    1000             12000.50           3.00           0.01\n",
+                                             1),
+                     3.0 * 1024 * 1024);
     EXPECT_DOUBLE_EQ(read_mercury_rate("# a head\n64   125000.00   8.00\n", 1), 125'000);
     EXPECT_DOUBLE_EQ(read_mercury_bandwidth("# a head\n1048576   2500.00   419.43\n", 1), 2.5e9);
 }
@@ -42,8 +57,9 @@ TEST(Readers, TakeTheFigureOfEachProgram) {
 TEST(Readers, TellNothingOfTextWithoutAFigure) {
     for (const char* const text :
          {"", "cannot connect\n", "{}", "[1, 2]", "{\"end\": {}}", "per_second", "usec/xfer\n"}) {
-        for (const auto read : {&read_perf, &read_echo, &read_ucx_latency, &read_ucx_bandwidth, &read_pingpong,
-                                &read_iperf, &read_mercury_rate, &read_mercury_bandwidth})
+        for (const auto read :
+             {&read_perf, &read_echo, &read_ucx_latency, &read_ucx_bandwidth, &read_pingpong, &read_iperf,
+              &read_mercury_rate, &read_mercury_bandwidth, &read_perftest_latency, &read_perftest_bandwidth})
             EXPECT_EQ(read(text, 1), 0) << text;
     }
     EXPECT_EQ(read_perf("{\"per_second\": 5, \"done\": 9, \"failed\": 1, \"wrong\": 0}", 1), 0);
@@ -60,6 +76,8 @@ TEST(Judge, ComparesWithinARound) {
     EXPECT_DOUBLE_EQ(all[3].ours_over_it->median, 0.5);
     EXPECT_FALSE(all[2].beats_ours());
     EXPECT_TRUE(all[3].beats_ours());
+    EXPECT_DOUBLE_EQ(all[4].ours_over_it->median, 0.25);
+    EXPECT_FALSE(all[4].beats_ours()) << "nobody can use the machine's limit instead";
     EXPECT_FALSE(measured("failed", false, {0, 0}).figure);
 }
 
@@ -73,6 +91,9 @@ TEST(Output, SaysFirstWhereOthersAreFaster) {
     EXPECT_NE(page.find("Not installed where this was measured: UCX."), page.npos);
     const std::string html = to_html(report);
     EXPECT_LT(html.find("Where others are faster"), html.find("<figure>"));
+    EXPECT_EQ(page.find("| the limit |"), page.rfind("| the limit |")) << "only in the table of all";
+    EXPECT_NE(page.find("| the limit |"), page.npos);
+    EXPECT_NE(html.find("<g class=\"c2\">"), html.npos) << "the limit has a colour of its own";
     EXPECT_EQ(html.find("<b>"), html.npos);
     EXPECT_EQ(html.find("http"), html.npos) << "a page without a network";
     const auto json = nlohmann::json::parse(to_json(report));
@@ -126,6 +147,34 @@ TEST_F(Rounds, FailuresAreToldAndHaveNoFigure) {
 }
 
 TEST(Ports, AreSeenWhenSomebodyListens) { EXPECT_FALSE(is_listened_on(free_port())); }
+
+// The limits are measured as any other client.
+TEST(MachineLimits, HaveFigures) {
+    if (!bench::pick_cores().two) GTEST_SKIP() << "both sides spin";
+    extend_path();
+    for (const char* const name : {"ring", "call"}) {
+        const Contender limit = machine_limit(name, "");
+        EXPECT_TRUE(limit.is_limit);
+        EXPECT_GT(limit.read(support::output_of(std::string(machine_limit_program) + " " + name + " 0.02"), 1), 0)
+            << name;
+    }
+    EXPECT_EQ(machine_limit("none", "").read(support::output_of(std::string(machine_limit_program) + " none 1"), 1), 0);
+}
+
+TEST(Works, OverADeviceAreBesidePerftest) {
+    EXPECT_TRUE(rdma_works("").empty());
+    const std::vector<Work> works = rdma_works("mlx5_0");
+    ASSERT_EQ(works.size(), 2u);
+    for (const Work& work : works) {
+        ASSERT_FALSE(work.contenders.empty());
+        EXPECT_NE(work.contenders[0].server.find("verbs://mlx5_0:0"), std::string::npos);
+        if (work.contenders.size() == 1) {
+            EXPECT_EQ(work.missing, "perftest");
+        } else {
+            EXPECT_NE(work.contenders[1].client.find(" -d mlx5_0 "), std::string::npos);
+        }
+    }
+}
 
 // One of ours comes first, whatever is installed, and each contender has everything that it needs.
 TEST(Works, HaveOursFirst) {

@@ -29,6 +29,7 @@ struct Contender {
     double (*read)(const std::string& output, double seconds) = nullptr;
     std::string remark;  // how its work differs from that of the other contenders
     bool is_ours = false;
+    bool is_limit = false;  // what the machine allows: no program that one could use instead
 };
 
 struct Work {

@@ -22,6 +22,7 @@ Json json_of(const Measured& measured) {
             {"server", who.server},
             {"client", who.client},
             {"remark", who.remark},
+            {"limit", who.is_limit},
             {"figures", figures},
             {"median", json_of(measured.figure)},
             {"ours_over_it", json_of(measured.ours_over_it)},

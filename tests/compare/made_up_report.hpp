@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sample comparison in three rounds: two of ours, one slower contender and one faster one.
+// A sample comparison in three rounds: two of ours, one slower contender, one faster one, and a limit.
 #pragma once
 
 #include "measure.hpp"
@@ -22,6 +22,8 @@ inline Report some_report() {
     Compared work{{"call.host", "A call <b>", "calls", {}, "UCX"}, {}};
     work.measured = {measured("ours, shm", true, {200, 400, 600}), measured("ours, tcp", true, {100, 500, 100}),
                      measured("slower", false, {100, 0, 300}), measured("faster", false, {1000, 1000, 1200})};
+    work.measured.push_back(measured("the limit", false, {2000, 2000, 2400}));
+    work.measured.back().contender.is_limit = true;
     judge(work);
     Report report;
     report.works.push_back(std::move(work));

@@ -16,7 +16,8 @@ std::string head(const Report& report) {
         "round:\n"
         "the median, and its 95 % interval. More than 1: ours is faster. Ratios carry over to other machines, figures "
         "do "
-        "not.\n\n",
+        "not.\nThe machine's limit is what bare system calls reach; ours over it is the share of that which is "
+        "used.\n\n",
         report.commit, report.date, report.machine, report.seconds, report.rounds);
 }
 

@@ -20,7 +20,9 @@ struct Measured {
     std::optional<bench::Interval> ours_over_it;
     std::string failure;  // the last one
 
-    [[nodiscard]] bool beats_ours() const noexcept { return ours_over_it && ours_over_it->high < 1; }
+    [[nodiscard]] bool beats_ours() const noexcept {
+        return !contender.is_limit && ours_over_it && ours_over_it->high < 1;
+    }
 };
 
 struct Compared {

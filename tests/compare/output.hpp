@@ -15,8 +15,8 @@ namespace cinnabar::compare {
 // A self-contained page.
 [[nodiscard]] std::string to_html(const Report& report);
 // {"machine", "commit", "date", "seconds", "rounds", "works": [{"name", "title", "unit", "missing", "contenders":
-// [{"name", "version", "server", "client", "remark", "figures", "median", "ours_over_it", "failure"}]}]}. A figure is
-// null if the contender failed.
+// [{"name", "version", "server", "client", "remark", "limit", "figures", "median", "ours_over_it", "failure"}]}]}. A
+// figure is null if the contender failed.
 [[nodiscard]] std::string to_json(const Report& report);
 
 // Whether one of ours was not measured in some round.

@@ -19,6 +19,12 @@ constexpr double bar_top = 20;  // below its label
 constexpr double bar_height = 14;
 constexpr unsigned color_of_ours = 0;
 constexpr unsigned color_of_others = 7;
+constexpr unsigned color_of_limits = 2;
+
+unsigned color_of(const Contender& contender) {
+    if (contender.is_limit) return color_of_limits;
+    return contender.is_ours ? color_of_ours : color_of_others;
+}
 
 double largest(const Compared& work) {
     double most = 0;
@@ -40,9 +46,9 @@ std::string bar_of(const Measured& each, const std::string& unit, double most, d
                "<g class=\"c{}\"><rect class=\"bar\" x=\"0\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{}\"><title>{}: {}"
                "</title></rect></g>\n<g class=\"c1\"><line class=\"interval\" x1=\"{:.2f}\" x2=\"{:.2f}\" "
                "y1=\"{:.1f}\" y2=\"{:.1f}\"/></g>\n",
-               each.contender.is_ours ? color_of_ours : color_of_others, top + bar_top,
-               std::max(1.0, at(each.figure->median)), bar_height, html_text(each.contender.name),
-               figure_text(each, unit), at(each.figure->low), at(each.figure->high), middle, middle);
+               color_of(each.contender), top + bar_top, std::max(1.0, at(each.figure->median)), bar_height,
+               html_text(each.contender.name), figure_text(each, unit), at(each.figure->low), at(each.figure->high),
+               middle, middle);
 }
 
 std::string plot_of(const Compared& work) {
@@ -115,7 +121,8 @@ std::string to_html(const Report& report) {
         "of {} rounds each program worked for {} s, one after the other, its server on one core and its client on "
         "another. Bars are medians, lines on them the 95 % interval of the median. The ratio is that of the best of "
         "ours "
-        "over the other one in the same round.</p>\n",
+        "over the other one in the same round. The machine's limit is what bare system calls reach, in a colour of its "
+        "own.</p>\n",
         html_text(report.commit), html_text(report.date), html_text(report.machine), report.rounds, report.seconds);
     text += html_losses(report);
     for (const Compared& work : report.works) {

@@ -84,6 +84,14 @@ double read_pingpong(const std::string& output, double) {
     return words ? trips(half_a_trip_us) : 0;
 }
 
+// The columns are bytes, iterations, minimum, maximum, typical and average latency, ...
+double read_perftest_latency(const std::string& output, double) { return trips(at(last_numbers(output, ','), 5)); }
+
+// The columns are bytes, iterations, peak and average bandwidth, ...
+double read_perftest_bandwidth(const std::string& output, double) {
+    return at(last_numbers(output, ','), 3) * mebibyte;
+}
+
 double read_iperf(const std::string& output, double) {
     constexpr int bits_per_byte = 8;
     const auto report = nlohmann::json::parse(output, nullptr, false);

@@ -17,6 +17,10 @@ namespace cinnabar::compare {
 [[nodiscard]] double read_ucx_bandwidth(const std::string& output, double seconds);
 // `fi_pingpong`, which prints the microseconds of half a round trip: round trips per second.
 [[nodiscard]] double read_pingpong(const std::string& output, double seconds);
+// perftest's `ib_send_lat`, which prints the average microseconds of half a round trip, and `ib_read_bw`, which prints
+// the average MiB per second.
+[[nodiscard]] double read_perftest_latency(const std::string& output, double seconds);
+[[nodiscard]] double read_perftest_bandwidth(const std::string& output, double seconds);
 // `iperf3 -J`: received bytes per second.
 [[nodiscard]] double read_iperf(const std::string& output, double seconds);
 // Mercury's `hg_rate` and `hg_bw_read -M`: calls or bytes per second.

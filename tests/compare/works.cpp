@@ -3,9 +3,12 @@
 
 #include "file_movers.hpp"
 #include "installed.hpp"
+#include "machine_limits.hpp"
+#include "rdma.hpp"
 #include "readers.hpp"
 
 #include <map>
+#include <utility>
 
 namespace cinnabar::compare {
 namespace {
@@ -144,6 +147,20 @@ void count_bytes(Work& work) {
     }
 }
 
+// The limit for works over this way; there is none for many calls through shared memory, nor for TLS.
+void add_limit(Work& work, Way way, Shape shape) {
+    const bool is_there = is_installed(machine_limit_program);
+    const auto add = [&](const char* name, const char* remark) {
+        work.add(is_there, "the machine's limit", machine_limit(name, remark));
+    };
+    if (way == Way::host && shape == Shape::call) add("ring", "a record through memory and one back, both ends spin");
+    if (way == Way::host && shape == Shape::bulk) add("copy", "process_vm_readv of 1 MiB");
+    if (way != Way::tcp) return;
+    if (shape == Shape::call) add("call", "as many bytes through a socket and back, both ends spin");
+    if (shape == Shape::rate) add("rate", "the same with 64 in flight");
+    if (shape == Shape::bulk) add("stream", "a stream of 1 MiB for each system call");
+}
+
 Work messages(Way way, Shape shape, std::string name, std::string title) {
     Work work{std::move(name), std::move(title), shape == Shape::bulk ? "bytes" : "calls", {ours(way, shape)}, {}};
     const std::string grpc_at = way == Way::host ? "unix:@DIR@/grpc" : "127.0.0.1:@PORT@";
@@ -154,6 +171,7 @@ Work messages(Way way, Shape shape, std::string name, std::string title) {
         count_bytes(work);
         return work;
     }
+    add_limit(work, way, shape);
     work.add(is_installed("hg_perf_server"), "Mercury", mercury(way, shape));
     if (shape != Shape::rate) work.add(is_installed("ucx_perftest"), "UCX", ucx(way, shape));
     if (shape == Shape::call) work.add(is_installed("fi_pingpong"), "libfabric", pingpong(way));
@@ -180,6 +198,7 @@ std::vector<Work> all_works() {
     works.push_back(messages(Way::tls, Shape::call, "call.tls", "A call of 64 bytes and its reply, by TLS"));
     works.push_back(messages(Way::tls, Shape::rate, "rate.tls", "The same with 64 in flight, by TLS"));
     works.push_back(messages(Way::tls, Shape::bulk, "bulk.tls", "1 MiB at a time, 8 in flight, by TLS"));
+    for (Work& work : rdma_works(rdma_device())) works.push_back(std::move(work));
     works.push_back(one_file());
     works.push_back(many_files());
     return works;
