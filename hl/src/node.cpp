@@ -28,6 +28,7 @@ ScopeCore& NodeRef::node_scope() const noexcept { return core_->scope(); }
 Buffers& NodeRef::buffers() const { return core_->buffers(); }
 void NodeRef::set_policy(const std::shared_ptr<const rpc::Policy>& policy) const {
     for (Loop* loop : core_->loops()) loop->context()->set_policy(policy);
+    NodeCore::side_loop_of(*this).set_policy(policy);
 }
 na::Addr NodeRef::self_addr() const { return core_->engine().self_addr(); }
 

@@ -7,6 +7,7 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/hl/waiter.hpp>
+#include <cinnabar/na/side_context.hpp>
 #include <cinnabar/na/uri.hpp>
 #include <cinnabar/plugins/builtin.hpp>
 
@@ -42,6 +43,7 @@ NodeCore::NodeCore(NodeOptions options)
       timed_mask_(std::bit_ceil(std::uint64_t{std::max(options_.timed_one_in, 1u)}) - 1),
       timed_(options_.timed_one_in == 1 ? 0 : 1),
       traced_below_(traced_below(options_.tracer.get())),
+      side_loop_(*this),
       buffers_(options_.buffer_bytes_max),
       scope_(std::make_unique<ScopeCore>(*this, nullptr)),
       remote_table_(std::make_shared<RemoteTable>(*this)),
@@ -71,7 +73,7 @@ Result<NodeCore*> NodeCore::open(std::span<const std::string_view> uris, NodeOpt
 Result<void> NodeCore::open_transports(std::span<const std::string_view> uris, Purpose purpose) {
     na::TransportOptions options = options_.transport;
     options.listen = purpose == Purpose::listen;
-    options.contexts_max = std::max(options.contexts_max, options_.contexts);
+    options.contexts_max = std::max(options.contexts_max, options_.contexts + 1);  // 1: a side loop
     // Without progress threads, the node may be driven by a thread that waits for a single loop, so connections are not
     // distributed.
     options.spread = options.spread || (options_.contexts > 1 && options_.progress_thread);
@@ -113,7 +115,7 @@ Result<void> NodeCore::open_loops() {
     for (unsigned i = 0; i < options_.contexts; ++i) {
         rpc::Options options = options_.rpc;
         options.context.threads = Threads::many;
-        options.context.id = static_cast<na::ContextId>(i);
+        options.context.id = is_side_ ? na::side_context : static_cast<na::ContextId>(i);
         CINNABAR_TRY(std::unique_ptr<rpc::Context> opened, engine_->open_context(options));
         loops_.push_back(new Loop(*this, std::move(opened), threaded, simulated_clock()));
     }
@@ -143,7 +145,9 @@ Loop& NodeCore::pick_loop(std::optional<unsigned> wanted, const na::Addr& to) co
     return *loops_.front();
 }
 
-Loop& NodeCore::loop_of(const rpc::Context& context) const noexcept { return *loops_[context.options().context.id]; }
+Loop& NodeCore::loop_of(const rpc::Context& context) const noexcept {
+    return *loops_[is_side_ ? 0 : context.options().context.id];
+}
 
 bool NodeCore::enter() noexcept {
     std::uint64_t before = tasks_.load(std::memory_order_relaxed);
@@ -267,6 +271,7 @@ bool NodeCore::idle() noexcept {
 Errc NodeCore::drain(Microseconds span) noexcept {
     if (!Waiter::may_block()) return Errc::would_deadlock;
     engine_->drain();
+    side_loop_.drain();
     TimeSource& clock = simulated_clock() ? *simulated_clock() : steady_clock();
     const TimeUs until = after(clock.now_us(), span);
     while (!idle()) {
@@ -303,6 +308,7 @@ void NodeCore::close() noexcept {
     const bool tasks_run = tasks_.fetch_or(going_bit, std::memory_order_acq_rel) != 0;
     stop_tasks();
     if (tasks_run) await_tasks(waiter);
+    side_loop_.close();  // before the loops, which its handlers may use
     for (const auto& pool : pools_) pool->stop();
     stuck_watch_.stop();
     for (Loop* loop : loops_) loop->stop_driving();

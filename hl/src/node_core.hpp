@@ -5,6 +5,7 @@
 
 #include "loop.hpp"
 #include "pool_core.hpp"
+#include "side_loop.hpp"
 #include "stuck_watch.hpp"
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -91,6 +92,7 @@ class NodeCore {
     }
     [[nodiscard]] TimeUs opened_us() const noexcept { return opened_us_; }
     [[nodiscard]] NodeRef ref() noexcept { return NodeRef(this); }
+    [[nodiscard]] static SideLoop& side_loop_of(const NodeRef& node) noexcept { return node.core_->side_loop_; }
 
     [[nodiscard]] Result<Pool> make_pool(PoolOptions options);
 
@@ -100,6 +102,7 @@ class NodeCore {
     [[nodiscard]] Errc drain(Microseconds span) noexcept;
 
   private:
+    friend class SideLoop;
     explicit NodeCore(NodeOptions options);
     ~NodeCore();
     [[nodiscard]] Result<void> open_transports(std::span<const std::string_view> uris, Purpose purpose);
@@ -130,6 +133,8 @@ class NodeCore {
     std::unique_ptr<rpc::Engine> engine_;
     std::vector<Loop*> loops_;
     StuckWatch stuck_watch_;
+    SideLoop side_loop_;
+    bool is_side_ = false;  // it is the side loop of another node
     Buffers buffers_;
     std::unique_ptr<ScopeCore> scope_;
     std::shared_ptr<RemoteTable> remote_table_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which context gets a connection that does not name one.
 #include <cinnabar/na/session/port_table.hpp>
+#include <cinnabar/na/side_context.hpp>
 
 #include <gtest/gtest.h>
 
@@ -97,6 +98,16 @@ TEST_F(Spread, IsTheFirstContextWithoutTheOption) {
     for (int i = 0; i < 3; ++i) EXPECT_EQ(chosen(), 0);
     table_.remove(ports_[0]);
     EXPECT_EQ(connects(), Errc::unreachable);
+}
+
+TEST_F(Spread, OnlyWhoNamesTheSideContextGetsIt) {
+    FakePort side(side_context);
+    ASSERT_TRUE(table_.add(side, {}).ok());
+    open(true);
+    for (FakePort& port : ports_) port.has = 100;
+    for (int i = 0; i < 4; ++i) EXPECT_NE(chosen(), side_context);
+    EXPECT_EQ(connects(side_context), Errc::ok);
+    EXPECT_EQ(side.own_inbox.waiting(), 1u);
 }
 
 TEST_F(Spread, AContextWithAFullInboxIsSkipped) {

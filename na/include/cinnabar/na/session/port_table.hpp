@@ -5,6 +5,7 @@
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/na/hello.hpp>
 #include <cinnabar/na/session/inbox.hpp>
+#include <cinnabar/na/side_context.hpp>
 #include <cinnabar/na/transport.hpp>
 
 #include <cstddef>
@@ -37,7 +38,7 @@ class PortTable {
     }
     // Sets the context in a Hello that names none. With TransportOptions::spread, this is the context with the fewest
     // sessions (including those in its inbox) whose inbox is not full; equals take turns. Without it, or if all inboxes
-    // are full, it is context 0.
+    // are full, it is context 0. It is never side_context.
     void choose(Hello& hello) noexcept {
         if (hello.peer_context != any_context) return;
         hello.peer_context = 0;
@@ -49,7 +50,7 @@ class PortTable {
             const std::size_t waiting = port->inbox().waiting();
             const std::size_t sessions = port->session_count() + waiting;
             const auto distance = static_cast<ContextId>(context - last_chosen_ - 1);
-            if (waiting >= port->inbox().waiting_max) continue;
+            if (waiting >= port->inbox().waiting_max || context == side_context) continue;
             if (sessions > fewest || (sessions == fewest && distance > nearest)) continue;
             fewest = sessions;
             nearest = distance;

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SideLoop: opens, keeps and closes the side loop of a node (cinnabar/hl/side_loop.hpp). It is the core of a second
+// node over the same transports, with an engine, and so a table of handlers, of its own. Any thread.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+namespace cinnabar::rpc {
+class Policy;
+}
+
+namespace cinnabar::hl {
+
+class NodeCore;
+
+class SideLoop {
+  public:
+    explicit SideLoop(NodeCore& of) noexcept : of_(of) {}
+
+    // Opens it unless it is open.
+    [[nodiscard]] Result<NodeCore*> get();
+    void set_policy(const std::shared_ptr<const rpc::Policy>& policy);
+    void drain() noexcept;
+    // Ends what runs there, and waits for it. None is opened afterwards. Requires: not on a thread of the node.
+    void close() noexcept;
+
+  private:
+    [[nodiscard]] Result<NodeCore*> open();
+
+    NodeCore& of_;
+    std::mutex mutex_;
+    NodeCore* core_ = nullptr;
+    bool closed_ = false;
+    std::optional<std::shared_ptr<const rpc::Policy>> policy_;  // unset: as the node was opened
+};
+
+}  // namespace cinnabar::hl
