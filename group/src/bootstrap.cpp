@@ -69,6 +69,7 @@ Table table_of(const std::vector<Claim>& claims, std::uint32_t members_max) {
 // Requests a rank and the view from one seed.
 hl::Task<Result<void>> join_by(std::shared_ptr<Core> core, na::Addr seed, Rank wanted, bool begun) {
     JoinRequest request{core->options.name, wanted, core->process, core->node.self_addr(), core->options.labels, 0};
+    request.side_loop = core->has_side_loop;
     auto call = core->node.call(join_rpc, seed, request, call_of(*core, Microseconds(5'000'000)));
     auto joined = co_await call;
     if (!joined) co_return std::move(joined).error();
@@ -271,6 +272,7 @@ Result<Group> Group::start(hl::NodeRef node, Roster roster, GroupOptions options
 }
 
 hl::Task<Result<Group>> Group::follow(hl::NodeRef node, std::vector<std::string> seeds, GroupOptions options) {
+    options.own_loop = false;  // a client probes nobody
     auto core = std::make_shared<Core>(node, std::move(options));
     Group group(core);
     auto beginning = begin_to_follow(core, std::move(seeds));

@@ -7,6 +7,7 @@
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/hl/call.hpp>
+#include <cinnabar/hl/side_loop.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -19,6 +20,17 @@ GroupOptions with_seed(GroupOptions options) {
     return options;
 }
 
+// The node itself if it has no side loop, or if none is wanted.
+hl::NodeRef prober_of(hl::NodeRef node, const GroupOptions& options) {
+    if (!options.own_loop) return node;
+    const Result<hl::NodeRef> side = hl::side_loop(node);
+    if (side) return *side;
+    if (side.code() != Errc::unsupported)
+        log(LogLevel::warning, "group", "failure detection shares the node's loop, because it has no other: %s",
+            side.error().message().c_str());
+    return node;
+}
+
 // Answers in flight to one peer; further ones are dropped.
 constexpr std::size_t answers_max = 16;
 
@@ -28,6 +40,8 @@ Core::Core(hl::NodeRef of, const GroupOptions& with)
     : node(of),
       options(with_seed(with)),
       process(Random(options.seed).next()),
+      prober(prober_of(of, options)),
+      has_side_loop(&prober.rpc_context() != &node.rpc_context()),
       clock(options.clock),
       started(of, {options.retry, options.quota, options.seed + 2}),
       passed_on(of, {options.retry, {}, options.seed + 3}),
@@ -47,6 +61,7 @@ void Core::begin_member(std::uint64_t group, Rank rank, std::uint32_t incarnatio
     auto profile = std::make_shared<Profile>();
     profile->address = node.self_addr();
     profile->labels = options.labels;
+    profile->side_loop = has_side_loop;
     Swim::Self self{group, rank, incarnation, process, std::move(profile), roster != 0};
     const std::lock_guard lock(mutex_);
     group_ = group;
@@ -60,7 +75,7 @@ void Core::begin_follower(std::uint64_t group) {
 }
 
 Result<void> Core::start_ticking() {
-    const Errc spawned = node.spawn(tick_loop(shared_from_this()));
+    const Errc spawned = prober.spawn(tick_loop(shared_from_this()));
     if (spawned == Errc::ok || spawned == Errc::closed) return {};  // the node is ending, and the group does nothing
     return Error(spawned, "starting the failure detection of a group");
 }
@@ -83,7 +98,7 @@ hl::Task<void> Core::tick_loop([[maybe_unused]] std::shared_ptr<Core> self) {
             after_turn(lock, out, no_rank, {});
         }
         executions.sweep(now_us());
-        const Errc waited = co_await wait_for(node, closing_, span);
+        const Errc waited = co_await wait_for(prober, closing_, span);
         if (waited != Errc::timed_out) co_return;
     }
 }
@@ -131,7 +146,9 @@ void Core::after_turn(std::unique_lock<std::mutex>& lock, Swim::Outbox& out, Ran
 void Core::add_post(Message&& message, Rank from, const na::Addr& source, std::vector<Post>& posts) {
     const bool answer = message.to == from && !source.empty();
     na::Addr to = answer ? source : na::Addr();
-    if (to.empty() && table().at(message.to).profile) to = table().at(message.to).profile->address;
+    const Profile* const profile = table().at(message.to).profile.get();
+    if (to.empty() && profile)
+        to = profile->side_loop ? profile->address.with_context(hl::side_context) : profile->address;
     if (to.empty()) return;
     if (answer && !answers_in_flight_.enter(to)) return;
     posts.push_back({std::move(message), std::move(to), answer});
@@ -152,7 +169,9 @@ void Core::send(Post& post) {
     call.deadline = std::max(options.swim.period, Microseconds(100'000));
     call.provider = options.provider;
     post.message.time = clock.now().bits();
-    auto sending = node.call(swim_message, post.to, post.message, call);
+    // A connection is used by the loop that has accepted it.
+    const bool by_node = post.to.is_connection() && post.to.body().held_by != hl::side_context;
+    auto sending = (by_node ? node : prober).call(swim_message, post.to, post.message, call);
     if (!post.answer) return sending.then([](const Result<void>&) {});
     sending.then(
         [self = shared_from_this(), to = post.to](const Result<void>&) { self->answers_in_flight_.leave(to); });
@@ -204,6 +223,7 @@ void Core::close() noexcept {
     }
     if (serving) {
         const rpc::ProviderId provider = options.provider;
+        if (has_side_loop) (void)prober.withdraw(swim_message, provider);
         (void)node.withdraw(swim_message, provider);
         (void)node.withdraw(join_rpc, provider);
         (void)node.withdraw(view_rpc, provider);

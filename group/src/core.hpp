@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Core: one process's part in a group, as a member or as a follower. Functions may be called on any thread; while the
-// mutex is held, nothing is sent and no user code runs.
+// mutex is held, nothing is sent and no user code runs. Failure detection runs on the loop of `prober`, everything else
+// on the loops of `node`; neither waits for the other.
 #pragma once
 
 #include "copies.hpp"
@@ -38,6 +39,8 @@ class Core : public std::enable_shared_from_this<Core> {
     const hl::NodeRef node;
     const GroupOptions options;
     const std::uint64_t process;  // random
+    const hl::NodeRef prober;     // where failure detection runs: a side loop of the node, or the node itself
+    const bool has_side_loop;
     [[nodiscard]] TimeUs now_us() const noexcept { return node.rpc_context().now_us(); }
 
     // --- start and end (core.cpp). begin_member: `known` is what the seed reported about the members; empty without a

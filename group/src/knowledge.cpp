@@ -106,6 +106,7 @@ Result<JoinAnswer> Core::accept(const JoinRequest& request, na::Addr& hand_on) {
     auto profile = std::make_shared<Profile>();
     profile->address = request.address;
     profile->labels = request.labels;
+    profile->side_loop = request.side_loop;
     if (!profile->well_formed() || request.process == 0)
         return Error(Errc::invalid_argument, "a member must listen, and its labels be few and short");
     if (request.wanted != no_rank && request.wanted >= roster_)

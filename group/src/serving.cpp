@@ -67,12 +67,13 @@ hl::Task<Result<ViewPage>> answer_follower(std::shared_ptr<Core> core, hl::Reque
 Result<void> Core::serve_members() {
     const std::shared_ptr<Core> core = shared_from_this();
     const hl::WithProvider by = hl::provider(options.provider);
-    CINNABAR_TRY_VOID(node.serve(
-        swim_message, [core](hl::Request<Message> r) { core->on_message(*r, r.source()); }, by));
+    const auto hear = [core](hl::Request<Message> r) { core->on_message(*r, r.source()); };
+    CINNABAR_TRY_VOID(node.serve(swim_message, hear, by));
     {
         const std::lock_guard lock(mutex_);
         serving_ = true;
     }
+    if (has_side_loop) CINNABAR_TRY_VOID(prober.serve(swim_message, hear, by));
     CINNABAR_TRY_VOID(node.serve(
         join_rpc, [core](const JoinRequest& r) { return answer_join(core, r); }, by));
     CINNABAR_TRY_VOID(node.serve(

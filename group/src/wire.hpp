@@ -22,7 +22,8 @@ struct JoinRequest {
     std::uint64_t process = 0;
     na::Addr address;
     Labels labels;
-    std::uint8_t hops = 0;  // number of members that have forwarded it
+    std::uint8_t hops = 0;   // number of members that have forwarded it
+    bool side_loop = false;  // as Profile::side_loop
 };
 struct JoinAnswer {
     std::uint64_t group = 0;

@@ -18,6 +18,7 @@ namespace cinnabar::group {
 struct Profile {
     na::Addr address;
     Labels labels;
+    bool side_loop = false;  // it is probed by way of its side loop (hl/side_loop.hpp)
 
     [[nodiscard]] bool well_formed() const noexcept {
         std::size_t bytes = 0;
@@ -65,11 +66,11 @@ struct Claim {
             if (p.ok() && state > State::excluded) p.fail(Errc::protocol);
             if (!described || !p.ok()) return;
             auto read = std::make_shared<Profile>();
-            p(read->address, read->labels);
+            p(read->address, read->labels, read->side_loop);
             if (p.ok() && !read->well_formed()) p.fail(Errc::protocol);
             profile = std::move(read);
         } else if (described) {
-            p(profile->address, profile->labels);
+            p(profile->address, profile->labels, profile->side_loop);
         }
     }
 };
