@@ -46,8 +46,7 @@ Result<NodeCore*> SideLoop::open() {
     for (const auto& transport : of_.transports_) {
         if (transport->scheme() != "self") core->transports_.push_back(transport);
     }
-    if (core->transports_.empty())
-        return Error(Errc::unsupported, "a node that can only call itself has no side loop");
+    if (core->transports_.empty()) return Error(Errc::unsupported, "a node that can only call itself has no side loop");
     CINNABAR_TRY(core->engine_, rpc::Engine::open(core->transports_));
     CINNABAR_TRY_VOID(core->open_loops());
     return core.release();

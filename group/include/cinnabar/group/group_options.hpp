@@ -39,10 +39,10 @@ struct GroupOptions {
     // forwards, which could otherwise wait for each other in a cycle. A collective call counts once for each process
     // that it is sent to directly.
     hl::QuotaOptions quota = {};
-    // A member probes others, and answers their probes, on a side loop of its node (hl/side_loop.hpp), with a thread and
-    // connections of its own. So a handler that holds the node's loop neither delays probes nor makes this member look
-    // dead; exclude() is for a program that hangs. False: on the node's loop, as always where the node has no threads
-    // of its own. Members may differ in this.
+    // A member probes others, and answers their probes, on a side loop of its node (hl/side_loop.hpp), with a thread
+    // and connections of its own. So a handler that holds the node's loop neither delays probes nor makes this member
+    // look dead; exclude() is for a program that hangs. False: on the node's loop, as always where the node has no
+    // threads of its own. Members may differ in this.
     bool own_loop = false;
     std::uint32_t followers_max = 256;  // clients that follow the view through this process
     // True: join() and follow() try the seeds in the given order, each for at most an equal share of the time that is
