@@ -10,6 +10,11 @@
 #include <mutex>
 
 namespace cinnabar::group {
+namespace {
+
+constexpr Microseconds come_back_max{60'000'000};
+
+}  // namespace
 
 Result<Terms> terms_of(const BulkOptions& options, Way way) {
     if (options.chunk_bytes < chunk_bytes_min || options.chunk_bytes > chunk_bytes_max)
@@ -18,8 +23,11 @@ Result<Terms> terms_of(const BulkOptions& options, Way way) {
         return Error(Errc::invalid_argument, "BulkOptions::chunks_in_flight is 1 to 16");
     if (options.members_in_flight < 1)
         return Error(Errc::invalid_argument, "BulkOptions::members_in_flight is at least 1");
+    if (options.come_back < Microseconds(0) || options.come_back > come_back_max)
+        return Error(Errc::invalid_argument, "BulkOptions::come_back is 0 to 60 s");
     Terms terms;
     terms.way = way;
+    terms.come_back_ms = static_cast<std::uint16_t>((options.come_back.count() + 999) / 1000);
     terms.checksum = options.checksum;
     terms.window = static_cast<std::uint8_t>(options.chunks_in_flight);
     terms.chunk_bytes = options.chunk_bytes;

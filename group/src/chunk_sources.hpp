@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ChunkSources: the processes from which a member can fetch its portion. Each delivery of the call names one. The
-// newest is used, since it is the process that took over from a dead member. Any thread.
+// newest is used, since it is the process that took over from a dead member. One that delivers the call again to a
+// member that was lost is only a spare, since it may have been lost itself. Any thread.
 #pragma once
 
 #include "signal.hpp"
@@ -24,6 +25,10 @@ struct ChunkSource {
 class ChunkSources {
   public:
     void add(na::Addr address, std::uint64_t ticket);
+    // Adds a source that is used once the newest one has failed; at once if it is the newest one itself.
+    void add_spare(na::Addr address, std::uint64_t ticket);
+    // The source with this number was lost.
+    void failed(std::uint64_t number);
     [[nodiscard]] ChunkSource newest() const;
     // ok: there is a source newer than `number`. timed_out: the task's deadline or `span` has passed; canceled.
     [[nodiscard]] hl::Task<Errc> wait_for_newer(hl::NodeRef node, std::uint64_t number, Microseconds span) const;
@@ -33,6 +38,9 @@ class ChunkSources {
     na::Addr address_;
     std::uint64_t ticket_ = 0;
     std::uint64_t number_ = 0;
+    bool failed_ = false;  // the newest one
+    na::Addr spare_;       // empty: there is none
+    std::uint64_t spare_ticket_ = 0;
     std::stop_source replaced_;
     std::shared_ptr<Signal> changed_ = std::make_shared<Signal>();
 };

@@ -87,6 +87,12 @@ bool is_meant(const TreeRequest& request, Rank rank, std::uint32_t incarnation) 
     return holder_of(incarnation) == holder_in(request.holders, rank);
 }
 
+// A member that has left does not come back to a call.
+bool has_left(const View& view, Rank rank) {
+    const Member* const member = view.find(rank);
+    return member && member->state == State::left;
+}
+
 }  // namespace
 
 hl::Task<TreeAnswer> TreeRun::run(std::vector<Rank> below, bool local) {
@@ -128,6 +134,7 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
     TreeRequest request = request_to(*request_, branch);
     if (offer) request.terms.ticket = offer->ticket;
     Open open;
+    bool comes_back = false;
     for (unsigned attempt = 0; !open; ++attempt) {
         if (leaves()) {
             open.emplace(1, branch);
@@ -148,12 +155,86 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
             open.emplace(1, branch);
             break;
         }
-        open = weigh(branch, answer, route, request, attempt, stopped);
+        comes_back = !answer && may_come_back(answer.code(), route, stopped);
+        if (comes_back) {
+            core_->doubt(branch.child);
+            open = branches_of(branch.below, shape());
+        } else {
+            open = weigh(branch, answer, route, request, attempt, stopped);
+        }
     }
-    if (open->empty()) co_return;
-    auto all = hl::when_all(deliveries_to(*std::move(open)));
+    if (open->empty() && !comes_back) co_return;
+    std::vector<hl::Task<void>> tasks = deliveries_to(*std::move(open));
+    if (comes_back) tasks.push_back(await_return(branch, std::move(request), std::move(offer)));
+    auto all = hl::when_all(std::move(tasks));
     offer.end();  // only now: the members that this process took over must have begun
     co_await all;
+}
+
+// `canceled`: this process has excluded the member, or the member is leaving.
+bool TreeRun::may_come_back(Errc code, const Core::Route& route, bool stopped) const noexcept {
+    if (request_->terms.come_back_ms == 0 || request_->mode != detail::Mode::count || stopped) return false;
+    return may_be_dead(code) || (code == Errc::canceled && route.lost.stop_requested());
+}
+
+hl::Task<void> TreeRun::await_return(Branch branch, TreeRequest request, Offers::Kept offer) {
+    const hl::TaskContext* task = co_await hl::this_task();
+    const hl::StopScope* stop = task ? task->stop_scope() : nullptr;
+    const TimeUs end = after(core_->now_us(), std::chrono::milliseconds(request.terms.come_back_ms));
+    request.terms.again = true;
+    request.below.clear();  // if its handler has not begun, it runs for itself alone
+    for (Microseconds pause{10'000};; pause = std::min(pause * 2, Microseconds(250'000))) {
+        const Errc slept = co_await core_->node.sleep_for(pause);
+        const bool given_up = leaves() || (offer && offer->given_up.stop_requested());
+        if (slept != Errc::ok || given_up || core_->now_us() >= end || has_left(core_->view(), branch.child)) {
+            fail(branch.child, slept == Errc::ok ? Errc::peer_lost : slept);
+            co_return;
+        }
+        const Core::Route route = core_->route(branch.child);
+        if (!route.present) continue;
+        if (!is_meant(*request_, branch.child, route.incarnation)) {
+            fail(branch.child, gone_);
+            co_return;
+        }
+        request.stamp = core_->stamp();
+        request.time = core_->clock.now().bits();
+        request.incarnation = route.incarnation;
+        auto calling = call(request, route, offer, 0);
+        const Result<TreeAnswer> answer = co_await calling;
+        const bool stopped = stop && stop->stopped();
+        if (!answer) {
+            const Errc code = answer.code();
+            if (may_come_back(code, route, stopped)) continue;
+            if (code == Errc::timed_out || stopped) tell_canceled(route.address);
+            const bool takes_none = takes_no_part(code) || (code == Errc::canceled && !stopped);
+            fail(branch.child, takes_none ? gone_ : code);
+            co_return;
+        }
+        if (answer->answered == Answered::done || answer->claims.size() > claims_max) {
+            take_alone(branch, *answer);
+            co_return;
+        }
+        core_->learn(answer->claims, !core_->is_member());  // it has its next incarnation, or this process has
+    }
+}
+
+void TreeRun::take_alone(const Branch& branch, const TreeAnswer& answer) {
+    const auto left = orphans_of(answer, branch.below.size());
+    const bool sound =
+        answer.answered == Answered::done && answer.claims.size() <= claims_max && left &&
+        (adds_up(branch, answer, *left, request_->mode) || adds_up({branch.child, {}}, answer, *left, request_->mode));
+    if (!sound) return fail(branch.child, Errc::protocol);
+    core_->learn(answer.claims, !core_->is_member());
+    core_->hear_time(answer.time, branch.child);
+    const auto own = std::find_if(answer.failures.begin(), answer.failures.end(),
+                                  [&](const Failure& failure) { return failure.rank == branch.child; });
+    const std::lock_guard lock(mutex_);
+    if (own == answer.failures.end()) {
+        ++sum_.count;
+        return;
+    }
+    sum_.failures.push_back(*own);
+    if (own->text.size() > text_max) sum_.failures.back().text.resize(text_max);
 }
 
 TreeRun::Open TreeRun::weigh(const Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,

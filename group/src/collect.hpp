@@ -38,6 +38,12 @@ class TreeRun {
     [[nodiscard]] std::vector<hl::Task<void>> deliveries_to(std::vector<Branch> branches);
     [[nodiscard]] hl::Task<Result<TreeAnswer>> call(const TreeRequest& request, const Core::Route& route,
                                                     const Offers::Kept& offer, std::size_t below);
+    // Whether a call that failed with `code` may have lost a member for a moment only (BulkOptions::come_back).
+    [[nodiscard]] bool may_come_back(Errc code, const Core::Route& route, bool stopped) const noexcept;
+    // Calls a lost member again until it answers, for itself alone: those below it are called by this process.
+    [[nodiscard]] hl::Task<void> await_return(Branch branch, TreeRequest request, Offers::Kept offer);
+    // Counts the called member of a branch, and none of those below it.
+    void take_alone(const Branch& branch, const TreeAnswer& answer);
     [[nodiscard]] hl::Task<void> run_handler(Microseconds span);
     // The time for this process's own handler if it has `left` for the call and calls `below` members.
     [[nodiscard]] Microseconds for_handler(Microseconds left, std::size_t below) const;

@@ -18,7 +18,8 @@ std::uint64_t bytes_of(const TreeAnswer& answer) noexcept {
 
 }  // namespace
 
-Executions::Found Executions::find_or_begin(const CallId& id, const na::Addr& source, TimeUs now) {
+Executions::Found Executions::find_or_begin(const CallId& id, const na::Addr& source, TimeUs now,
+                                            Microseconds come_back) {
     const std::lock_guard lock(mutex_);
     forget(now);
     if (const auto at = records_.find(id); at != records_.end()) {
@@ -36,6 +37,7 @@ Executions::Found Executions::find_or_begin(const CallId& id, const na::Addr& so
     auto execution = std::make_shared<Execution>();
     execution->id = id;
     execution->waiting = 1;
+    execution->grace = orphan_grace + come_back;
     records_.emplace(id, Record{source, execution});
     running_.insert(id);
     ++share.records;
@@ -133,7 +135,7 @@ void Executions::sweep(TimeUs now) {
         forget(now);
         for (const CallId& id : running_) {
             const std::shared_ptr<Execution>& execution = records_.at(id).execution;
-            if (after(execution->orphaned_us, orphan_grace) <= now) orphans.push_back(execution);
+            if (after(execution->orphaned_us, execution->grace) <= now) orphans.push_back(execution);
         }
     }
     for (const auto& orphan : orphans) orphan->stop.request_stop();

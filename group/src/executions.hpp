@@ -37,6 +37,7 @@ struct Execution {
     const std::shared_ptr<ChunkSources> sources = std::make_shared<ChunkSources>();
     // Guarded by the mutex of Executions:
     unsigned waiting = 0;             // deliveries that wait for it
+    Microseconds grace{0};            // how long it goes on while none does
     TimeUs orphaned_us = time_never;  // when the last waiting delivery ended; time_never: one is waiting
 };
 
@@ -55,8 +56,10 @@ class Executions {
         bool fresh = false;                    // the caller has to run it
         bool forgotten = false;                // the call has run, but its answer was dropped
     };
-    // Adds one waiting delivery. Requires: `source` is not empty; the call counts against it.
-    [[nodiscard]] Found find_or_begin(const CallId& id, const na::Addr& source, TimeUs now);
+    // Adds one waiting delivery. Requires: `source` is not empty; the call counts against it. `come_back`: how long
+    // this process may be lost, in addition to orphan_grace.
+    [[nodiscard]] Found find_or_begin(const CallId& id, const na::Addr& source, TimeUs now,
+                                      Microseconds come_back = Microseconds(0));
     void end(Execution& execution, TreeAnswer answer, TimeUs now);
     void stop_waiting(Execution& execution, TimeUs now);
     void cancel(const CallId& id);

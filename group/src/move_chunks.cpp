@@ -87,6 +87,11 @@ bool is_gone(Errc code) noexcept {
     return code == Errc::not_found || code == Errc::no_such_rpc || code == Errc::closed || code == Errc::shutting_down;
 }
 
+// Errors after which the source may be dead; another delivery of the call may name a better one.
+bool is_lost(Errc code) noexcept {
+    return code == Errc::peer_lost || code == Errc::refused || code == Errc::unreachable || is_gone(code);
+}
+
 hl::Task<Result<void>> move_chunk(const Move& move, Chunk chunk) {
     const hl::TaskContext* task = co_await hl::this_task();
     const hl::StopScope* stop = task ? task->stop_scope() : nullptr;
@@ -101,6 +106,7 @@ hl::Task<Result<void>> move_chunk(const Move& move, Chunk chunk) {
         if (asked || is_final(asked.code())) co_return asked;
         if (move.asking.only_source && is_gone(asked.code())) co_return asked;
         if (stop && stop->stopped()) co_return Errc::canceled;
+        if (is_lost(asked.code())) move.asking.sources->failed(source.number);
         if (asked.code() == Errc::bad_checksum && ++bad_checksums == checksum_attempts_max) co_return asked;
         const Microseconds span = is_gone(asked.code()) ? Microseconds(std::chrono::hours(1)) : pause;
         auto waiting = move.asking.sources->wait_for_newer(move.asking.node, last, span);

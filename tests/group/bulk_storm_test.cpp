@@ -135,6 +135,7 @@ class BulkStorm {
         options.chunk_bytes = 4096 << random_.below(3);
         options.chunks_in_flight = static_cast<unsigned>(1 + random_.below(4));
         options.checksum = random_.chance(2);
+        if (random_.chance(3)) options.come_back = Microseconds(random_.below(2'000'000));
         (void)origin.node->spawn(
             broadcast_once(*origin.group, key, options, stops_.back().get_token(), *outcomes_.back()));
     }

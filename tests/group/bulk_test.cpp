@@ -119,6 +119,58 @@ TEST(bulk_broadcast, goes_on_from_what_has_come_when_an_inner_member_dies) {
     EXPECT_LE(by_adopter + moved_to_third, bytes + 16 * chunk) << "only what was missing";
 }
 
+TEST(bulk_broadcast, waits_for_a_member_that_is_cut_off_and_sends_it_only_what_it_lacks) {
+    BulkGroup group(6, 13, {.bytes_per_us = 1'000'000, .host_bytes_per_us = 1000});
+    constexpr std::size_t bytes = 64 * chunk;
+    Memory memory = pattern(bytes, 1);
+    BulkOptions options = bulk_options(Tree::chain);
+    options.call.deadline = 60s;
+    options.come_back = 20s;
+    std::optional<Result<group::Reached>> out;
+    ASSERT_EQ(group.all[0].node->spawn(broadcast_into(*group.all[0].group, 1, region_of(memory), options, out)),
+              Errc::ok);
+    group.all.run_for(Microseconds(bytes / 1000 / 2));
+    const auto before = group.all.world().bytes_moved("m1", "m2");
+    EXPECT_GT(before, bytes / 4) << "it is under way";
+    EXPECT_LT(before, bytes * 3 / 4);
+    for (std::size_t i = 0; i < group.all.size(); ++i) {
+        if (i != 2) group.all.partition(group.all[i], group.all[2]);
+    }
+    group.all.run_for(5s);
+    EXPECT_FALSE(out.has_value()) << "it waits for the member";
+    EXPECT_EQ(group.all[1].group->view().find(2)->state, group::State::excluded);
+    for (const std::size_t i : {3u, 4u, 5u}) group.expect_received(i, 1, memory);
+    group.all.heal();
+    group.all.run_for(20s);
+    ASSERT_TRUE(out && out->ok());
+    EXPECT_EQ((*out)->count, 6u);
+    EXPECT_TRUE((*out)->all());
+    group.expect_received(2, 1, memory);
+    std::uint64_t moved = 0;
+    for (std::size_t i = 0; i < group.all.size(); ++i) moved += group.all.world().bytes_moved(group.all[i].host, "m2");
+    EXPECT_GE(moved, bytes);
+    EXPECT_LE(moved, bytes + 16 * chunk) << "only what was missing";
+}
+
+TEST(bulk_broadcast, waits_in_vain_for_a_member_that_has_died_but_not_for_longer) {
+    BulkGroup group(4, 14, {.bytes_per_us = 1'000'000, .host_bytes_per_us = 1000});
+    Memory memory = pattern(32 * chunk, 1);
+    BulkOptions options = bulk_options(Tree::chain);
+    options.call.deadline = 60s;
+    options.come_back = 3s;
+    std::optional<Result<group::Reached>> out;
+    ASSERT_EQ(group.all[0].node->spawn(broadcast_into(*group.all[0].group, 1, region_of(memory), options, out)),
+              Errc::ok);
+    group.all.run_for(500us);
+    group.all.kill(group.all[2]);
+    group.all.run_for(6s);
+    ASSERT_TRUE(out && out->ok());
+    EXPECT_EQ((*out)->count, 3u);
+    ASSERT_EQ((*out)->failures.size(), 1u);
+    EXPECT_EQ((*out)->failures[0].rank, 2u);
+    for (const std::size_t i : {1u, 3u}) group.expect_received(i, 1, memory);
+}
+
 TEST(bulk_broadcast, passes_by_a_member_whose_handler_wants_none_of_it) {
     BulkGroup group(6, 5);
     Memory memory = pattern(16 * chunk, 1);
@@ -182,6 +234,7 @@ TEST(bulk_calls, say_what_is_wrong) {
     EXPECT_EQ(code_of([](BulkOptions& o) { o.chunks_in_flight = 0; }), Errc::invalid_argument);
     EXPECT_EQ(code_of([](BulkOptions& o) { o.chunks_in_flight = 17; }), Errc::invalid_argument);
     EXPECT_EQ(code_of([](BulkOptions& o) { o.members_in_flight = 0; }), Errc::invalid_argument);
+    EXPECT_EQ(code_of([](BulkOptions& o) { o.come_back = 61s; }), Errc::invalid_argument);
 
     const auto failure_of = [&](group::Reached reached) {
         return reached.failures.size() == 1 ? reached.failures[0].code : Errc::ok;

@@ -143,5 +143,18 @@ TEST(executions, a_call_that_nobody_waits_for_is_stopped_after_the_grace) {
     EXPECT_TRUE(call.execution->stop.stop_requested());
 }
 
+TEST(executions, a_call_that_nobody_waits_for_ends_after_its_grace) {
+    Executions calls(100, 1000);
+    const auto plain = calls.find_or_begin({1, 1}, peer("1"), 0);
+    const auto patient = calls.find_or_begin({1, 2}, peer("1"), 0, std::chrono::seconds(5));
+    calls.stop_waiting(*plain.execution, 0);
+    calls.stop_waiting(*patient.execution, 0);
+    calls.sweep(4'000'000);
+    EXPECT_TRUE(plain.execution->stop.stop_requested());
+    EXPECT_FALSE(patient.execution->stop.stop_requested()) << "its member may come back";
+    calls.sweep(8'000'000);
+    EXPECT_TRUE(patient.execution->stop.stop_requested());
+}
+
 }  // namespace
 }  // namespace cinnabar::test

@@ -23,6 +23,10 @@ struct BulkOptions {
     // CRC-32C of each chunk, checked by each process that receives it. A damaged chunk is requested again, at most
     // twice.
     bool checksum = false;
+    // How long a member may be lost during the call, after its handler has begun, without being a failure: its
+    // connection broke, or it was excluded by mistake and has rejoined. It goes on from the chunks that it has; members
+    // below it do not wait for it. A member that has died delays the end of the call by as much. At most 60 s.
+    Microseconds come_back{0};
 };
 static_assert(std::is_trivially_destructible_v<BulkOptions>);
 
