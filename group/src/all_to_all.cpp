@@ -115,7 +115,8 @@ hl::Task<Errc> take_from(Exchange& exchange, Rank rank, bulk::Region into) {
     if (rank == exchange.core->rank()) {
         const auto own = exchange.give.find(rank);
         if (own == exchange.give.end() || own->second.bytes() != into.bytes()) co_return Errc::invalid_argument;
-        auto copying = copy_region(exchange.core->node, own->second, std::move(into));
+        Asking here{exchange.core->node, exchange.core->options.provider, exchange.terms, nullptr};
+        auto copying = copy_region(std::move(here), exchange.core->offers, own->second, std::move(into));
         const Result<void> copied = co_await copying;
         co_return copied.code();
     }
@@ -166,7 +167,8 @@ Result<std::shared_ptr<Exchange>> exchange_of(const std::shared_ptr<Core>& core,
                                               Regions take, CollectiveCall call, const BulkOptions& options) {
     if (core->closed()) return Error(Errc::closed, "this process has left the group");
     CINNABAR_TRY(const Terms terms, terms_of(options, Way::to_members));
-    for (const auto& [rank, region] : take) CINNABAR_TRY_VOID(check_region(region, Way::from_members));
+    for (const auto& [rank, region] : give) CINNABAR_TRY_VOID(check_summed(region, terms.checksum));
+    for (const auto& [rank, region] : take) CINNABAR_TRY_VOID(check_region(region, Way::from_members, terms.checksum));
     auto exchange = std::make_shared<Exchange>();
     exchange->core = core;
     exchange->name = std::move(name);

@@ -34,14 +34,14 @@ Result<Terms> terms_of(const BulkOptions& options, Way way) {
     return terms;
 }
 
-Result<void> refuse_far(const bulk::Region& region) {
-    if (!region || !region.is_far()) return {};
+Result<void> check_summed(const bulk::Region& region, bool checksum) {
+    if (!checksum || !region || !region.is_far()) return {};
     return Error(Errc::unsupported,
-                 "collective calls cannot move files or device memory: read it into host memory first");
+                 "there are no checksums of files and device memory: leave BulkOptions::checksum off");
 }
 
-Result<void> check_region(const bulk::Region& region, Way way) {
-    CINNABAR_TRY_VOID(refuse_far(region));
+Result<void> check_region(const bulk::Region& region, Way way, bool checksum) {
+    CINNABAR_TRY_VOID(check_summed(region, checksum));
     // Memory to be sent is not checked: the caller's own transfers read it, so others need no access to it.
     if (way == Way::from_members && region && !na::allows(region.access(), na::Access::write))
         return Error(Errc::permission, "the bytes of the members cannot be written to that region");
@@ -56,10 +56,11 @@ using detail::CollectiveCall;
 Result<std::shared_ptr<PortionState>> portion_of(const std::shared_ptr<Core>& core, const bulk::Region& region,
                                                  const BulkOptions& options, Way way) {
     CINNABAR_TRY(Terms terms, terms_of(options, way));
-    CINNABAR_TRY_VOID(check_region(region, way));
+    CINNABAR_TRY_VOID(check_region(region, way, terms.checksum));
     CINNABAR_TRY_VOID(Offers::serve(core->offers, core->node, core->options.provider));
     terms.bytes = region.bytes();
-    return std::make_shared<PortionState>(core->node, terms, region, core->offers);
+    Asking asking{core->node, core->options.provider, terms, nullptr};
+    return std::make_shared<PortionState>(std::move(asking), region, core->offers);
 }
 
 // Parts of the task may run on several threads, if it runs on a pool.

@@ -12,8 +12,8 @@ namespace cinnabar::group {
 
 // invalid_argument: an option is out of bounds.
 [[nodiscard]] Result<Terms> terms_of(const BulkOptions& options, Way way);
-// unsupported: the region is a file or device memory; chunks are read and written by the processor.
-[[nodiscard]] Result<void> refuse_far(const bulk::Region& region);
-[[nodiscard]] Result<void> check_region(const bulk::Region& region, Way way);
+// unsupported: the call has checksums, which the processor computes, and the region is a file or device memory.
+[[nodiscard]] Result<void> check_summed(const bulk::Region& region, bool checksum);
+[[nodiscard]] Result<void> check_region(const bulk::Region& region, Way way, bool checksum);
 
 }  // namespace cinnabar::group

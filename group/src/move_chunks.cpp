@@ -148,7 +148,25 @@ hl::Task<Result<void>> move_chunks(Asking asking, bulk::Region region, std::shar
     co_return outcome;
 }
 
-hl::Task<Result<void>> copy_region(hl::NodeRef node, bulk::Region from, bulk::Region to) {
+namespace {
+
+hl::Task<Result<void>> copy_far(Asking asking, std::shared_ptr<Offers> offers, bulk::Region from, bulk::Region to) {
+    asking.terms.way = Way::to_members;
+    asking.terms.bytes = to.bytes();
+    asking.sources = std::make_shared<ChunkSources>();
+    asking.only_source = true;
+    auto holding = std::make_shared<Holding>(asking.node, asking.terms.bytes, asking.terms.chunk_bytes);
+    holding->hold_all(std::move(from));
+    const Offers::Kept offer = Offers::open(offers, holding, asking.terms);
+    asking.sources->add(asking.node.self_addr(), offer->ticket);
+    auto moving = move_chunks(std::move(asking), std::move(to), nullptr);
+    const Result<void> moved = co_await moving;
+    holding->take_back();
+    co_await holding->untouched();
+    co_return moved;
+}
+
+hl::Task<Result<void>> copy_near(hl::NodeRef node, bulk::Region from, bulk::Region to) {
     constexpr std::uint64_t step = std::uint64_t{1} << 20;
     if (!from.contiguous().empty() && from.contiguous().data() == to.contiguous().data()) co_return Result<void>();
     std::vector<std::byte> between(from.contiguous().empty() ? std::min(step, from.bytes()) : 0);
@@ -161,6 +179,14 @@ hl::Task<Result<void>> copy_region(hl::NodeRef node, bulk::Region from, bulk::Re
         if (paused != Errc::ok) co_return paused;
     }
     co_return Result<void>();
+}
+
+}  // namespace
+
+hl::Task<Result<void>> copy_region(Asking asking, std::shared_ptr<Offers> offers, bulk::Region from, bulk::Region to) {
+    if (from.is_far() || to.is_far())
+        return copy_far(std::move(asking), std::move(offers), std::move(from), std::move(to));
+    return copy_near(asking.node, std::move(from), std::move(to));
 }
 
 }  // namespace cinnabar::group

@@ -48,10 +48,10 @@ PortionState::PortionState(Asking asking, std::shared_ptr<Offers> offers)
       holding_(std::make_shared<Holding>(asking_.node, asking_.terms.bytes, asking_.terms.chunk_bytes)),
       at_caller_(false) {}
 
-PortionState::PortionState(hl::NodeRef node, const Terms& terms, bulk::Region region, std::shared_ptr<Offers> offers)
-    : asking_{node, 0, terms, nullptr},
+PortionState::PortionState(Asking asking, bulk::Region region, std::shared_ptr<Offers> offers)
+    : asking_(std::move(asking)),
       offers_(std::move(offers)),
-      holding_(std::make_shared<Holding>(node, terms.bytes, terms.chunk_bytes)),
+      holding_(std::make_shared<Holding>(asking_.node, asking_.terms.bytes, asking_.terms.chunk_bytes)),
       at_caller_(true),
       local_(std::move(region)) {
     holding_->hold_all(local_);
@@ -66,7 +66,7 @@ Result<void> PortionState::admit(const bulk::Region& region, Way way) {
                                            : "the call does not gather: receive() is for its portions");
     if (region.bytes() != terms().bytes)
         return Error(Errc::invalid_argument, "the memory does not have the size of the portion; see Portion::bytes()");
-    CINNABAR_TRY_VOID(refuse_far(region));
+    CINNABAR_TRY_VOID(check_summed(region, terms().checksum));
     const na::Access need = way == Way::to_members ? na::Access::write : na::Access::read;
     if (region && !na::allows(region.access(), need))
         return Error(Errc::permission, "the region does not allow what the portion needs it for");
@@ -81,7 +81,7 @@ hl::Task<Result<void>> PortionState::move(std::shared_ptr<PortionState> state, b
     hl::Task<Result<void>> moving = receive_and_give(state, region);
     if (state->at_caller_) {
         const bool to = way == Way::to_members;
-        moving = copy_region(state->node(), to ? state->local_ : region, to ? region : state->local_);
+        moving = copy_region(state->asking_, state->offers_, to ? state->local_ : region, to ? region : state->local_);
     } else if (way == Way::from_members) {
         moving = move_chunks(state->asking_, region, nullptr);
     }

@@ -26,8 +26,8 @@ class PortionState {
   public:
     // For a member that another process called.
     PortionState(Asking asking, std::shared_ptr<Offers> offers);
-    // For the caller. All bytes of the region are there from the start.
-    PortionState(hl::NodeRef node, const Terms& terms, bulk::Region region, std::shared_ptr<Offers> offers);
+    // For the caller, without sources. All bytes of the region are there from the start.
+    PortionState(Asking asking, bulk::Region region, std::shared_ptr<Offers> offers);
 
     [[nodiscard]] const Terms& terms() const noexcept { return asking_.terms; }
     [[nodiscard]] hl::NodeRef node() const noexcept { return asking_.node; }
@@ -57,7 +57,10 @@ class PortionState {
     std::atomic<bool> begun_{false};
 };
 
-// Copies one region to another within this process; lets other tasks run in between.
-[[nodiscard]] hl::Task<Result<void>> copy_region(hl::NodeRef node, bulk::Region from, bulk::Region to);
+// Copies one region to another of the same size within this process; lets other tasks run in between. If one of them
+// is a file or device memory, its chunks are moved as between processes, because no loop may wait for such memory. The
+// sources of `asking` are not used.
+[[nodiscard]] hl::Task<Result<void>> copy_region(Asking asking, std::shared_ptr<Offers> offers, bulk::Region from,
+                                                 bulk::Region to);
 
 }  // namespace cinnabar::group

@@ -169,7 +169,7 @@ class CINNABAR_API Group {
     // memory must live until the call has ended, and is not accessed after that. A client that makes such a call also
     // serves requests for chunks, under GroupOptions::provider; exists: another group of its node uses that provider.
     // invalid_argument: options out of bounds, or no region. permission: the region's access does not allow it.
-    // unsupported: the region is a file or device memory.
+    // A region may be a file or device memory. unsupported: it is, and BulkOptions::checksum is set.
 
     // Sends the whole region to each member, down a tree or a chain, in chunks that members forward as soon as they
     // arrive. If a member dies, those below it continue from the chunks that they have.
