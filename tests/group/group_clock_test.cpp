@@ -3,6 +3,8 @@
 #include "sim_group.hpp"
 #include "support/log_watch.hpp"
 
+#include <cinnabar/group/timed.hpp>
+
 #include <gtest/gtest.h>
 
 namespace cinnabar::test {
@@ -64,6 +66,30 @@ TEST_F(GroupClock, a_handler_runs_later_than_what_its_caller_did_and_earlier_tha
     walls_[2] = noon_us + 400'000;
     (void)nodes_[0].run_for(2s);
     EXPECT_GE(groups_[0].clock().now(), HybridTime::at(noon_us + 400'000)) << "gossip carries times as well";
+}
+
+TEST_F(GroupClock, plain_calls_carry_times_if_their_contract_says_so) {
+    using TimedInt = group::Timed<int>;
+    constexpr Rpc<TimedInt(TimedInt)> add_one{"time.add_one"};
+    bool heard = false;
+    const auto add = [this, &heard](const TimedInt& in) {
+        heard = group::hear(groups_[1].clock(), in);
+        return group::timed(groups_[1].clock(), in.value + 1);
+    };
+    nodes_[1].serve(add_one, add).value();
+    walls_[0] = noon_us + 500'000;
+    const TimedInt one = group::timed(groups_[0].clock(), 1);
+    const auto two = nodes_[0].call(add_one, nodes_[1].self_addr(), one, 10s).wait();
+    ASSERT_TRUE(two.ok()) << two.error().message();
+    EXPECT_TRUE(heard);
+    EXPECT_EQ(two->value, 2);
+    EXPECT_GT(two->time, one.time) << "although the clock of that host is behind";
+    EXPECT_TRUE(group::hear(groups_[0].clock(), *two));
+    EXPECT_GT(groups_[0].clock().now().bits(), two->time);
+    const TimedInt wrong{1, HybridTime::at(noon_us + 10'000'000).bits()};
+    const auto answered = nodes_[0].call(add_one, nodes_[1].self_addr(), wrong, 10s).wait();
+    EXPECT_TRUE(answered.ok() && answered->value == 2) << "the call is carried out";
+    EXPECT_FALSE(heard);
 }
 
 TEST_F(GroupClock, a_clock_that_is_too_far_ahead_is_told_once_and_ignored) {
