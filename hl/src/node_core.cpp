@@ -308,10 +308,10 @@ void NodeCore::close() noexcept {
     const bool tasks_run = tasks_.fetch_or(going_bit, std::memory_order_acq_rel) != 0;
     stop_tasks();
     if (tasks_run) await_tasks(waiter);
-    side_loop_.close();  // before the loops, which its handlers may use
     for (const auto& pool : pools_) pool->stop();
     stuck_watch_.stop();
     for (Loop* loop : loops_) loop->stop_driving();
+    side_loop_.close();  // no handler of a loop calls through it any more; its own may use the contexts
     for (Loop* loop : loops_) {
         // Other threads may still read results in the context's memory.
         while (loop->results_held.load(std::memory_order_acquire) != 0) ::sched_yield();
