@@ -43,7 +43,7 @@ struct GroupOptions {
     // and connections of its own. So a handler that holds the node's loop neither delays probes nor makes this member
     // look dead; exclude() is for a program that hangs. False: on the node's loop, as always where the node has no
     // threads of its own. Members may differ in this.
-    bool own_loop = false;
+    bool own_loop = true;
     std::uint32_t followers_max = 256;  // clients that follow the view through this process
     // True: join() and follow() try the seeds in the given order, each for at most an equal share of the time that is
     // left. False: they begin with a random seed.
