@@ -72,13 +72,17 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
     meta.answered = examine(*core, request, *below, meta);
     meta.time = core->clock.now().bits();
     if (meta.answered != Answered::done) co_return meta;
-    const auto found = core->executions.find_or_begin(request.id, incoming.source(), core->now_us(),
-                                                      std::chrono::milliseconds(request.terms.come_back_ms));
+    // Who was lost goes on with a call, but does not begin one: it may have ended and been forgotten since.
+    const bool again = request.terms.way != Way::none && request.terms.again;
+    const auto found = again ? core->executions.find(request.id, core->now_us())
+                             : core->executions.find_or_begin(request.id, incoming.source(), core->now_us(),
+                                                              std::chrono::milliseconds(request.terms.come_back_ms));
+    if (found.forgotten && again) co_return Error(Errc::not_found, "the call has not begun here, or was forgotten");
     if (found.forgotten)
         co_return Error(Errc::timed_out, "it has run, and its answer was dropped to make room for later ones");
     if (!found.execution && core->closed()) co_return Errc::shutting_down;
     if (!found.execution) co_return Error(Errc::overloaded, "too many calls of the group are in progress here");
-    if (request.terms.way != Way::none && request.terms.again)
+    if (again)
         found.execution->sources->add_spare(incoming.source(), request.terms.ticket);
     else if (request.terms.way != Way::none)
         found.execution->sources->add(incoming.source(), request.terms.ticket);

@@ -182,7 +182,7 @@ hl::Task<void> TreeRun::await_return(Branch branch, TreeRequest request, Offers:
     const hl::StopScope* stop = task ? task->stop_scope() : nullptr;
     const TimeUs end = after(core_->now_us(), std::chrono::milliseconds(request.terms.come_back_ms));
     request.terms.again = true;
-    request.below.clear();  // if its handler has not begun, it runs for itself alone
+    request.below.clear();
     for (Microseconds pause{10'000};; pause = std::min(pause * 2, Microseconds(250'000))) {
         const Errc slept = co_await core_->node.sleep_for(pause);
         const bool given_up = leaves() || (offer && offer->given_up.stop_requested());

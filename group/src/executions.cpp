@@ -22,13 +22,7 @@ Executions::Found Executions::find_or_begin(const CallId& id, const na::Addr& so
                                             Microseconds come_back) {
     const std::lock_guard lock(mutex_);
     forget(now);
-    if (const auto at = records_.find(id); at != records_.end()) {
-        const std::shared_ptr<Execution>& known = at->second.execution;
-        if (!known) return {{}, false, true};
-        ++known->waiting;
-        known->orphaned_us = time_never;
-        return {known, false, false};
-    }
+    if (const auto at = records_.find(id); at != records_.end()) return found_again(at->second.execution);
     Share& share = shares_[&source.body()];
     if (over_ || !has_room(share)) {
         if (share.records == 0) shares_.erase(&source.body());
@@ -43,6 +37,20 @@ Executions::Found Executions::find_or_begin(const CallId& id, const na::Addr& so
     ++share.records;
     ++share.running;
     return {std::move(execution), true, false};
+}
+
+Executions::Found Executions::find(const CallId& id, TimeUs now) {
+    const std::lock_guard lock(mutex_);
+    forget(now);
+    const auto at = records_.find(id);
+    return at == records_.end() ? Found{{}, false, true} : found_again(at->second.execution);
+}
+
+Executions::Found Executions::found_again(const std::shared_ptr<Execution>& known) {
+    if (!known) return {{}, false, true};
+    ++known->waiting;
+    known->orphaned_us = time_never;
+    return {known, false, false};
 }
 
 // Makes room by dropping an answer if necessary. False: there is none.

@@ -60,6 +60,8 @@ class Executions {
     // this process may be lost, in addition to orphan_grace.
     [[nodiscard]] Found find_or_begin(const CallId& id, const na::Addr& source, TimeUs now,
                                       Microseconds come_back = Microseconds(0));
+    // Adds one waiting delivery to a call that has begun here. `forgotten`: it has not, or was forgotten since.
+    [[nodiscard]] Found find(const CallId& id, TimeUs now);
     void end(Execution& execution, TreeAnswer answer, TimeUs now);
     void stop_waiting(Execution& execution, TimeUs now);
     void cancel(const CallId& id);
@@ -87,6 +89,7 @@ class Executions {
         [[nodiscard]] std::size_t kept() const noexcept { return running + answers.size(); }
     };
     // These require the lock.
+    [[nodiscard]] static Found found_again(const std::shared_ptr<Execution>& known);  // null: its answer was dropped
     [[nodiscard]] bool has_room(Share& share);
     [[nodiscard]] bool drop_answer(Share& share);
     [[nodiscard]] Share& largest();

@@ -156,5 +156,18 @@ TEST(executions, a_call_that_nobody_waits_for_ends_after_its_grace) {
     EXPECT_TRUE(patient.execution->stop.stop_requested());
 }
 
+TEST(executions, only_a_call_that_is_known_is_found_again) {
+    Executions calls(100, 1000);
+    EXPECT_TRUE(calls.find({1, 1}, 0).forgotten) << "it has not begun";
+    const auto first = calls.find_or_begin({1, 1}, peer("1"), 0);
+    const auto again = calls.find({1, 1}, 0);
+    EXPECT_EQ(again.execution, first.execution);
+    EXPECT_FALSE(again.fresh);
+    calls.end(*first.execution, {}, 0);
+    EXPECT_EQ(calls.find({1, 1}, 1'000'000).execution, first.execution) << "its answer is kept";
+    EXPECT_TRUE(calls.find({1, 1}, 20'000'000).forgotten);
+    EXPECT_EQ(calls.size(), 0u);
+}
+
 }  // namespace
 }  // namespace cinnabar::test
