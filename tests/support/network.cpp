@@ -6,6 +6,10 @@
 #include "support/test_key.hpp"
 
 #include <cinnabar/plugins/builtin.hpp>
+#ifdef CINNABAR_TEST_SEALED
+#include <cinnabar/tls/guards_of.hpp>
+#include <cinnabar/tls/sealed.hpp>
+#endif
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -40,6 +44,21 @@ const char* ofi_scheme(NetworkKind kind) noexcept {
 constexpr NetworkKind ofi_kinds[]{NetworkKind::ofi_tcp_rxm, NetworkKind::ofi_net, NetworkKind::ofi_sockets,
                                   NetworkKind::ofi_shm, NetworkKind::ofi_udp_rxd};
 
+#ifdef CINNABAR_TEST_SEALED
+Result<std::unique_ptr<na::Transport>> open_sealed_tcp(const na::Uri& uri, const na::TransportOptions& options) {
+    na::Registry registry;
+    add_builtin(registry);
+    const auto plugins = registry.plugins();
+    const auto tcp =
+        std::find_if(plugins.begin(), plugins.end(), [](const auto& each) { return each.scheme == "tcp"; });
+    if (tcp == plugins.end()) return Error(Errc::unsupported, "this build has no tcp");
+    return tls::open_sealed(uri, options, "sealed_tcp", *tcp);
+}
+
+const na::PluginInfo sealed_tcp_info{na::plugin_abi, "sealed_tcp", "sealed messages over tcp, for tests",
+                                     &open_sealed_tcp, CINNABAR_TLS_ADDRESS_OPTIONS};
+#endif
+
 std::string ofi_address(NetworkKind kind, const std::string& port) {
     return std::string(ofi_scheme(kind)) + "://127.0.0.1:" + port;
 }
@@ -58,6 +77,8 @@ const char* to_string(NetworkKind kind) noexcept {
             return "tcp";
         case NetworkKind::tcps:
             return "tcps";
+        case NetworkKind::sealed_tcp:
+            return "sealed_tcp";
         case NetworkKind::shm:
             return "shm";
         case NetworkKind::shm_buffers:
@@ -99,6 +120,14 @@ std::vector<NetworkKind> networks() {
     return all;
 }
 
+std::vector<NetworkKind> contract_networks() {
+    std::vector<NetworkKind> all = networks();
+#ifdef CINNABAR_TEST_SEALED
+    if (std::find(all.begin(), all.end(), NetworkKind::tcp) != all.end()) all.push_back(NetworkKind::sealed_tcp);
+#endif
+    return all;
+}
+
 std::vector<NetworkKind> networks_for_calls() {
     std::vector<NetworkKind> all = networks();
     std::erase_if(all, [](NetworkKind kind) { return kind > NetworkKind::ofi_net; });
@@ -107,6 +136,9 @@ std::vector<NetworkKind> networks_for_calls() {
 
 Network::Network(NetworkKind kind, std::uint64_t seed) : kind_(kind) {
     add_builtin(registry_);
+#ifdef CINNABAR_TEST_SEALED
+    if (kind == NetworkKind::sealed_tcp) registry_.add(sealed_tcp_info).value();
+#endif
     if (kind == NetworkKind::cable) cable_ = cable_places();
     if (kind != NetworkKind::sim_friendly && kind != NetworkKind::sim_strict) return;
     sim::WorldOptions options;
@@ -133,11 +165,15 @@ Result<std::unique_ptr<na::Transport>> Network::open(const std::string& name, co
     if (kind_ == NetworkKind::self) return registry_.open("self://", options);
     if (kind_ == NetworkKind::shm) return registry_.open("shm://", options);
     if (kind_ == NetworkKind::shm_buffers) return registry_.open("shm://?copy=buffers", options);
-    if (cable_) return registry_.open(opened_++ % 2 == 0 ? cable_->near_end : cable_->far_end, options);
     na::TransportOptions with_key = options;
     with_key.tls.key_file = test_key_file();
+    if (cable_) {
+        const std::string& place = opened_++ % 2 == 0 ? cable_->near_end : cable_->far_end;
+        return registry_.open(place, cable_->is_of("verbss") ? with_key : options);
+    }
     if (is_ofi()) return registry_.open(ofi_address(kind_, "0"), with_key);
     if (kind_ == NetworkKind::tcps) return registry_.open("tcps://127.0.0.1:0", with_key);
+    if (kind_ == NetworkKind::sealed_tcp) return registry_.open("sealed_tcp://127.0.0.1:0", with_key);
     return registry_.open("tcp://127.0.0.1:0", options);
 }
 
@@ -157,6 +193,7 @@ std::string Network::nobody() {
     const std::string port = std::to_string(ntohs(name.sin_port));
     if (cable_) return cable_->far_end.substr(0, cable_->far_end.rfind(':') + 1) + port;
     if (is_ofi()) return ofi_address(kind_, port);
+    if (kind_ == NetworkKind::sealed_tcp) return "sealed_tcp://127.0.0.1:" + port;
     return (kind_ == NetworkKind::tcps ? "tcps://127.0.0.1:" : "tcp://127.0.0.1:") + port;
 }
 

@@ -24,6 +24,7 @@ enum class NetworkKind : std::uint8_t {
     sim_strict,
     tcp,
     tcps,          // with the key of test_key.hpp
+    sealed_tcp,    // sealed messages over tcp (tls/sealed.hpp), with the same key; see contract_networks()
     shm,           // copies between address spaces, if the kernel permits that
     shm_buffers,   // the same, without those copies
     cable,         // the transport of cable_places(), with nodes alternately at its two ends
@@ -38,6 +39,8 @@ enum class NetworkKind : std::uint8_t {
 inline std::ostream& operator<<(std::ostream& out, NetworkKind kind) { return out << to_string(kind); }
 // Only `cable` if there is one; otherwise those whose plugins are in this build.
 [[nodiscard]] std::vector<NetworkKind> networks();
+// For the contract of transports: also sealed messages, which users get over verbs, but which run over tcp here.
+[[nodiscard]] std::vector<NetworkKind> contract_networks();
 // For tests of higher layers: of libfabric only the providers that are supported without hangs. The others are slow,
 // and libfabric's shm crashes if an endpoint is closed before another one of its process.
 [[nodiscard]] std::vector<NetworkKind> networks_for_calls();

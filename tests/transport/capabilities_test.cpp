@@ -32,6 +32,7 @@ const std::map<NetworkKind, na::Caps>& table() {
         {NetworkKind::sim_strict, {.put_notify = true, .atomics = true, .detects_loss = true, .counted_slots = true}},
         {NetworkKind::tcp, sockets},
         {NetworkKind::tcps, with(sockets, &na::Caps::proves_peers, true)},
+        {NetworkKind::sealed_tcp, with(sockets, &na::Caps::proves_peers, true)},
         {NetworkKind::shm, with(same_host, &na::Caps::views, true)},
         {NetworkKind::shm_buffers, with(same_host, &na::Caps::confines, true)},
         {NetworkKind::ofi_tcp_rxm, sockets},
@@ -44,9 +45,10 @@ const std::map<NetworkKind, na::Caps>& table() {
     return caps;
 }
 
-// For the transport of cable_places(): verbs, tcp or tcps.
+// For the transport of cable_places(): verbs, verbss, tcp or tcps.
 na::Caps over_cable(const na::Transport& transport) {
     if (support::cable_places()->is_of("tcps")) return table().at(NetworkKind::tcps);
+    if (support::cable_places()->is_of("verbss")) return table().at(NetworkKind::sealed_tcp);
     if (!support::cable_places()->is_of("verbs")) return table().at(NetworkKind::tcp);
     na::Caps caps = stream;
     caps.offset_addressing = false;

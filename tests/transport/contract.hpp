@@ -131,8 +131,8 @@ class ContractTest : public testing::TestWithParam<NetworkKind> {
     std::shared_ptr<na::Transport> shared_;  // of `self`
 };
 
-#define CINNABAR_CONTRACT(suite)                                                            \
-    INSTANTIATE_TEST_SUITE_P(On, suite, testing::ValuesIn(::cinnabar::support::networks()), \
+#define CINNABAR_CONTRACT(suite)                                                                     \
+    INSTANTIATE_TEST_SUITE_P(On, suite, testing::ValuesIn(::cinnabar::support::contract_networks()), \
                              [](const auto& i) { return std::string(::cinnabar::support::to_string(i.param)); })
 
 // Skips the test if the transport does not have a capability.

@@ -25,7 +25,8 @@ class SendNow : public ContractTest {
     // Lists the transports by name, so that the test fails if one loses the capability.
     [[nodiscard]] static bool has_short_way(const Node& node) {
         const std::string_view scheme = node.transport->scheme();
-        return scheme == "self" || scheme == "tcp" || scheme == "tcps" || scheme == "shm" ||
+        return scheme == "self" || scheme == "tcp" || scheme == "tcps" || scheme == "sealed_tcp" ||
+               scheme == "verbss" || scheme == "shm" ||
                (scheme.starts_with("ofi") && GetParam() != NetworkKind::ofi_udp_rxd) ||
                GetParam() == NetworkKind::sim_friendly;
     }

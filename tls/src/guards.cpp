@@ -148,4 +148,14 @@ Errc TlsGuards::protect_dialled(na::Stream& stream, const na::Addr& peer) const 
     return Errc::ok;
 }
 
+std::unique_ptr<TlsStream> TlsGuards::over(Wire& wire, const na::Addr* dialled) const noexcept {
+    try {
+        return TlsStream::make(shared_from_this(), wire,
+                               dialled ? TlsStream::Side::dials : TlsStream::Side::accepts,
+                               dialled ? names_of(*dialled) : std::vector<std::string>());
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
 }  // namespace cinnabar::tls

@@ -34,6 +34,9 @@ struct TlsTuning {
 // 0: the time is invalid.
 [[nodiscard]] std::time_t time_of(const ASN1_TIME* time) noexcept;
 
+class TlsStream;
+class Wire;
+
 class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
   public:
     // unsupported: OpenSSL cannot be loaded. invalid_argument: neither a key nor certificates, only a part of the
@@ -44,6 +47,10 @@ class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
     // See na::StreamGuards. Each connection's guard shares ownership of this object.
     [[nodiscard]] Errc protect_accepted(na::Stream& stream) const noexcept;
     [[nodiscard]] Errc protect_dialled(na::Stream& stream, const na::Addr& peer) const noexcept;
+
+    // The guard of a connection whose handshake runs in messages. `dialled`: the peer, if this side dials; null: this
+    // side accepts. Null: out of memory.
+    [[nodiscard]] std::unique_ptr<TlsStream> over(Wire& wire, const na::Addr* dialled) const noexcept;
 
     [[nodiscard]] std::uint64_t key_update_bytes() const noexcept { return tuning_.key_update_bytes; }
     [[nodiscard]] std::uint32_t resume_seconds() const noexcept { return tuning_.resume_seconds; }

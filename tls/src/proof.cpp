@@ -167,7 +167,7 @@ Errc TlsStream::tell(Errc why, const char* what, const char* detail) const noexc
     static constinit LogLimit lines;
     const bool warns = why == Errc::permission || (why == Errc::protocol && (side_ == Side::dials || established_));
     const char* const scheme = guards_->protected_scheme().name;
-    const std::string peer = remote_.log_name(scheme);
+    const std::string peer = wire_ ? wire_->log_name() : remote_.log_name(scheme);
     log_limited(warns ? warnings : lines, warns ? LogLevel::warning : LogLevel::info, LogModule::named(scheme),
                 {peer_field(peer), transport_field(scheme), error_field(why)}, "%s %s%s%s%s", peer.c_str(), what,
                 detail ? " (" : "", detail ? detail : "", detail ? ")" : "");

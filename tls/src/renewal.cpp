@@ -45,6 +45,10 @@ Errc RenewedGuards::protect_dialled(na::Stream& stream, const na::Addr& peer) co
     return in_use_->current()->protect_dialled(stream, peer);
 }
 
+std::unique_ptr<TlsStream> RenewedGuards::over(Wire& wire, const na::Addr* dialled) const noexcept {
+    return in_use_->current()->over(wire, dialled);
+}
+
 bool RenewedGuards::knows(const na::StreamGuard& guard) const noexcept {
     return static_cast<const TlsStream&>(guard).known_to(*in_use_->current());
 }

@@ -24,6 +24,8 @@ class RenewedGuards final : public na::StreamGuards {
 
     [[nodiscard]] Errc protect_accepted(na::Stream& stream) const noexcept override;
     [[nodiscard]] Errc protect_dialled(na::Stream& stream, const na::Addr& peer) const noexcept override;
+    // As TlsGuards::over.
+    [[nodiscard]] std::unique_ptr<TlsStream> over(Wire& wire, const na::Addr* dialled) const noexcept;
     [[nodiscard]] bool knows(const na::StreamGuard& guard) const noexcept override;
     void tell_of_renewals(void (*renewed)(void* user), void* user) noexcept override;
     [[nodiscard]] std::string diagnosis() const override;

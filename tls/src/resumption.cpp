@@ -75,7 +75,7 @@ int TlsStream::keep_ticket(SSL* connection, SSL_SESSION* session) {
 
 // A ticket of a resumed session expires with those of the original session.
 void TlsStream::prepare_resumption() noexcept {
-    if (guards_->resume_seconds() == 0) return;
+    if (wire_ || guards_->resume_seconds() == 0) return;
     SSL_SESSION* const session = ssl_.SSL_get_session(connection_);
     const std::time_t end = std::min(believed_until(), std::time(nullptr) + guards_->resume_seconds());
     if (!resumed_ && !put_end(session, end)) return ssl_.ERR_clear_error();

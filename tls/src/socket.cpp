@@ -61,11 +61,20 @@ BIO* TlsSocket::make_bio() noexcept {
     return bio;
 }
 
+na::Moved TlsSocket::receive(void* to, std::size_t bytes) noexcept {
+    return wire_ ? wire_->receive(to, bytes) : na::receive_some(fd_, to, bytes);
+}
+
+na::Moved TlsSocket::send(const void* from, std::size_t bytes, bool ahead) noexcept {
+    if (wire_) return wire_->send(from, bytes);
+    return ahead ? na::send_ahead(fd_, from, bytes) : na::send_some(fd_, from, bytes);
+}
+
 // Looks at the first bytes received. A peer that greets without TLS gets a rejection in plain text.
 bool TlsSocket::is_tls(const char* begin, std::size_t bytes) noexcept {
     const auto first = static_cast<unsigned char>(*begin);
     if (first == record_of_handshake || (side_ == Side::dials && first == record_of_alert)) return true;
-    if (side_ == Side::accepts && is_plain_hello(begin, bytes)) {
+    if (!wire_ && side_ == Side::accepts && is_plain_hello(begin, bytes)) {
         const Rejection rejection = plain_rejection();
         (void)na::send_some(fd_, rejection.data(), plain_greeting_bytes_);
     }
@@ -78,7 +87,7 @@ int TlsSocket::read(BIO* bio, char* to, int bytes) {
     ssl.BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
     if (bytes <= 0) return 0;
     const auto room = static_cast<std::size_t>(bytes);
-    const na::Moved moved = self.short_ ? na::Moved{0, Errc::again} : na::receive_some(self.fd_, to, room);
+    const na::Moved moved = self.short_ ? na::Moved{0, Errc::again} : self.receive(to, room);
     self.last_read_ = moved.why;
     self.short_ = moved.bytes < room;
     self.cuts_.came(to, moved.bytes);
@@ -102,7 +111,7 @@ int TlsSocket::write(BIO* bio, const char* from, int bytes) {
     if (bytes <= 0 || self.cut_ || self.last_read_ == Errc::protocol) return bytes;
     auto left = static_cast<std::size_t>(bytes);
     if (!self.unsent()) {
-        const na::Moved moved = self.more_ ? na::send_ahead(self.fd_, from, left) : na::send_some(self.fd_, from, left);
+        const na::Moved moved = self.send(from, left, self.more_);
         if (moved.why == Errc::peer_lost) {
             self.cut();
             return bytes;
@@ -128,12 +137,13 @@ void TlsSocket::cut() noexcept {
     cut_ = true;
     held_ = {};
     held_begin_ = 0;
+    if (wire_) return wire_->cut();
     (void)::shutdown(fd_, SHUT_RDWR);
 }
 
 bool TlsSocket::flush() noexcept {
     while (unsent()) {
-        const na::Moved moved = na::send_some(fd_, held_.data() + held_begin_, held_.size() - held_begin_);
+        const na::Moved moved = send(held_.data() + held_begin_, held_.size() - held_begin_, false);
         if (moved.why == Errc::peer_lost) {
             cut();
             return true;

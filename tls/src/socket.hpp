@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket below OpenSSL. Output that the kernel does not take is held here, 64 KiB at most. Owner of the context
-// only.
+// The socket, or the wire of messages, below OpenSSL. Output that the kernel does not take is held here, 64 KiB at
+// most. Owner of the context only.
 #pragma once
 
 #include "openssl.hpp"
 #include "record_cuts.hpp"
+#include "wire.hpp"
 
 #include <cinnabar/na/session/socket.hpp>
 
@@ -20,7 +21,9 @@ class TlsSocket {
 
     // `fd` must outlive this object. `plain_greeting_bytes`: see ProtectedScheme.
     TlsSocket(int fd, Side side, std::size_t plain_greeting_bytes) noexcept
-        : fd_(fd), side_(side), plain_greeting_bytes_(plain_greeting_bytes) {}
+        : fd_(fd), wire_(nullptr), side_(side), plain_greeting_bytes_(plain_greeting_bytes) {}
+    // In place of a socket; `wire` must outlive this object.
+    TlsSocket(Wire& wire, Side side) noexcept : fd_(-1), wire_(&wire), side_(side), plain_greeting_bytes_(0) {}
     TlsSocket(const TlsSocket&) = delete;
     TlsSocket& operator=(const TlsSocket&) = delete;
 
@@ -54,10 +57,14 @@ class TlsSocket {
     [[nodiscard]] static const BIO_METHOD* method() noexcept;
     static int read(BIO* bio, char* to, int bytes);
     static int write(BIO* bio, const char* from, int bytes);
+    [[nodiscard]] na::Moved receive(void* to, std::size_t bytes) noexcept;
+    // `ahead`: more output follows at once.
+    [[nodiscard]] na::Moved send(const void* from, std::size_t bytes, bool ahead) noexcept;
     [[nodiscard]] bool is_tls(const char* begin, std::size_t bytes) noexcept;
     [[nodiscard]] bool hold(const char* from, std::size_t bytes) noexcept;
 
     const int fd_;
+    Wire* const wire_;  // null: fd_ is used
     const Side side_;
     const std::size_t plain_greeting_bytes_;
     bool established_ = false;

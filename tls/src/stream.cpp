@@ -74,10 +74,26 @@ std::unique_ptr<TlsStream> TlsStream::make(std::shared_ptr<const TlsGuards> guar
     return made && made->begin() ? std::move(made) : nullptr;
 }
 
+std::unique_ptr<TlsStream> TlsStream::make(std::shared_ptr<const TlsGuards> guards, Wire& wire, Side side,
+                                           std::vector<std::string> names) noexcept {
+    std::unique_ptr<TlsStream> made(new (std::nothrow) TlsStream(std::move(guards), wire, side, std::move(names)));
+    return made && made->begin() ? std::move(made) : nullptr;
+}
+
+TlsStream::TlsStream(std::shared_ptr<const TlsGuards> guards, Wire& wire, Side side,
+                     std::vector<std::string> names) noexcept
+    : guards_(std::move(guards)),
+      ssl_(openssl()),
+      wire_(&wire),
+      socket_(wire, side),
+      side_(side),
+      names_(std::move(names)) {}
+
 TlsStream::TlsStream(std::shared_ptr<const TlsGuards> guards, int fd, Side side,
                      std::vector<std::string> names) noexcept
     : guards_(std::move(guards)),
       ssl_(openssl()),
+      wire_(nullptr),
       socket_(fd, side, guards_->protected_scheme().plain_greeting_bytes),
       remote_(na::SocketAddress::peer_of(fd)),
       side_(side),
@@ -95,7 +111,7 @@ bool TlsStream::begin() noexcept {
         ssl_.SSL_set_accept_state(connection_);
     } else {
         ssl_.SSL_set_connect_state(connection_);
-        offer_ticket();
+        if (!wire_) offer_ticket();
     }
     return true;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A TLS connection on a socket. OpenSSL encrypts and decrypts, and reads and writes the socket directly (socket.hpp).
-// Owner of the context only.
+// Or a handshake in messages (wire.hpp), which is never resumed. Owner of the context only.
 #pragma once
 
 #include "openssl.hpp"
@@ -24,6 +24,9 @@ class TlsStream final : public na::StreamGuard {
 
     // The peer's certificate must be for one of `names`; accepted connections allow any. Null: out of memory.
     [[nodiscard]] static std::unique_ptr<TlsStream> make(std::shared_ptr<const TlsGuards> guards, int fd, Side side,
+                                                         std::vector<std::string> names) noexcept;
+    // Over a wire, which must outlive it.
+    [[nodiscard]] static std::unique_ptr<TlsStream> make(std::shared_ptr<const TlsGuards> guards, Wire& wire, Side side,
                                                          std::vector<std::string> names) noexcept;
     ~TlsStream() override;
     TlsStream(const TlsStream&) = delete;
@@ -60,6 +63,7 @@ class TlsStream final : public na::StreamGuard {
 
   private:
     TlsStream(std::shared_ptr<const TlsGuards> guards, int fd, Side side, std::vector<std::string> names) noexcept;
+    TlsStream(std::shared_ptr<const TlsGuards> guards, Wire& wire, Side side, std::vector<std::string> names) noexcept;
     [[nodiscard]] static TlsStream& of(SSL* connection) noexcept {
         return *static_cast<TlsStream*>(openssl().SSL_get_ex_data(connection, 0));
     }
@@ -86,6 +90,7 @@ class TlsStream final : public na::StreamGuard {
 
     const std::shared_ptr<const TlsGuards> guards_;
     const OpenSsl& ssl_;
+    Wire* const wire_;  // null: on a socket
     TlsSocket socket_;
     const na::SocketAddress remote_;
     const Side side_;

@@ -4,6 +4,9 @@
 #ifdef CINNABAR_TEST_OFIS
 #include <cinnabar/plugins/ofi.hpp>
 #endif
+#ifdef CINNABAR_TEST_SEALED_TCP
+#include "../sealed/sealed_tcp.hpp"
+#endif
 
 namespace cinnabar::tcp {
 
@@ -44,6 +47,9 @@ na::Registry TcpTest::registry() {
 #ifdef CINNABAR_TEST_OFIS
     EXPECT_TRUE(both.add(ofi::plugin_info));
     EXPECT_TRUE(both.add(ofi::tls_plugin_info));
+#endif
+#ifdef CINNABAR_TEST_SEALED_TCP
+    EXPECT_TRUE(both.add(tls::sealed_over_tcp));
 #endif
     return both;
 }

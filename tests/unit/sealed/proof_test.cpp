@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who gets into a sealed session, and what strangers may hold before that.
+#include "between.hpp"
+#include "sealed/pending_proofs.hpp"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace cinnabar::tls {
+namespace {
+
+class SealedProof : public SealedTest {};
+
+TEST_F(SealedProof, BothSidesKnowWhoTheOtherIs) {
+    tcp::Process& server = serve(alice());
+    tcp::Process& client = dial_from(alice());
+    connect(client, peer(client, server), server);
+    const na::ProvenIdentity* const seen = server.only_peer().addr().identity();
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->by, na::ProvenIdentity::By::key);
+    EXPECT_EQ(seen->name, "alice");
+    EXPECT_TRUE(server.transport->caps().proves_peers);
+    EXPECT_NE(server.transport->diagnosis().find("AES-128-GCM"), std::string::npos) << server.transport->diagnosis();
+}
+
+TEST_F(SealedProof, ByCertificates) {
+    authority("ca");
+    tcp::Process& server = serve(certificate("ca", server_of()));
+    tcp::Process& client = dial_from(certificate("ca", {"ann", {}, false}));
+    connect(client, peer(client, server), server);
+    const na::ProvenIdentity* const seen = server.only_peer().addr().identity();
+    ASSERT_TRUE(seen);
+    EXPECT_EQ(seen->by, na::ProvenIdentity::By::certificate);
+    EXPECT_EQ(seen->name, "ann");
+    log_.allow("has a certificate that is not believed");
+    log_.allow("does not accept this side's certificate");
+    tcp::Process& elsewhere = serve(certificate("ca", server_of("10.9.8.7")));
+    EXPECT_EQ(sent(client, elsewhere.endpoint()), Errc::permission) << "it is for another host";
+    expect_nothing_came(elsewhere);
+}
+
+TEST_F(SealedProof, ACertificateOfAnotherAuthorityIsRefused) {
+    log_.allow("has a certificate that is not believed");
+    log_.allow("does not accept this side's certificate");
+    authority("ca");
+    authority("other");
+    tcp::Process& server = serve(certificate("ca", server_of()));
+    na::TlsOptions stranger = certificate("other", {"ann", {}, false});
+    stranger.ca_file = folder_.at("ca") + "/ca.pem";  // it believes the server
+    EXPECT_EQ(sent(dial_from(stranger), server.endpoint()), Errc::permission);
+    expect_nothing_came(server);
+}
+
+TEST_F(SealedProof, AnotherKeyOfThatNameIsRefused) {
+    log_.allow("another");
+    tcp::Process& server = serve(alice());
+    tcp::Process& client = dial_from({.key_file = key("alice", tcp::hex_of_bob)});
+    EXPECT_EQ(sent(client, server.endpoint()), Errc::permission);
+    EXPECT_EQ(log_.allowed(), 2u) << "both sides say so";
+    expect_nothing_came(server);
+}
+
+TEST_F(SealedProof, AKeyThatIsUnknownIsRefused) {
+    log_.allow("proves no key that is known here");
+    log_.allow("knows neither a key nor a certificate of this side");
+    tcp::Process& server = serve(alice());
+    EXPECT_EQ(sent(dial_from(bob()), server.endpoint()), Errc::permission);
+    expect_nothing_came(server);
+}
+
+// Neither side falls back to plain messages.
+TEST_F(SealedProof, APlainDialIsNotServed) {
+    tcp::Process& server = serve(alice());
+    tcp::Process& client = open("tcp://", {});
+    na::Peer& there = peer(client, plain_of(server.endpoint()));
+    (void)send(client, there, 1);
+    ASSERT_TRUE(until([&] { return client.receiver.count(na::PeerEvent::lost) == 1; }));
+    expect_nothing_came(server);
+}
+
+TEST_F(SealedProof, ADialOfAPlainPortTimesOut) {
+    tcp::Process& server = open("tcp://127.0.0.1:0");
+    na::TransportOptions hasty = with(alice(), false);
+    hasty.connect_timeout = Microseconds(100'000);
+    tcp::Process& client = open("sealed_tcp://", hasty);
+    EXPECT_EQ(sent(client, sealed_of(server.endpoint())), Errc::timed_out);
+}
+
+TEST_F(SealedProof, SchemesAreNotMixed) {
+    tcp::Process& server = serve(alice());
+    tcp::Process& plain = open("tcp://", {});
+    EXPECT_TRUE(server.endpoint().starts_with("sealed_tcp://"));
+    EXPECT_TRUE(server.transport->reaches(server.endpoint()));
+    EXPECT_FALSE(plain.transport->reaches(server.endpoint()));
+    EXPECT_FALSE(server.transport->reaches(plain_of(server.endpoint())));
+    EXPECT_FALSE(server.transport->reaches("sealed_tcpx://127.0.0.1:1"));
+}
+
+TEST_F(SealedProof, ASilentPeerIsDroppedAfterTheTimeOfAGreeting) {
+    na::TransportOptions impatient = with(alice(), true);
+    impatient.hello_timeout = Microseconds(300'000);
+    tcp::Process& server = open("sealed_tcp://127.0.0.1:0", impatient);
+    tcp::Process& stranger = open("tcp://", {});
+    // The first bytes of a handshake, whose rest never comes.
+    const Message begun{std::byte{1}, {}, {}, {}, {}, {}, {}, {}, std::byte{22}, std::byte{3}, std::byte{1}};
+    send_below(stranger, peer(stranger, plain_of(server.endpoint())), begun);
+    ASSERT_TRUE(until([&] { return stranger.receiver.count(na::PeerEvent::lost) == 1; }));
+    expect_nothing_came(server);
+    EXPECT_EQ(sent(dial_from(alice()), server.endpoint()), Errc::ok);
+}
+
+// Memory of the transport below is never lent: a stranger cannot even ask for it.
+TEST_F(SealedProof, AccessesBelowAreRefused) {
+    tcp::Process& server = serve(alice());
+    support::GuardedBuffer target(64, 9);
+    const tcp::Lent& lent = lend(server, {target.segment()});
+    tcp::Process& stranger = open("tcp://", {});
+    std::vector<std::byte> mine(64, std::byte{1});
+    const auto local = registered(stranger, {{mine.data(), mine.size()}});
+    const tcp::TestOp& put =
+        rma(stranger, peer(stranger, plain_of(server.endpoint())), na::OpKind::put, *local, lent, mine.size());
+    ASSERT_TRUE(until([&] { return put.done(); }));
+    EXPECT_NE(put.result, Errc::ok);
+    EXPECT_TRUE(target.holds(9));
+}
+
+TEST(PendingProofs, TheSourceWithTheMostMakesRoom) {
+    PendingProofs proofs;
+    std::array<std::byte, PendingProofs::pending_max> sessions{};
+    const auto session = [&](std::size_t i) -> SealedSession& { return reinterpret_cast<SealedSession&>(sessions[i]); };
+    std::array<PendingProof*, PendingProofs::pending_max> entered{};
+    EXPECT_EQ(proofs.to_drop(), nullptr);
+    entered[0] = proofs.enter(session(0), source_of_endpoint("tcp://10.0.0.1:5"));
+    for (std::size_t i = 1; i < entered.size(); ++i) {
+        entered[i] = proofs.enter(session(i), source_of_endpoint("tcp://10.0.0.2:" + std::to_string(i)));
+    }
+    EXPECT_TRUE(proofs.full());
+    EXPECT_EQ(proofs.enter(session(0), 7), nullptr);
+    EXPECT_EQ(proofs.to_drop(), &session(1)) << "the oldest of the source that has the most";
+    for (PendingProof* each : entered) proofs.leave(*each);
+}
+
+TEST(PendingProofs, ASourceIsAHostWhateverItsPort) {
+    EXPECT_EQ(source_of_endpoint("tcp://10.0.0.2:5"), source_of_endpoint("verbs://10.0.0.2:6"));
+    EXPECT_NE(source_of_endpoint("tcp://10.0.0.2:5"), source_of_endpoint("tcp://10.0.0.3:5"));
+    EXPECT_EQ(source_of_endpoint("tcp://[2001:db8::1]:5"), source_of_endpoint("tcp://[2001:db8::2]:5"));
+    EXPECT_NE(source_of_endpoint("tcp://[2001:db8::1]:5"), source_of_endpoint("tcp://[2001:db9::1]:5"));
+    EXPECT_EQ(source_of_endpoint(""), source_of_endpoint(""));
+}
+
+}  // namespace
+}  // namespace cinnabar::tls

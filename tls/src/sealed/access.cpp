@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sealed/access.hpp"
+
+#include "sealed/port.hpp"
+#include "sealed/session.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cinnabar::tls {
+
+void SealedAccess::begin(SealedPeer& peer) noexcept {
+    SealedPort& port = session_.port();
+    begin_access(port.access_pools(), port.transport().leases(), port.host(), peer, peer.rma);
+    begun_ = true;
+}
+
+void SealedAccess::end(Errc why) noexcept {
+    if (std::exchange(begun_, false)) end_access(why);
+}
+
+void SealedAccess::access_to_send() noexcept {
+    if (session_.is_open()) session_.port().output().add(session_);
+}
+
+void SealedAccess::access_over(na::PostedOp& posted, Errc result) noexcept { session_.port().end(posted, result); }
+
+void SealedAccess::access_failed(Errc why) noexcept { session_.fail(why); }
+
+// Output.
+
+void SealedAccess::send() noexcept {
+    // What there is no room for waits for a message that comes back, or for the next round of a blocked session.
+    (void)(send_answers() && send_requests() && send_data());
+}
+
+bool SealedAccess::seal(const Outlet::Draft& draft, const na::AccessHead& head, std::size_t bytes) noexcept {
+    SealedHead sealed;
+    sealed.kind = static_cast<std::uint8_t>(head.kind);
+    sealed.flags = head.flags;
+    sealed.status = head.status;
+    sealed.id = head.id;
+    return session_.outlet().seal(draft, sealed, bytes);
+}
+
+bool SealedAccess::send_frame(const na::AccessHead& head, const na::AccessBody& body) noexcept {
+    Outlet::Draft out;
+    if (!session_.outlet().draft(out, false)) return false;
+    return seal(out, head, na::encode_access_body(head.kind, body, Bytes(out.contents(), na::access_body_bytes_max)));
+}
+
+bool SealedAccess::send_answers() noexcept {
+    while (na::PendingAnswer* const answer = answers_.front()) {
+        na::AccessBody body;
+        body.value = answer->value;
+        if (!send_frame(head_of(*answer), body)) return false;
+        answers_.remove(*answer);
+        release(*answer);
+    }
+    return true;
+}
+
+bool SealedAccess::send_requests() noexcept {
+    while (admit_next()) continue;
+    while (na::PostedOp* const posted = requests_.front()) {
+        if (!send_frame(head_of(*posted), body_of(*posted))) return false;
+        requests_.remove(*posted);
+        framed(*posted);
+    }
+    return true;
+}
+
+std::size_t SealedAccess::data_bytes_max() const noexcept {
+    return session_.below().message_bytes_max() - sealed_overhead_bytes;
+}
+
+bool SealedAccess::send_data() noexcept {
+    while (!puts_.empty() || !gets_.empty()) {
+        if (!session_.outlet().has_room(true)) return false;
+        if (!(get_has_turn() ? send_data_of_get() : send_data_of_put())) return false;
+    }
+    return true;
+}
+
+bool SealedAccess::send_data_of_get() noexcept {
+    Outlet::Draft out;
+    if (!session_.outlet().draft(out, true)) return false;
+    na::PendingAnswer& get = *gets_.pop_front();
+    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(get.left, data_bytes_max()));
+    {
+        const na::LeaseTable::Pin pin = pin_for_get(get, bytes);
+        if (!pin.ok()) {  // it is an answer now
+            session_.outlet().discard(out);
+            return send_answers();
+        }
+        pin.memory().copy_out(pin.offset(), {out.contents(), bytes});
+    }
+    if (!seal(out, head_of(get), bytes)) {
+        gets_.push_front(get);
+        return false;
+    }
+    get.offset += bytes;
+    get.left -= bytes;
+    framed(get);
+    return true;
+}
+
+bool SealedAccess::send_data_of_put() noexcept {
+    Outlet::Draft out;
+    if (!session_.outlet().draft(out, true)) return false;
+    na::PostedOp& put = *puts_.pop_front();
+    const na::Op& op = *put.op;
+    const na::AccessHead head = head_of(put);
+    const na::AccessBody body = body_of(put);
+    const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(body.left, data_bytes_max()));
+    const std::size_t body_bytes =
+        na::encode_access_body(head.kind, body, Bytes(out.contents(), na::access_body_bytes_max));
+    op.local->copy_out(op.local_offset + put.moved, {out.contents() + body_bytes, bytes});
+    if (!seal(out, head, body_bytes + bytes)) {
+        puts_.push_front(put);
+        return false;
+    }
+    put.moved += bytes;
+    framed(put);
+    return true;
+}
+
+// Input.
+
+void SealedAccess::take(const SealedHead& head, ConstBytes rest) noexcept {
+    na::AccessHead access;
+    access.kind = static_cast<na::AccessKind>(head.kind);
+    access.flags = head.flags;
+    access.status = head.status;
+    access.id = head.id;
+    const std::size_t body_bytes = na::access_body_bytes(access.kind);
+    if (rest.size() < body_bytes) return session_.fail(Errc::protocol);
+    access.data_bytes = rest.size() - body_bytes;
+    na::AccessBody body;
+    Errc wrong = na::check_access(access);
+    if (wrong == Errc::ok) wrong = na::decode_access_body(access, rest, body);
+    if (wrong == Errc::ok) {
+        const bool data = na::carries_data(access.kind);
+        wrong = data ? place(access, body, rest.subspan(body_bytes)) : frame_came(access, body);
+    }
+    if (wrong != Errc::ok) session_.fail(wrong);
+}
+
+// Data of a put, or of a get of this side.
+Errc SealedAccess::place(const na::AccessHead& head, const na::AccessBody& body, ConstBytes data) noexcept {
+    if (head.kind == na::AccessKind::put) {
+        if (refused(head.id)) return Errc::ok;
+        {
+            // All that is left of the put has to be allowed, so that it is refused before its first byte. The pin ends
+            // before the layers above hear of the put, which may take the lease back.
+            const na::LeaseTable::Pin pin = pin_for_put(head.id, body.key, body.offset, body.left);
+            if (!pin.ok()) return Errc::ok;
+            pin.memory().copy_in(pin.offset(), data);
+        }
+        put_placed(head, body);
+        return Errc::ok;
+    }
+    na::PostedOp* get = nullptr;
+    if (const Errc wrong = find_get(head, get); wrong != Errc::ok) return wrong;
+    if (!get) return Errc::ok;
+    get->op->local->copy_in(get->op->local_offset + get->moved, data);
+    got(*get, data.size());
+    return Errc::ok;
+}
+
+}  // namespace cinnabar::tls

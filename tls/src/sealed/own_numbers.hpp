@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The numbers of the dials by which this process means itself. With a shared key both ends prove the same identity, so
+// an attacker could lead a dial of this process that means another one back to it. Only a dial of one of its own
+// addresses may come back. Any thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace cinnabar::tls {
+
+class OwnNumbers {
+  public:
+    // Call before the dial greets; remove() when it has ended or its answer has arrived. False: out of memory.
+    [[nodiscard]] bool add(std::uint64_t number) noexcept {
+        const std::lock_guard lock(mutex_);
+        try {
+            numbers_.push_back(number);
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
+        return true;
+    }
+    void remove(std::uint64_t number) noexcept {
+        const std::lock_guard lock(mutex_);
+        const auto at = std::find(numbers_.begin(), numbers_.end(), number);
+        if (at != numbers_.end()) numbers_.erase(at);
+    }
+    [[nodiscard]] bool has(std::uint64_t number) const noexcept {
+        const std::lock_guard lock(mutex_);
+        return std::find(numbers_.begin(), numbers_.end(), number) != numbers_.end();
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::vector<std::uint64_t> numbers_;
+};
+
+}  // namespace cinnabar::tls

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The messages of a sealed port that the transport below has. Owner of the context only.
+#pragma once
+
+#include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/na/op.hpp>
+#include <cinnabar/na/transport.hpp>
+
+#include <cstdint>
+
+namespace cinnabar::tls {
+
+class SealedSession;
+
+struct Shipment : PoolSlot {
+    na::Op op;
+    SealedSession* session = nullptr;
+    bool data = false;  // of a put or get
+};
+
+class Shipments {
+  public:
+    explicit Shipments(std::uint32_t shipments_max) : pool_(Threads::one, shipments_max) {}
+    // Call it once, before the others. `below` must outlive the last shipment.
+    void open(na::Port& below) noexcept { below_ = &below; }
+
+    // With a message of the transport below. Null: that transport has no room.
+    [[nodiscard]] Shipment* take() noexcept;
+    void give(Shipment& shipment) noexcept;
+    // As na::Context::post_owned, for the port below.
+    [[nodiscard]] Errc post(Shipment& shipment, na::Peer& to) noexcept;
+    // The operation has completed: tells the session.
+    void returned(na::Op& op, Errc result) noexcept;
+    [[nodiscard]] std::uint32_t taken() const noexcept { return pool_.taken(); }
+
+  private:
+    na::Port* below_ = nullptr;
+    SlotPool<Shipment> pool_;
+};
+
+}  // namespace cinnabar::tls

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Carries the bytes of a TLS handshake that does not run on a socket, but in messages. Owner of the context only.
+#pragma once
+
+#include <cinnabar/na/session/socket.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace cinnabar::tls {
+
+class Wire {
+  public:
+    // As na::receive_some and na::send_some. The bytes of send() are copied. again: none have arrived, or so many wait
+    // to be sent that there is no room.
+    [[nodiscard]] virtual na::Moved receive(void* to, std::size_t bytes) noexcept = 0;
+    [[nodiscard]] virtual na::Moved send(const void* from, std::size_t bytes) noexcept = 0;
+    // The handshake has failed: nothing more is received or sent.
+    virtual void cut() noexcept = 0;
+    // The other side, for log lines; "a peer" if out of memory.
+    [[nodiscard]] virtual std::string log_name() const noexcept = 0;
+
+  protected:
+    ~Wire() = default;
+};
+
+}  // namespace cinnabar::tls
