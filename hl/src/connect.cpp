@@ -43,7 +43,7 @@ std::string place_towards(const std::string& endpoint, const std::string& scheme
         const std::string query = endpoint.find('?') == std::string::npos ? "" : endpoint.substr(endpoint.find('?'));
         return scheme + "client" + std::to_string(clients.fetch_add(1)) + query;
     }
-    if (scheme != "verbs://") return scheme;
+    if (scheme != "verbs://" && scheme != "verbss://") return scheme;
     const std::string own = uri ? own_host_towards(uri->host) : std::string();
     return own.empty() ? scheme : scheme + own + ":0";
 }

@@ -14,7 +14,7 @@ namespace {
 
 bool is_proving(std::string_view scheme) {
     const std::string_view family = na::family_of(scheme);
-    return family == "tcps" || family == "ofis";
+    return family == "tcps" || family == "ofis" || family == "verbss";
 }
 
 }  // namespace

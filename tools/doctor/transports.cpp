@@ -17,7 +17,8 @@ void judge_open(const std::string& id, const na::PluginInfo& plugin, const na::T
         fmt::format("{}://: {}{}{}", plugin.scheme, plugin.description, by.empty() ? "" : "; ", by);
     if (!transport.caps().guessable_keys) return found.good(id, what);
     found.warning(id, ExitCode::unsuitable, what,
-                  "keep peers that you do not trust off this fabric, or let them use tcps:// or ofis:// only");
+                  "keep peers that you do not trust off this fabric, or let them use tcps://, ofis:// or verbss:// "
+                  "only");
 }
 
 }  // namespace
@@ -38,7 +39,7 @@ void check_transports(const na::Registry& registry, bool devices, Findings& foun
         const Error& error = opened.error();
         const std::string what = fmt::format("{}:// does not open: {}", scheme, to_string(error.code));
         const std::string remedy(error.hint.empty() ? advice(error.code) : error.hint);
-        const bool needs_devices = scheme == "verbs";
+        const bool needs_devices = scheme == "verbs" || scheme == "verbss";
         if (needs_devices && !devices)
             found.note(id, what, remedy);
         else

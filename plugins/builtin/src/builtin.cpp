@@ -69,6 +69,9 @@ void add_builtin(na::Registry& registry) {
 #ifdef CINNABAR_PLUGIN_verbs
     add(verbs::plugin_info);
 #endif
+#if defined(CINNABAR_PLUGIN_verbs) && defined(CINNABAR_PLUGIN_tcps)
+    add(verbs::tls_plugin_info);
+#endif
 }
 
 }  // namespace cinnabar

@@ -9,5 +9,7 @@
 namespace cinnabar::verbs {
 
 extern CINNABAR_API const na::PluginInfo plugin_info;
+// verbss; only in builds that found OpenSSL.
+extern CINNABAR_API const na::PluginInfo tls_plugin_info;
 
 }  // namespace cinnabar::verbs
