@@ -4,6 +4,7 @@
 #include "sealed/pending_proofs.hpp"
 
 #include <array>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,25 @@ TEST_F(SealedProof, AKeyThatIsUnknownIsRefused) {
     tcp::Process& server = serve(alice());
     EXPECT_EQ(sent(dial_from(bob()), server.endpoint()), Errc::permission);
     expect_nothing_came(server);
+}
+
+TEST_F(SealedProof, ASessionEndsWhoseKeyWasTakenAwayAndOthersGoOn) {
+    log_.allow("proved a key or certificate that was withdrawn: its session ends");
+    const std::string alices = std::string("alice:") + tcp::hex_of_alice;
+    const std::string bobs = std::string("bob:") + tcp::hex_of_bob;
+    const std::string file = support::put_key(folder_, "both", alices + "\n" + bobs);
+    tcp::Process& server = serve({.key_file = file});
+    tcp::Process& first = dial_from(alice());
+    connect(first, peer(first, server), server);
+    tcp::Process& second = dial_from(bob());
+    na::Peer& there = peer(second, server);
+    connect(second, there, server);
+    std::filesystem::rename(support::put_key(folder_, "next", bobs), file);
+    EXPECT_TRUE(until([&] { return server.receiver.count(na::PeerEvent::lost) == 1; }));
+    EXPECT_EQ(server.receiver.events.back().why, Errc::permission);
+    EXPECT_TRUE(until([&] { return first.receiver.count(na::PeerEvent::lost) == 1; }));
+    (void)send(second, there, 77);
+    EXPECT_TRUE(until([&] { return server.receiver.count_tag(77) == 1; }));
 }
 
 // Neither side falls back to plain messages.
