@@ -116,8 +116,9 @@ class BulkLoad {
                     fail(pair, filled.code());
                     continue;
                 }
-            } else {
-                pair.slots->fill(slot, seed);
+            } else if (const auto filled = pair.slots->fill(slot, seed); !filled) {
+                fail(pair, filled.code());
+                continue;
             }
             const MoveIn wanted{pair.arena, slot, in_.push,
                                 hl::Bulk(pair.slots->at(slot), in_.push ? na::Access::write : na::Access::read)};
@@ -135,7 +136,12 @@ class BulkLoad {
             }
             bool right = false;
             if (in_.push) {
-                right = pair.slots->has(slot, seed);
+                const auto has = pair.slots->has(slot, seed);
+                if (!has) {
+                    fail(pair, has.code());
+                    continue;
+                }
+                right = *has;
             } else {
                 auto checking = node_.call(check_rpc, pair.peer, range, deadline_);
                 const auto checked = co_await checking;
