@@ -171,7 +171,7 @@ TEST(HtmlPage, ShowsWhatPeersSendAsTextAlone) {
     state.node.lines = {{1, hostile, hostile, hostile}};
     state.node.transports = {{hostile, {}, hostile}};
     add_pool(state, hostile, {});
-    state.rpcs.push_back(timed(hostile, 1, {1, 2}));
+    state.rpcs.push_back(timed(hostile, 1, {1, 2, 3, 4, 5, 6, 7, 8, 9}));
     History history;
     const std::string page = html_page(state, history.take(state), history, hostile, 2);
     EXPECT_EQ(page.find("<script"), std::string::npos);
@@ -184,7 +184,7 @@ TEST(HtmlPage, ShowsWhatPeersSendAsTextAlone) {
 
 TEST(HtmlPage, ShowsPoolsMemoryAndWhereTimeGoes) {
     History history;
-    State state = state_at(1, {timed("slow", 2, {0, 2'000, 0, 6'000'000, 0})});
+    State state = state_at(1, {timed("slow", 2, {0, 0, 0, 1'000, 0, 6'000'000, 0, 1'000, 0})});
     state.calls = {waiting("slow", rpc::CallPhase::connecting, 1'000)};
     add_pool(state, "disk", {4, 2, {11, 22, 33}});
     state.node.buffer_bytes_max = 256'000'000;
