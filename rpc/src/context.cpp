@@ -63,14 +63,17 @@ std::recursive_mutex& ContextCore::after_close() noexcept {
 Result<void> ContextCore::open() {
     std::vector<na::Transport*> transports;
     std::uint32_t slots = ~0u;
+    const na::Limits* growing = nullptr;
     for (const auto& transport : engine.transports()) {
         transports.push_back(transport.get());
-        slots = std::min(slots, transport->limits().receive_slots);
-        if (const std::uint32_t most = transport->limits().connections_max) peers.limit(most);
+        const na::Limits& limits = transport->limits();
+        slots = std::min(slots, limits.receive_slots);
+        if (const std::uint32_t most = limits.connections_max) peers.limit(most);
+        const bool fewer = !growing || limits.receive_slots < growing->receive_slots;
+        if (limits.receive_slots_max > limits.receive_slots && fewer) growing = &limits;
     }
     share_slots(slots);
-    // The connections are all of this transport.
-    if (transports.size() == 1) credits.grow_slots_by(transports.front()->limits());
+    if (growing) credits.grow_slots_by(*growing);
     na::ContextOptions of_context = options.context;
     of_context.routes = engine.routes();
     auto opened = na::Context::open(transports, of_context, *this);

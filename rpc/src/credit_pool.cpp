@@ -33,7 +33,14 @@ std::uint32_t CreditPool::first() const noexcept {
     return std::clamp(core_.na->options().initial_credits, 1u, Credits::budget_max);
 }
 
-// The receive slots for requests while there are that many connections.
+// Whether the slots grow with this connection. Those of some transports, such as that of a node to itself, do not.
+bool CreditPool::adds_slots(const PeerBook& book) const noexcept {
+    const na::Limits& limits = core_.transport_of(book.peer->port())->limits();
+    return limits.receive_slots_max > limits.receive_slots;
+}
+
+// The receive slots for requests while there are that many connections with which they grow. Each of these uses what it
+// adds, by its first credits and its control messages, so the other peers of any transport get none of that.
 std::uint32_t CreditPool::slots_for(std::uint32_t connections) const noexcept {
     if (!growing_) return slots_max_;
     return slots_max_ + (na::receive_slots_for(*growing_, connections) - growing_->receive_slots);
@@ -42,6 +49,12 @@ std::uint32_t CreditPool::slots_for(std::uint32_t connections) const noexcept {
 void CreditPool::open(PeerBook& book) noexcept {
     book.account.open(first(), peer_unsent_max_);
     made_ += book.account.budget();
+    if (adds_slots(book)) ++growing_connections_;
+}
+
+void CreditPool::close(PeerBook& book) noexcept {
+    made_ -= book.account.close();
+    if (adds_slots(book)) --growing_connections_;
 }
 
 void CreditPool::come_back(Request& request) noexcept {
@@ -66,9 +79,8 @@ void CreditPool::grow(PeerBook& book) noexcept {
     Credits& account = book.account;
     account.set_hungry(false);
     if (!book.open || account.budget() >= peer_budget_max_) return;
-    const std::uint32_t connections = core_.peers.connections();
-    const std::uint32_t used = made_ + control_slots * connections;
-    const std::uint32_t slots_now = slots_for(connections);
+    const std::uint32_t used = made_ + control_slots * core_.peers.connections();
+    const std::uint32_t slots_now = slots_for(growing_connections_);
     const std::uint32_t slots = used < slots_now ? slots_now - used : 0;
     // Some requests may be on their way while others are held, but many more than that would only be refused.
     const std::uint64_t held_max = std::uint64_t{2} * core_.options.requests_held_max;

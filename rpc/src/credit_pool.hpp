@@ -16,14 +16,15 @@ class CreditPool {
 
     // Sets the number of receive slots for requests, which limits the budgets.
     void limit(std::uint32_t slots) noexcept { slots_max_ = slots; }
-    // They grow with the connections as those of this transport (na::receive_slots_for), which lives longer.
+    // They grow with the connections over transports whose slots grow, as those of the one with these limits
+    // (na::receive_slots_for), which lives longer. Requires: no other one of them has fewer slots.
     void grow_slots_by(const na::Limits& limits) noexcept { growing_ = &limits; }
     [[nodiscard]] std::uint32_t made() const noexcept { return made_; }
     // Replies that were begun and not sent: posted, or waiting for room in the transport.
     [[nodiscard]] std::uint32_t replies_unsent() const noexcept { return replies_unsent_; }
 
     void open(PeerBook& book) noexcept;
-    void close(PeerBook& book) noexcept { made_ -= book.account.close(); }
+    void close(PeerBook& book) noexcept;
 
     // The credits to send with a reply: those that came back, and more for a peer that asks for them. 0 while too many
     // replies to the peer were not sent.
@@ -59,6 +60,7 @@ class CreditPool {
 
   private:
     [[nodiscard]] std::uint32_t first() const noexcept;
+    [[nodiscard]] bool adds_slots(const PeerBook& book) const noexcept;
     [[nodiscard]] std::uint32_t slots_for(std::uint32_t connections) const noexcept;
     [[gnu::noinline]] void grow(PeerBook& book) noexcept;
     void grant_if_starved(PeerBook& book) noexcept;
@@ -71,10 +73,11 @@ class CreditPool {
     const std::uint32_t peer_unsent_max_ = std::max(peer_budget_max_, 1u);
     std::uint32_t made_ = 0;  // of all peers
     std::uint32_t slots_max_ = 0;
-    const na::Limits* growing_ = nullptr;  // null: the slots do not grow
-    std::uint32_t next_ = 0;               // the book that recall_idle() looks at next
-    std::uint32_t refused_ = 0;            // how often a peer could not get more credits
-    TimeUs turn_at_ = 0;                   // when recall_idle() may begin with the first book again
+    const na::Limits* growing_ = nullptr;    // null: the slots do not grow
+    std::uint32_t growing_connections_ = 0;  // those with which they grow
+    std::uint32_t next_ = 0;                 // the book that recall_idle() looks at next
+    std::uint32_t refused_ = 0;              // how often a peer could not get more credits
+    TimeUs turn_at_ = 0;                     // when recall_idle() may begin with the first book again
     std::uint32_t replies_unsent_ = 0;
 };
 

@@ -2,7 +2,13 @@
 // Quiet connections leave receive slots to a busy one, where slots grow with the connections.
 #include "rpc_fixture.hpp"
 
+#include <cinnabar/na/registry.hpp>
+#include <cinnabar/plugins/builtin.hpp>
+
 #include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace cinnabar::rpc {
 namespace {
@@ -14,7 +20,7 @@ class SlotsTest : public RpcTest {
   protected:
     void SetUp() override {
         transport_options_.receive_slots = 64;
-        open(target_, 0, true);
+        ASSERT_NO_FATAL_FAILURE(open_target());
         to_ = target_.context->self_addr();
         serve_echo();
         origins_.resize(quiet + 1);
@@ -27,6 +33,7 @@ class SlotsTest : public RpcTest {
         for (Side& origin : origins_) origin.context.reset();
         RpcTest::TearDown();
     }
+    virtual void open_target() { open(target_, 0, true); }
     // Makes so many calls at once.
     void call(Side& from, std::size_t count) {
         std::vector<Ending> endings(count);
@@ -41,15 +48,36 @@ class SlotsTest : public RpcTest {
         for (const Ending& ending : endings) EXPECT_EQ(ending.result, Errc::ok) << to_string(ending.result);
     }
 
+    void expect_more_for_a_busy_one() {
+        const std::uint64_t first = target_.context->counts().credits_granted;
+        EXPECT_EQ(first, (quiet + 1) * options_.context.initial_credits);
+        call(origins_.back(), 200);
+        EXPECT_GE(target_.context->counts().credits_granted, first + 4);
+    }
+
     std::vector<Side> origins_;
 };
 
-TEST_P(SlotsTest, OfQuietConnectionsAreNotThoseOfABusyOne) {
-    const std::uint64_t first = target_.context->counts().credits_granted;
-    EXPECT_EQ(first, (quiet + 1) * options_.context.initial_credits);
-    call(origins_.back(), 200);
-    EXPECT_GE(target_.context->counts().credits_granted, first + 4);
-}
+TEST_P(SlotsTest, OfQuietConnectionsAreNotThoseOfABusyOne) { expect_more_for_a_busy_one(); }
+
+// The target has a transport whose slots do not grow, too, as every node does: the one to itself.
+class SlotsBesideSelfTest : public SlotsTest {
+  protected:
+    void open_target() override {
+        na::TransportOptions listening = transport_options_;
+        listening.listen = true;
+        na::Registry registry;
+        add_builtin(registry);
+        target_.transport = network_.open("target", listening).value();
+        std::shared_ptr<na::Transport> self = registry.open("self://?alone=yes", listening).value();
+        target_.engine = Engine::open({target_.transport, std::move(self)}).value();
+        Options options = options_;
+        options.context.threads = Threads::one;
+        target_.context = target_.engine->open_context(options).value();
+    }
+};
+
+TEST_P(SlotsBesideSelfTest, OfQuietConnectionsAreNotThoseOfABusyOne) { expect_more_for_a_busy_one(); }
 
 std::vector<support::NetworkKind> growing() {
     std::vector<support::NetworkKind> kinds = support::networks_for_calls();
@@ -59,8 +87,12 @@ std::vector<support::NetworkKind> growing() {
     return kinds;
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, SlotsTest, testing::ValuesIn(growing()),
-                         [](const auto& i) { return std::string(support::to_string(i.param)); });
+std::string name_of_network(const testing::TestParamInfo<support::NetworkKind>& i) {
+    return support::to_string(i.param);
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, SlotsTest, testing::ValuesIn(growing()), name_of_network);
+INSTANTIATE_TEST_SUITE_P(Over, SlotsBesideSelfTest, testing::ValuesIn(growing()), name_of_network);
 
 }  // namespace
 }  // namespace cinnabar::rpc
