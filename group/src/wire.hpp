@@ -72,13 +72,13 @@ struct HolderRun {
 enum class Way : std::uint8_t { none, to_members, from_members };
 struct Terms {
     Way way = Way::none;
-    bool checksum = false;           // of each chunk
-    std::uint8_t window = 0;         // chunks in flight to one member
+    bool checksum = false;    // of each chunk
+    std::uint8_t window = 0;  // chunks in flight to one member
+    std::uint32_t chunk_bytes = 0;
+    std::uint64_t bytes = 0;         // for this member
+    std::uint64_t ticket = 0;        // ticket under which the sender of the request offers the chunks
     bool again = false;              // the member was lost, and is called for itself alone
     std::uint16_t come_back_ms = 0;  // how long a lost member is waited for
-    std::uint32_t chunk_bytes = 0;
-    std::uint64_t bytes = 0;   // for this member
-    std::uint64_t ticket = 0;  // ticket under which the sender of the request offers the chunks
 };
 
 struct TreeRequest {
