@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Answers a call at a member: runs the handler once and sends the result to every process that requests it.
+#include "bulk_terms.hpp"
 #include "collect.hpp"
 
 #include <cinnabar/hl/with_deadline.hpp>
@@ -44,6 +45,7 @@ Answered examine(Core& core, const TreeRequest& request, const std::vector<Rank>
 }
 
 bool well_formed(const Terms& terms, bool has_below) {
+    if (std::chrono::milliseconds(terms.come_back_ms) > come_back_max) return false;
     if (terms.way == Way::none) return true;
     if (terms.way > Way::from_members || (terms.way == Way::from_members && has_below)) return false;
     return terms.chunk_bytes >= chunk_bytes_min && terms.chunk_bytes <= chunk_bytes_max && terms.window >= 1 &&

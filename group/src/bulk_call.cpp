@@ -10,11 +10,6 @@
 #include <mutex>
 
 namespace cinnabar::group {
-namespace {
-
-constexpr Microseconds come_back_max{60'000'000};
-
-}  // namespace
 
 Result<Terms> terms_of(const BulkOptions& options, Way way) {
     if (options.chunk_bytes < chunk_bytes_min || options.chunk_bytes > chunk_bytes_max)

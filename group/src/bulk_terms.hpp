@@ -10,6 +10,8 @@
 
 namespace cinnabar::group {
 
+inline constexpr std::chrono::milliseconds come_back_max{60'000};
+
 // invalid_argument: an option is out of bounds.
 [[nodiscard]] Result<Terms> terms_of(const BulkOptions& options, Way way);
 // unsupported: the call has checksums, which the processor computes, and the region is a file or device memory.

@@ -76,6 +76,7 @@ TEST_F(BulkLiar, terms_that_cannot_be_are_refused) {
     EXPECT_EQ(refused([](TreeRequest& r) { r.terms.chunk_bytes = 1 << 30; }), Errc::protocol);
     EXPECT_EQ(refused([](TreeRequest& r) { r.terms.window = 0; }), Errc::protocol);
     EXPECT_EQ(refused([](TreeRequest& r) { r.terms.window = 255; }), Errc::protocol);
+    EXPECT_EQ(refused([](TreeRequest& r) { r.terms.come_back_ms = 60'001; }), Errc::protocol);
     EXPECT_EQ(refused([](TreeRequest& r) {
                   r.terms.way = group::Way::from_members;
                   r.below = {{1, 1}};
