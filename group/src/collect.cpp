@@ -180,11 +180,16 @@ bool TreeRun::may_come_back(Errc code, const Core::Route& route, bool stopped) c
 hl::Task<void> TreeRun::await_return(Branch branch, TreeRequest request, Offers::Kept offer) {
     const hl::TaskContext* task = co_await hl::this_task();
     const hl::StopScope* stop = task ? task->stop_scope() : nullptr;
-    const TimeUs end = after(core_->now_us(), std::chrono::milliseconds(request.terms.come_back_ms));
+    // Less the reserve for returning the answer, with the results of all other members below.
+    auto left = time_left(core_);
+    const Microseconds longest = for_child(co_await left, levels(branch.below.size()));
+    const Microseconds come_back = std::chrono::milliseconds(request.terms.come_back_ms);
+    const TimeUs end = after(core_->now_us(), std::min(come_back, longest));
     request.terms.again = true;
     request.below.clear();
     for (Microseconds pause{10'000};; pause = std::min(pause * 2, Microseconds(250'000))) {
-        const Errc slept = co_await core_->node.sleep_for(pause);
+        const TimeUs now = core_->now_us();
+        const Errc slept = co_await core_->node.sleep_for(std::min(pause, Microseconds(end > now ? end - now : 0)));
         const bool given_up = leaves() || (offer && offer->given_up.stop_requested());
         if (slept != Errc::ok || given_up || core_->now_us() >= end || has_left(core_->view(), branch.child)) {
             fail(branch.child, slept == Errc::ok ? Errc::peer_lost : slept);

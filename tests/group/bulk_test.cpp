@@ -171,6 +171,24 @@ TEST(bulk_broadcast, waits_in_vain_for_a_member_that_has_died_but_not_for_longer
     for (const std::size_t i : {1u, 3u}) group.expect_received(i, 1, memory);
 }
 
+TEST(bulk_broadcast, waits_for_a_member_that_has_died_only_as_long_as_there_is_time_to_tell_of_the_others) {
+    BulkGroup group(4, 15, {.bytes_per_us = 1'000'000, .host_bytes_per_us = 1000});
+    Memory memory = pattern(32 * chunk, 1);
+    BulkOptions options = bulk_options(Tree::chain);
+    options.call.deadline = 300ms;
+    options.come_back = 60s;
+    std::optional<Result<group::Reached>> out;
+    ASSERT_EQ(group.all[0].node->spawn(broadcast_into(*group.all[0].group, 1, region_of(memory), options, out)),
+              Errc::ok);
+    group.all.run_for(500us);
+    group.all.kill(group.all[2]);
+    group.all.run_for(1s);
+    ASSERT_TRUE(out && out->ok());
+    EXPECT_EQ((*out)->count, 3u);
+    ASSERT_EQ((*out)->failures.size(), 1u);
+    EXPECT_EQ((*out)->failures[0].rank, 2u);
+}
+
 TEST(bulk_broadcast, passes_by_a_member_whose_handler_wants_none_of_it) {
     BulkGroup group(6, 5);
     Memory memory = pattern(16 * chunk, 1);
