@@ -290,6 +290,16 @@ void NodeCore::stop_tasks() noexcept {
     });
 }
 
+void NodeCore::end_tasks() noexcept {
+    if (engine_) engine_->drain();
+    Waiter waiter;
+    last_waiter_ = &waiter;
+    const bool tasks_run = (tasks_.fetch_or(going_bit, std::memory_order_acq_rel) & ~going_bit) != 0;
+    stop_tasks();
+    if (tasks_run) await_tasks(waiter);
+    last_waiter_ = nullptr;
+}
+
 void NodeCore::await_tasks(Waiter& waiter) noexcept {
     for (Loop* loop : loops_) waiter.relies_on(*loop);
     while (!waiter.wait_for(task_patience)) {
@@ -302,12 +312,8 @@ void NodeCore::await_tasks(Waiter& waiter) noexcept {
 
 void NodeCore::close() noexcept {
     CINNABAR_ASSERT(Waiter::may_block());
-    if (engine_) engine_->drain();
-    Waiter waiter;
-    last_waiter_ = &waiter;
-    const bool tasks_run = tasks_.fetch_or(going_bit, std::memory_order_acq_rel) != 0;
-    stop_tasks();
-    if (tasks_run) await_tasks(waiter);
+    end_tasks();
+    side_loop_.end_tasks();  // while the loops run, whose operations its tasks may await
     for (const auto& pool : pools_) pool->stop();
     stuck_watch_.stop();
     for (Loop* loop : loops_) loop->stop_driving();

@@ -111,6 +111,7 @@ class NodeCore {
     [[nodiscard]] RpcStats* find_stats(const RpcName& rpc) noexcept;
     void stop_tasks() noexcept;
     void await_tasks(Waiter& waiter) noexcept;
+    void end_tasks() noexcept;  // stops them, and waits for them; may be called again
     [[nodiscard]] bool idle() noexcept;
 
     static constexpr std::uint64_t going_bit = std::uint64_t{1} << 63;

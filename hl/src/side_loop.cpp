@@ -63,14 +63,23 @@ void SideLoop::drain() noexcept {
     if (core_) core_->engine().drain();
 }
 
-void SideLoop::close() noexcept {
+void SideLoop::end_tasks() noexcept {
     NodeCore* core = nullptr;
     {
         const std::lock_guard lock(mutex_);
         closed_ = true;
-        core = std::exchange(core_, nullptr);
+        core = core_;
     }
     // Without the lock: a task that ends there may still ask for it.
+    if (core) core->end_tasks();
+}
+
+void SideLoop::close() noexcept {
+    NodeCore* core = nullptr;
+    {
+        const std::lock_guard lock(mutex_);
+        core = std::exchange(core_, nullptr);
+    }
     if (core) core->close();
 }
 

@@ -25,7 +25,10 @@ class SideLoop {
     [[nodiscard]] Result<NodeCore*> get();
     void set_policy(const std::shared_ptr<const rpc::Policy>& policy);
     void drain() noexcept;
-    // Ends what runs there, and waits for it. None is opened afterwards. Requires: not on a thread of the node.
+    // Ends the tasks that run there, and waits for them. None is opened afterwards. Requires: not on a thread of the
+    // node.
+    void end_tasks() noexcept;
+    // Ends all that runs there. Requires: end_tasks().
     void close() noexcept;
 
   private:

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,22 @@ TEST_P(SideLoopOf, GetsNoConnectionThatDoesNotNameIt) {
         clients.push_back(Node::open(GetParam().substr(0, GetParam().find(':')) + "://").value());
         EXPECT_EQ(clients.back().call(held_here, Addr::parse(server.address()).value(), i, 20s).wait().value(), i);
     }
+}
+
+Task<void> sleep_on(NodeRef node, std::promise<void>& begun, Errc& slept) {
+    begun.set_value();
+    slept = co_await node.sleep_for(1h);
+}
+
+TEST_P(SideLoopOf, EndsWithItsTasksAlsoIfTheyAwaitTheNodesOwn) {
+    std::promise<void> begun;
+    Errc slept = Errc::ok;
+    {
+        const Node node = Node::listen(GetParam()).value();
+        ASSERT_EQ(hl::side_loop(node)->spawn(sleep_on(node, begun, slept)), Errc::ok);
+        begun.get_future().wait();
+    }
+    EXPECT_EQ(slept, Errc::canceled);
 }
 
 TEST(SideLoop, NeedsANodeWithThreads) {
