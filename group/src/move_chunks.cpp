@@ -150,8 +150,14 @@ hl::Task<Result<void>> move_chunks(Asking asking, bulk::Region region, std::shar
 
 namespace {
 
-hl::Task<Result<void>> copy_far(Asking asking, std::shared_ptr<Offers> offers, bulk::Region from, bulk::Region to) {
+constexpr std::uint32_t copy_step = std::uint32_t{1} << 20;
+
+// One chunk at a time: both ends of the transfers are this process, which must have room for the owner's part.
+hl::Task<Result<void>> copy_by_calls(Asking asking, std::shared_ptr<Offers> offers, bulk::Region from,
+                                     bulk::Region to) {
     asking.terms.way = Way::to_members;
+    asking.terms.window = 1;
+    asking.terms.chunk_bytes = std::min(asking.terms.chunk_bytes, copy_step);
     asking.terms.bytes = to.bytes();
     asking.sources = std::make_shared<ChunkSources>();
     asking.only_source = true;
@@ -166,8 +172,32 @@ hl::Task<Result<void>> copy_far(Asking asking, std::shared_ptr<Offers> offers, b
     co_return moved;
 }
 
+// From far to far memory, bytes go by way of memory of this process: otherwise loads would hold all staging buffers of
+// this process while they wait for its stores, which need such buffers.
+hl::Task<Result<void>> copy_far(Asking asking, std::shared_ptr<Offers> offers, bulk::Region from, bulk::Region to) {
+    if (!from.is_far() || !to.is_far()) {
+        auto copying = copy_by_calls(std::move(asking), std::move(offers), std::move(from), std::move(to));
+        co_return co_await copying;
+    }
+    const std::uint64_t step = std::min<std::uint64_t>(copy_step, from.bytes());
+    if (step == 0) co_return Result<void>();
+    const auto between = asking.node.allocate(static_cast<std::size_t>(step));
+    if (!between) co_return between.error();
+    for (std::uint64_t offset = 0; offset < from.bytes(); offset += step) {
+        const std::uint64_t bytes = std::min(step, from.bytes() - offset);
+        const bulk::Region part = between->slice(0, bytes);
+        auto loading = copy_by_calls(asking, offers, from.slice(offset, bytes), part);
+        const Result<void> loaded = co_await loading;
+        if (!loaded) co_return loaded;
+        auto storing = copy_by_calls(asking, offers, part, to.slice(offset, bytes));
+        const Result<void> stored = co_await storing;
+        if (!stored) co_return stored;
+    }
+    co_return Result<void>();
+}
+
 hl::Task<Result<void>> copy_near(hl::NodeRef node, bulk::Region from, bulk::Region to) {
-    constexpr std::uint64_t step = std::uint64_t{1} << 20;
+    constexpr std::uint64_t step = copy_step;
     if (!from.contiguous().empty() && from.contiguous().data() == to.contiguous().data()) co_return Result<void>();
     std::vector<std::byte> between(from.contiguous().empty() ? std::min(step, from.bytes()) : 0);
     for (std::uint64_t offset = 0; offset < from.bytes(); offset += step) {

@@ -96,6 +96,20 @@ TEST(group_far, a_file_is_broadcast_into_files_and_memory) {
     for (const Storing* each : {&all.first, &all.second, &all.third}) EXPECT_TRUE(each->received() == far_pattern(9));
 }
 
+// More chunks than there are staging buffers.
+TEST(group_far, many_chunks_of_a_file_come_into_the_callers_own_file) {
+    FarGroup all;
+    const PatternFile source(far_bytes, 10);
+    group::BulkOptions options = far_options();
+    options.chunk_bytes = 8 << 10;
+    options.chunks_in_flight = 16;
+    const auto reached =
+        sync_wait(all.first.group->broadcast_bulk(take_file, {}, source.region(0, far_bytes), options));
+    ASSERT_TRUE(reached.ok()) << reached.error().message();
+    EXPECT_EQ(reached->count, 3u);
+    EXPECT_TRUE(all.first.received() == far_pattern(10));
+}
+
 TEST(group_far, files_are_gathered_into_files_and_memory) {
     FarGroup all;
     const PatternFile mine(far_bytes, 11);
