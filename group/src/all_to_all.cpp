@@ -168,7 +168,12 @@ Result<std::shared_ptr<Exchange>> exchange_of(const std::shared_ptr<Core>& core,
     if (core->closed()) return Error(Errc::closed, "this process has left the group");
     CINNABAR_TRY(const Terms terms, terms_of(options, Way::to_members));
     for (const auto& [rank, region] : give) CINNABAR_TRY_VOID(check_summed(region, terms.checksum));
-    for (const auto& [rank, region] : take) CINNABAR_TRY_VOID(check_region(region, Way::from_members, terms.checksum));
+    for (const auto& [rank, region] : take) {
+        CINNABAR_TRY_VOID(check_region(region, Way::from_members, terms.checksum));
+        // Two members that load from files for each other would hold the staging buffers that their stores need.
+        if (region && region.is_far())
+            return Error(Errc::unsupported, "all_to_all receives into memory: write the file afterwards");
+    }
     auto exchange = std::make_shared<Exchange>();
     exchange->core = core;
     exchange->name = std::move(name);

@@ -271,6 +271,9 @@ TEST(bulk_calls, say_what_is_wrong) {
     BulkOptions summed = bulk_options();
     summed.checksum = true;
     EXPECT_EQ(sync_wait(own.broadcast_bulk(load, 1, file.region(0, 100), summed)).code(), Errc::unsupported);
+    Regions into_file;
+    into_file[1] = file.region(0, 100);
+    EXPECT_EQ(sync_wait(own.all_to_all("swap", {}, into_file, bulk_options())).code(), Errc::unsupported);
     // A plain call to a bulk handler, and a bulk call to a plain handler.
     const group::CollectiveOptions to_second{.deadline = 5s};
     EXPECT_EQ(sync_wait(own.call(load, 1, 1, to_second)).code(), Errc::bad_signature);
