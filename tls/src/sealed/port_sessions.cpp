@@ -33,8 +33,11 @@ Result<std::unique_ptr<na::SessionPeer>> SealedPort::make_peer(const na::Addr& a
 void SealedPort::begin_dial(na::SessionPeer& peer) noexcept {
     auto& own = static_cast<SealedPeer&>(peer);
     own.below()->upper = &own.link;
-    // It has no session here, so it ends one.
-    if (own.below()->state() != na::PeerState::idle) own.link.closing = true;
+    // It has no session here, so it ends one, or was dialled for a message that came behind the end of one.
+    if (own.below()->state() != na::PeerState::idle) {
+        own.link.closing = true;
+        below_->disconnect(*own.below());
+    }
     if (own.link.closing) {
         own.link.dial_waits = true;
     } else {
