@@ -36,8 +36,7 @@ void BelowSide::on_notify(na::Peer& below, std::uint32_t) noexcept { not_expecte
 void BelowSide::on_peer(na::Peer& below, na::PeerEvent event, Errc why) noexcept {
     LinkBelow* const link = link_of(below);
     if (event == na::PeerEvent::connected) {
-        if (!link && below.addr().is_connection()) return port_.accept(below);
-        if (SealedSession* const session = session_of(below)) session->connected();
+        if (!link && below.addr().is_connection()) port_.accept(below);
     } else if (event == na::PeerEvent::lost && link) {
         if (!std::exchange(link->closing, false)) {
             if (link->session) link->session->fail(why);

@@ -51,6 +51,7 @@ void SealedSession::dial(SealedPort& port, SealedPeer& peer) noexcept {
     peer.session = this;
     peer.link.session = this;
     below_->upper = &peer.link;
+    port.host().arm(timer_, after(steady_clock().now_us(), port.options().connect_timeout));
     guard_ = port.transport().guards()->over(wire_, &peer.addr());
     if (!guard_) return fail(Errc::out_of_memory);
     shake({});
@@ -63,11 +64,6 @@ void SealedSession::accept(SealedPort& port, na::Peer& below, PendingProof& pend
     link_.session = this;
     below.upper = &link_;
     port.host().arm(timer_, after(steady_clock().now_us(), port.options().hello_timeout));
-}
-
-void SealedSession::connected() noexcept {
-    if (stage_ != Stage::shaking || !dialled_ || timer_.armed()) return;
-    port_->host().arm(timer_, after(steady_clock().now_us(), port_->options().connect_timeout));
 }
 
 void SealedSession::begin(SealedPeer& peer) noexcept {
@@ -177,18 +173,22 @@ void SealedSession::returned(bool data, Errc result) noexcept {
     }
 }
 
+void SealedSession::tell_of_silence() const noexcept {
+    static constinit LogLimit lines;
+    const std::string_view scheme = port_->transport().scheme();
+    const std::string peer = peer_->addr().log_name();
+    log_limited(lines, LogLevel::info, LogModule::named(scheme),
+                {peer_field(peer), transport_field(scheme), error_field(Errc::timed_out)},
+                "%s is connected, but does not finish the handshake: perhaps it listens without TLS", peer.c_str());
+}
+
 void SealedSession::time_out(Timer& timer) noexcept {
     SealedSession& self = TimerOf<SealedSession>::owner_of(timer);
     SealedPort& port = *self.port_;
     if (!self.peer_) {
         port.end_soon(self);
     } else {
-        static constinit LogLimit lines;
-        const std::string_view scheme = port.transport().scheme();
-        const std::string peer = self.peer_->addr().log_name();
-        log_limited(lines, LogLevel::info, LogModule::named(scheme),
-                    {peer_field(peer), transport_field(scheme), error_field(Errc::timed_out)},
-                    "%s is connected, but does not finish the handshake: perhaps it listens without TLS", peer.c_str());
+        if (self.below_->state() == na::PeerState::connected) self.tell_of_silence();
         self.fail(Errc::timed_out);
     }
     (void)port.tidy();

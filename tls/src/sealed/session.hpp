@@ -45,8 +45,6 @@ class SealedSession final : public PoolSlot {
     // The port below is closed and has returned all messages.
     void abandon() noexcept;
 
-    // The transport below is connected to the dialled peer.
-    void connected() noexcept;
     void arrived(ConstBytes message) noexcept;
     void returned(bool data, Errc result) noexcept;  // a message of this session, by the transport below
 
@@ -101,6 +99,7 @@ class SealedSession final : public PoolSlot {
     void take(const SealedHead& head, ConstBytes rest, void* block) noexcept;
     void take_message(const SealedHead& head, ConstBytes message, void* block) noexcept;
 
+    void tell_of_silence() const noexcept;
     static void time_out(Timer& timer) noexcept;
 
     SealedPort* port_ = nullptr;
@@ -118,7 +117,7 @@ class SealedSession final : public PoolSlot {
     HandshakeWire wire_;                // must outlive guard_
     std::unique_ptr<TlsStream> guard_;  // must outlive seal_
     std::unique_ptr<na::MessageGuard> seal_;
-    TimerOf<SealedSession> timer_;  // while a handshake is under way
+    TimerOf<SealedSession> timer_;  // while a dial or a handshake is under way
 };
 
 }  // namespace cinnabar::tls
