@@ -130,6 +130,19 @@ TEST_F(SealedProof, ASilentPeerIsDroppedAfterTheTimeOfAGreeting) {
     EXPECT_EQ(sent(dial_from(alice()), server.endpoint()), Errc::ok);
 }
 
+TEST_F(SealedProof, StrangersTakeNoPlaceOfThoseWhoProveThemselves) {
+    na::TransportOptions only_one = with(alice(), true);
+    only_one.connections_max = 1;
+    tcp::Process& server = open("sealed_tcp://127.0.0.1:0", only_one);
+    tcp::Process& stranger = open("tcp://", {});
+    const Message begun{std::byte{1}, {}, {}, {}, {}, {}, {}, {}, std::byte{22}, std::byte{3}, std::byte{1}};
+    send_below(stranger, peer(stranger, plain_of(server.endpoint())), begun);
+    ASSERT_TRUE(until([&] { return ops_.back().done(); }));
+    EXPECT_EQ(ops_.back().result, Errc::ok);
+    EXPECT_EQ(sent(dial_from(alice()), server.endpoint()), Errc::ok);
+    EXPECT_EQ(sent(dial_from(alice()), server.endpoint()), Errc::overloaded);
+}
+
 // Memory of the transport below is never lent: a stranger cannot even ask for it.
 TEST_F(SealedProof, AccessesBelowAreRefused) {
     tcp::Process& server = serve(alice());

@@ -2,6 +2,7 @@
 #include "sealed/transport.hpp"
 
 #include "sealed/frame.hpp"
+#include "sealed/pending_proofs.hpp"
 #include "sealed/port.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -11,6 +12,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -32,11 +35,15 @@ na::Uri uri_below(const na::Uri& uri, const na::PluginInfo& below) {
     return result;
 }
 
-// Messages below are longer by what sealing adds.
+// Messages below are longer by what sealing adds. Connections that have not proven themselves are counted below, and
+// take no place of those that have.
 na::TransportOptions options_below(const na::TransportOptions& options) {
     na::TransportOptions result = options;
     constexpr std::size_t added = (sealed_overhead_bytes + 7) & ~std::size_t{7};
+    constexpr std::uint32_t most = std::numeric_limits<std::uint32_t>::max();
     result.message_bytes_max = options.message_bytes_max + added;
+    result.connections_max = std::min(options.connections_max, most - PendingProofs::pending_max) +
+                             PendingProofs::pending_max;
     result.tls = {};
     return result;
 }
@@ -61,7 +68,8 @@ SealedTransport::SealedTransport(const na::TransportOptions& options, const char
     caps_.same_host_only = below_->caps().same_host_only;
     caps_.proves_peers = true;
     caps_.confines = true;
-    limits_.connections_max = below_->limits().connections_max;
+    if (below_->limits().connections_max > 0)
+        limits_.connections_max = std::min(options.connections_max, below_->limits().connections_max);
     for (const std::string& endpoint : below_->endpoints()) {
         const auto at = endpoint.find(after_scheme_of_endpoint);
         CINNABAR_ASSERT(at != endpoint.npos);
