@@ -143,6 +143,38 @@ TEST_F(SealedProof, StrangersTakeNoPlaceOfThoseWhoProveThemselves) {
     EXPECT_EQ(sent(dial_from(alice()), server.endpoint()), Errc::overloaded);
 }
 
+// The messages of a peer that does not read wait in the transport below, but do not take all its room for messages.
+TEST_F(SealedProof, WhoReadsNothingLeavesRoomForOthers) {
+    constexpr std::size_t messages_max = 4'000;  // more than sockets hold
+    na::TransportOptions few = with(alice(), true);
+    few.send_slots_max = 64;
+    tcp::Process& server = open("sealed_tcp://127.0.0.1:0", few);
+    tcp::Process& silent = dial_from(alice());
+    connect(silent, peer(silent, server), server);
+    na::Peer& to_silent = server.only_peer();
+    tcp::Process& other = dial_from(alice());
+    na::Peer& there = peer(other, server);
+    connect(other, there, server);
+    pump_.remove(*silent.context);
+    std::size_t sent_to_silent = 0;
+    for (na::Message* room = nullptr; (room = server.port().take_message()) != nullptr; ++sent_to_silent) {
+        server.port().give_message(*room);
+        ASSERT_LT(sent_to_silent, messages_max) << "the sockets take them all";
+        (void)send(server, to_silent, 5, 16'000);
+        (void)pump_.round();
+    }
+    support::GuardedBuffer target(64, 9);
+    std::vector<std::byte> mine(64);
+    const tcp::Lent& lent = lend(server, {target.segment()});
+    const auto local = registered(other, {{mine.data(), mine.size()}});
+    const tcp::TestOp& get = rma(other, there, na::OpKind::get, *local, lent, mine.size());
+    ASSERT_TRUE(until([&] { return get.done(); }));
+    EXPECT_EQ(get.result, Errc::ok) << to_string(get.result);
+    EXPECT_TRUE(support::holds_pattern(mine, 9));
+    pump_.add(*silent.context);
+    EXPECT_TRUE(until([&] { return silent.receiver.count_tag(5) == sent_to_silent; }));
+}
+
 // Memory of the transport below is never lent: a stranger cannot even ask for it.
 TEST_F(SealedProof, AccessesBelowAreRefused) {
     tcp::Process& server = serve(alice());

@@ -17,6 +17,11 @@ void Outlet::begin() noexcept {
     guard_ = nullptr;
 }
 
+bool Outlet::has_room(bool data) const noexcept {
+    const bool scarce = session_.port().shipments().scarce();
+    return shipped_ < (scarce ? shipped_max_if_scarce : shipped_max) && (!data || data_shipped_ < data_shipped_max);
+}
+
 bool Outlet::draft(Draft& out, bool data) noexcept {
     if (!has_room(data)) return false;
     SealedPort& port = session_.port();

@@ -13,9 +13,10 @@ namespace cinnabar::tls {
 
 class Outlet {
   public:
-    // The messages of one session that the transport below may have at a time; and how many of them may be data of puts
-    // and gets, so that a message waits for no more than those.
+    // The messages of one session that the transport below may have at a time, also while shipments are scarce; and how
+    // many of them may be data of puts and gets, so that a message waits for no more than those.
     static constexpr std::uint32_t shipped_max = 128;
+    static constexpr std::uint32_t shipped_max_if_scarce = 16;
     static constexpr std::uint32_t data_shipped_max = 16;
 
     // A message that was taken and not sent.
@@ -33,9 +34,7 @@ class Outlet {
     // What seals; must live until null is set.
     void set_guard(na::MessageGuard* guard) noexcept { guard_ = guard; }
 
-    [[nodiscard]] bool has_room(bool data) const noexcept {
-        return shipped_ < shipped_max && (!data || data_shipped_ < data_shipped_max);
-    }
+    [[nodiscard]] bool has_room(bool data) const noexcept;
     // False: no room. A message that comes back goes on; if the transport below has no room, the session is blocked.
     [[nodiscard]] bool draft(Draft& out, bool data) noexcept;
     void discard(const Draft& draft) noexcept;

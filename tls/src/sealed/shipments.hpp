@@ -32,6 +32,8 @@ class Shipments {
     // The operation has completed: tells the session.
     void returned(na::Op& op, Errc result) noexcept;
     [[nodiscard]] std::uint32_t taken() const noexcept { return pool_.taken(); }
+    // Whether half of them are taken: peers that do not read may hold those.
+    [[nodiscard]] bool scarce() const noexcept { return 2 * pool_.taken() >= pool_.slots_max(); }
 
   private:
     na::Port* below_ = nullptr;
