@@ -32,8 +32,10 @@ TEST_P(SideLoopOf, AnswersWhileAHandlerHoldsTheNodesOwn) {
     client.serve(held_here, hold).value();
     there.serve(answered_there, [](int value) { return value + 1; }).value();
     const Addr to = Addr::parse(server.address()).value();
-    auto first = client.call(held_here, to, 1, 60s).future();
-    auto second = server.call(held_here, Addr::parse(client.address()).value(), 2, 60s).future();
+    // By a third node: the loop of either of the two may be held before its own call has left.
+    const Node other = Node::listen(GetParam()).value();
+    auto first = other.call(held_here, to, 1, 60s).future();
+    auto second = other.call(held_here, Addr::parse(client.address()).value(), 2, 60s).future();
     gate.await(2);  // neither of the two loops goes on
     for (int i = 0; i < 3; ++i) {
         const auto answer = here.call(answered_there, to.with_context(hl::side_context), i, 20s).wait();
