@@ -141,6 +141,11 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
             break;
         }
         const Core::Route route = core_->route(branch.child);
+        comes_back = !route.present && may_come_back(branch.child);
+        if (comes_back) {
+            open = branches_of(branch.below, shape());
+            break;
+        }
         if (!route.present || !is_meant(*request_, branch.child, route.incarnation)) {
             open = without_child(branch, gone_);
             break;
@@ -171,9 +176,17 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
     co_await all;
 }
 
+// A member that this process has excluded may have begun: another process called it, and was lost as well.
+bool TreeRun::may_come_back(Rank rank) const {
+    if (!waits_for_lost()) return false;
+    const View view = core_->view();
+    const Member* const member = view.find(rank);
+    return member && member->state == State::excluded;
+}
+
 // `canceled`: this process has excluded the member, or the member is leaving.
 bool TreeRun::may_come_back(Errc code, const Core::Route& route, bool stopped) const noexcept {
-    if (request_->terms.come_back_ms == 0 || request_->mode != detail::Mode::count || stopped) return false;
+    if (!waits_for_lost() || stopped) return false;
     return may_be_dead(code) || (code == Errc::canceled && route.lost.stop_requested());
 }
 

@@ -38,7 +38,13 @@ class TreeRun {
     [[nodiscard]] std::vector<hl::Task<void>> deliveries_to(std::vector<Branch> branches);
     [[nodiscard]] hl::Task<Result<TreeAnswer>> call(const TreeRequest& request, const Core::Route& route,
                                                     const Offers::Kept& offer, std::size_t below);
-    // Whether a call that failed with `code` may have lost a member for a moment only (BulkOptions::come_back).
+    // Whether the call waits for members that are lost for a moment only (BulkOptions::come_back).
+    [[nodiscard]] bool waits_for_lost() const noexcept {
+        return request_->terms.come_back_ms != 0 && request_->mode == detail::Mode::count;
+    }
+    // Whether a member that this process cannot call now may be lost for a moment only.
+    [[nodiscard]] bool may_come_back(Rank rank) const;
+    // Whether a call that failed with `code` may have lost a member for a moment only.
     [[nodiscard]] bool may_come_back(Errc code, const Core::Route& route, bool stopped) const noexcept;
     // Calls a lost member again until it answers, for itself alone: those below it are called by this process.
     [[nodiscard]] hl::Task<void> await_return(Branch branch, TreeRequest request, Offers::Kept offer);
