@@ -4,6 +4,7 @@
 #include "bounded.hpp"
 
 #include <cinnabar/hl/call.hpp>
+#include <cinnabar/hl/call_ending.hpp>
 #include <cinnabar/hl/when_all.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
 
@@ -122,10 +123,19 @@ hl::Task<Result<TreeAnswer>> TreeRun::call(const TreeRequest& request, const Cor
     options.stop = &route.lost;
     auto left = time_left(core_);
     options.deadline = for_child(co_await left, levels(below));
+    const TimeUs end = after(core_->now_us(), *options.deadline);
     auto call = caller_.call(tree_rpc, route.address, request, options);
-    if (!offer) co_return co_await call;
+    if (!offer) co_return told_apart(co_await call, end);
     auto stoppable = hl::with_stop(std::move(call), offer->given_up.get_token());
-    co_return co_await stoppable;
+    co_return told_apart(co_await stoppable, end);
+}
+
+// A member that is cut off is not connected to in time. That is not the end of the call's time.
+Result<TreeAnswer> TreeRun::told_apart(Result<TreeAnswer> answer, TimeUs end) const {
+    if (answer || answer.code() != Errc::timed_out || !waits_for_lost() || core_->now_us() >= end) return answer;
+    const auto ending = hl::call_ending(answer.error());
+    if (!ending || ending->was_sent) return answer;
+    return Errc::unreachable;
 }
 
 hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {

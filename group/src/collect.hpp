@@ -38,6 +38,8 @@ class TreeRun {
     [[nodiscard]] std::vector<hl::Task<void>> deliveries_to(std::vector<Branch> branches);
     [[nodiscard]] hl::Task<Result<TreeAnswer>> call(const TreeRequest& request, const Core::Route& route,
                                                     const Offers::Kept& offer, std::size_t below);
+    // If the call waits for lost members: `unreachable` instead of `timed_out`, if only connecting took too long.
+    [[nodiscard]] Result<TreeAnswer> told_apart(Result<TreeAnswer> answer, TimeUs end) const;
     // Whether the call waits for members that are lost for a moment only (BulkOptions::come_back).
     [[nodiscard]] bool waits_for_lost() const noexcept {
         return request_->terms.come_back_ms != 0 && request_->mode == detail::Mode::count;
