@@ -129,7 +129,10 @@ void CreditPool::recall_idle() noexcept {
         if (!book) return;
         ++next_;
         if (!book->peer || !book->open) continue;
-        switch (book->account.look(kept, now, core_.options.recall_answer_max)) {
+        const std::uint32_t before = book->account.budget();
+        const Credits::Recall recall = book->account.look(kept, now, core_.options.recall_answer_max);
+        made_ -= before - book->account.budget();
+        switch (recall) {
             case Credits::Recall::no:
                 break;
             case Credits::Recall::ask:

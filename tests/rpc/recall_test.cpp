@@ -38,7 +38,10 @@ TEST_P(RecallTest, IdleCreditsGoToWhoAsks) {
     flood(origin_);
     const auto first = target_.context->counts().credits_granted;
     EXPECT_EQ(first, options_.credits_per_peer_max);
-    flood(other_);
+    for (int looks = 0; looks < 2; ++looks) {  // that are far enough apart, also where no time passes during a call
+        flood(other_);
+        pump_of({&origin_, &other_, &target_}).run_for(Microseconds{500});
+    }
     flood(other_);
     EXPECT_LE(target_.context->counts().credits_granted,
               options_.credits_per_peer_max + 2 * options_.context.initial_credits)
@@ -123,7 +126,10 @@ INSTANTIATE_TEST_SUITE_P(Over, BusyRecallTest,
 
 class SilentRecallTest : public RecallTest {
   protected:
-    SilentRecallTest() { options_.recall_answer_max = Microseconds{1'000'000}; }
+    SilentRecallTest() {
+        options_.recall_answer_max = Microseconds{1'000'000};
+        options_.credits_per_peer_max = 380;  // nearly all, so that the other peer always lacks what the silent one keeps
+    }
 };
 
 // The silent peer has all credits that one peer may have, and never reads its messages again.

@@ -89,6 +89,21 @@ TEST(Credits, WhoUsesThemIsNotAsked) {
     EXPECT_EQ(account.budget(), 3u);
 }
 
+TEST(Credits, WhatAnIdlePeerWouldGetBackIsDestroyed) {
+    Credits account;
+    account.open(8, 8);
+    for (int i = 0; i < 7; ++i) {
+        ASSERT_TRUE(account.spend());
+        account.come_back();
+        account.request_over();
+    }
+    EXPECT_EQ(account.look(2, 10, answer_max), Recall::no) << "it has just sent seven requests";
+    EXPECT_EQ(account.budget(), 8u);
+    EXPECT_EQ(account.look(2, 20, answer_max), Recall::no) << "it has only one, and nothing to return";
+    EXPECT_EQ(account.budget(), 2u);
+    EXPECT_EQ(account.granted(), 1u);
+}
+
 TEST(Credits, WhoDoesNotAnswerIsOverdue) {
     Credits account;
     account.open(8, 8);
