@@ -95,8 +95,8 @@ class Credits {
     }
 
     // Checks for idle credits, to be recalled except for `keep`. Called for each peer in turn while others need more.
-    // Of a peer that has sent nothing since the last check and waits for no reply, those that it would get back with its
-    // next one are destroyed, also except for `keep`: the budget shrinks at once.
+    // If a peer has sent nothing since the last check and waits for no reply, the credits that its next reply would
+    // carry are destroyed, also except for `keep`: the budget shrinks at once.
     enum class Recall : std::uint8_t {
         no,       // the peer uses its credits, has few, or may still answer a recall
         ask,      // the peer has sent nothing since the last check: send a recall

@@ -128,7 +128,7 @@ class SilentRecallTest : public RecallTest {
   protected:
     SilentRecallTest() {
         options_.recall_answer_max = Microseconds{1'000'000};
-        options_.credits_per_peer_max = 380;  // nearly all, so that the other peer always lacks what the silent one keeps
+        options_.credits_per_peer_max = 380;  // nearly all: the other peer always lacks what the silent one keeps
     }
 };
 
