@@ -24,12 +24,13 @@ constexpr unsigned pairs_max = is_long_plan ? 12 : 6;
 constexpr unsigned echoes = 200;
 constexpr unsigned large_ones = 25;
 constexpr double not_judged = std::numeric_limits<double>::infinity();
-constexpr Bounds quick{30'000, {2, 100}, {2, 3'000}};
+// The median may grow with the turns of the hostile peers, each of which may cost the server more than an honest one.
+constexpr Bounds quick{30'000, {crowd_members + 1, 100}, {2, 3'000}};
 constexpr Bounds quick_by_median{30'000, {2, 100}, {2, not_judged}};
 constexpr Bounds quick_in_turns{30'000, {crowd_members + 1, 1'500}, {2, not_judged}};
 constexpr Bounds quick_tls{30'000, {3, 100}, {3, not_judged}};
 constexpr Bounds sealed{30'000, {4, 100}, {3, not_judged}};
-constexpr Bounds thorough{200'000, {3, 20}, {2, 300}};
+constexpr Bounds thorough{200'000, {crowd_members + 1, 20}, {2, 300}};
 constexpr std::size_t memory_noise = 128u << 10;
 constexpr std::size_t memory_noise_ofi = 2u << 20;  // providers keep pools for each connection
 
