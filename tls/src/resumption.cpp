@@ -16,8 +16,8 @@ namespace {
 // Our servers send one ticket; others may send two.
 constexpr unsigned tickets_of_connection_max = 2;
 
-// Until when a session may be resumed. Clients keep it with the session; servers keep it in the ticket, which only they
-// can read or make.
+// Stores the time until which a session may be resumed. Clients keep it with the session; servers keep it in the
+// ticket, which only they can read or make.
 bool put_end(SSL_SESSION* session, std::time_t end) noexcept {
     return openssl().SSL_SESSION_set1_ticket_appdata(session, &end, sizeof end) == 1;
 }

@@ -17,8 +17,8 @@ namespace {
 constexpr unsigned char record_of_handshake = 22;
 constexpr unsigned char record_of_alert = 21;
 
-// A rejection that a plain peer understands, whatever its transport: after the Hello, a greeting of a rejection has
-// zeros only.
+// A rejection that a peer without TLS understands, whatever its transport: in a greeting that rejects, all bytes after
+// the Hello are zeros.
 using Rejection = std::array<std::byte, na::greeting_bytes_max>;
 Rejection plain_rejection() noexcept {
     na::Hello hello;

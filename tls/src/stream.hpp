@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A TLS connection on a socket. OpenSSL encrypts and decrypts, and reads and writes the socket directly (socket.hpp).
-// Or a handshake in messages (wire.hpp), which is never resumed. Owner of the context only.
+// Also runs a handshake in messages instead of on a socket (wire.hpp); such a session is never resumed. Owner of the
+// context only.
 #pragma once
 
 #include "openssl.hpp"
@@ -25,7 +26,7 @@ class TlsStream final : public na::StreamGuard {
     // The peer's certificate must be for one of `names`; accepted connections allow any. Null: out of memory.
     [[nodiscard]] static std::unique_ptr<TlsStream> make(std::shared_ptr<const TlsGuards> guards, int fd, Side side,
                                                          std::vector<std::string> names) noexcept;
-    // Over a wire, which must outlive it.
+    // As above, for a handshake over `wire`, which must outlive the stream.
     [[nodiscard]] static std::unique_ptr<TlsStream> make(std::shared_ptr<const TlsGuards> guards, Wire& wire, Side side,
                                                          std::vector<std::string> names) noexcept;
     ~TlsStream() override;

@@ -11,8 +11,8 @@ namespace cinnabar::tls {
 
 class Wire {
   public:
-    // As na::receive_some and na::send_some. The bytes of send() are copied. again: none have arrived, or so many wait
-    // to be sent that there is no room.
+    // As na::receive_some and na::send_some. The bytes of send() are copied. again: no bytes have arrived, or too many
+    // are waiting to be sent.
     [[nodiscard]] virtual na::Moved receive(void* to, std::size_t bytes) noexcept = 0;
     [[nodiscard]] virtual na::Moved send(const void* from, std::size_t bytes) noexcept = 0;
     // The handshake has failed: nothing more is received or sent.

@@ -30,7 +30,8 @@ void SealedAccess::access_failed(Errc why) noexcept { session_.fail(why); }
 // Output.
 
 void SealedAccess::send() noexcept {
-    // What there is no room for waits for a message that comes back, or for the next round of a blocked session.
+    // Whatever finds no room is sent when the transport below returns a message, or, if the session is blocked, in the
+    // next round.
     (void)(send_answers() && send_requests() && send_data());
 }
 
@@ -146,13 +147,13 @@ void SealedAccess::take(const SealedHead& head, ConstBytes rest) noexcept {
     if (wrong != Errc::ok) session_.fail(wrong);
 }
 
-// Data of a put, or of a get of this side.
+// Puts received data in place: those of a put of the peer, or of a get of this side.
 Errc SealedAccess::place(const na::AccessHead& head, const na::AccessBody& body, ConstBytes data) noexcept {
     if (head.kind == na::AccessKind::put) {
         if (refused(head.id)) return Errc::ok;
         {
-            // All that is left of the put has to be allowed, so that it is refused before its first byte. The pin ends
-            // before the layers above hear of the put, which may take the lease back.
+            // The lease must allow all that is left of the put, so that a put is refused before its first byte is
+            // written. The pin ends before the layers above are told of the put, because they may revoke the lease.
             const na::LeaseTable::Pin pin = pin_for_put(head.id, body.key, body.offset, body.left);
             if (!pin.ok()) return Errc::ok;
             pin.memory().copy_in(pin.offset(), data);

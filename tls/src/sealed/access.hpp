@@ -20,7 +20,7 @@ class SealedAccess final : private na::RemoteAccess {
     explicit SealedAccess(SealedSession& session) noexcept : session_(session) {}
 
     void begin(SealedPeer& peer) noexcept;
-    // Ends the operations that the peer knows of with `why`. Does nothing if it did not begin.
+    // Completes the operations that the peer knows of with `why`. Does nothing if begin() was not called.
     void end(Errc why) noexcept;
     using RemoteAccess::cancel;
 
@@ -29,7 +29,7 @@ class SealedAccess final : private na::RemoteAccess {
     }
     // Sends as much as there is room for: answers and requests, then data.
     void send() noexcept;
-    // A message of the peer whose kind is_access().
+    // Handles a message from the peer whose kind is_access().
     void take(const SealedHead& head, ConstBytes rest) noexcept;
 
   private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of sealed sessions (docs/wire-format-sealed.md). Each begins with 8 bytes that can be read on the way.
-// In a sealed one a head of 16 bytes, a body and data follow, all encrypted, and a trailer. Pure; the bytes are
-// hostile input.
+// The messages of sealed sessions (docs/wire-format-sealed.md). Each begins with an envelope of 8 bytes that is not
+// encrypted. In a sealed message, a head of 16 bytes, a body and data follow, all encrypted, and then a trailer. Pure;
+// the bytes are hostile input.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -24,13 +24,13 @@ enum class Envelope : std::uint8_t {
 
 inline constexpr std::size_t envelope_bytes = 8;
 inline constexpr std::size_t sealed_head_bytes = 16;
-// Bytes of the handshake in one message: with the envelope, no more than every peer accepts.
+// The most bytes of the handshake in one message: with the envelope, it is as large as every peer accepts.
 inline constexpr std::size_t handshake_piece_bytes = na::message_bytes_min - envelope_bytes;
-// By how much a message of the transport below is longer than what it carries, at most.
+// The most bytes by which a message of the transport below is longer than what it carries.
 inline constexpr std::size_t sealed_overhead_bytes =
     envelope_bytes + sealed_head_bytes + na::access_body_bytes_max + na::MessageGuard::trailer_bytes;
 
-// Kinds of sealed messages. Others are those of na::AccessKind.
+// Kinds of sealed messages. A sealed message may also have a kind of na::AccessKind.
 enum class SealedKind : std::uint8_t { greeting = 1, unexpected = 2, expected = 3 };
 
 struct SealedHead {
@@ -40,15 +40,15 @@ struct SealedHead {
     std::uint64_t id = 0;  // the tag of a message, the id of an access
 
     void encode(std::span<std::byte, sealed_head_bytes> out) const noexcept;
-    // False: reserved bytes that are not zero.
+    // False: a reserved byte is not zero.
     [[nodiscard]] bool decode(std::span<const std::byte, sealed_head_bytes> in) noexcept;
 };
 
 void encode_envelope(Envelope kind, std::span<std::byte, envelope_bytes> out) noexcept;
-// False: too short, an unknown kind, or reserved bytes that are not zero.
+// False: the message is too short, its kind is unknown, or a reserved byte is not zero.
 [[nodiscard]] bool decode_envelope(ConstBytes message, Envelope& kind) noexcept;
 
-// What is authenticated beside the message, so that messages can be opened only in the order in which they were sealed:
+// Authenticated together with the message, so that messages can be opened only in the order in which they were sealed:
 // the envelope, and the number of the message in its direction.
 using SealedContext = std::array<std::byte, envelope_bytes + sizeof(std::uint64_t)>;
 [[nodiscard]] SealedContext context_of(std::span<const std::byte, envelope_bytes> envelope,
@@ -57,7 +57,7 @@ using SealedContext = std::array<std::byte, envelope_bytes + sizeof(std::uint64_
 // The first sealed message of each side.
 struct SealedGreeting {
     na::Hello hello;
-    // Of a dial: a random number by which the process knows its own dials; see OwnNumbers.
+    // In a dial: a random number by which the process recognizes its own dials; see OwnNumbers.
     std::uint64_t number = 0;
 
     static constexpr std::size_t wire_bytes = na::hello_bytes + sizeof(std::uint64_t);

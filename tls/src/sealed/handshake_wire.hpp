@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bytes of one handshake between OpenSSL and the messages of a session. Owner of the context only.
+// Carries the bytes of one handshake between OpenSSL and the messages of a session. Owner of the context only.
 #pragma once
 
 #include "wire.hpp"
@@ -16,15 +16,15 @@ namespace cinnabar::tls {
 
 class HandshakeWire final : public Wire {
   public:
-    // The peer is named in log lines; null: no longer.
+    // Starts a handshake. `peer`: named in log lines until end().
     void begin(const na::Peer* peer) noexcept;
     void end() noexcept;
 
-    // Bytes of a message for OpenSSL to read; they must live until it was asked for all.
+    // Gives OpenSSL the bytes of a message to read. They must live until unread() is 0.
     void feed(ConstBytes bytes) noexcept { in_ = bytes; }
     // Bytes that OpenSSL has not read.
     [[nodiscard]] std::size_t unread() const noexcept { return in_.size(); }
-    // Bytes to send, from the first that were not sent.
+    // The bytes that have not been sent yet.
     [[nodiscard]] ConstBytes unsent() const noexcept { return ConstBytes(out_).subspan(sent_); }
     void sent(std::size_t bytes) noexcept;
 

@@ -62,7 +62,7 @@ bool Outlet::ship(const Draft& draft, std::size_t bytes) noexcept {
     return false;
 }
 
-// A message that was sealed but not taken is sealed again later, with the same place in the order.
+// A message that was sealed, but that the transport below did not take, is sealed again later with the same number.
 bool Outlet::seal(const Draft& draft, const SealedHead& head, std::size_t bytes) noexcept {
     const std::span<std::byte, envelope_bytes> envelope(draft.bytes, envelope_bytes);
     std::byte* const plain = draft.bytes + envelope_bytes;

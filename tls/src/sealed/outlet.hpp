@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a session sends: what it says is copied into a message of the transport below and encrypted there, so operations
-// and the memory of others are free at once. Owner of the context only.
+// Sends for one session: copies each message into a message of the transport below and encrypts it there, so
+// operations, and the memory that they use, are free at once. Owner of the context only.
 #pragma once
 
 #include "sealed/frame.hpp"
@@ -13,38 +13,40 @@ namespace cinnabar::tls {
 
 class Outlet {
   public:
-    // The messages of one session that the transport below may have at a time, also while shipments are scarce; and how
-    // many of them may be data of puts and gets, so that a message waits for no more than those.
+    // Limits on the messages of one session that the transport below may have at a time: in general; while shipments
+    // are scarce; and on those of them that are data of puts and gets, which bounds what a message may have to wait
+    // for.
     static constexpr std::uint32_t shipped_max = 128;
     static constexpr std::uint32_t shipped_max_if_scarce = 16;
     static constexpr std::uint32_t data_shipped_max = 16;
 
-    // A message that was taken and not sent.
+    // A shipment that was taken and has not been sent yet.
     struct Draft {
         Shipment* shipment = nullptr;
         std::byte* bytes = nullptr;
-        // Of a sealed message: where its body and data are written.
+        // Where to write the body and data of a sealed message.
         [[nodiscard]] std::byte* contents() const noexcept { return bytes + envelope_bytes + sealed_head_bytes; }
     };
 
     explicit Outlet(SealedSession& session) noexcept : session_(session) {}
 
-    // A session begins. Requires: idle().
+    // Call when a session begins. Requires: idle().
     void begin() noexcept;
-    // What seals; must live until null is set.
+    // Sets the guard that seals the messages. It must live until null is set.
     void set_guard(na::MessageGuard* guard) noexcept { guard_ = guard; }
 
     [[nodiscard]] bool has_room(bool data) const noexcept;
-    // False: no room. A message that comes back goes on; if the transport below has no room, the session is blocked.
+    // Takes a shipment for a message. False: no room. If the session has reached its limit, the next message that the
+    // transport below returns resumes sending; if that transport has no room, the session is blocked.
     [[nodiscard]] bool draft(Draft& out, bool data) noexcept;
     void discard(const Draft& draft) noexcept;
     // Sends the first `bytes` of the draft. False: the draft is discarded, and the session has failed or is blocked.
     [[nodiscard]] bool ship(const Draft& draft, std::size_t bytes) noexcept;
-    // Seals and sends it. `bytes`: of body and data, which are in place. False: as ship().
+    // Seals and sends the draft. `bytes`: the size of body and data, which must be in place. False: as ship().
     [[nodiscard]] bool seal(const Draft& draft, const SealedHead& head, std::size_t bytes) noexcept;
 
     void returned(bool data) noexcept;
-    // Whether the transport below has nothing of the session.
+    // Whether the transport below has no message of the session.
     [[nodiscard]] bool idle() const noexcept { return shipped_ == 0; }
 
   private:

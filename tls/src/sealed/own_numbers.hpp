@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The numbers of the dials by which this process means itself. With a shared key both ends prove the same identity, so
-// an attacker could lead a dial of this process that means another one back to it. Only a dial of one of its own
-// addresses may come back. Any thread.
+// The numbers of the dials that this process makes to itself. With a shared key both ends prove the same identity, so
+// an attacker could reflect a dial to another process back to this one. Only a dial to an address of this process may
+// come back. Any thread.
 #pragma once
 
 #include <algorithm>

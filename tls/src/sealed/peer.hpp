@@ -17,10 +17,10 @@ class SealedSession;
 struct LinkBelow {
     SealedPeer* dialled = nullptr;     // null: the peer was accepted
     SealedSession* session = nullptr;  // the present one; null: none
-    // The peer below was told to disconnect and has not reported the loss yet: what it reports next is of the session
-    // before.
+    // The peer below was told to disconnect and has not reported the loss yet: its next report is about the previous
+    // session.
     bool closing = false;
-    bool dial_waits = false;  // a dial begins when that loss was reported
+    bool dial_waits = false;  // a dial begins once that loss is reported
 };
 
 class SealedPeer final : public na::SessionPeer {
@@ -39,7 +39,7 @@ class SealedPeer final : public na::SessionPeer {
 
     // Null: it was accepted, or the port is closed.
     [[nodiscard]] na::Peer* below() const noexcept { return below_; }
-    // Before the port below is destroyed.
+    // Call before the port below is destroyed.
     void forget_below() noexcept {
         na::Peer* const below = std::exchange(below_, nullptr);
         if (!below) return;
@@ -48,7 +48,7 @@ class SealedPeer final : public na::SessionPeer {
     }
 
     LinkBelow link;                    // of a peer that is dialled
-    SealedSession* session = nullptr;  // from the begin of the dial, or of the accepted session, to its end
+    SealedSession* session = nullptr;  // from the start of the dial, or of the accepted session, to its end
 
   private:
     na::Peer* below_ = nullptr;

@@ -28,7 +28,7 @@ class PendingProofs {
     PendingProofs() : pool_(Threads::one, pending_max) {}
 
     [[nodiscard]] bool full() const noexcept { return pool_.taken() == pending_max; }
-    // The session that makes room for another one; null: there is none.
+    // The session to end so that another one has room; null: there is none.
     [[nodiscard]] SealedSession* to_drop() const noexcept;
     // Null: full, or out of memory.
     [[nodiscard]] PendingProof* enter(SealedSession& session, na::Source source) noexcept;

@@ -8,7 +8,7 @@
 namespace cinnabar::tls {
 namespace {
 
-// Sessions that end, whose messages the transport below has not returned, beside those that may be open.
+// The most ended sessions whose messages the transport below has not returned yet, in addition to the open ones.
 constexpr std::uint32_t ending_sessions_max = 1024;
 constexpr unsigned blocked_sessions_per_round = 8;
 constexpr TimeUs retry_us = 1'000;

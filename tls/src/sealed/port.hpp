@@ -60,13 +60,13 @@ class SealedPort final : public na::SessionPort {
     [[nodiscard]] PendingProofs& pending() noexcept { return pending_; }
     [[nodiscard]] Shipments& shipments() noexcept { return shipments_; }
     [[nodiscard]] na::Port& below() const noexcept { return *below_; }
-    // The session is removed from all lists.
+    // Removes the session from all lists.
     void forget(SealedSession& session) noexcept;
     // Ends a session that has no peer, deferred.
     void end_soon(SealedSession& session) noexcept;
     // Runs the deferred work; never inside a function of the port below. Returns how much it did.
     unsigned tidy() noexcept;
-    // The first sealed message of the other side. `wrong`: it is malformed.
+    // Handles the first sealed message of the other side, its greeting. `wrong`: why it cannot be accepted; ok: it can.
     void greeted(SealedSession& session, const SealedGreeting& theirs, Errc wrong) noexcept;
 
     // Used by BelowSide.

@@ -24,7 +24,7 @@ Result<std::unique_ptr<na::SessionPeer>> SealedPort::make_peer(const na::Addr& a
     if (closed()) return Error(Errc::closed, "the context is closed", addr.to_string());
     CINNABAR_TRY(const na::Addr there, transport_.below_of(addr));
     CINNABAR_TRY(na::Peer* const below, below_->peer(there));
-    // Addresses that mean the same peer below mean the same peer.
+    // Two addresses mean the same peer if they mean the same peer of the transport below.
     std::string key = std::to_string(reinterpret_cast<std::uintptr_t>(below));
     return std::unique_ptr<na::SessionPeer>(
         std::make_unique<SealedPeer>(*this, addr, transport_, *below, std::move(key)));
@@ -33,7 +33,8 @@ Result<std::unique_ptr<na::SessionPeer>> SealedPort::make_peer(const na::Addr& a
 void SealedPort::begin_dial(na::SessionPeer& peer) noexcept {
     auto& own = static_cast<SealedPeer&>(peer);
     own.below()->upper = &own.link;
-    // It has no session here, so it ends one, or was dialled for a message that came behind the end of one.
+    // The peer below is connected although it has no session here: a session is ending, or a message was sent after the
+    // end of one and caused a dial.
     if (own.below()->state() != na::PeerState::idle) {
         own.link.closing = true;
         below_->disconnect(*own.below());
@@ -89,7 +90,7 @@ void SealedPort::greeted(SealedSession& session, const SealedGreeting& theirs, E
     if (wrong != Errc::ok) return turn_down(session, hello_in, wrong);
     if (const Errc refused = refusal(hello_in); refused != Errc::ok) return turn_down(session, hello_in, refused);
     const na::AddrBody& from = session.below().addr().body();
-    // The connection below has named its context in the clear.
+    // The connection below named its context unencrypted, so the context is checked again.
     if (hello_in.peer_context != na::any_context && hello_in.peer_context != host().context_id())
         return turn_down(session, hello_in, Errc::unreachable);
     const na::ProvenIdentity& proven = session.guard()->identity();

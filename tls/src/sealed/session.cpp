@@ -107,7 +107,7 @@ void SealedSession::leave() noexcept {
 void SealedSession::end(Errc why) noexcept {
     if (stage_ == Stage::free || stage_ == Stage::draining) return;
     port_->host().disarm(timer_);
-    // The other side is told why this one refuses it.
+    // Tells the other side why this side refuses it.
     const bool can_tell = dialled_ && stage_ != Stage::open && below_->state() == na::PeerState::connected;
     if (can_tell && !wire_.unsent().empty() && send_handshake()) port_->below().flush();
     access_.end(why);
@@ -200,14 +200,14 @@ void SealedSession::shake(ConstBytes bytes) noexcept {
     if (!guard_) guard_ = port_->transport().guards()->over(wire_, nullptr);
     if (!guard_) return fail(Errc::out_of_memory);
     wire_.feed(bytes);
-    std::uint32_t events = 0;  // of a socket, which there is not
+    std::uint32_t events = 0;  // for a socket; here there is none
     Errc came = guard_->establish(events);
     while (came == Errc::again && wire_.unread() > 0) {
         const std::size_t before = wire_.unread();
         came = guard_->establish(events);
         if (wire_.unread() == before) break;
     }
-    // A message has nothing behind the handshake.
+    // No bytes may follow the handshake in its last message.
     if (wire_.unread() > 0 && (came == Errc::ok || came == Errc::again)) came = Errc::protocol;
     wire_.feed({});
     if (!wire_.unsent().empty()) port_->output().add(*this);

@@ -30,25 +30,27 @@ class SealedSession final : public PoolSlot {
 
     // This side dials: begins the handshake. Fails deferred.
     void dial(SealedPort& port, SealedPeer& peer) noexcept;
-    // An incoming connection of the transport below. `pending`: its place among those that have not proven themselves.
+    // Accepts an incoming connection of the transport below. `pending`: its entry among the connections that have not
+    // proven their identity.
     void accept(SealedPort& port, na::Peer& below, PendingProof& pending) noexcept;
-    // Both sides are proven and have greeted: begins to pass messages on.
+    // Starts to pass messages on. Call when both sides have proven their identity and have greeted.
     void begin(SealedPeer& peer) noexcept;
     // Sends a sealed greeting. False: it cannot be sent now.
     [[nodiscard]] bool greet(na::HelloKind kind, const na::Hello& hello, std::uint64_t number) noexcept;
-    // Ends the operations that the peer knows of with `why`, and leaves the peer below.
+    // Completes the operations that the peer knows of with `why`, and disconnects the peer below.
     void end(Errc why) noexcept;
     // Ends the session, deferred: with its peer, or, before there is one, by itself.
     void fail(Errc why) noexcept;
-    // An incoming connection is turned down: it ends when what is under way has left, or after the time of a handshake.
+    // Rejects an incoming connection: it ends when its last messages have been sent, or when the time for a handshake
+    // is over.
     void leave() noexcept;
-    // The port below is closed and has returned all messages.
+    // Call when the port below is closed and has returned all messages.
     void abandon() noexcept;
 
     void arrived(ConstBytes message) noexcept;
-    void returned(bool data, Errc result) noexcept;  // a message of this session, by the transport below
+    void returned(bool data, Errc result) noexcept;  // the transport below has returned a message of this session
 
-    // Sends what waits, as far as there is room.
+    // Sends what is waiting, as far as there is room.
     void transmit() noexcept;
     // See na::Port::send_now.
     [[nodiscard]] bool send_now(na::OpKind kind, na::Tag tag, ConstBytes message) noexcept;
@@ -66,16 +68,16 @@ class SealedSession final : public PoolSlot {
 
     ListLink<SealedSession> output_link;   // in SealedPort::output()
     ListLink<SealedSession> guarded_link;  // in Withdrawals
-    ListLink<SealedSession> leaving_link;  // in the port's list of incoming connections that end
+    ListLink<SealedSession> leaving_link;  // in the port's list of rejected incoming connections
     bool blocked = false;                  // the transport below had no room
 
   private:
     enum class Stage : std::uint8_t {
         free,
         shaking,   // the TLS handshake
-        greeting,  // it is done; the sealed greeting of the other side has not arrived
+        greeting,  // after the handshake: waits for the sealed greeting of the other side
         open,
-        leaving,   // turned down; the last messages leave
+        leaving,   // rejected; the last messages are being sent
         draining,  // ended; the transport below still has messages of it
     };
 
@@ -109,7 +111,7 @@ class SealedSession final : public PoolSlot {
     LinkBelow link_;                   // of an incoming connection
     Stage stage_ = Stage::free;
     bool dialled_ = false;
-    std::uint32_t late_records_ = 0;  // messages of TLS after the handshake
+    std::uint32_t late_records_ = 0;  // TLS messages after the handshake
     std::uint64_t dial_number_ = 0;
     std::uint64_t opened_ = 0;  // messages so far
     Outlet outlet_{*this};

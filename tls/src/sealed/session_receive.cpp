@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SealedSession: input. The bytes are hostile until they were opened, and those of a proven peer may be malformed.
+// SealedSession: input. Bytes are untrusted until they have been opened, and even a proven peer may send malformed
+// ones.
 #include "sealed/port.hpp"
 #include "sealed/session.hpp"
 
@@ -26,7 +27,8 @@ void SealedSession::arrived(ConstBytes message) noexcept {
     after_handshake(bytes);
 }
 
-// Copied first: the memory below may be shared with the peer, and is not this transport's to write to.
+// Copies the message first: the memory of the transport below may be shared with the peer, and opening would write to
+// it.
 void SealedSession::opened(ConstBytes message) noexcept {
     const std::size_t bytes_max = port_->transport().below_message_bytes_max();
     if (stage_ == Stage::shaking || message.size() < sealed_bytes_min || message.size() > bytes_max)

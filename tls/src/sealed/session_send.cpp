@@ -70,7 +70,7 @@ bool SealedSession::has_output() const noexcept {
     return is_open() && (!peer_->messages.empty() || !peer_->rma.empty() || access_.has_output());
 }
 
-// Messages first, then accesses, so that others come between the data of large ones.
+// Sends messages first, then accesses, so that messages get in between the data of large accesses.
 void SealedSession::transmit() noexcept {
     if (stage_ == Stage::leaving) {
         if (send_handshake() && outlet_.idle()) port_->end_soon(*this);

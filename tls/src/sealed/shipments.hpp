@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of a sealed port that the transport below has. Owner of the context only.
+// The messages that a sealed port has given to the transport below and not got back. Owner of the context only.
 #pragma once
 
 #include <cinnabar/base/slot_pool.hpp>
@@ -24,7 +24,7 @@ class Shipments {
     // Call it once, before the others. `below` must outlive the last shipment.
     void open(na::Port& below) noexcept { below_ = &below; }
 
-    // With a message of the transport below. Null: that transport has no room.
+    // Takes a shipment and a message of the transport below for it. Null: that transport has no room.
     [[nodiscard]] Shipment* take() noexcept;
     void give(Shipment& shipment) noexcept;
     // As na::Context::post_owned, for the port below.
@@ -32,7 +32,7 @@ class Shipments {
     // The operation has completed: tells the session.
     void returned(na::Op& op, Errc result) noexcept;
     [[nodiscard]] std::uint32_t taken() const noexcept { return pool_.taken(); }
-    // Whether half of them are taken: peers that do not read may hold those.
+    // Whether half of the shipments are in use. Peers that do not read may be holding those.
     [[nodiscard]] bool scarce() const noexcept { return 2 * pool_.taken() >= pool_.slots_max(); }
 
   private:

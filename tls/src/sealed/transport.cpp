@@ -20,7 +20,7 @@
 namespace cinnabar::tls {
 namespace {
 
-// Those of CINNABAR_TLS_ADDRESS_OPTIONS: not for the transport below.
+// The options of CINNABAR_TLS_ADDRESS_OPTIONS, which are not passed to the transport below.
 constexpr std::array<std::string_view, 8> own_options{"key", "cert", "cert_key",   "ca",
                                                       "crl", "name", "key_update", "resume"};
 
@@ -35,8 +35,8 @@ na::Uri uri_below(const na::Uri& uri, const na::PluginInfo& below) {
     return result;
 }
 
-// Messages below are longer by what sealing adds. Connections that have not proven themselves are counted below, and
-// take no place of those that have.
+// The transport below gets room for what sealing adds to each message. It counts all connections, so it also gets room
+// for those that have not proven their identity: they must not use up places of proven ones.
 na::TransportOptions options_below(const na::TransportOptions& options) {
     na::TransportOptions result = options;
     constexpr std::size_t added = (sealed_overhead_bytes + 7) & ~std::size_t{7};
@@ -95,7 +95,7 @@ Result<std::unique_ptr<na::Transport>> SealedTransport::open(const na::Uri& uri,
         return Error(Errc::unsupported, "messages are sealed in order, which the transport below does not keep",
                      std::string(below.scheme));
     }
-    // What guards_of() makes is of this class.
+    // guards_of() returns an object of this class.
     std::unique_ptr<RenewedGuards> renewed_guards(static_cast<RenewedGuards*>(guards.release()));
     return std::unique_ptr<na::Transport>(
         new SealedTransport(options, scheme, below.scheme, std::move(transport), std::move(renewed_guards)));
@@ -141,7 +141,7 @@ bool SealedTransport::is_own(const na::Addr& addr) const noexcept {
 
 std::uint64_t SealedTransport::number_of_dial(const na::Addr& addr) noexcept {
     const std::uint64_t number = secret_u64() | 1;
-    // If that takes too much memory, the dial is refused as one that was led back.
+    // If there is no memory to remember the number, the dial is refused as if it had been reflected.
     if (is_own(addr) && !own_numbers_.add(number)) na::log_connection_dropped(*this);
     return number;
 }

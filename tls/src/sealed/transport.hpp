@@ -51,17 +51,19 @@ class SealedTransport final : public na::SessionTransport {
     [[nodiscard]] na::LeaseTable& leases() noexcept { return leases_; }
     [[nodiscard]] na::PortTable<SealedPort>& ports() noexcept { return ports_; }
     [[nodiscard]] OwnNumbers& own_numbers() noexcept { return own_numbers_; }
-    // The address below of a name. unreachable: it has no endpoint of this transport.
+    // Converts an address to that of the transport below. unreachable: it has no endpoint of this transport.
     [[nodiscard]] Result<na::Addr> below_of(const na::Addr& addr) const;
-    // A random number for a dial of that name; if it means this process, own_numbers() has it from now on.
+    // A random number for a dial of that address. If the address means this process, the number is added to
+    // own_numbers().
     [[nodiscard]] std::uint64_t number_of_dial(const na::Addr& addr) noexcept;
 
   private:
     SealedTransport(const na::TransportOptions& options, const char* scheme, std::string_view scheme_below,
                     std::unique_ptr<na::Transport> below, std::unique_ptr<RenewedGuards> guards);
-    // The same place by the scheme below; empty: an endpoint of another transport.
+    // The same endpoint with the scheme of the transport below; empty: it is an endpoint of another transport.
     [[nodiscard]] std::string below_of(std::string_view endpoint) const;
-    // Whether all endpoints of a name that this transport reaches are its own: a dial of it means this process.
+    // Whether all endpoints of an address that this transport reaches are its own, so that a dial of it means this
+    // process.
     [[nodiscard]] bool is_own(const na::Addr& addr) const noexcept;
     static void renewed(void* self);
 

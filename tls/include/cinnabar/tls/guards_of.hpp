@@ -17,7 +17,7 @@ namespace cinnabar::tls {
 // The scheme whose connections are protected.
 struct ProtectedScheme {
     const char* name = "";  // "tcps", "ofis"; static storage
-    // The size of a greeting of the same transport without TLS: a peer that sends such a greeting is rejected by one.
+    // The size of a greeting of the same transport without TLS: a peer that sends such a greeting is rejected with one.
     // At most na::greeting_bytes_max.
     std::size_t plain_greeting_bytes = 0;
 };
