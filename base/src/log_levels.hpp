@@ -22,7 +22,7 @@ class LogLevels {
         std::string_view module;
         LogLevel level;
     };
-    // Sets `all`, if given, for all modules, then those with a level of their own. False, and nothing has changed: too
+    // Sets `all`, if given, for all modules, then the levels of the given modules. False, and nothing has changed: too
     // few entries are free.
     [[nodiscard]] bool set(std::optional<LogLevel> all, std::span<const Own> modules) noexcept;
     [[nodiscard]] LogLevel of(std::string_view module) const noexcept;

@@ -29,7 +29,8 @@ class Pieces {
         used_ += piece.size();
         return true;
     }
-    // As put(), but leaves out a piece that does not fit, and goes on, if after it there would not be room for `more`.
+    // As put(), but skips the piece if there is no room for it and for `more` bytes after it. Later pieces may still be
+    // appended.
     void put_whole(std::string_view piece, std::size_t more) noexcept {
         if (!full_ && piece.size() + more <= end_ - used_) put(piece);
     }

@@ -179,7 +179,7 @@ void FarChunks::on_owner_moved(OwnerMove& move) noexcept {
     ChunkOp& op = *static_cast<ChunkOp*>(move.user);
     move.window = {};
     if (move.shown && !move.let_go) op.transfer->args.local.quarantine_for_good();
-    // Success from an owner that has not let go of the memory is not to be believed.
+    // An owner that still uses the memory cannot have finished, so its success is not trusted.
     op.result = move.let_go || move.result != Errc::ok ? move.result : Errc::timed_out;
     Pump::on_chunk(op);
 }

@@ -54,7 +54,7 @@ FarEnd copy_by_handle(const Region& region, std::uint64_t offset, std::uint64_t 
         return copied;
     };
     end = each_segment(region, begin, bytes, copy);
-    // Part of the copy may have been done, so staging is no longer an alternative.
+    // A part may have been copied already, so staging buffers can no longer be used instead.
     if (end.code == Errc::unsupported) end.code = Errc::io;
     const FarEnd closed = there->close();
     return end.code == Errc::ok ? closed : end;

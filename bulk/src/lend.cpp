@@ -26,7 +26,7 @@ Errc Lend::grant(Region window, na::Access access, const std::shared_ptr<na::Tra
     lease_.offset = window.offset();
     lease_.bytes = window.bytes();
     lease_.access = access;
-    if (window.is_far()) lease_.registration = &window;  // read by the lender of far memory
+    if (window.is_far()) lease_.registration = &window;  // the lender of far memory reads it
     const Errc granted = transport->grant(lease_);
     if (granted == Errc::ok) region_ = std::move(window);
     return granted;

@@ -66,8 +66,8 @@ void Pump::on_retry(Timer& timer) noexcept {
     pump.run();
 }
 
-// Peers that wait for the context's budget come first. If the first of them does not fit, only peers with nothing in
-// flight may overtake it.
+// Peers that wait for the context's budget come first. If the budget has no room for the first of them, only peers with
+// nothing in flight may overtake it.
 void Pump::run() noexcept {
     bool full = false;
     while (true) {

@@ -56,7 +56,7 @@ Errc check(const TransferArgs& args) noexcept {
     return Errc::ok;
 }
 
-// A pull of memory whose contents the descriptor carries.
+// Carries out a pull of memory whose contents are in the descriptor.
 void copy_contents(const TransferArgs& args) noexcept {
     const ConstBytes contents = args.remote->eager();
     if (!args.remote_blocks) return args.local.copy_in(0, contents.subspan(args.remote_offset, args.bytes));

@@ -76,7 +76,7 @@ struct Error {
     std::uint32_t app_code = 0;  // for Errc::application: the handler's code; its text is the subject
     std::string_view hint;       // static storage: what failed and what to do
     std::string subject;         // the peer, address or path concerned; may be empty
-    SharedDetail detail;         // what else is known of it: of a call, see call_ending() (hl/call_ending.hpp)
+    SharedDetail detail;         // more facts, if any: for a call, call_ending() (hl/call_ending.hpp)
 
     Error(Errc c, std::string_view h = {}, std::string s = {}, int e = 0)
         : code(c), os_errno(static_cast<std::int16_t>(e)), hint(h), subject(std::move(s)) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an error knows beyond its code and its text, for programs that decide by it. A layer derives a kind of its own,
-// and has a function that finds it in an error (hl/call_ending.hpp). It is not changed once an error has it, so any
-// thread may read it.
+// Facts about an error beyond its code and its text, for programs that decide by them. A layer derives a class of its
+// own, and has a function that gets it from an error (hl/call_ending.hpp). A detail does not change once an error has
+// it, so any thread may read it.
 #pragma once
 
 #include <cinnabar/base/export.hpp>
@@ -50,7 +50,7 @@ class SharedDetail {
         if (detail_) release();
     }
 
-    // Null: there is none. Valid as long as this object, or a copy of it, has it.
+    // Null: there is none. Valid as long as this object, or a copy of it, refers to it.
     [[nodiscard]] const ErrorDetail* get() const noexcept { return detail_; }
 
   private:

@@ -92,8 +92,8 @@ inline constexpr LogKey rpc_key{"rpc"};
 inline constexpr LogKey error_key{"error"};
 inline constexpr LogKey bytes_key{"bytes"};
 
-// The facts that lines of the library have, under the same keys everywhere.
-// Whom the line is about: an address, or the proven name of a caller.
+// The fields that lines of the library have, under the same keys everywhere.
+// The peer that the line is about: its address, or the proven name of a caller.
 template <NamedForLog T>
 [[nodiscard]] LogField peer_field(const T& peer) noexcept {
     return LogField(peer_key, peer);

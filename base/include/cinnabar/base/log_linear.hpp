@@ -13,13 +13,13 @@
 namespace cinnabar {
 
 [[nodiscard]] constexpr std::size_t log_linear_bucket(std::uint64_t value, unsigned bits) noexcept {
-    // A width of at least `bits` without a branch.
+    // The bit width of `value`, but at least `bits`; without a branch.
     const auto width = static_cast<unsigned>(std::bit_width(value | std::uint64_t{1} << (bits - 1)));
     const unsigned shift = width - bits;
     return (std::size_t{shift} << (bits - 1)) + static_cast<std::size_t>(value >> shift);
 }
 
-// How many buckets all values of 64 bits have.
+// The number of buckets for all 64-bit values.
 [[nodiscard]] constexpr std::size_t log_linear_buckets(unsigned bits) noexcept {
     return log_linear_bucket(~std::uint64_t{0}, bits) + 1;
 }

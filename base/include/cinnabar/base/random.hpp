@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random numbers: a small seeded generator for the simulator, jitter and tests, and the operating system's for secrets.
+// Random numbers: a small seeded generator for the simulator, jitter and tests, and the generator of the operating
+// system for secrets.
 #pragma once
 
 #include <cinnabar/base/export.hpp>

@@ -42,7 +42,7 @@ class CINNABAR_API FarLender final : public na::Transport {
     [[nodiscard]] Errc begin(std::uint64_t key, std::uint64_t offset, std::uint64_t bytes, na::Access access,
                              Use& use) noexcept;
     void end(Use& use) noexcept;
-    // Ends the wait for a lease whose revoke() returned `again`: its fence fails, unless it is over.
+    // Ends the wait for a lease whose revoke() returned `again`: its fence fails, unless it has ended already.
     void give_up(na::Lease& lease) noexcept;
 
     // See na::Transport.

@@ -30,7 +30,7 @@ class CINNABAR_API Lend : public PoolSlot {
     // As na::Transport::confine. Requires: granted.
     void confine(const na::Peer& peer) noexcept { lease_.memory->transport().confine(lease_, peer); }
     // Revokes the lease. Requires: granted. ok: the peer can no longer access the memory, and the region is released.
-    // again: the same holds once `fenced` runs, inside progress(); set fenced.run before this call.
+    // again: this holds only once `fenced` runs, inside progress(); set fenced.run before this call.
     [[nodiscard]] Errc revoke() noexcept;
 
     [[nodiscard]] bool granted() const noexcept { return lease_.granted(); }

@@ -85,8 +85,8 @@ class CINNABAR_API Region {
     // not end its access, and the transport could not revoke it. The quarantine ends when the connection to that peer
     // ends, which also ends the access of a third party to which the peer forwarded the memory. Until then, do not
     // read, write, lend or free the memory. Device memory that was shown to a peer by a handle (decision 94) stays in
-    // quarantine until this process ends. Far memory that a call lent is in quarantine while a copy of it does not end,
-    // for instance on a disk that hangs. For a joined region, only the joined region reports this, not its parts.
+    // quarantine until this process ends. Far memory that a call lent is in quarantine until the last copy of it has
+    // ended, for instance while a disk hangs. For a joined region, only the joined region reports this, not its parts.
     [[nodiscard]] bool quarantined() const noexcept;
     // Begins a quarantine that never ends, also of the parts of a joined region, and keeps the memory registered.
     void quarantine_for_good() const noexcept;

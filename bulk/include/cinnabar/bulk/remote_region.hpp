@@ -47,7 +47,7 @@ class CINNABAR_API RemoteRegion {
     [[nodiscard]] ConstBytes home() const noexcept { return home_; }
     // The registration key for the transport of that scheme; empty if the memory was not lent there.
     [[nodiscard]] ConstBytes key_for(std::string_view scheme) const noexcept;
-    // The segments, if a transport needs their sizes; otherwise 0.
+    // The number of segments, if a transport needs their sizes; otherwise 0.
     [[nodiscard]] std::size_t segment_count() const noexcept { return segment_count_; }
     [[nodiscard]] std::uint64_t segment_bytes(std::size_t index) const noexcept;
 

@@ -13,7 +13,7 @@ class Silence {
   public:
     static constexpr int looks = 4;
 
-    // `come`: bytes that have arrived so far.
+    // `come`: the number of bytes that have arrived so far.
     [[nodiscard]] bool lasts(std::uint64_t come) noexcept {
         count_ = come == seen_ ? count_ + 1 : 0;
         seen_ = come;
