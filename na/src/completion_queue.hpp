@@ -29,7 +29,7 @@ class CompletionQueue {
         const SpinGuard guard(lock_);
         publish_locked();
     }
-    // From here on, work is published when it is added.
+    // Makes add() publish work at once from now on.
     void publish_at_once() noexcept { publishes_at_once_ = true; }
 
     // Any thread. Null: nothing is published.
@@ -69,7 +69,7 @@ class CompletionQueue {
         return work;
     }
 
-    // The owner's.
+    // Used only by the owner.
     const bool alone_;
     bool publishes_at_once_;  // always with Threads::one
     WorkQueue fresh_;         // not yet published

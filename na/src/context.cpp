@@ -74,8 +74,8 @@ void Context::Impl::let_go() noexcept {
         completions_.publish();
         ring_sleeper_if_needed();
         ownership_.unlock();
-        // A thread that pushed work and could not own the context relies on a later look at the queue, by this thread
-        // here, or by a thread that owns the context now or waits for it.
+        // A thread that pushed work and could not own the context relies on somebody looking at the queue afterwards:
+        // this thread, or one that owns the context by now or waits for it.
         if (submitted_.empty() || !try_own()) return;
         refresh_now();
         (void)run_submitted();
@@ -89,7 +89,7 @@ void Context::Impl::flush() noexcept {
     if (calling_user.context == this) calling_user.unsent = 0;
 }
 
-// If another thread owns the context, it runs what was handed over when it gives the context up.
+// If another thread owns the context, that thread runs the handed-over work before it gives up the context.
 void Context::Impl::run_handed_over() noexcept {
     calling_user.handed_over = 0;
     if (!try_own()) return;

@@ -64,7 +64,7 @@ class Context::Impl final : public PortHost {
     void own() noexcept {
         if (options_.threads == Threads::many) ownership_.lock();
     }
-    // This thread is inside a Receiver function of the context.
+    // Whether this thread is inside a Receiver function of the context.
     [[nodiscard]] bool owned_here() const noexcept { return calling_user.owns && calling_user.context == this; }
     // Flushes, ends the ownership, and runs what other threads submitted meanwhile.
     void give_up() noexcept;

@@ -8,7 +8,7 @@
 namespace cinnabar::na {
 namespace {
 
-// Rounded up, since whoever wakes before its time would only sleep again.
+// Rounds up, because a thread that wakes too early would only sleep again.
 int whole_ms(TimeUs us) noexcept {
     if (us == time_never) return -1;
     const TimeUs ms = us / 1'000u + (us % 1'000u != 0 ? 1 : 0);

@@ -46,7 +46,8 @@ void Context::Impl::submit(Work& work) noexcept {
     if (submitted_.push(work)) wake();  // otherwise the thread that pushed the first work wakes
 }
 
-// Owner, before giving up: wakes a sleeper if there is something to do that it does not know of.
+// Called by the owner before it gives up the context: wakes a sleeper if there is something to do that the sleeper does
+// not know of.
 void Context::Impl::ring_sleeper_if_needed() noexcept {
     if (!sleepers_.any()) return;
     const bool earlier_timer = wheel_.next() < sleepers_.until();
@@ -131,7 +132,7 @@ unsigned Context::Impl::sleep(TimeUs until) noexcept {
 unsigned Context::Impl::progress(Microseconds timeout) noexcept {
     if (closed_ || owned_here()) return 0;
     if (!try_own()) {
-        // The thread that owns the context does not sleep meanwhile, so the wait is short.
+        // The thread that owns the context does not sleep while it owns it, so the wait is short.
         if (completions_.count() != 0) return 0;
         if (timeout.count() == 0) {
             // If more threads than cores called progress() in a loop, they would keep the owner from running.

@@ -117,7 +117,7 @@ Errc RemoteAccess::find_get(const AccessHead& data, PostedOp*& out) noexcept {
     if (!out) return Errc::ok;
     if (out->op->kind != OpKind::get) return Errc::protocol;
     const std::uint64_t missing = out->op->bytes - out->moved;
-    // A peer could send frames without data for ever, so they are refused while data are missing.
+    // Frames without data are refused while data are missing, because a peer could send such frames for ever.
     return data.data_bytes > missing || (data.data_bytes == 0 && missing != 0) ? Errc::protocol : Errc::ok;
 }
 

@@ -125,7 +125,7 @@ void SocketDial::on_ready(std::uint32_t) noexcept {
     const Errc came = reader_.read(stream_);
     if (came == Errc::again) return;
     if (came != Errc::ok) {
-        // Closed before an answer: another address of the peer may work.
+        // The connection was closed before an answer: another address of the peer may work.
         try_next(came);
         return settle();
     }

@@ -65,8 +65,8 @@ bool SessionPort::connect(SessionPeer& peer) noexcept {
     return true;
 }
 
-// If the peer cannot be dialled, or the dial fails at once, the operation ends as with any loss, and does not wait for
-// the next dial. False: it has ended.
+// Dials for an operation that was just posted. If the peer cannot be dialled, or the dial fails at once, the operation
+// ends as with any loss, and does not wait for the next dial. False: it has ended.
 bool SessionPort::dial_for(SessionPeer& peer, PostedOp& posted) noexcept {
     const bool dialled = connect(peer);
     if (dialled && !peer.ending()) return true;

@@ -53,7 +53,7 @@ struct AddrBody {
     std::vector<std::string> endpoints;
     std::string_view session_scheme;  // of a connection: its transport (static storage); otherwise empty
     std::string from;                 // of a connection: its source as the transport saw it, for log lines
-    ContextId context = 0;            // 0 also if none is named
+    ContextId context = 0;            // 0 if no context is named
     // Of a name with endpoints; if false, the peer picks the context (TransportOptions::spread).
     bool names_context = false;
     ContextId held_by = 0;  // of a connection: the context of this process that accepted it

@@ -53,8 +53,8 @@ class CINNABAR_API LeaseTable {
     // Only accesses by this peer are allowed from now on.
     void confine(const Lease& lease, const Peer& peer) noexcept;
 
-    // For transports that do not block while a closed lease is pinned: the slot's fence, whether the slot is pinned,
-    // and the call that frees it (in place of revoke()).
+    // For transports that do not block while a closed lease is pinned: the fence of the slot, whether the slot is
+    // pinned, and the function that frees it (instead of revoke()).
     [[nodiscard]] PendingFence& fence_of(const Lease& lease) noexcept { return slots_.at(lease.slot)->fence; }
     [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;
     void give_back(std::uint32_t slot) noexcept;

@@ -21,7 +21,7 @@ struct PendingFence {
 
 class PendingFences {
   public:
-    // `fence` is that of the slot.
+    // Starts a fence. `fence`: the one that lives in this slot.
     void add(PendingFence& fence, Lease& lease, std::uint32_t slot, TimeUs until) noexcept {
         fence.lease = &lease;
         fence.slot = slot;
@@ -54,7 +54,7 @@ class PendingFences {
         while (const PendingFence* fence = fences_.pop_front()) give_back(fence->slot);
         waiting_ = 0;
     }
-    // Whether the fence failed, and was not over at the last check.
+    // Whether the fence failed, and accesses were still in progress at the last check.
     [[nodiscard]] static bool has_failed(const PendingFence& fence) noexcept {
         return List::linked(fence) && !fence.lease;
     }

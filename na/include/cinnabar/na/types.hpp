@@ -56,12 +56,14 @@ struct Limits {
     std::uint32_t receive_slots = 0;      // received messages that can wait; all credits together must stay below it
     std::uint32_t send_slots = 0;         // messages that may be in flight per context; 0: no limit
     std::uint32_t connections_max = 0;    // per context; 0: no limit
-    // receive_slots grow up to this with the connections of a context (receive_slots_for); 0: they do not.
+    // The number to which receive_slots may grow with the connections of a context (receive_slots_for); 0: it does not
+    // grow.
     std::uint32_t receive_slots_max = 0;
 };
 
-// The receive slots of a context with that many connections. Each beyond those for which receive_slots are plenty adds
-// room for its first credits and its control messages, so that many quiet ones leave room for a busy one.
+// The number of receive slots of a context with that many connections. Each connection beyond those for which
+// receive_slots suffice adds room for its first credits and its control messages, so that many quiet connections leave
+// room for a busy one.
 [[nodiscard]] constexpr std::uint32_t receive_slots_for(const Limits& limits, std::uint32_t connections) noexcept {
     constexpr std::uint32_t few_min = 4;
     constexpr std::uint32_t each = 4;

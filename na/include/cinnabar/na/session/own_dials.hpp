@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The TCP connections that this process is dialling, by their local and remote address. If an accepted socket has the
-// same two addresses, this process has dialled itself: no other process can have such a socket, whatever incarnation it
-// claims. Any thread.
+// Detects that this process has dialled itself: the TCP connections that it is dialling, by their local and remote
+// address. If an accepted socket has the same two addresses, both ends belong to this process: no other process can
+// have such a socket, whatever incarnation it claims. Any thread.
 #pragma once
 
 #include <cinnabar/na/session/socket_address.hpp>

@@ -44,7 +44,7 @@ class SessionPeer : public Peer {
     // The peer's context in the last session; before the first session, the one that the address names.
     [[nodiscard]] ContextId remote_context() const noexcept { return remote_context_; }
     [[nodiscard]] SessionState session_state() const noexcept { return session_state_; }
-    // The session or the dial ends when the deferred work runs (SessionPort::settle).
+    // Whether the session or the dial ends as soon as the deferred work runs (SessionPort::settle).
     [[nodiscard]] bool ending() const noexcept { return is_ending(session_state_); }
     [[nodiscard]] bool in_use() const noexcept { return session_state_ != SessionState::idle || references() > 0; }
     [[nodiscard]] bool can_be_dialled() const noexcept { return !dial_key.empty(); }
@@ -55,8 +55,8 @@ class SessionPeer : public Peer {
         const AddrBody& address = addr_.body();
         return {address.incarnation, address.names_context ? address.context : any_context};
     }
-    // What is wrong with the answer to a dial: the reason of a reject; protocol: not an answer, or one of another
-    // context; peer_lost: another incarnation than the address asks for. ok: the session may begin.
+    // Checks the answer to a dial. ok: the session may begin. The reason of a reject; protocol: it is not an answer, or
+    // is one of another context; peer_lost: the incarnation is not the one that the address asks for.
     [[nodiscard]] Errc check_answer(const Hello& answer) const noexcept {
         const AddrBody& address = addr_.body();
         if (answer.kind == HelloKind::reject) return rejection(answer);

@@ -26,7 +26,7 @@ class CINNABAR_API PendingSources {
     void leave(std::uint32_t handshake) noexcept;
     // The number of handshakes of the source that has the most.
     [[nodiscard]] std::uint32_t most() const noexcept;
-    // The number of handshakes of the source of this one.
+    // The number of handshakes of the same source as this one, itself included.
     [[nodiscard]] std::uint32_t beside(std::uint32_t handshake) const noexcept;
 
   private:
@@ -38,7 +38,7 @@ class CINNABAR_API PendingSources {
 
     std::array<Account, pending_max> accounts_{};
     std::array<std::uint16_t, pending_max> account_of_{};  // by handshake
-    std::uint32_t used_ = 0;                               // accounts from here on have no handshake
+    std::uint32_t used_ = 0;                               // accounts with an index from here on have no handshake
 };
 
 }  // namespace cinnabar::na

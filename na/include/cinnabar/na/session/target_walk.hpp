@@ -26,7 +26,7 @@ class CINNABAR_API TargetWalk {
     // From now on go_on is not called.
     void abandon() noexcept { question_.abandon(); }
 
-    // Among the addresses known by now: how many were not tried, and whether any was.
+    // Among the addresses that are known so far: how many have not been tried yet, and whether any has been tried.
     [[nodiscard]] std::size_t left() const noexcept { return targets_.size() - next_; }
     [[nodiscard]] bool begun() const noexcept { return next_ > 0; }
 

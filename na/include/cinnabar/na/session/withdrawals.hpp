@@ -28,7 +28,7 @@ class Withdrawals {
         work_.run = [](Work& work) noexcept { static_cast<Withdrawals*>(work.user)->look(); };
     }
 
-    // Keys and certificates have changed. Any thread, while the port is in its transport's table.
+    // Call when keys and certificates have changed. Any thread, while the port is in its transport's table.
     void renewed() noexcept {
         renewed_ = true;
         // A port without connections has nothing to check, and perhaps no open context either. A connection that begins
