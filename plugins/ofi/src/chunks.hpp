@@ -35,8 +35,8 @@ class Chunks {
     void revoke(Chunk& chunk) noexcept;
     void revoke(ChunkList& chunks, std::uint64_t from) noexcept;
 
-    // Since when the fabric has sent none of the copies in staging memory that it has. `served`: copies for gets of the
-    // peer, otherwise for puts of this side. time_never: it has no such copy.
+    // The time since which the fabric has sent none of the copies in staging memory that it has. `served`: of the
+    // copies for gets of the peer, otherwise of those for puts of this side. time_never: it has no such copy.
     [[nodiscard]] TimeUs copies_since(bool served) const noexcept {
         return copies_[served].count > 0 ? copies_[served].since : time_never;
     }

@@ -76,8 +76,9 @@ void FrameSender::sent(Buffer& buffer, const Done& done) noexcept {
     session_.given_back();
 }
 
-// Completes the op of a message, unless that has ended before. Frees the buffer if the op has ended, or if it is a copy
-// in place of the message; otherwise the message's user has it. Requires: the fabric does not have it.
+// Completes the op of a message, unless the op has ended before. Frees the buffer if the op had ended, or if the buffer
+// is a copy sent in place of the message; otherwise the buffer belongs to the message's user. Requires: the fabric does
+// not have the buffer.
 void FrameSender::end_message(Buffer& buffer, Errc why) noexcept {
     na::PostedOp* const posted = std::exchange(buffer.posted, nullptr);
     const bool stands_in = std::exchange(buffer.stands_in, false);
@@ -100,7 +101,8 @@ Buffer* FrameSender::buffer_for(const na::Op& op) noexcept {
     return copy;
 }
 
-// If none of the pending frames has a completion, one more may be sent: otherwise no completion would ever report room.
+// One more frame may be sent if none of the pending frames has a completion: otherwise no completion would ever report
+// room.
 bool FrameSender::may_send() noexcept {
     refused_ = unconfirmed_ >= session_.port().send_room().for_session() && unconfirmed_ > injected_;
     return !refused_;

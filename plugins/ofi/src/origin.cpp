@@ -198,7 +198,7 @@ void Origin::ask(Transfer& transfer) noexcept {
     }
 }
 
-// The operation that an answer belongs to; null: there is none in this session.
+// The transfer that an answer belongs to; null: this session has no such transfer.
 Transfer* Origin::find(std::uint64_t id) noexcept {
     Transfer* transfer = session_.port().pools().transfers.at(static_cast<std::uint32_t>(id));
     return transfer && transfer->session == &session_ && id_of(*transfer) == id ? transfer : nullptr;
@@ -377,7 +377,7 @@ void Origin::end_await(Transfer& transfer) noexcept {
     if (std::exchange(transfer.awaits_owner, false)) --unanswered_;
 }
 
-// Each transfer has a time of its own, so that a peer that answers some of them gains no time for the others.
+// Each transfer is timed separately, so that a peer that answers some of them gains no time for the others.
 TimeUs Origin::unanswered_since() const noexcept {
     TimeUs since = time_never;
     const Transfer* transfer = unanswered_ > 0 ? transfers_.front() : nullptr;

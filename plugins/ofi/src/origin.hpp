@@ -51,7 +51,8 @@ class Origin {
     void abandon() noexcept;
     [[nodiscard]] bool empty() const noexcept { return transfers_.empty(); }
     [[nodiscard]] std::uint32_t unanswered() const noexcept { return unanswered_; }
-    // Since when the peer has sent nothing for the longest-waiting one of those gets; time_never: there are none.
+    // The time since which the peer has sent nothing for that one of those gets that has waited longest; time_never:
+    // there is none.
     [[nodiscard]] TimeUs unanswered_since() const noexcept;
 
   private:

@@ -34,7 +34,7 @@ class Owner {
     void end() noexcept;
 
     [[nodiscard]] std::uint32_t requests() const noexcept { return requests_count_; }
-    // Since when the peer has sent none of the chunks that were granted to it; time_never: none is granted.
+    // The time since which the peer has sent none of the chunks that were granted to it; time_never: none is granted.
     [[nodiscard]] TimeUs put_waits_since() const noexcept { return granted_ > 0 ? granted_since_ : time_never; }
 
   private:

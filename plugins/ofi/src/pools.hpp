@@ -42,7 +42,7 @@ class Pools {
     // each other from one pool could deadlock.
     [[nodiscard]] Staging* take_staging(bool served) noexcept;
     static void give_staging(Staging& staging) noexcept { staging.pool->release(staging); }
-    // Memory that receives the data of chunks that nothing waits for.
+    // Memory into which the data of all chunks are received that nothing waits for.
     [[nodiscard]] Staging* sink() noexcept;
 
     // Whether a large get may post its chunks: only one get may at a time.

@@ -93,7 +93,7 @@ void Session::end(Errc why) noexcept {
     owner_.end();
     origin_.end(why);
     peer_ = nullptr;
-    taken();  // with given_back() below, releases the session at once if the fabric has nothing of it
+    taken();  // with given_back() below: releases the session now if the fabric has nothing of it
     port_->host().arm(timer_, port_->host().now_us() + drain_us);
     given_back();
 }
@@ -178,7 +178,7 @@ bool Session::open_chunk(const ChunkPlace& place, Staging& chunk, std::size_t by
     return false;
 }
 
-// The rest of a record must come soon, because OpenSSL holds memory for it.
+// The rest of a partial record must arrive soon, because OpenSSL holds memory for it.
 void Session::watch_partial_record() noexcept {
     const std::uint64_t partial = stream_.guard()->partial_record();
     if (!open_ || partial == partial_record_) return;

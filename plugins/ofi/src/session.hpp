@@ -22,8 +22,8 @@ namespace cinnabar::ofi {
 class OfiPeer;
 class OfiPort;
 
-// What a sealed chunk is bound to: it cannot be opened as the chunk of another place. The tag alone is not enough: it
-// is random and may repeat.
+// The place that a sealed chunk is bound to, so that it cannot be opened as a chunk of another place. The tag alone is
+// not enough: it is random and may repeat.
 struct ChunkPlace {
     bool of_put = false;
     std::uint64_t id = 0;  // of the operation, as its origin chose it

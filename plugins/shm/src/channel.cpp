@@ -8,8 +8,8 @@
 namespace cinnabar::shm {
 namespace {
 
-// Tries to read the word that the greeting names: only a try shows what ptrace scopes, namespaces and security modules
-// allow.
+// Tries to read the word that the greeting names, because only an attempt shows what ptrace scopes, namespaces and
+// security modules allow.
 bool may_copy(const Credentials& sender, const Terms& terms) noexcept {
     if (sender.pid == 0 || terms.probe_value == 0) return false;
     std::uint64_t found = 0;

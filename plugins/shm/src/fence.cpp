@@ -18,7 +18,8 @@ namespace {
 
 // How long revoke() itself waits. A system call takes less than a millisecond, but its thread may be preempted.
 constexpr TimeUs patience_us = 100'000;
-// After this time in addition the fence fails: the memory must not be reused until the peer continues or dies.
+// The time, in addition to patience_us, after which the fence fails: the memory must then not be reused until the peer
+// continues or dies.
 constexpr TimeUs fence_us = 200'000;
 constexpr unsigned yields_per_look = 32;
 // Ended sessions of one process that are remembered, because the process may still be in a system call.

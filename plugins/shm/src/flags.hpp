@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Flags: a bit for each session of a context, in shared memory, which the peer raises when it has written into the ring
-// of its session. So a context with many sessions finds those that have records without a look at each ring.
+// of its session. So a context with many sessions finds those that have records without looking at each ring.
 // docs/wire-format-shm.md, "Flags"; decision 0120.
 //
 // 64 flags are a group, a word in a cache line of its own. The first word of the memory has a bit for each group, which
 // is set after a flag of the group: one load shows that no flag is raised. Both words are lowered before the ring is
 // read, the groups first, so a record that is written meanwhile raises its flag again.
 //
-// Peers may write anything. A flag is only a hint to look at a ring; one that is lowered by somebody else is replaced
-// by a look at each ring in turn (hot_sessions.hpp).
+// Peers may write anything. A flag is only a hint to look at a ring. If somebody else lowers a flag, the record is
+// found nevertheless, because each ring is also looked at in turn (hot_sessions.hpp).
 #pragma once
 
 #include "segment.hpp"
@@ -53,15 +53,15 @@ class Flags {
     static constexpr std::uint32_t count_max = groups_max * detail::flags_per_group;
     static constexpr std::size_t bytes = 8192;
     static constexpr std::uint32_t none = 0xffff'ffff;
-    // Flags that one call of lower() finds, give or take those of one group.
+    // The most flags that one call of lower() lowers; the flags of the last group may exceed it.
     static constexpr unsigned lowered_max = 64;
 
     Flags() = default;
     Flags(const Flags&) = delete;
     Flags& operator=(const Flags&) = delete;
 
-    // The lowest flag that is free, which may be raised already by its last user. The first call makes the memory.
-    // none: all are in use, or there is no memory or descriptor.
+    // Takes the lowest free flag, which the peer that used it last may have left raised. The first call creates the
+    // shared memory. none: all flags are in use, or there is no memory or descriptor.
     [[nodiscard]] std::uint32_t take() noexcept;
     void give_back(std::uint32_t flag) noexcept;
     // To be passed to the peers; -1 before the first take().
@@ -73,8 +73,8 @@ class Flags {
     }
     // Requires: the flag is taken.
     void raise(std::uint32_t flag) noexcept { detail::raise_flag(memory_.base(), flag); }
-    // Lowers flags and calls visit(flag) for each, which may raise flags again: these wait for the next call. Groups
-    // have turns, so each is reached however many flags others raise. Requires: any().
+    // Lowers flags and calls visit(flag) for each. visit() may raise flags again; these wait for the next call. Groups
+    // take turns, so each is reached, however many flags are raised in others. Requires: any().
     template <typename Visit>
     void lower(Visit&& visit) noexcept {
         auto& groups = detail::groups_at(memory_.base());
@@ -96,7 +96,7 @@ class Flags {
   private:
     Segment memory_;
     UniqueFd fd_;
-    std::uint32_t turn_ = 0;  // the group that lower() looks at first
+    std::uint32_t turn_ = 0;  // the group at which the next lower() begins
     std::array<std::uint64_t, groups_max> taken_{};
 };
 
@@ -104,7 +104,7 @@ class Flags {
 class OwnFlag {
   public:
     OwnFlag() = default;
-    // Empty if none is to be had.
+    // Empty if no flag is free.
     explicit OwnFlag(Flags& from) noexcept : flag_(from.take()) {
         if (flag_ != Flags::none) flags_ = &from;
     }

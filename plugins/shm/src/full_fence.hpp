@@ -7,8 +7,8 @@
 
 namespace cinnabar::shm {
 
-// The thread sanitizer does not understand fences, nor that a writer and a reader in one process map the same memory
-// twice. For it, both sides access a shared word. Does nothing in other builds.
+// ThreadSanitizer does not understand fences, nor that a writer and a reader in one process map the same memory twice.
+// So in its builds both sides access a shared word. Does nothing in other builds.
 inline void order_for_sanitizer() noexcept {
 #ifdef __SANITIZE_THREAD__
     static std::atomic<unsigned> word{0};

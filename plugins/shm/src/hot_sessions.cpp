@@ -8,16 +8,17 @@
 namespace cinnabar::shm {
 namespace {
 
-// Up to this number, sessions are looked at in every round, active or not; more are a crowd.
+// Up to this number of sessions, all are looked at in every round, active or not. More sessions are a crowd.
 constexpr std::size_t always_hot = 8;
-// Sessions that are looked at in every round at most.
+// The most sessions that are looked at in every round.
 constexpr std::size_t hot_max = 64;
-// Looks in a row without a record after which a session in a crowd is no longer hot: without a flag, and with one.
+// How many looks in a row must find no record before a session in a crowd is no longer hot: for sessions without a
+// flag, and with one.
 constexpr std::uint32_t misses_max = 4096;
 constexpr std::uint32_t misses_max_flagged = 64;
 // A flagged session becomes hot if its last record came at most this many rounds ago.
 constexpr std::uint32_t dense_rounds = 16;
-// One flagged session is looked at without its flag in so many rounds.
+// Once in this many rounds, one flagged session is looked at although its flag is not raised.
 constexpr std::uint32_t rounds_per_look = 4;
 // For this long after a record has arrived, epoll is asked only now and then (it reports incoming connections, cold
 // sessions and closed sockets).
@@ -67,8 +68,8 @@ void HotSessions::cool(Session& session) noexcept {
     if (!session.missed()) forget_hot(session);
 }
 
-// The peer raises the flag from now on, but not for what it has written before: raise_if_missed() must follow.
-// Requires: the session is not hot.
+// From now on the peer raises the flag of the session, but not for what it has written before, so raise_if_missed()
+// must follow. Requires: the session is not hot.
 void HotSessions::flag(Session& session) noexcept {
     session.arm(Session::Bell::flag);
     flagged_.push_back(session);
@@ -76,7 +77,8 @@ void HotSessions::flag(Session& session) noexcept {
     full_fence();
 }
 
-// What the peer does not raise the flag for: records from before it was armed, and those beyond what is read at once.
+// Raises the flag in place of the peer, which does not raise it for records from before it was armed, nor for those
+// that one receive() has left in the ring.
 void HotSessions::raise_if_missed(Session& session) noexcept {
     if (Flagged::linked(session) && session.missed()) flags_.raise(session.flag - 1);
 }
@@ -87,7 +89,7 @@ void HotSessions::heat(Session& session) noexcept {
     session.hot_at = hot_.size();
 }
 
-// A session begins, or its peer has rung.
+// Call when a session begins, or when its peer has rung.
 void HotSessions::touch(Session& session) noexcept {
     session.misses = 0;
     if (session.hot_at != 0 || Flagged::linked(session)) return;
@@ -105,8 +107,8 @@ void HotSessions::heard(Session& session) noexcept {
     raise_if_missed(session);
 }
 
-// A look at a hot session has found nothing. If it is no longer hot, the last hot session has taken its place, and is
-// looked at in the next round.
+// Call when a look at a hot session has found nothing. If the session is no longer hot, the last hot session takes its
+// place in the list, and is looked at in the next round.
 void HotSessions::miss(Session& session) noexcept {
     ++session.misses;
     if (session.flag == 0) {
@@ -118,7 +120,7 @@ void HotSessions::miss(Session& session) noexcept {
     }
 }
 
-// The flag of the session was raised, or it is its turn.
+// Looks at a session whose flag was raised, or whose turn it is.
 unsigned HotSessions::visit(Session& session) noexcept {
     if (session.hot_at != 0 || !session.missed()) return 0;
     if (!Flagged::linked(session)) flag(session);
@@ -175,8 +177,8 @@ void HotSessions::arm() noexcept {
     }
 }
 
-// Flagged sessions without a record become cold. The others stay flagged, since nobody rings for them: others may lower
-// their flags, but they are still looked at in turn.
+// Flagged sessions without a record become cold. The others stay flagged, because their peers will not ring for those
+// records. If somebody else lowers their flags, they are still looked at in turn.
 bool HotSessions::missed() noexcept {
     bool any = std::any_of(hot_.begin(), hot_.end(), [](const Session* session) { return session->missed(); });
     Flagged with_records;

@@ -5,11 +5,12 @@
 //     flagged  its ring is looked at when the peer has raised its flag (flags.hpp)
 //     cold     the peer rings its socket, and epoll reports that
 //
-// A few sessions are all hot. In a crowd, one is hot while it has a record every few rounds; the others are flagged
-// until the context sleeps, and then cold. Sessions without a flag, with peers of other users, are hot or cold only.
+// If there are few sessions, all are hot. In a crowd, a session is hot while it has a record every few rounds; the
+// others are flagged until the context sleeps, and then cold. Sessions without a flag, which are those with peers of
+// other users, are hot or cold only.
 //
-// A flag that the peer has raised may be lowered by any process of this user. So each fourth round looks at one flagged
-// ring, in turn, and before the context sleeps, it looks at all of them. Owner of the context only.
+// Any process of this user may lower a flag that a peer has raised. So every fourth round looks at one flagged ring, in
+// turn, and before the context sleeps, it looks at all of them. Owner of the context only.
 #pragma once
 
 #include "flags.hpp"
@@ -28,21 +29,21 @@ class HotSessions {
 
     [[nodiscard]] Flags& flags() noexcept { return flags_; }
 
-    // Makes room for so many sessions, the next of which has this flag (OwnFlag::term). Throws bad_alloc.
+    // Makes room for this many sessions. `flag`: that of the next one (OwnFlag::term). Throws bad_alloc.
     void reserve(std::size_t sessions, std::uint32_t flag);
-    // A session has begun. Requires: reserve().
+    // Call when a session has begun. Requires: reserve().
     void begin(Session& session) noexcept;
-    // The session is about to close.
+    // Call when the session is about to close.
     void end(Session& session) noexcept;
 
-    // Reads those that have records; returns how many records.
+    // Reads the sessions that have records; returns the number of records.
     unsigned look() noexcept;
     // Reads a session whose peer has rung the socket.
     void heard(Session& session) noexcept;
-    // Whether some were active a moment ago, so that epoll need not be asked in every round.
+    // Whether some sessions were active a moment ago, so that epoll need not be asked in every round.
     [[nodiscard]] bool active() const noexcept;
 
-    // The context is about to sleep: asks the peers to ring. A full fence must follow, then missed().
+    // Call when the context is about to sleep: asks the peers to ring. A full fence must follow, then missed().
     void arm() noexcept;
     // Whether a record was written before the bells were armed.
     [[nodiscard]] bool missed() noexcept;
@@ -65,7 +66,7 @@ class HotSessions {
     na::PortHost& host_;
     Flags flags_;
     std::vector<Session*> hot_;      // capacity for all is reserved
-    Flagged flagged_;                // the next one to be looked at without its flag is first
+    Flagged flagged_;                // the first one is looked at next, raised or not
     std::vector<Session*> by_flag_;  // null: no session has that flag
     std::size_t sessions_ = 0;
     std::uint32_t rounds_ = 0;

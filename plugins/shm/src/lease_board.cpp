@@ -13,7 +13,7 @@ namespace {
 
 std::uint64_t name_of(const na::LeaseKey& key) noexcept { return std::uint64_t{key.generation} << 32 | key.slot; }
 
-// Used if the size of files is limited (ulimit -f).
+// The number of slots if the size of files is limited (ulimit -f).
 constexpr std::uint32_t slots_few = 1024;
 
 }  // namespace

@@ -43,7 +43,7 @@ const std::shared_ptr<const Segment>& PeerFiles::map(const PeerProcess& process,
         if (at != known_.end()) {
             std::rotate(at, at + 1, known_.end());
         } else {
-            // The descriptor's number now means another file: the old file is gone.
+            // The descriptor's number refers to another file by now, so the old file is gone.
             std::erase_if(known_, [&](const Known& known) { return known.file == file; });
             if (known_.size() == files_max) known_.erase(known_.begin());
             known_.push_back({file, serial, map_file(process, file, serial)});

@@ -13,7 +13,7 @@ namespace cinnabar::shm {
 
 class PeerProcess {
   public:
-    // How long the result of a check is used: far less than it takes until a process id is reused.
+    // How long the result of a check is used: far shorter than the time until a process id is reused.
     static constexpr TimeUs fresh_us = 100;
 
     // False: no such process, or the kernel lacks pidfds (before Linux 5.3) or denies it.

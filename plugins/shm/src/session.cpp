@@ -63,8 +63,8 @@ void Session::end(Errc why) noexcept {
     CINNABAR_ASSERT(is_open());
     copier_.end(why);
     end_access(why);
-    // Tells the peer sooner than the socket does: it may look at its ring in every round, but asks epoll only now and
-    // then.
+    // Tells the peer of the end sooner than the socket does: the peer may look at its ring in every round, but asks
+    // epoll only now and then.
     if (!peer_closed_ && writer_.reserve(0)) writer_.publish({RecordKind::bye, 0, 0, 0, 0});
     port_->closing(*this);
     port_->host().unwatch(channel_.socket.get());
@@ -115,7 +115,8 @@ void Session::await_room() noexcept { writer_.header().room_wanted.store(++room_
 void Session::announce() noexcept {
     const std::uint64_t armed = writer_.header().armed.load(std::memory_order_relaxed);
     if (armed == 0) return;
-    // Each time: the peer lowers it before it reads the ring, so whether it is still raised says nothing.
+    // Raises the flag each time: the peer lowers it before it reads the ring, so a flag that is still raised does not
+    // mean that the peer will see this record.
     if (asks_for(Bell::flag, armed) && channel_.peer_flag) return channel_.peer_flag.raise();
     if (armed == rung_) return;
     rung_ = armed;
@@ -179,7 +180,7 @@ bool Session::deliver_any(na::Arrival& arrival, na::Receiver& receiver) noexcept
     Record record;
     const RingReader::Look look = reader_.next(record);
     if (look == RingReader::Look::none) return false;
-    const bool message = record.is_message();  // for example after a skip, which next_message() does not pass
+    const bool message = record.is_message();  // next_message() does not find it, for example, after a skip
     if (look == RingReader::Look::broken || (message && record.bytes > message_bytes_max_)) {
         malformed();
         return false;
@@ -197,7 +198,7 @@ void Session::malformed(const char* what) noexcept {
     fail(Errc::protocol);
 }
 
-// 0: the record is malformed, and the session ends.
+// Returns 0 if the record is malformed; then the session ends.
 unsigned Session::deliver(const Record& record) noexcept {
     if (na::is_access(static_cast<std::uint8_t>(record.kind))) {
         if (deliver_access(record) == Errc::ok) return 1;

@@ -9,7 +9,7 @@
 // session is cold, and the socket's event tells which session to read. Bell::context: the context's eventfd; the
 // context sleeps, and polls all hot sessions when it wakes. Bell::flag: the flag of the session (flags.hpp); the
 // context is awake. After the peer has published a record, or freed room that was waited for, it reads `armed`, and
-// rings unless that is 0 or a number for which it has rung already; a flag it raises each time.
+// rings unless that is 0 or a number for which it has rung already; it raises a flag each time.
 #pragma once
 
 #include "channel.hpp"

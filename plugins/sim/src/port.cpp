@@ -77,7 +77,7 @@ void SimPort::transmit(SimOp& sim_op, SimPeer& peer) {
     const na::Op& op = *sim_op.op;
     if (!na::is_message(op.kind)) return access(*this, sim_op, peer);
     send(peer, op.kind, op.tag, {op.message->payload, op.message_bytes}, world_.strict() ? sim_op.id : 0);
-    if (!world_.strict()) ops_.finish(sim_op, Errc::ok);  // as if a socket had taken it, whether it arrives or not
+    if (!world_.strict()) ops_.finish(sim_op, Errc::ok);  // ends when sent, as with a socket, whether it arrives or not
 }
 
 // Sends a message. `op`: the op that completes when the message arrives; its buffer is read only then. 0: there is

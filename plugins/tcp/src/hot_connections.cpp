@@ -8,7 +8,7 @@ namespace {
 
 // Reads in a row without data before a connection is no longer hot.
 constexpr std::uint16_t misses_max = 256;
-// For how many rounds no connection is hot after more were active than fit.
+// For how many rounds no connection is hot after more were active than can be hot.
 constexpr std::uint32_t rounds_off = 1024;
 
 }  // namespace

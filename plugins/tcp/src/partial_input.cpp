@@ -9,7 +9,7 @@ namespace cinnabar::tcp {
 namespace {
 
 constexpr int checks_max = 8;  // per keepalive, for all connections together
-// The rest may take `keepalive`, plus the time of the whole at this rate.
+// The rest may take as long as `keepalive`, plus the time that the whole message takes at this rate.
 constexpr std::size_t bytes_per_us_min = 1;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connections that have received a part of a message, or of a guard's record, and wait for the rest. The part holds
-// memory, so if the rest is late, the session ends. Owner of the context only.
+// Ends sessions whose peer has sent a part of a message, or of a guard's record, and not the rest in time, because the
+// part holds memory. Lists the connections that wait for the rest. Owner of the context only.
 #pragma once
 
 #include "connection.hpp"
@@ -23,7 +23,7 @@ class PartialInput {
     // Stops the timer.
     void stop() noexcept;
 
-    // When the rest of a message or record of `bytes` must have arrived, if its first byte arrives now.
+    // The deadline for the rest of a message or record of `bytes` whose first byte arrives now.
     [[nodiscard]] TimeUs due(std::size_t bytes) const noexcept;
 
   private:

@@ -41,7 +41,7 @@ class AtomicCells {
         const std::byte* const at = memory_.bytes().data() + cell * sizeof(std::uint64_t);
         return {reinterpret_cast<std::uintptr_t>(at), sizeof(std::uint64_t), memory_.lkey()};
     }
-    // A cell that nobody looks at: for reads of remote memory of which only the completion matters.
+    // A cell whose value is never used: for reads of remote memory of which only the completion matters.
     [[nodiscard]] ibv_sge bin() const noexcept { return piece(cells); }
     // The beacon: a word that every peer may read.
     [[nodiscard]] const Pinned& beacon() const noexcept { return beacon_; }

@@ -23,7 +23,7 @@ class CompletionQueue final : public na::FdEvents {
 
     // Takes completions; returns how many. Fewer than out.size(): the queue is empty.
     [[nodiscard]] std::size_t poll(std::span<ibv_wc> out) noexcept;
-    // Asks the device to report the next completion. False: there is one already.
+    // Asks the device to report the next completion. False: one has arrived already.
     [[nodiscard]] bool arm() noexcept;
     // Call it before a queue pair is destroyed: copies all completions, because destroying may drop those of the queue
     // pair.

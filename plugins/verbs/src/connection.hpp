@@ -139,7 +139,8 @@ class Connection final : public PoolSlot {
     std::uint32_t rma_out_ = 0;
     SentWork sent_;
     SignOfLife sign_of_life_;
-    // Arrivals::times_emptied() when the queue pair was set to the error state; takes_in: it was not.
+    // The value of Arrivals::times_emptied() when the queue pair was set to the error state; takes_in: it was not set
+    // to that state.
     std::uint64_t failed_at_ = 0;
 };
 

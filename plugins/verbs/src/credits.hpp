@@ -51,7 +51,7 @@ class ReceiveCredits {
 
   private:
     std::uint32_t window_ = 0;
-    std::uint32_t used_ = 0;  // messages that arrived and whose credit was not returned
+    std::uint32_t used_ = 0;  // messages that have arrived and whose credit has not been returned
     std::uint32_t owed_ = 0;  // of those, the ones whose credit can be returned
 };
 

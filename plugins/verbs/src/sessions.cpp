@@ -21,7 +21,7 @@ void VerbsPort::accept(Incoming incoming) noexcept {
     Connection* const connection = connections_.acquire();
     if (connection && connection->accept(*this, incoming)) return;
     if (connection) connections_.release(*connection);
-    // The log of this side names the cause.
+    // The peer is told only `overloaded`: the log of this side names the cause.
     incoming.reject(reject_hello(incoming.greeting.hello, Errc::overloaded));
 }
 

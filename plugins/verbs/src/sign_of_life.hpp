@@ -13,11 +13,11 @@ namespace cinnabar::verbs {
 class SignOfLife {
   public:
     void open() noexcept { owed_since_ = told_at_ = 0; }
-    // A completion is expected.
+    // Call when a completion is expected.
     void owed(TimeUs now) noexcept {
         if (owed_since_ == 0) owed_since_ = now;
     }
-    // A completion arrived. `all`: no other one is expected.
+    // Call when a completion has arrived. `all`: no other one is expected.
     void told(TimeUs now, bool all) noexcept {
         told_at_ = now;
         if (all) owed_since_ = 0;
