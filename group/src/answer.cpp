@@ -74,7 +74,8 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
     meta.answered = examine(*core, request, *below, meta);
     meta.time = core->clock.now().bits();
     if (meta.answered != Answered::done) co_return meta;
-    // Who was lost goes on with a call, but does not begin one: it may have ended and been forgotten since.
+    // A member that was lost may continue a call, but must not begin one: the call may have ended here and been
+    // forgotten since.
     const bool again = request.terms.way != Way::none && request.terms.again;
     const auto found = again ? core->executions.find(request.id, core->now_us())
                              : core->executions.find_or_begin(request.id, incoming.source(), core->now_us(),
@@ -91,7 +92,7 @@ hl::Task<Result<TreeAnswer>> answer_call(std::shared_ptr<Core> core, hl::Request
     if (found.fresh &&
         begin(core, found.execution, request, *std::move(below), incoming.source(), incoming.time_left()) != Errc::ok) {
         TreeAnswer none;
-        none.answered = Answered::misrouted;  // for other deliveries, which may wait already
+        none.answered = Answered::misrouted;  // for other deliveries, which may be waiting already
         core->executions.end(*found.execution, std::move(none), core->now_us());
         core->executions.stop_waiting(*found.execution, core->now_us());
         co_return Errc::shutting_down;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ChunkSources: the processes from which a member can fetch its portion. Each delivery of the call names one. The
-// newest is used, since it is the process that took over from a dead member. One that delivers the call again to a
-// member that was lost is only a spare, since it may have been lost itself. Any thread.
+// newest is used, because it is the process that took over from a dead member. A process that delivers the call once
+// more to a member that was lost is only a spare, because that process may have been lost itself. Any thread.
 #pragma once
 
 #include "signal.hpp"
@@ -25,9 +25,9 @@ struct ChunkSource {
 class ChunkSources {
   public:
     void add(na::Addr address, std::uint64_t ticket);
-    // Adds a source that is used once the newest one has failed; at once if it is the newest one itself.
+    // Adds a source that is used once the newest one has failed; if it is the newest one itself, it is used at once.
     void add_spare(na::Addr address, std::uint64_t ticket);
-    // The source with this number was lost.
+    // Call when the source with this number was lost.
     void failed(std::uint64_t number);
     [[nodiscard]] ChunkSource newest() const;
     // ok: there is a source newer than `number`. timed_out: the task's deadline or `span` has passed; canceled.

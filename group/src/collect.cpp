@@ -27,8 +27,8 @@ bool may_be_dead(Errc code) noexcept {
     return code == Errc::peer_lost || code == Errc::refused || code == Errc::unreachable;
 }
 
-// Errors of a process that has left the group, is ending, or is another one now. Nothing has run there: the errors of
-// handlers are inside the answer.
+// Errors of a process that has left the group, is ending, or has been replaced by another one. No handler has run
+// there: the errors of handlers are inside the answer.
 bool takes_no_part(Errc code) noexcept {
     return code == Errc::no_such_rpc || code == Errc::not_found || code == Errc::shutting_down;
 }
@@ -58,7 +58,7 @@ bool adds_up(const Branch& branch, const TreeAnswer& answer, const std::vector<B
         if (failure.code == Errc::ok || asked.erase(failure.rank) == 0) return false;
     }
     for (const Branch& each : left) {
-        // Not the child itself, which would then be called for ever.
+        // Rejects the child itself, which would otherwise be called for ever.
         if (each.child == branch.child || asked.erase(each.child) == 0) return false;
         for (const Rank rank : each.below) {
             if (rank == branch.child || asked.erase(rank) == 0) return false;
@@ -130,7 +130,8 @@ hl::Task<Result<TreeAnswer>> TreeRun::call(const TreeRequest& request, const Cor
     co_return told_apart(co_await stoppable, end);
 }
 
-// A member that is cut off is not connected to in time. That is not the end of the call's time.
+// If a member is cut off, connecting to it times out before the time of the call is over. Such an error becomes
+// `unreachable`, so that it is not taken for the end of that time.
 Result<TreeAnswer> TreeRun::told_apart(Result<TreeAnswer> answer, TimeUs end) const {
     if (answer || answer.code() != Errc::timed_out || !waits_for_lost() || core_->now_us() >= end) return answer;
     const auto ending = hl::call_ending(answer.error());
@@ -182,11 +183,12 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
     std::vector<hl::Task<void>> tasks = deliveries_to(*std::move(open));
     if (comes_back) tasks.push_back(await_return(branch, std::move(request), std::move(offer)));
     auto all = hl::when_all(std::move(tasks));
-    offer.end();  // only now: the members that this process took over must have begun
+    offer.end();  // not earlier: the members that this process took over must have begun
     co_await all;
 }
 
-// A member that this process has excluded may have begun: another process called it, and was lost as well.
+// A member that this process has excluded may have begun the call: another process may have called it, and have been
+// lost as well.
 bool TreeRun::may_come_back(Rank rank) const {
     if (!waits_for_lost()) return false;
     const View view = core_->view();
@@ -281,7 +283,8 @@ TreeRun::Open TreeRun::weigh(const Branch& branch, const Result<TreeAnswer>& ans
         return {};
     }
     if (answer->answered == Answered::unknown && !branch.below.empty()) {
-        // Its view does not allow it to call those below. It still runs its own handler, if it is called alone.
+        // The child's view does not allow it to call the members below it. It still runs its own handler if it is
+        // called alone.
         std::vector<Branch> open = branches_of(branch.below, shape());
         open.push_back({branch.child, {}});
         return open;

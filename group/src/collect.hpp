@@ -40,15 +40,16 @@ class TreeRun {
                                                     const Offers::Kept& offer, std::size_t below);
     // If the call waits for lost members: `unreachable` instead of `timed_out`, if only connecting took too long.
     [[nodiscard]] Result<TreeAnswer> told_apart(Result<TreeAnswer> answer, TimeUs end) const;
-    // Whether the call waits for members that are lost for a moment only (BulkOptions::come_back).
+    // Whether the call waits for members that are lost only for a moment (BulkOptions::come_back).
     [[nodiscard]] bool waits_for_lost() const noexcept {
         return request_->terms.come_back_ms != 0 && request_->mode == detail::Mode::count;
     }
-    // Whether a member that this process cannot call now may be lost for a moment only.
+    // Whether a member that this process cannot call now may be lost only for a moment.
     [[nodiscard]] bool may_come_back(Rank rank) const;
-    // Whether a call that failed with `code` may have lost a member for a moment only.
+    // Whether a call that failed with `code` may have lost its member only for a moment.
     [[nodiscard]] bool may_come_back(Errc code, const Core::Route& route, bool stopped) const noexcept;
-    // Calls a lost member again until it answers, for itself alone: those below it are called by this process.
+    // Calls a lost member again until it answers. The call is for this member alone: this process calls the members
+    // below it.
     [[nodiscard]] hl::Task<void> await_return(Branch branch, TreeRequest request, Offers::Kept offer);
     // Counts the called member of a branch, and none of those below it.
     void take_alone(const Branch& branch, const TreeAnswer& answer);
@@ -92,8 +93,8 @@ class TreeRun {
     TreeAnswer sum_;
 };
 
-// As detail::collect(), for the members of `as_of`: a rank that was given to another process since then is a failure.
-// Unset: for those of the moment when it begins.
+// As detail::collect(), for the members of the view `as_of`: a rank that was given to another process since then is a
+// failure. Unset: the view at the moment when the call begins.
 [[nodiscard]] hl::Task<Result<detail::Collected>> collect_as_of(std::shared_ptr<Core> core, detail::CollectiveCall call,
                                                                 std::optional<View> as_of);
 

@@ -85,7 +85,8 @@ class Core : public std::enable_shared_from_this<Core> {
         std::stop_token lost;  // stopped when the member is no longer present
     };
     [[nodiscard]] Route route(Rank rank);
-    // Those of `ranks` that are not known here, or only by an earlier holder than `holders` says.
+    // The ranks among `ranks` that this process does not know, or of which it knows only an earlier holder than
+    // `holders` names.
     [[nodiscard]] std::vector<Rank> unknown_of(const std::vector<Rank>& ranks,
                                                const std::vector<HolderRun>& holders) const;
     [[nodiscard]] std::vector<Claim> claims_of(const std::vector<Rank>& ranks) const;

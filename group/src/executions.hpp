@@ -33,11 +33,11 @@ struct Execution {
     std::stop_source stop;
     std::shared_ptr<Signal> ended = std::make_shared<Signal>();
     TreeAnswer answer;  // set once it has ended
-    // where to fetch the memory that the call moves
+    // the processes from which to fetch the memory that the call moves
     const std::shared_ptr<ChunkSources> sources = std::make_shared<ChunkSources>();
     // Guarded by the mutex of Executions:
-    unsigned waiting = 0;             // deliveries that wait for it
-    Microseconds grace{0};            // how long it goes on while none does
+    unsigned waiting = 0;             // deliveries that are waiting for it
+    Microseconds grace{0};            // how long it goes on while no delivery is waiting
     TimeUs orphaned_us = time_never;  // when the last waiting delivery ended; time_never: one is waiting
 };
 

@@ -61,7 +61,7 @@ class Holding {
     };
     // Empty if the memory was taken back. The Holding must outlive the Access. Requires: the range lies inside.
     [[nodiscard]] std::optional<Access> access(std::uint64_t offset, std::uint64_t bytes);
-    // Allows no further access, and stops those in progress. Members that still lack bytes are given up.
+    // Allows no further access, and stops the accesses in progress. Members that still lack bytes do not get them.
     void take_back();
     [[nodiscard]] bool taken_back() const;
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr Microseconds first_pause{2'000};
 constexpr Microseconds longest_pause{200'000};
-// Attempts per request of another process, which retries itself.
+// The attempts that are made for a request of another process, which retries by itself.
 constexpr unsigned looks_max = 3;
 
 // Asks one member, and returns its answer as a copy for this process.
@@ -116,7 +116,7 @@ hl::Task<Result<Copy>> find_value(std::shared_ptr<Core> core, Copies::Asked aske
             Result<Copy> copy = brought(*found.flight, asked.floor, core->now_us());
             if (copy.ok()) co_return *std::move(copy);
             code = copy.code();
-            // The root immediately looks at the value that it has settled.
+            // The root looks again at once, at the value that it has just settled.
             if (found.flight->code == Errc::ok && here.place.is_root() && look < looks_max) continue;
         }
         const bool may_help = may_pass(code) || code == Errc::peer_lost || code == Errc::timed_out;

@@ -98,7 +98,8 @@ struct TreeRequest {
     Terms terms;
     std::vector<detail::Part> inputs;  // for a scatter, instead of `input`: for `to` and for those below
     std::uint64_t time = 0;            // of the sender's hybrid clock
-    // Whom the caller means by `to` and the ranks below, in ascending order; those left out are first holders.
+    // The processes that the caller means by `to` and the ranks below, in ascending order. A rank that is left out
+    // means its first holder.
     std::vector<HolderRun> holders;
 };
 

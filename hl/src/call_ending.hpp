@@ -6,7 +6,7 @@
 
 namespace cinnabar::hl {
 
-// Of the error of a call.
+// The detail of an error with which a call ended.
 struct CallEndingDetail final : ErrorDetail {
     CallEnding ending;
 };

@@ -109,7 +109,7 @@ void CallOp::tell(std::string_view first, std::string_view second) noexcept {
     }
 }
 
-// Takes what the target, or a quota, said with the error.
+// Takes over the text and the code that the target, or a quota, gave with the error.
 void CallOp::tell_refusal() noexcept {
     constexpr std::size_t rule_bytes_max = 128;
     const std::string_view said = call_->app_text();

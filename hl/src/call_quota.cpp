@@ -56,7 +56,7 @@ void CallQuota::wake() noexcept {
             continue;
         }
         if (!fits_node(waiter.wish)) return;
-        take(waiter.wish);  // allocates nothing: wait() has made the entry
+        take(waiter.wish);  // allocates nothing, because wait() has made the entry
         --peers_.find(key(waiter.wish))->second.waiting;
         each = waiting_.erase(each);
         waiter.let_go = true;

@@ -82,7 +82,7 @@ class CallQuota {
     const QuotaOptions options_;
     mutable std::mutex mutex_;
     Use all_;
-    std::unordered_map<const na::AddrBody*, Use> peers_;  // those with calls in progress, or that wait
+    std::unordered_map<const na::AddrBody*, Use> peers_;  // the peers with calls in progress or waiting
     std::set<Waiter*, Before> waiting_;
     std::uint64_t numbers_ = 0;
     std::uint64_t looks_ = 0;

@@ -33,7 +33,7 @@ struct SteppedMove {
     std::uint64_t next = 0;
     std::uint64_t told = 0;
     bool failed = false;
-    std::array<std::uint64_t, step_lanes> at{no_step, no_step};  // the step of each lane that has not succeeded
+    std::array<std::uint64_t, step_lanes> at{no_step, no_step};  // by lane: the step that it has not completed yet
 
     // Requires the lock, or that no lane runs.
     [[nodiscard]] std::uint64_t done() const noexcept { return std::min(next, *std::ranges::min_element(at)); }

@@ -52,7 +52,7 @@ struct SharedSlot : PoolSlot {
         unused,
         shared,
         withdrawn,  // kept while it is used or in quarantine
-        dropped,    // withdrawn, and nobody asks any more: kept while it is used
+        dropped,    // withdrawn, and nobody will ask for the outcome: kept while it is used
     };
     std::mutex mutex;
     State state = State::unused;
@@ -61,7 +61,7 @@ struct SharedSlot : PoolSlot {
     std::uint64_t version = 1;
     SipKey key{};
     IntrusiveList<SharedUse, &SharedUse::link> under_way;
-    IntrusiveList<SharedUse, &SharedUse::link> stopped;  // under way, but asked to stop
+    IntrusiveList<SharedUse, &SharedUse::link> stopped;  // in progress, but asked to stop
     IntrusiveList<IdleWait, &IdleWait::link> waiting;
     std::shared_ptr<const NoticeFunction> notified;
 
@@ -187,7 +187,7 @@ class RemoteTransfer {
     std::stop_source stop_;
     std::vector<RemoteGrant> grants_;   // grants that this transfer has begun
     std::vector<bulk::Region> memory_;  // of each grant
-    std::vector<SharedUse> uses_;       // one for each memory, however many grants name it; to be ended
+    std::vector<SharedUse> uses_;       // one for each shared memory, however many grants name it; each must be ended
 };
 
 }  // namespace cinnabar::hl

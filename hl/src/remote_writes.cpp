@@ -42,10 +42,10 @@ class WritesState : public std::enable_shared_from_this<WritesState> {
     void is_awaited_by(Executor& executor) { RemoteTable::of(node_).is_awaited_by(executor); }
 
   private:
-    // What a write that a fence holds back needs to be sent.
+    // What is needed to send a write that a fence holds back.
     struct HeldBack : Framed {
         RemoteBytes to;
-        std::vector<std::byte> copied;  // the bytes, if there are few
+        std::vector<std::byte> copied;  // a copy of the bytes, if there are few
         ConstBytes from;
         bulk::Region region;  // empty: `from` is meant
         std::optional<std::uint32_t> notify;
@@ -103,11 +103,11 @@ class WritesState : public std::enable_shared_from_this<WritesState> {
     const RemoteWritesOptions options_;
     std::stop_source stop_;
     const std::stop_token token_;
-    mutable std::mutex mutex_;  // guards the members below; nothing is sent or told under it
+    mutable std::mutex mutex_;  // guards the members below; nothing is sent, and no function called, under it
     std::uint64_t next_ = 0;    // the number of the next write
     std::uint64_t fence_ = 0;   // later writes wait for those with lower numbers
     std::uint32_t count_ = 0;
-    bool sending_ = false;  // a thread sends those held back
+    bool sending_ = false;  // a thread is sending the writes that were held back
     std::optional<Error> error_;
     IntrusiveList<Write, &Write::link> all_;
     IntrusiveList<Write, &Write::lending_link> lending_;
@@ -115,7 +115,8 @@ class WritesState : public std::enable_shared_from_this<WritesState> {
     Waits waits_;
 };
 
-// Ends a write: by the outcome of its call, or, if memory runs out before there is one, when it is destroyed.
+// Ends a write with the outcome of its call. If memory runs out before there is an outcome, the destructor ends the
+// write.
 class WritesState::Ended {
   public:
     Ended(std::shared_ptr<WritesState> state, std::unique_ptr<Write> write) noexcept
@@ -199,7 +200,8 @@ void WritesState::send(std::unique_ptr<Write> write, const RemoteBytes& to, Cons
     }
 }
 
-// One thread at a time, so they are sent in their order, and ends that come inside send() do not nest.
+// Runs on one thread at a time, so that the writes are sent in their order, and so that writes that end inside send()
+// do not make it recursive.
 void WritesState::send_held() noexcept {
     std::unique_lock lock(mutex_);
     if (sending_) return;

@@ -21,7 +21,7 @@ class SideLoop {
   public:
     explicit SideLoop(NodeCore& of) noexcept : of_(of) {}
 
-    // Opens it unless it is open.
+    // Returns the core of the side loop, and opens it first if it is not open.
     [[nodiscard]] Result<NodeCore*> get();
     void set_policy(const std::shared_ptr<const rpc::Policy>& policy);
     void drain() noexcept;
@@ -38,7 +38,7 @@ class SideLoop {
     std::mutex mutex_;
     NodeCore* core_ = nullptr;
     bool closed_ = false;
-    std::optional<std::shared_ptr<const rpc::Policy>> policy_;  // unset: as the node was opened
+    std::optional<std::shared_ptr<const rpc::Policy>> policy_;  // unset: the policy with which the node was opened
 };
 
 }  // namespace cinnabar::hl

@@ -65,7 +65,7 @@ void SpanExporter::finish() {
 }
 
 void SpanExporter::run() {
-    std::vector<SpanRecord> spans;  // swapped with waiting_, so that both keep their memory
+    std::vector<SpanRecord> spans;  // is swapped with waiting_, so that both keep their memory
     std::unique_lock lock(mutex_);
     for (;;) {
         changed_.wait_for(lock, options_.period, [this] {

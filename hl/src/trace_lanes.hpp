@@ -21,8 +21,8 @@ namespace cinnabar::hl {
 
 class TraceLanes {
   public:
-    // Returns the lane of the span. Of spans that arrive together, pass those first that began first; of those that
-    // began at once, handlers before what they called.
+    // Returns the lane of the span. If several spans arrive together, pass them in the order in which they began; of
+    // those that began at the same time, pass handlers before the calls that they made.
     [[nodiscard]] std::uint64_t lane_of(const SpanRecord& span) noexcept {
         if (span.kind == SpanKind::handler) {
             Place& own = place_of(span.context.span);

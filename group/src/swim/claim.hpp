@@ -18,7 +18,7 @@ namespace cinnabar::group {
 struct Profile {
     na::Addr address;
     Labels labels;
-    bool side_loop = false;  // it is probed by way of its side loop (hl/side_loop.hpp)
+    bool side_loop = false;  // it is probed through its side loop (hl/side_loop.hpp)
 
     [[nodiscard]] bool well_formed() const noexcept {
         std::size_t bytes = 0;
@@ -34,8 +34,8 @@ inline constexpr std::uint32_t incarnation_max = 1u << 31;
     return incarnation != 0 && incarnation <= incarnation_max;
 }
 
-// Where ranks are given again (SwimOptions::reuse_ranks_after), the incarnations of a rank belong to the processes that
-// have held it, in turn, so many to each. A process that has used up its own gives up its rank.
+// If ranks are given again (SwimOptions::reuse_ranks_after), each process that holds a rank in turn has this many
+// incarnations of it. A process that has used up its incarnations gives up the rank.
 inline constexpr std::uint32_t lives_per_holder = 64;
 
 // The number of the process that holds a rank in that incarnation; 0: the first.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Excludes members that were suspected for too long, or as this member's program says: from here on they count as dead.
+// Decides that a member is dead, and excludes it: one that was suspected for too long, or one that this member's
+// program names.
 #include "swim/swim.hpp"
 
 #include <vector>
@@ -32,7 +33,7 @@ void Swim::expire_suspicions(TimeUs now) {
     }
 }
 
-// If the message is lost, the member hears of it when this one pings it for the next time, or answers it.
+// If the message is lost, the member hears of its exclusion the next time that this one pings it or answers its ping.
 void Swim::exclude(Rank rank, TimeUs now, Outbox& out) {
     suspicions_.end(rank);
     last_change_us_ = now;

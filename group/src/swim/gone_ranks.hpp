@@ -13,7 +13,8 @@ namespace cinnabar::group {
 
 class GoneRanks {
   public:
-    // Before this is called, and with a span of 0, no rank is given again, and none is remembered.
+    // Sets how long a rank must be gone before it is given again. Before the first call, and with a span of 0, no rank
+    // is given again, and none is remembered.
     void give_again_after(Microseconds span) noexcept { span_us_ = static_cast<TimeUs>(span.count()); }
     [[nodiscard]] bool gives_again() const noexcept { return span_us_ != 0; }
 
@@ -27,13 +28,15 @@ class GoneRanks {
             since_.insert_or_assign(rank, when);
         }
     }
-    // This process was stopped from `from` to `until`, and does not know what happened meanwhile: that time does not
-    // count, and no rank is given again until it has had `hold` to hear of it.
+    // Call when this process was stopped from `from` to `until`, and so does not know what happened meanwhile. That
+    // time does not count, and no rank is given again for as long as `hold`, so that this process can hear what it
+    // missed.
     void pass_over(TimeUs from, TimeUs until, Microseconds hold) noexcept {
         for (auto& [rank, since] : since_) since += until - from;
         not_before_us_ = until + static_cast<TimeUs>(hold.count());
     }
-    // The rank that has been gone for longest, and for long enough, of those from `first` on; no_rank: there is none.
+    // Of the ranks from `first` on that have been gone for long enough, the one that has been gone for longest;
+    // no_rank: there is none.
     [[nodiscard]] Rank longest(Rank first, TimeUs now) const noexcept {
         if (now < not_before_us_) return no_rank;
         Rank found = no_rank;

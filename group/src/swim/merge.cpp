@@ -11,8 +11,9 @@
 namespace cinnabar::group {
 namespace {
 
-// How far one claim moves a rank on, so that a lying peer cannot use up all incarnations at once. Where ranks are given
-// again, so many holders: a member that was cut off may have missed the lives of several.
+// The most incarnations by which one claim advances a rank, so that a lying peer cannot use up all incarnations at
+// once. If ranks are given again, it is the most holders instead: a member that was cut off may have missed the lives
+// of several.
 constexpr std::uint32_t incarnation_step_max = 1024;
 constexpr Rank gap_max = 1024;  // ranks are assigned in order
 
@@ -45,8 +46,8 @@ bool Swim::plausible(const Claim& claim, Source source) const noexcept {
 void Swim::merge(const Claim& claim, Source source, TimeUs now) {
     if (!plausible(claim, source)) return;
     if (claim.rank == self_.rank) return about_self(claim, now);
-    // The holder that this member knows has gone, or was cut off. It has the shortest time to refute that: an answer
-    // that another member gets under the same rank says nothing about it.
+    // The holder that this member knows has left, or was cut off. It gets the shortest time to refute that, because an
+    // answer that another member gets under the same rank says nothing about this holder.
     if (gone_.gives_again() && is_of_later_holder(claim, table_.at(claim.rank)))
         return suspect(claim.rank, claim.by, ~0u, now);
     const Stamp before = table_.stamp();

@@ -11,7 +11,8 @@ class RankConflict {
   public:
     static constexpr unsigned periods_max = 16;
 
-    // Adds a claim. Whether there were such claims in more than periods_max periods; if so, begins anew.
+    // Adds a claim. Returns whether there were such claims in more than periods_max periods; if so, starts counting
+    // anew.
     [[nodiscard]] bool goes_on_too_long(TimeUs now, Microseconds period) noexcept {
         const auto period_us = static_cast<TimeUs>(period.count());
         if (periods_ != 0 && now < last_us_ + period_us) return false;

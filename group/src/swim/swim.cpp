@@ -134,8 +134,8 @@ void Swim::receive(const Message& message, TimeUs now, Outbox& out) {
     if (message.kind == Kind::ping || message.kind == Kind::ack) compare(message, now, out);
 }
 
-// Rather none below this member's own: the lowest member assigns ranks, and one that has just joined does not know for
-// how long others have been gone.
+// Prefers ranks above this member's own: the lowest member assigns ranks, and a member that has just joined below this
+// one would not know for how long others have been gone.
 Rank Swim::free_rank(Rank first, TimeUs now) {
     catch_up(now);  // a request to join may be the first that this process does after it was stopped
     Rank again = gone_.longest(std::max(first, self_.rank + 1), now);

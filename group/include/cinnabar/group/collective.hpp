@@ -40,7 +40,7 @@ struct CollectiveOptions {
 };
 static_assert(std::is_trivially_destructible_v<CollectiveOptions>);
 
-// Why a member did not take part. Its handler may have run unless the code says that it did not.
+// A member that did not take part, and why. Its handler may have run, unless the code says that it did not.
 struct Failure {
     Rank rank = no_rank;
     Errc code = Errc::ok;
@@ -65,7 +65,7 @@ struct Gathered {
 template <typename Out>
 struct Reduced {
     std::optional<Out> value;  // empty if no member gave one
-    std::size_t count = 0;     // number of answers combined in it
+    std::size_t count = 0;     // the number of answers that were combined into it
     std::vector<Failure> failures;
     [[nodiscard]] bool all() const noexcept { return failures.empty(); }
 };

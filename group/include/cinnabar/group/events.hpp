@@ -16,7 +16,7 @@ class EventQueue;
 class CINNABAR_API Events {
   public:
     explicit Events(std::shared_ptr<EventQueue> queue) noexcept : queue_(std::move(queue)) {}
-    // Waits for the next event. The first one is the first that happens after the stream was made. closed: this
+    // Waits for the next event. The first call returns the first event after the stream was made. closed: this
     // process's group is closed. timed_out, canceled: the task was.
     [[nodiscard]] hl::Task<Result<Event>> next();
 

@@ -95,7 +95,7 @@ class CINNABAR_API Attempts {
     std::optional<std::uint64_t> let_go_bytes_;  // bytes charged to the quota; unset: not admitted
     std::uint64_t place_ = 0;
     std::uint32_t counted_ = 0;  // failed attempts that RetryPolicy::attempts counts
-    bool at_once_ = false;       // the one immediate retry, which is not counted, was used
+    bool at_once_ = false;       // the one immediate retry, which is not counted, has been made
     std::vector<Attempt> failed_;
     std::string_view why_no_more_;  // static storage
 };

@@ -145,7 +145,7 @@ class CINNABAR_API CallOp {
     rpc::CallPhase longest_in_ = rpc::CallPhase::unknown;
     std::uint32_t app_code_ = 0;
     std::uint64_t place_;  // valid only if comes_again_: most calls have none
-    // What else the error says: only calls that fail pay for it.
+    // More facts for the error. Allocated separately, so that only calls that fail pay for them.
     struct Told {
         std::string text;     // of an application's error, or how the call ended
         SharedDetail ending;  // the latter as data (call_ending.hpp)

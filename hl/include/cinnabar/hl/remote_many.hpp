@@ -25,7 +25,7 @@ namespace cinnabar::hl {
 
 namespace detail {
 
-// What is kept of an operation whose calls were sent, to make one outcome of their replies.
+// The state that an operation keeps after its calls were sent, to combine their replies into one outcome.
 struct ManyEnds {
     struct End {
         std::optional<Error> refused;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// RemoteWrites: writes to remote memory that are in progress at the same time, and the wait for how far they have come:
+// RemoteWrites: writes to remote memory that are in progress at the same time, and a way to wait until they have
+// reached a level:
 //
 //     RemoteWrites writes(node);
 //     for (std::size_t i = 0; i < rows.size(); ++i) writes.write(table[i], rows[i]).value();
@@ -7,7 +8,7 @@
 //     writes.write(ready, 1).value();
 //     const Result<void> done = co_await writes.flush(WriteLevel::visible);
 //
-// Writes have no order, unless there is a fence between them. The errors of writes that were sent are told by flush().
+// Writes have no order, unless there is a fence between them. flush() returns the errors of writes that were sent.
 #pragma once
 
 #include <cinnabar/base/bytes.hpp>
@@ -35,8 +36,8 @@ namespace cinnabar::hl {
 // How far a write has come. The owner's context puts the bytes in place on every transport, so `placed` and `visible`
 // are reached together, by the owner's answer: the higher level costs no further round trip.
 enum class WriteLevel : std::uint8_t {
-    // The local memory may be used again. Up to remote_inline_bytes_max bytes are copied by write(), so they are sent
-    // at once; more, and those for far memory, are when the owner has taken them.
+    // The local memory may be used again. write() copies up to remote_inline_bytes_max bytes, so these count as sent at
+    // once; more bytes, and those for far memory, count as sent when the owner has taken them.
     sent,
     placed,   // the bytes are in the owner's memory
     visible,  // the owner's threads see them, and so do operations of any node that start afterwards
@@ -46,7 +47,7 @@ enum class WriteLevel : std::uint8_t {
 struct RemoteWritesOptions {
     std::optional<Microseconds> deadline = {};  // of each write, from when it is sent; as CallOptions::deadline
     bool follow_owner = false;                  // as RemoteOptions::follow_owner
-    std::uint32_t writes_max = 1024;            // in progress, with those that a fence holds back
+    std::uint32_t writes_max = 1024;            // in progress, including those that a fence holds back
 };
 static_assert(std::is_trivially_destructible_v<RemoteWritesOptions>);
 
@@ -57,7 +58,7 @@ class WritesState;
 // A flush that waits for its level.
 struct FlushWait {
     void (*reached)(FlushWait& self) noexcept = nullptr;  // runs once, and may destroy it
-    std::uint64_t before = 0;                             // waits for the writes with lower numbers
+    std::uint64_t before = 0;                             // it waits for the writes with lower numbers
     bool only_sent = false;
     std::optional<Error> error;
     ListLink<FlushWait> link;
@@ -71,8 +72,9 @@ struct FlushWait {
 
 }  // namespace detail
 
-// The wait of RemoteWrites::flush. Use it once, in one of three ways: wait(), co_await, then(f). It ends with the
-// writes, so at the latest by their deadlines. Must not be destroyed while it is awaited.
+// The result of RemoteWrites::flush, which can be waited for. Use it once, in one of three ways: wait(), co_await,
+// then(f). The wait ends with the writes, so at the latest at their deadlines. Must not be destroyed while it is
+// awaited.
 class CINNABAR_API RemoteFlush : private detail::FlushWait {
   public:
     RemoteFlush(std::shared_ptr<detail::WritesState> writes, WriteLevel level) noexcept;
@@ -117,11 +119,11 @@ class CINNABAR_API RemoteWrites {
     // until they have ended. Those that a fence holds back are not sent.
     ~RemoteWrites();
 
-    // Each sends a write, or holds it back until those before a fence have ended. Memory of more than
-    // remote_inline_bytes_max bytes, that of a region, and that for far memory must not be changed or freed until
-    // flush(sent) has returned.
-    // `notify`: as RemoteOptions::notify. Errors, with nothing sent: what is wrong with the token (RemoteSpan::write);
-    // overloaded: writes_max are in progress, flush first; that of an earlier write which no flush has returned yet.
+    // Each of these functions sends a write, or holds it back until those before a fence have ended. Do not change or
+    // free the memory before flush(sent) has returned, if it has more than remote_inline_bytes_max bytes, is a region,
+    // or is written to far memory. `notify`: as RemoteOptions::notify. Errors, with nothing sent: what is wrong with
+    // the token (RemoteSpan::write); overloaded: writes_max are in progress, flush first; that of an earlier write
+    // which no flush has returned yet.
     [[nodiscard]] Result<void> write(const RemoteBytes& to, ConstBytes from, std::optional<std::uint32_t> notify = {});
     [[nodiscard]] Result<void> write(const RemoteBytes& to, const bulk::Region& from,
                                      std::optional<std::uint32_t> notify = {});
@@ -147,7 +149,7 @@ class CINNABAR_API RemoteWrites {
     // returned yet; other writes may be in place nevertheless.
     [[nodiscard]] RemoteFlush flush(WriteLevel level = WriteLevel::visible);
 
-    // The writes in progress, with those that a fence holds back; a snapshot.
+    // The number of writes in progress, including those that a fence holds back; a snapshot.
     [[nodiscard]] std::uint32_t in_progress() const noexcept;
 
   private:

@@ -33,7 +33,7 @@ struct SpanRecord {
 struct SpanExporterOptions {
     std::uint32_t one_in = 1;        // one in this many calls outside of any trace begins one; 0: none
     std::size_t spans_max = 8'192;   // waiting for the thread; further ones are dropped and counted
-    Microseconds period{1'000'000};  // longest time until a span is taken; the thread wakes early at half of spans_max
+    Microseconds period{1'000'000};  // longest time until a span is exported; half of spans_max wake the thread early
 };
 
 class CINNABAR_API SpanExporter : public Tracer {

@@ -29,15 +29,15 @@
 
 namespace cinnabar::hl {
 
-// What a deadline of with_deadline is on a simulated clock, if it was started on the real one. A thread in sync_wait
-// and a coroutine of another library do not know which clock applies before their first call, transfer or sleep. No
-// simulated time passes until then, so the deadline begins there. In the frame of with_deadline; used by one thread at
-// a time, as a simulated network is.
+// Converts a deadline of with_deadline that was set on the real clock to a simulated one. A thread in sync_wait and a
+// coroutine of another library do not know which clock applies before their first call, transfer or sleep. No simulated
+// time passes until then, so the deadline begins there. In the frame of with_deadline; used by one thread at a time, as
+// a simulated network is.
 class SimulatedDeadline {
   public:
     // `outer`: that of the enclosing task; may be null.
     SimulatedDeadline(Microseconds span, SimulatedDeadline* outer) noexcept : span_(span), outer_(outer) {}
-    // One that is known.
+    // For a deadline that is already known on the simulated clock.
     SimulatedDeadline(TimeSource& clock, TimeUs at) noexcept : clock_(&clock), at_(at) {}
 
     [[nodiscard]] TimeUs on(TimeSource& clock) noexcept {
@@ -62,7 +62,7 @@ struct TaskContext {
     TimeUs deadline = time_never;            // for every call, transfer and sleep in the task
     StopScope* stop = nullptr;               // null: the task cannot be stopped
     class RequestState* request = nullptr;   // set in handlers, whose stop scope is created on demand
-    SimulatedDeadline* simulated = nullptr;  // of operations on a simulated clock, if `deadline` is on the real one
+    SimulatedDeadline* simulated = nullptr;  // for operations on a simulated clock, if `deadline` is on the real one
 
     // The scope that operations of this task register with, created on demand. Null if the task cannot be stopped.
     [[nodiscard]] CINNABAR_API StopScope* stop_scope() const noexcept;

@@ -44,7 +44,7 @@ class CINNABAR_API TraceFile final : public SpanExporter {
     bool begun_ = false;
     std::unique_ptr<TraceText> text_;
     std::unique_ptr<TraceLanes> lanes_;
-    std::vector<std::uint32_t> order_;    // in which the present spans are written, by their indices
+    std::vector<std::uint32_t> order_;    // the order in which the present spans are written, as indices
     std::uint64_t written_until_us_ = 0;  // when the last of the earlier spans ended
     std::uint64_t unwritten_ = 0;         // spans in the text
     na::Addr peer_;                       // of the last span; the next one often has the same
