@@ -15,10 +15,10 @@ namespace cinnabar::files {
 
 class FolderSyncs {
   public:
-    // Notes that the entry `number` of the call, `name`, has changed `folder`; none if `folder` is empty.
+    // Notes that entry `number` of the call, named `name`, has changed `folder`. Does nothing if `folder` is empty.
     void add(UniqueFd folder, std::size_t number, const std::string& name);
-    // Syncs the folders, and closes them. Calls `failed` for each entry whose folder could not be synced. Folders that
-    // were removed meanwhile are left out: the folders that they were in say so.
+    // Syncs the folders, and closes them. Calls `failed` for each entry whose folder could not be synced. Skips folders
+    // that were removed meanwhile: syncing the folders that contained them records the removal.
     void sync(const std::function<void(std::size_t number, const Error& why)>& failed);
     [[nodiscard]] std::size_t count() const noexcept { return folders_.size(); }
 
@@ -27,7 +27,7 @@ class FolderSyncs {
         UniqueFd folder;
         std::uint64_t device = 0;
         std::uint64_t inode = 0;
-        std::string name;  // of its first entry, for errors
+        std::string name;  // the name of its first entry, for errors
         std::vector<std::size_t> numbers;
     };
     std::vector<Changed> folders_;

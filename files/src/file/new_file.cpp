@@ -161,9 +161,10 @@ Result<void> NewFile::take_name() const {
     return give_name(staging_->get(), staged_name_, target);
 }
 
-// The journal is removed last: a kill before the rename leaves all from which the same save can go on. One after it
-// leaves the journal alone, which promises nothing without a staged file. The next file of that name begins with an
-// empty one, and then removes the journal; should it be killed between the two, nothing that is promised is there.
+// Removes the journal last. If the process is killed before the rename, all is left that the same save needs to
+// continue. If it is killed after the rename, only the journal is left, which is of no use without a staged file. The
+// next file of that name begins with an empty staged file, and then removes the journal; if it is killed in between,
+// the journal records blocks that the empty file does not have, so nothing is resumed from it.
 Result<void> NewFile::appear() {
     if (journal_) journal_->finish();
     auto named = take_name();

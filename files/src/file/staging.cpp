@@ -58,7 +58,7 @@ UniqueFd lock_remains(int staging, const std::string& part) {
     return fd;
 }
 
-// Requires: nobody works on the file. Removes also what cannot be opened, like a link.
+// Removes a staged file and its journal, even if it cannot be opened, like a link. Requires: nobody works on the file.
 bool sweep_pair(int staging, const std::string& part) {
     (void)::unlinkat(staging, journal_of(part).c_str(), 0);
     return ::unlinkat(staging, part.c_str(), 0) == 0;
@@ -156,7 +156,7 @@ bool can_be_gone_on_with(int staging, const std::string& part) {
     return summary && summary->blocks > 0 && staged_names_of(summary->head.name).part == part;
 }
 
-// An empty one cannot be gone on with, whatever its journal says: remove_left_journal() was killed.
+// An empty staged file cannot be resumed, whatever its journal says: a killed remove_left_journal() left it.
 bool remove_left_part(int folder, const std::string& part) {
     const auto locked = lock_remains(folder, part);
     struct stat status {};
@@ -164,9 +164,9 @@ bool remove_left_part(int folder, const std::string& part) {
            sweep_pair(folder, part);
 }
 
-// Removes the journal if its staged file is gone: a journal is made only after its staged file. Until it is removed,
-// this holds the name of the staged file, so that no other fetch begins a journal of this name; one that wants to is
-// staged under another name.
+// Removes the journal if its staged file is gone: a journal is made only after its staged file, so no fetch has just
+// begun this one. Until it is removed, this function occupies the name of the staged file, so that no fetch begins a
+// journal of this name; a fetch that wants to is staged under another name.
 bool remove_left_journal(int folder, const std::string& journal) {
     const auto part = journal.substr(0, journal.size() - journal_end.size()).append(part_end);
     struct stat status {};

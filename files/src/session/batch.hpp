@@ -19,7 +19,7 @@ namespace cinnabar::files {
 // checked, which reads the whole request.
 [[nodiscard]] Result<void> check_batch(const MakeManyIn& in);
 [[nodiscard]] Result<void> check_batch(const RemoveManyIn& in);
-// The bytes that an entry has of batch_text_bytes_max.
+// The number of bytes of an entry that count against batch_text_bytes_max.
 [[nodiscard]] std::size_t batch_text(const NewEntry& entry) noexcept;
 
 // Whether the client may make an entry. `Entry`: MakeIn, NewEntry.
@@ -58,9 +58,9 @@ template <typename Entry>
     return Error{Errc::invalid_argument, "nothing of that kind is made", printable(entry.name)};
 }
 
-// What becomes of one entry of a call.
+// The work and the outcome of one entry of a call.
 struct BatchStep {
-    Result<void> outcome{};  // before the work: why it is not done, if it is not
+    Result<void> outcome{};  // before the work: an error if the work must not be done
     bool was_there = false;  // a folder that existed
 };
 

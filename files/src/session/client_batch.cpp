@@ -27,7 +27,8 @@ bool may_be_sent(const NewEntry& entry) {
 }
 bool may_be_sent(const std::string& name) { return name.size() <= name_bytes_max; }
 
-// How many of the items, from the first one on, go into one call; 1: the first one needs a call of its own.
+// The number of items at the beginning of the list that fit into one call. At least 1, even if the first item needs a
+// call of its own.
 template <typename Item>
 std::size_t count_that_fits(std::span<const Item> items) {
     std::size_t count = 0;
@@ -42,7 +43,7 @@ std::size_t count_that_fits(std::span<const Item> items) {
     return std::max<std::size_t>(count, 1);
 }
 
-// Adds a result for each of `count` entries that a call was made for.
+// Adds the results of one call, which had `count` entries.
 void add_results(std::vector<Result<void>>& results, std::size_t count, const Result<BatchOut>& out) {
     std::optional<Error> failure;
     if (!out) failure = out.error();
@@ -59,7 +60,7 @@ void add_results(std::vector<Result<void>>& results, std::size_t count, const Re
     }
 }
 
-// After such an error further calls would only be waited for in vain.
+// Whether further calls would fail in the same way, so that the client would wait for them in vain.
 bool ends_batch(Errc code) {
     return code == Errc::timed_out || code == Errc::canceled || code == Errc::peer_lost || code == Errc::closed;
 }
@@ -68,7 +69,7 @@ bool ends_batch(Errc code) {
 
 hl::Task<std::vector<Result<void>>> ClientSession::make_many(const std::vector<NewEntry>& entries) {
     std::vector<Result<void>> results;
-    std::size_t alone = 0;  // so many entries, from the next one on, are made by calls of their own
+    std::size_t alone = 0;  // this many entries, from the next one on, each get a call of their own
     while (results.size() < entries.size()) {
         const auto rest = std::span(entries).subspan(results.size());
         const auto count = alone > 0 ? std::size_t{1} : count_that_fits(rest);

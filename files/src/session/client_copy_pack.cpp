@@ -58,7 +58,7 @@ hl::Task<void> ClientSession::CopyingPack::lend() {
     client.seals_.stamp(asked);
     Result<void> done = co_await client.node_.call(lend_pack_rpc, client.server_, asked, window_deadline);
     if (done && !taken) fail(Error{Errc::protocol, "the source server did not lend the files that it was asked for"});
-    // What the destination server has pulled is saved, whatever becomes of the source server.
+    // The destination server saves what it has pulled, even if the source server fails now.
     if (!done && !pulled) {
         Error why = call_error(copied_from, std::move(done).error(), client.server_);
         // The source server has waited for the other one in vain.
@@ -196,7 +196,7 @@ hl::Task<std::vector<Result<Moved>>> ClientSession::copy_small(const std::vector
             if (result.code() == Errc::again) result = *pack->failure;
         }
     }
-    // Servers that do not answer are not waited for once more for each file.
+    // If the servers did not answer, do not wait for them again for each file.
     std::optional<Error> late;
     if (code == Errc::timed_out) late = pack->failure;
     for (std::size_t i = 0; i < files.size(); ++i) {

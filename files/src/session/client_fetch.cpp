@@ -48,8 +48,8 @@ struct ClientSession::Receiving {
     [[nodiscard]] hl::Task<Result<void>> receive_windows();
     [[nodiscard]] hl::Task<void> receive_lane();
     [[nodiscard]] hl::Task<Result<void>> receive_window(std::uint64_t offset);
-    // Offers the server the bytes that an interrupted attempt left, or else those of the older version; of a sparse
-    // file zeros where there are neither.
+    // Offers the server the bytes that an interrupted attempt left; otherwise those of the older version; in a sparse
+    // file, zeros where there are neither.
     void offer(ReadIn& read, Bytes content) const;
     // Writes the received bytes. Does not rewrite bytes that remain from an earlier attempt, unless those remains turn
     // out to belong to another file.
@@ -212,8 +212,8 @@ void ClientSession::Receiving::offer(ReadIn& read, Bytes content) const {
     }
 }
 
-// What is damaged on this disk was not offered, and is written even if the server sent nothing of it because the older
-// version has it, or because it is all zeros.
+// Blocks that are damaged on this disk were not offered. They are written even if the server did not send them, because
+// the older version has them or they are all zeros.
 Result<void> ClientSession::Receiving::take_in(const ReadIn& read, ConstBytes content, const ReadOut& arrived) {
     if (arrived.hole) {
         sum.update_zeros(content.size());

@@ -35,8 +35,8 @@ struct ClientSession::Unpacking {
         const auto& file = files[index];
         return file.as.empty() ? leaf_of(file.name) : std::string_view(file.as);
     }
-    // Puts the files that fit into the call. One whose name is taken here is fetched by itself, which ends before its
-    // content is sent. Runs on a disk thread.
+    // Puts the files that fit into the call. A file whose name is taken here is fetched by a call of its own, which
+    // ends before the content is sent. Runs on a disk thread.
     void choose();
     [[nodiscard]] hl::Task<Result<void>> receive();
     [[nodiscard]] hl::Task<void> write(ReadPackOut& out, ConstBytes window);
@@ -60,7 +60,7 @@ void ClientSession::Unpacking::choose() {
     }
 }
 
-// The pass ends with the call, so that the next files arrive while these are written.
+// The pass ends when the call does, so that the next files can arrive while these are being written.
 hl::Task<Result<void>> ClientSession::Unpacking::receive() {
     Share share(*client.buffers_, client.part_);
     Result<Buffer> buffer = Buffer();
@@ -83,7 +83,7 @@ hl::Task<Result<void>> ClientSession::Unpacking::receive() {
     co_return Result<void>();
 }
 
-// Names and sizes are those of the request, whatever the server answers.
+// Uses the names and sizes of the request, whatever the server answers.
 hl::Task<void> ClientSession::Unpacking::write(ReadPackOut& out, ConstBytes window) {
     std::vector<PackedFile> arrived;
     arrived.reserve(in.files.size());  // the pack refers to its elements
@@ -141,7 +141,7 @@ hl::Task<std::vector<Result<Moved>>> ClientSession::fetch_small(const std::vecto
     if (!received && code != Errc::overloaded) {
         for (const auto number : pack.numbers) pack.results[number] = received.error();
     }
-    // A server that does not answer is not waited for once more for each file.
+    // If the server did not answer, do not wait for it again for each file.
     std::optional<Error> late;
     if (code == Errc::timed_out) late = received.error();
     for (std::size_t i = 0; i < files.size(); ++i) {

@@ -50,11 +50,11 @@ struct ClientSession::Sending {
     [[nodiscard]] hl::Task<Result<void>> send_windows();
     [[nodiscard]] hl::Task<void> send_lane();
     [[nodiscard]] hl::Task<Result<void>> send_window(std::uint64_t offset);
-    // What of a window lies in holes. If all of it does, tells the server.
+    // Finds out whether parts of a window, or all of it, lie in holes. If all of it does, tells the server.
     enum class Holes : std::uint8_t { none, parts, all };
     [[nodiscard]] hl::Task<Result<Holes>> pass_hole(std::uint64_t offset);
     [[nodiscard]] hl::Task<Result<Buffer>> read_window(std::uint64_t offset);
-    // `holed`: blocks of zeros are named, so that the server does not pull them.
+    // `holed`: sends the checksums of all blocks, so that the server does not pull blocks of zeros.
     [[nodiscard]] hl::Task<Result<void>> lend_window(std::uint64_t offset, bool holed);
     // Sends the window by a push: the server answers with a fill call that grants a buffer, which fill() writes into.
     [[nodiscard]] hl::Task<Result<void>> push_window(std::uint64_t offset);
@@ -185,7 +185,7 @@ hl::Task<void> ClientSession::Sending::send_lane() {
 hl::Task<Result<void>> ClientSession::Sending::send_window(std::uint64_t offset) {
     Result<void> sent;
     Result<Holes> holes = co_await pass_hole(offset);
-    // Equal checksums are believed only as far as the checksum of the file is compared, too.
+    // Equal checksums of blocks are trusted only if the checksum of the whole file is compared as well.
     const bool holed = holes && *holes == Holes::parts && mode.checked;
     if (!holes) {
         sent = std::move(holes).error();
@@ -210,7 +210,7 @@ hl::Task<Result<ClientSession::Sending::Holes>> ClientSession::Sending::pass_hol
         if (mode.checked) sum.update_zeros(bytes);
         return Holes::all;
     });
-    // not all of it a hole: the task that reads the window takes the turn again
+    // if not all is a hole: the task that reads the window takes the turn again
     reading.advance(holes == Holes::all ? offset + bytes : offset);
     if (holes != Holes::all) co_return holes;
     WindowIn window;

@@ -17,9 +17,9 @@ inline constexpr CopySide copied_from{"the source server says", "the source serv
 inline constexpr CopySide copied_to{"the destination server says",
                                     "the destination server is lost, or does not answer"};
 
-// `error` as of from_remote(), or one that a server has told of one file.
+// `error`: as from_remote() returns it, or as a server has reported it for one file.
 [[nodiscard]] Error side_error(const CopySide& side, Error error, const na::Addr& server);
-// `error` as a call returned it.
+// `error`: as a call returned it.
 [[nodiscard]] Error call_error(const CopySide& side, Error error, const na::Addr& server);
 
 }  // namespace cinnabar::files

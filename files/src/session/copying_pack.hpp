@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Many small files that are copied to another server in one call. The source server reads them and lends their contents
-// to the client, which forwards them to the destination server. That one tells when it has pulled them, so the source
-// lends them no longer than their way takes, and not until they are synced.
+// to the client, which forwards them to the destination server. The destination server reports when it has pulled them,
+// so the source lends them only until they have arrived, and not until they are synced.
 #pragma once
 
 #include "session/client_session.hpp"
@@ -35,9 +35,9 @@ struct ClientSession::CopyingPack {
     bool taken = false;
     bool pulled = false;
     Sequence taking{};   // at 1: the pack was lent
-    Sequence pulling{};  // at 1: the destination server does not use the memory any more
+    Sequence pulling{};  // at 1: the destination server no longer uses the memory
     std::optional<Error> failure{};
-    std::stop_source stop{};  // stops the pack call when the source does not lend the memory any more
+    std::stop_source stop{};  // stops the pack call when the source no longer lends the memory
 
     // Serve the calls of the source server, and of the destination server.
     [[nodiscard]] static hl::Task<Result<void>> serve_take(ClientSession& session, hl::Request<TakePackIn> request);
@@ -49,7 +49,8 @@ struct ClientSession::CopyingPack {
     [[nodiscard]] static hl::Task<void> run(std::shared_ptr<CopyingPack> self);
     [[nodiscard]] hl::Task<void> lend();
     [[nodiscard]] hl::Task<void> hand_on();
-    // Names and sizes are those that were asked for, whatever the source server sends. protocol: it lies.
+    // Checks and takes over what the source server has lent. Names and sizes stay those of the request. protocol: the
+    // answer contradicts the request.
     [[nodiscard]] Result<void> take(const TakePackIn& in);
     void settle(const PackOut& out);
     void let_go();

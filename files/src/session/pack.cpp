@@ -14,7 +14,7 @@ namespace cinnabar::files {
 
 namespace {
 
-// `text_of`: the bytes of a file's description.
+// `text_of(file)` returns the number of bytes of the file's description.
 template <typename In, typename TextOf>
 Result<void> check_files(const In& in, TextOf text_of, std::string_view too_much_text) {
     if (in.files.empty() || in.files.size() > pack_files_max)

@@ -164,8 +164,8 @@ struct PackIn {
     bool checked = true;
     Sync sync = Sync::batch;
     hl::Bulk window;  // readable; of the total size of the files
-    // If another server lends the window: a number of the client's, with which it is told in a `pulled` call that the
-    // window is not used any more. 0: it is not told, until the call is answered.
+    // If another server lends the window: a number that the client has chosen, with which a `pulled` call tells it that
+    // the window is no longer used. 0: the client is told only by the answer to this call.
     std::uint64_t pulled = 0;
 };
 struct PackedOutcome {
@@ -223,7 +223,7 @@ inline constexpr hl::Rpc<FinishOut(FinishIn)> finish_rpc{"cinnabar.save.finish"}
 
 struct WantedFile {
     std::string name;
-    std::uint64_t bytes = 0;  // its size as the server listed it
+    std::uint64_t bytes = 0;  // the size that the server listed
 };
 struct ReadPackIn {
     Seal seal;
@@ -232,7 +232,7 @@ struct ReadPackIn {
     hl::Bulk window;  // writable; of the total size of the files
 };
 struct GivenFile {
-    // again: its size is another one now, or there is no room for its attributes in the answer; fetch it by itself
+    // again: its size has changed, or the answer has no room for its attributes; fetch it by a call of its own
     PackedOutcome outcome;
     std::uint64_t checksum = 0;  // XXH3 of its content
     Attributes attributes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of the service that make and remove many entries at once, and that lends many files.
+// The calls of the service that make or remove many entries at once, and the call that lends many files.
 #pragma once
 
 #include "session/service.hpp"

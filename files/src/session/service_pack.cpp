@@ -33,7 +33,7 @@ hl::Task<Result<Buffer>> pull_pack(Buffers& buffers, Share& share, const PackIn&
     co_return buffer;
 }
 
-// Tells the client that the server that lends its pack need not do so any more, while the files are synced. If that
+// Tells the client, while the files are being synced, that the other server need not lend the pack any longer. If that
 // fails, the pack is lent until it is saved.
 hl::Task<void> tell_pulled(const hl::Request<PackIn>& request, Session& session) {
     if (request->pulled == 0) co_return;
@@ -80,7 +80,7 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
     out.outcomes.resize(request->files.size());
     std::vector<std::unique_ptr<Place>> places(request->files.size());
     const auto may_follow_for = [&](const PackedFile& file) {
-        na::Addr lender;  // of this file, as if it came alone
+        na::Addr lender;  // the server that lends this file, as if it were saved by itself
         return may_follow(**session, file.name, file.bytes, request->window, lender);
     };
     bool any = false;

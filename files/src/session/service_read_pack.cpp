@@ -13,7 +13,8 @@
 namespace cinnabar::files {
 namespace {
 
-// Not of files that the client will fetch by themselves. `In`: ReadPackIn, LendPackIn.
+// Reports the files to ServerHooks::ended, except those that the client will fetch by calls of their own. `In`:
+// ReadPackIn, LendPackIn.
 template <typename In>
 void tell_of_read_pack(const ServerHooks& hooks, const In& in, const ReadPackOut& out, const na::Addr& client) {
     if (!hooks.ended) return;
@@ -63,7 +64,7 @@ hl::Task<Result<ReadPackOut>> Service::read_pack(hl::Request<ReadPackIn> request
     co_return pack.out();
 }
 
-// Nothing is lent of a file that has failed: its place in the buffer may contain data of other clients.
+// Lends nothing of a file that has failed, because its place in the buffer may contain data of other clients.
 hl::Task<Result<void>> Service::Batches::lend_pack(Service& service, hl::Request<LendPackIn> request) {
     auto session = service.session_of(request);
     if (!session) co_return to_remote(session.error());

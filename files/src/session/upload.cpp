@@ -18,7 +18,7 @@ constexpr std::chrono::microseconds notice_late_max = std::chrono::seconds(1);
 
 Error no_such_window() { return {Errc::invalid_argument, "the file has no such window"}; }
 
-// Awaits the answer to a fill call, then ends the wait for a notification that does not arrive.
+// Awaits the answer to a fill call, then ends the wait for the notification if that has not arrived in time.
 hl::Task<Result<void>> ask_for(const hl::NodeRef& node, Arrival& arrival, hl::Task<Result<void>> asking) {
     Result<void> asked = co_await std::move(asking);
     if (asked && !arrival.over()) (void)co_await node.sleep_for(notice_late_max);
@@ -53,7 +53,7 @@ Upload::~Upload() {
     });
 }
 
-// After the end of a session or a full disk, the remains are good. If the data was wrong, nothing is kept.
+// The remains are kept after the end of a session or on a full disk. Nothing is kept if the data was wrong.
 bool Upload::keeps() const noexcept { return !given_up_ && (!failure_ || may_resume_after(failure_->code)); }
 
 void Upload::give_up(Error why) {

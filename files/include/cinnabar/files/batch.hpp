@@ -25,7 +25,8 @@ struct NewEntry {
     bool replace = false;  // for links: as Existing::replace
 };
 
-// One call makes or removes at most so many entries, with so many bytes of names, targets and extended attributes.
+// The most entries that one call makes or removes, and the most bytes of their names, targets and extended attributes
+// together.
 inline constexpr std::size_t batch_entries_max = 64;
 inline constexpr std::size_t batch_text_bytes_max = 64u << 10;
 
