@@ -118,7 +118,7 @@ void add_delete_options(CLI::App& command, TransferOptions& options) {
         ->needs(deletes);
 }
 
-// Each server of a group has a part of a folder only.
+// Rejects --delete for a group, because each server of a group has only a part of a folder.
 void check_deletes(const TransferOptions& options, const GroupPlace& group) {
     if (options.delete_extraneous && !group.members.empty())
         throw CLI::ValidationError("--delete", "works with a single server, not with --group: give its URI");

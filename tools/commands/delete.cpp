@@ -86,7 +86,7 @@ Plan plan_of(const Deletion& deletion) {
     return steps.take();
 }
 
-// What became of the search.
+// The outcome of the search.
 struct Searched {
     bool failed = false;
     std::uint64_t left = 0;

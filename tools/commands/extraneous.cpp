@@ -69,7 +69,8 @@ class Search {
     }
 
   private:
-    // Folders that the source does not have and that are kept get back the bits and times that they had.
+    // Plans which folders are opened, and whose bits and times are set again afterwards: a kept folder that the source
+    // does not have gets back those that it had.
     void open_and_finish(Deletion& deletion) const {
         std::vector<std::string_view> parents;  // in the order of found_: those of one folder follow each other
         std::set<std::string_view> gone;        // of the closed folders

@@ -82,7 +82,7 @@ void tell(Manager& manager, const std::string& name, const Result<files::Verifie
     manager.print(fmt::format("{}: {}", files::printable(name), verdict_of(*verified)), object);
 }
 
-// Verifies files, several at once, and tells of them in their order.
+// Verifies files, several at once, and reports them in their order.
 class Verification {
   public:
     Verification(Manager& manager, files::Client& session, std::vector<std::string> names)
@@ -120,7 +120,7 @@ class Verification {
     const std::vector<std::string> names_;
     std::size_t next_ = 0;
     std::size_t told_ = 0;
-    std::map<std::size_t, Result<files::Verified>> waiting_;  // until those before them have been told
+    std::map<std::size_t, Result<files::Verified>> waiting_;  // until those before them have been reported
     std::optional<Error> end_;                                // the error that ended the session
 };
 
@@ -169,7 +169,7 @@ hl::Task<Result<void>> each(Manager& manager, files::Client& session, const std:
     return manager.each(session, names, step);
 }
 
-// Does `work` at each server, in one session per server.
+// Runs `work` at each server, in one session per server.
 ExitCode manage_each(const ManageOptions& options, ManageWork work) {
     const Interrupt interrupt;
     Manager manager(options);

@@ -75,7 +75,7 @@ class Report {
 
     // Reports that the server is lost and will be redialled; once, until something is done again.
     void waiting(std::string_view server, const Error& error);
-    // Reports how all sessions of a server that was given up ended, if not all in the same way.
+    // Reports how the sessions of an abandoned server ended, unless all of them ended in the same way.
     void gave_up(const Endings& endings);
 
     // Whether anything has failed or was not tried.

@@ -25,7 +25,7 @@ struct PoolRow {
 };
 // Pools with the same name are separate rows.
 [[nodiscard]] std::vector<PoolRow> pool_rows(const State& state);
-// Of PoolLoad::queued, in its order.
+// The names of the priorities, in the order of PoolLoad::queued.
 inline constexpr std::array<std::string_view, 3> priority_names{"high", "normal", "low"};
 
 struct MemoryRow {
