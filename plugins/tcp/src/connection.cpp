@@ -34,7 +34,7 @@ void Connection::close() noexcept {
     port_->output().remove(*this);
     port_->hot_connections().remove(*this);
     port_->unread().remove(*this);
-    port_->partial_input().remove(*this);
+    port_->input_deadlines().remove(*this);
     port_->withdrawals().remove(*this);
     if (stream_.guard()) stream_.guard()->end();
     // If received bytes were left unread, the kernel would reset the connection and drop data on their way to the peer.
@@ -74,13 +74,13 @@ void Connection::list_guarded() noexcept {
 
 void Connection::note_partial_record(std::uint64_t number) noexcept {
     partial_record_ = number;
-    record_due_ = number == 0 ? time_never : port_->partial_input().due(guarded_record_bytes);
-    port_->partial_input().changed(*this);
+    record_due_ = number == 0 ? time_never : port_->input_deadlines().due(guarded_record_bytes);
+    port_->input_deadlines().changed(*this);
 }
 
 void Connection::set_partial_message(std::size_t bytes) noexcept {
-    message_due_ = bytes == 0 ? time_never : port_->partial_input().due(bytes);
-    port_->partial_input().changed(*this);
+    message_due_ = bytes == 0 ? time_never : port_->input_deadlines().due(bytes);
+    port_->input_deadlines().changed(*this);
 }
 
 void Connection::end_if_late() noexcept {

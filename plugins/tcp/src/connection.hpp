@@ -66,7 +66,7 @@ class Connection : public PoolSlot, public na::FdEvents {
     // Used by the port.
     ListLink<Connection> output_link;   // in TcpPort::output()
     ListLink<Connection> unread_link;   // in the list of connections that are read again without an event
-    ListLink<Connection> partial_link;  // in PartialInput
+    ListLink<Connection> partial_link;  // in InputDeadlines
     ListLink<Connection> guarded_link;  // in Withdrawals
     bool blocked = false;               // the last write found no room
     bool hot = false;                   // in HotConnections

@@ -25,14 +25,14 @@ TcpPort::TcpPort(TcpTransport& transport, na::PortHost& host)
       bulk_lanes_(Threads::one, options().connections_max),
       dials_(Threads::one, options().connections_max),
       access_pools_(options().connections_max),
-      partial_input_(*this),
+      input_deadlines_(*this),
       withdrawals_(*this),
       hot_connections_(host) {}
 
 void TcpPort::stop_events() noexcept {
     transport_.ports().remove(*this);
     handshakes_.close();
-    partial_input_.stop();
+    input_deadlines_.stop();
 }
 
 Errc TcpPort::post(na::Op& op) noexcept {

@@ -6,8 +6,8 @@
 #include "batch_pool.hpp"
 #include "bulk_lane.hpp"
 #include "hot_connections.hpp"
+#include "input_deadlines.hpp"
 #include "message_lane.hpp"
-#include "partial_input.hpp"
 #include "peer.hpp"
 #include "transport.hpp"
 #include "unread_connections.hpp"
@@ -52,7 +52,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     [[nodiscard]] na::OutputLists<Connection>& output() noexcept { return output_; }
     [[nodiscard]] HotConnections& hot_connections() noexcept { return hot_connections_; }
     [[nodiscard]] UnreadConnections& unread() noexcept { return unread_; }
-    [[nodiscard]] PartialInput& partial_input() noexcept { return partial_input_; }
+    [[nodiscard]] InputDeadlines& input_deadlines() noexcept { return input_deadlines_; }
     [[nodiscard]] na::Withdrawals<TcpPort, Connection>& withdrawals() noexcept { return withdrawals_; }
     [[nodiscard]] na::SmallTraffic& small_traffic() noexcept { return small_; }
 
@@ -99,7 +99,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
 
     na::OutputLists<Connection> output_;
     UnreadConnections unread_;
-    PartialInput partial_input_;
+    InputDeadlines input_deadlines_;
     na::Withdrawals<TcpPort, Connection> withdrawals_;
     HotConnections hot_connections_;
     na::SmallTraffic small_;

@@ -12,10 +12,10 @@
 
 namespace cinnabar::tcp {
 
-class PartialInput {
+class InputDeadlines {
   public:
     // `port`: the port of these connections.
-    explicit PartialInput(TcpPort& port) noexcept;
+    explicit InputDeadlines(TcpPort& port) noexcept;
 
     // Call it when rest_due() of a connection has changed. Nothing is ever due if `keepalive` is 0.
     void changed(Connection& connection) noexcept;
@@ -36,7 +36,7 @@ class PartialInput {
     TcpPort& port_;
     Connections connections_;
     std::size_t count_ = 0;
-    TimerOf<PartialInput> timer_;  // armed while there are connections
+    TimerOf<InputDeadlines> timer_;  // armed while there are connections
 };
 
 }  // namespace cinnabar::tcp

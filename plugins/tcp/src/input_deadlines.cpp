@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "partial_input.hpp"
+#include "input_deadlines.hpp"
 
 #include "port.hpp"
 
@@ -14,18 +14,18 @@ constexpr std::size_t bytes_per_us_min = 1;
 
 }  // namespace
 
-PartialInput::PartialInput(TcpPort& port) noexcept : port_(port) {
+InputDeadlines::InputDeadlines(TcpPort& port) noexcept : port_(port) {
     timer_.owner = this;
-    timer_.fire = [](Timer& timer) noexcept { TimerOf<PartialInput>::owner_of(timer).check(); };
+    timer_.fire = [](Timer& timer) noexcept { TimerOf<InputDeadlines>::owner_of(timer).check(); };
 }
 
 // A peer that is silent for `keepalive` counts as dead; a large message on a slow network gets more time.
-TimeUs PartialInput::due(std::size_t bytes) const noexcept {
+TimeUs InputDeadlines::due(std::size_t bytes) const noexcept {
     const Microseconds keepalive = port_.options().keepalive;
     return keepalive.count() <= 0 ? time_never : after(port_.host().now_us(), keepalive) + bytes / bytes_per_us_min;
 }
 
-void PartialInput::changed(Connection& connection) noexcept {
+void InputDeadlines::changed(Connection& connection) noexcept {
     if (connection.rest_due() == time_never) return remove(connection);
     if (!Connections::linked(connection)) {
         connections_.push_back(connection);
@@ -35,7 +35,7 @@ void PartialInput::changed(Connection& connection) noexcept {
 }
 
 // Limits the rate of checks: many parts that began one after the other are checked together.
-void PartialInput::check_by(TimeUs due) noexcept {
+void InputDeadlines::check_by(TimeUs due) noexcept {
     if (timer_.armed() && timer_.expires <= due) return;
     const TimeUs soonest = after(port_.host().now_us(), port_.options().keepalive / checks_max);
     const TimeUs when = std::max(due, soonest);
@@ -44,15 +44,15 @@ void PartialInput::check_by(TimeUs due) noexcept {
     port_.host().arm(timer_, when);
 }
 
-void PartialInput::remove(Connection& connection) noexcept {
+void InputDeadlines::remove(Connection& connection) noexcept {
     if (!Connections::linked(connection)) return;
     connections_.remove(connection);
     --count_;
 }
 
-void PartialInput::stop() noexcept { port_.host().disarm(timer_); }
+void InputDeadlines::stop() noexcept { port_.host().disarm(timer_); }
 
-void PartialInput::check() noexcept {
+void InputDeadlines::check() noexcept {
     const TimeUs now = port_.host().now_us();
     for (std::size_t left = count_; left > 0 && !connections_.empty(); --left) {
         Connection& connection = *connections_.pop_front();
