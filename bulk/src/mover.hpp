@@ -29,7 +29,7 @@ class Mover::Impl {
     void fail(TransferSlot& slot, Errc why, Recall recall = Recall::yes) noexcept;
     void fail_peer(PeerBook& book, Errc why) noexcept;
     void finish(TransferSlot& slot) noexcept;
-    // The owner cannot open this side's memory: restarts the transfer with staging buffers.
+    // Call when the owner cannot open this side's memory: restarts the transfer with staging buffers.
     void stage_instead(TransferSlot& slot) noexcept;
 
   private:

@@ -29,7 +29,7 @@ class Pump {
     void run() noexcept;
     // Call when a transfer may post another chunk.
     void make_ready(TransferSlot& slot) noexcept;
-    // The transfer posts no more chunks.
+    // Makes the transfer post no more chunks.
     void unready(TransferSlot& slot) noexcept;
 
     // The steps of posting a chunk, which FarChunks takes one by one.

@@ -36,7 +36,7 @@ class TlsSocket {
     [[nodiscard]] Errc last_read() const noexcept { return last_read_; }
     // `more`: more output follows at once, so that the kernel may fill a packet with several records.
     void expect_output(bool more) noexcept { more_ = more; }
-    // From here on, the peer may send any number of bytes.
+    // Lets the peer send any number of bytes from now on. Call after the handshake.
     void set_established() noexcept { established_ = true; }
     // Whether the peer has sent anything during the handshake.
     [[nodiscard]] bool heard() const noexcept { return handshake_bytes_ > 0; }

@@ -15,7 +15,7 @@ class Wire {
     // are waiting to be sent.
     [[nodiscard]] virtual na::Moved receive(void* to, std::size_t bytes) noexcept = 0;
     [[nodiscard]] virtual na::Moved send(const void* from, std::size_t bytes) noexcept = 0;
-    // The handshake has failed: nothing more is received or sent.
+    // Called when the handshake has failed: from then on nothing is received or sent.
     virtual void cut() noexcept = 0;
     // The other side, for log lines; "a peer" if out of memory.
     [[nodiscard]] virtual std::string log_name() const noexcept = 0;

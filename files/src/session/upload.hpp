@@ -84,7 +84,8 @@ class Upload {
     [[nodiscard]] hl::Task<Result<void>> write(std::uint64_t offset, ConstBytes content);
     // Requires: the caller has the turn for `offset` (writing_).
     [[nodiscard]] hl::Task<Result<void>> write_now(std::uint64_t offset, ConstBytes content);
-    // Everything before `offset` is written: starts a checkpoint if one is due, and lets later windows continue.
+    // Call when everything before `offset` is written: starts a checkpoint if one is due, and lets later windows
+    // continue.
     void advance(std::uint64_t offset);
     [[nodiscard]] bool keeps() const noexcept;
     // The size of the window at `offset`; 0: the file has no window there.

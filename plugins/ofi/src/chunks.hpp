@@ -24,12 +24,12 @@ class Chunks {
     // Requires: the fabric does not have it.
     void give(Chunk& chunk) noexcept;
 
-    // The chunk was posted to the fabric; adds it to a list.
+    // Call when the chunk was posted to the fabric; adds it to a list.
     void posted(Chunk& chunk, ChunkList& list) noexcept;
     void posted(Chunk& chunk) noexcept { posted(chunk, stray_); }
     void posted_send(Chunk& chunk) noexcept;
     void posted_receive(Chunk& chunk) noexcept;
-    // The fabric has the chunk, but no transfer or request still waits for it.
+    // Adds a chunk that the fabric has, and that no transfer or request waits for any more.
     void add_stray(Chunk& chunk) noexcept { stray_.push_back(chunk); }
     // Asks the fabric to return a chunk, or all chunks from number `from` on.
     void revoke(Chunk& chunk) noexcept;
@@ -40,12 +40,12 @@ class Chunks {
     [[nodiscard]] TimeUs copies_since(bool served) const noexcept {
         return copies_[served].count > 0 ? copies_[served].since : time_never;
     }
-    // The session has ended, and the fabric does not return copies that it has to send. Their places in the pool of
-    // staging memory become free for other sessions.
+    // Call when the session has ended and the fabric does not return the copies that it has to send. Their places in
+    // the pool of staging memory become free for other sessions.
     void leave_copies(ChunkList& chunks) noexcept;
     void leave_strays() noexcept { leave_copies(stray_); }
 
-    // The endpoint was closed, so the fabric no longer has any.
+    // Call when the endpoint was closed, so that the fabric no longer has any stray.
     void abandon_strays() noexcept;
 
   private:

@@ -89,7 +89,7 @@ class Endpoint {
     [[nodiscard]] Result<void> enable(fi_info& info);
     [[nodiscard]] bool hand_out_failure() noexcept;
     [[nodiscard]] Errc sent(ssize_t outcome) noexcept;
-    // An operation with these flags has completed.
+    // Call when an operation with these flags has completed.
     void completed(std::uint64_t flags) noexcept;
     // rxd of 1.17 drops a send for which it has no room, and reports success (rxd_ep_generic_sendmsg).
     [[nodiscard]] bool has_send_room() const noexcept { return !counts_sends_ || sends_out_ < sends_max_; }

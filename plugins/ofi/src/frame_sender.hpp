@@ -33,7 +33,7 @@ class FrameSender {
     explicit FrameSender(Session& session) noexcept : session_(session) {}
 
     void reset() noexcept;
-    // The peer's name for its end of the session, which is in each frame.
+    // Sets the peer's name for its end of the session, which is in each frame.
     void set_receiver(const SessionName& receiver) noexcept { receiver_ = receiver; }
 
     // Queues a control frame with room for `data_bytes` after its head. Null: a limit was reached, and the session
@@ -44,12 +44,12 @@ class FrameSender {
     // As na::Port::send_now: injects a small message, unless it is due to be sent with a completion.
     [[nodiscard]] bool send_now(FrameKind kind, na::Tag tag, ConstBytes message) noexcept;
 
-    // The session ends: ops whose frames the fabric has complete with `why`.
+    // Ends the session: completes with `why` the ops whose frames the fabric has.
     void end(Errc why) noexcept;
     void drop_controls() noexcept;
-    // The endpoint was closed, so the fabric no longer has any buffer.
+    // Call when the endpoint was closed, so that the fabric no longer has any buffer.
     void abandon() noexcept;
-    // The fabric has given a buffer back.
+    // Call when the fabric has given a buffer back.
     void sent(Buffer& buffer, const Done& done) noexcept;
 
     [[nodiscard]] std::uint32_t controls_waiting() const noexcept { return controls_count_; }

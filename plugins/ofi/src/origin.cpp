@@ -394,7 +394,7 @@ void Origin::end_op(Transfer& transfer) noexcept {
     --admitted_;
 }
 
-// The transfer has nothing more to post.
+// Call when the transfer has nothing more to post.
 void Origin::leave_posting(Transfer& transfer) noexcept {
     if (PostQueue::linked(transfer)) to_post_.remove(transfer);
     session_.port().pools().posted_get(transfer);

@@ -41,13 +41,14 @@ class Origin {
     void put_chunk_given() noexcept { --put_chunks_; }
     void get_chunk_given() noexcept { --get_chunks_; }
 
-    // The session ends: admitted operations end with `why`, each as soon as the fabric no longer uses its memory.
+    // Ends the session: completes the admitted operations with `why`, each as soon as the fabric no longer uses its
+    // memory.
     void end(Errc why) noexcept;
     // Ends the operations although the provider has not returned their chunks.
     void force_end() noexcept;
     // As Chunks::leave_copies().
     void leave_copies() noexcept;
-    // The endpoint was closed, so the fabric no longer has any chunk.
+    // Call when the endpoint was closed, so that the fabric no longer has any chunk.
     void abandon() noexcept;
     [[nodiscard]] bool empty() const noexcept { return transfers_.empty(); }
     [[nodiscard]] std::uint32_t unanswered() const noexcept { return unanswered_; }

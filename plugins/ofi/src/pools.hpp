@@ -59,8 +59,8 @@ class Pools {
     void close() noexcept;
 
     BufferPool controls;
-    // Copies of messages that are sent sealed. A copy is taken when its message is given to the fabric, so each comes
-    // back, and messages that wait need none.
+    // Copies of messages that are sent sealed. A copy is taken only when its message is given to the fabric. So each
+    // copy comes back, and messages that wait need none.
     BufferPool sealed;
     SlotPool<Transfer> transfers;
     SlotPool<PeerRequest> requests;

@@ -81,7 +81,7 @@ class OfiPort final : public na::SocketPort<OfiPort, na::IncomingHandshake<OfiPo
     }
     void dial_done(Dial& dial, Incoming answer) noexcept;
     void dial_failed(Dial& dial, Errc why) noexcept;
-    // The peer's first frame has arrived over the fabric: the session is open.
+    // Call when the peer's first frame has arrived over the fabric: the session is then open.
     void session_open(Session& session, const na::Hello& theirs) noexcept;
 
   private:

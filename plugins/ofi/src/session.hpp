@@ -43,7 +43,7 @@ class Session final : public PoolSlot, public na::FdEvents {
     // Operations that the fabric has end with `why`; waiting ones stay with the peer. The session is released when the
     // fabric has returned everything.
     void end(Errc why) noexcept;
-    // The endpoint was closed: ends everything with `canceled`, and releases the session.
+    // Call when the endpoint was closed: ends everything with `canceled`, and releases the session.
     void abandon() noexcept;
 
     void on_ready(std::uint32_t epoll_events) noexcept override;
@@ -59,7 +59,7 @@ class Session final : public PoolSlot, public na::FdEvents {
     // Whether the provider has no room for it, or the peer does not read.
     [[nodiscard]] bool waits_for_peer() const noexcept { return blocked || sender_.waits_for_peer(); }
 
-    // A frame for this session was received.
+    // Handles a received frame of this session.
     void receive(const Frame& frame, const TransferBody& body, ConstBytes payload, na::Arrival& arrival) noexcept;
     // Sends a bounded amount of what waits. If something is left, the session is blocked, or a later completion resumes
     // sending.
@@ -95,10 +95,10 @@ class Session final : public PoolSlot, public na::FdEvents {
     void fail(Errc why) noexcept;
     // The error for a failed operation.
     [[nodiscard]] Errc reason(const Done& done) const noexcept;
-    // The fabric has taken, or returned, a buffer or chunk.
+    // Call when the fabric has taken, or returned, a buffer or chunk.
     void taken() noexcept { ++with_fabric_; }
     void given_back() noexcept;
-    // A chunk has completed, so others may be sent.
+    // Call when a chunk has completed, so that others may be sent.
     void go_on() noexcept;
 
     // Used by the port.

@@ -95,7 +95,8 @@ void Session::on_ready(std::uint32_t) noexcept {
     (void)port.settle();
 }
 
-// The peer's process has died or has closed the session. Records that it wrote before are delivered first.
+// Call when the peer's process has died or has closed the session. Delivers the records that it wrote before, then ends
+// the session.
 void Session::lost() noexcept {
     peer_closed_ = true;
     const std::size_t looks_max = port_->transport().ring_bytes() / record_header_bytes / records_max + 1;

@@ -41,7 +41,7 @@ struct Link : std::enable_shared_from_this<Link> {
     void reset_both();
     // As reset(), after the time that a message needs to that end.
     void reset_later(unsigned end);
-    // The port of this end closes; the other end sees a reset.
+    // Call when the port of this end closes; the other end sees a reset.
     void close(unsigned own_end);
     // Resets the end, unless the partition `cut` heals within `keepalive`.
     void watch_cut(unsigned end, std::uint64_t cut, Microseconds keepalive);

@@ -31,7 +31,7 @@ class Ops {
 
     // Adds a posted op to those that wait for their peer.
     SimOp& add(na::Op& op, SimPeer& peer);
-    // The op is in flight from now on.
+    // Marks the op as being in flight.
     void launch(SimOp& sim_op, SimPeer& peer);
     // The op in flight with that id; null: there is none.
     [[nodiscard]] SimOp* find(std::uint64_t id) noexcept;

@@ -53,7 +53,7 @@ void access_done(Link& link, unsigned from, const SimOp& sim_op) {
                .op = sim_op.id});
 }
 
-// A piece of an access arrives at the target.
+// Handles the arrival of a piece of an access at the target.
 void place(const LinkPtr& link, unsigned from, std::uint64_t id, std::uint64_t offset, std::uint64_t bytes) {
     const auto again = [link, from, id, offset, bytes] { place(link, from, id, offset, bytes); };
     SimPort* origin = link->port_up(from);

@@ -28,10 +28,10 @@ class Sessions {
     void handle(Item& item);
     // Destroys peers that were not used again since their last reference was released.
     void forget_unused();
-    // The port closes: all connections and dials end, and so do their operations.
+    // Closes the port: ends all connections and dials, and their operations.
     void close() noexcept;
     void report_gone() noexcept;
-    // The process dies: its peers see resets.
+    // Kills the process: its peers see resets.
     void die();
     // Handles an item whose port is closed: tells the other end.
     static void refuse(Item& item);

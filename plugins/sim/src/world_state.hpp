@@ -67,7 +67,7 @@ class WorldState final : public TimeSource, public std::enable_shared_from_this<
     // The living process of that name; null: there is none.
     [[nodiscard]] SimTransport* find(std::string_view name) const noexcept;
 
-    // The port has nothing to do until `until`. Advances time if all ports are idle.
+    // Call when the port has nothing to do until `until`. Advances time if all ports are idle.
     void idle(SimPort& port, TimeUs until);
 
     // Partitions. cut(): the number of the present partition between the two hosts; 0: none.

@@ -199,7 +199,7 @@ void BulkLane::sent(std::size_t bytes) noexcept {
     if (out_left_ == 0 && out_begin_ == out_end_) data_sent();
 }
 
-// The kernel has taken all data of the frame.
+// Call when the kernel has taken all data of the frame.
 void BulkLane::data_sent() noexcept {
     const Source source = std::exchange(source_, Source::none);
     if (source == Source::put) framed(*put_);

@@ -60,7 +60,7 @@ class Connection : public PoolSlot, public na::FdEvents {
 
     // When the rest of a partly received message or record must have arrived; time_never: nothing is incomplete.
     [[nodiscard]] TimeUs rest_due() const noexcept { return std::min(message_due_, record_due_); }
-    // The rest is overdue: reads what has arrived, and ends the session if something is still overdue.
+    // Call when the rest is overdue: reads what has arrived, and ends the session if something is still overdue.
     void end_if_late() noexcept;
 
     // Used by the port.
@@ -79,7 +79,7 @@ class Connection : public PoolSlot, public na::FdEvents {
     void close() noexcept;
     [[nodiscard]] TcpPort& port() const noexcept { return *port_; }
     [[nodiscard]] na::Stream& stream() noexcept { return stream_; }
-    // A message of `bytes` was received in part; 0: no message is incomplete.
+    // Call when a message of `bytes` was received in part; 0: no message is incomplete any more.
     void set_partial_message(std::size_t bytes) noexcept;
 
   private:

@@ -16,8 +16,8 @@ class HotConnections {
     explicit HotConnections(const na::PortHost& host) noexcept : host_(host) {}
 
     [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-    // Data arrived on the connection: it is hot for a while. If more connections are active than fit, none is hot for
-    // some rounds.
+    // Call when data have arrived on a connection: it is then hot for a while. If more connections are active than can
+    // be hot, none is hot for some rounds.
     void add(Connection& connection) noexcept;
     void remove(Connection& connection) noexcept;
     // Reads each hot connection once. Returns the amount of work done.

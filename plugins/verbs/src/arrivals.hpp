@@ -20,7 +20,7 @@ class Arrivals {
     explicit Arrivals(VerbsPort& port) noexcept;
 
     [[nodiscard]] CompletionQueue& queue() noexcept { return queue_; }
-    // From now on the receives of the connection's queue pair are delivered to it. May throw bad_alloc.
+    // Delivers the receives of the connection's queue pair to it from now on. May throw bad_alloc.
     void add(Connection& connection);
     // Call it when the queue pair is destroyed.
     void remove(Connection& connection) noexcept;

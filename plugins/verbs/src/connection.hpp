@@ -46,7 +46,7 @@ class Connection final : public PoolSlot {
     // again.
     [[nodiscard]] bool accept(VerbsPort& port, Incoming& incoming) noexcept;
     void on_cm_event(const CmEvent& event) noexcept;
-    // Both sides have confirmed the connection: begins the session with `peer`.
+    // Call when both sides have confirmed the connection: begins the session with `peer`.
     void open(VerbsPeer& peer) noexcept;
     // Ends the connection. The port closes it when the device has returned its work requests.
     void drain(Errc why) noexcept;
@@ -61,7 +61,7 @@ class Connection final : public PoolSlot {
 
     // Data (connection_send.cpp). Sends what waits, as far as credits and the send queue allow.
     void transmit() noexcept;
-    // The work requests up to `place` have completed, the last one with `status`.
+    // Call when the work requests up to `place` have completed, the last one with `status`.
     void completed(std::uint32_t place, ibv_wc_status status) noexcept;
     // Sends a probe to the other side's device, unless a completion is expected anyway or something has arrived since
     // `since`. False: completions are expected, and none has arrived for `patience`.

@@ -24,7 +24,7 @@ class SendCredits {
     void open(std::uint32_t window) noexcept { left_ = window_ = window; }
     [[nodiscard]] bool any() const noexcept { return left_ > 0; }
     void take() noexcept { --left_; }
-    // Credits were returned. False: more than were taken.
+    // Call when credits were returned. False: more than were taken.
     [[nodiscard]] bool give_back(std::uint32_t count) noexcept;
 
   private:
@@ -40,13 +40,13 @@ class ReceiveCredits {
         used_ = owed_ = 0;
     }
     [[nodiscard]] std::uint32_t window() const noexcept { return window_; }
-    // A message arrived. False: the other side had no credit for it.
+    // Call when a message has arrived. False: the other side had no credit for it.
     [[nodiscard]] bool came() noexcept;
-    // The message's slot, or another in its place, was posted again.
+    // Call when the message's slot, or another in its place, was posted again.
     void posted_again() noexcept { ++owed_; }
     // Takes all credits that can be returned, for the next header.
     [[nodiscard]] std::uint16_t give_back() noexcept;
-    // Whether so many can be returned that a credit message must be sent.
+    // Whether enough credits can be returned that a credit message must be sent.
     [[nodiscard]] bool must_tell() const noexcept { return owed_ > 0 && owed_ >= window_ / 2; }
 
   private:

@@ -21,7 +21,7 @@ class Failure {
         pending_.store(true, std::memory_order_seq_cst);
         host_.wake();
     }
-    // The port's queue or device has failed for good: all sessions end, and no session begins.
+    // Call when the port's queue or device has failed for good: all sessions end, and no session begins.
     void fail(Errc why) noexcept {
         Errc none = Errc::ok;
         if (why_.compare_exchange_strong(none, why)) connection_broke();

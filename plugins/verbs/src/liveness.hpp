@@ -15,7 +15,7 @@ class Liveness {
 
     // Call it when a session has begun or a connection drains.
     void arm() noexcept;
-    // The connection has ended and drains. Requires: the connection is not in the port's list dirty_.
+    // Call when the connection has ended and drains. Requires: the connection is not in the port's list dirty_.
     void drain(Connection& connection) noexcept;
     [[nodiscard]] bool any_drains() const noexcept { return !draining_.empty(); }
     // Closes connections that have drained or took too long; returns how many.

@@ -32,14 +32,14 @@ class ReceiveSlots {
     // Promises `count` more slots to a connection, and posts them. overloaded: the queue is full; out_of_memory; io:
     // the device refused. On an error none is promised.
     [[nodiscard]] Errc promise(std::uint32_t count) noexcept;
-    // The connection has ended: `count` fewer slots are needed.
+    // Call when a connection has ended: `count` fewer slots are needed.
     void withdraw(std::uint32_t count) noexcept { promised_ -= count; }
     [[nodiscard]] std::uint32_t promised() const noexcept { return promised_; }
     // The window for the next connection: the more slots are promised, the smaller it is.
     [[nodiscard]] std::uint32_t window_for_next() const noexcept;
     [[nodiscard]] std::uint32_t posted_max() const noexcept { return posted_max_; }
 
-    // A completion has removed the slot from the queue.
+    // Call when a completion has removed the slot from the queue.
     void taken(std::uint32_t slot) noexcept;
     [[nodiscard]] std::byte* bytes(std::uint32_t slot) const noexcept;
     // Frees the slot; a later refill posts it or another one.

@@ -46,7 +46,7 @@ class SentWork {
     [[nodiscard]] bool must_signal(bool room_is_low) const noexcept {
         return room_is_low || unsignalled_ >= depth() / 4;
     }
-    // The last request is signalled.
+    // Call when the last request was signalled.
     void signalled() noexcept { unsignalled_ = 0; }
 
     // Handles a completion. False: there is no request at that place.

@@ -29,7 +29,7 @@ class Shipments {
     void give(Shipment& shipment) noexcept;
     // As na::Context::post_owned, for the port below.
     [[nodiscard]] Errc post(Shipment& shipment, na::Peer& to) noexcept;
-    // The operation has completed: tells the session.
+    // Call when the operation has completed; tells the session.
     void returned(na::Op& op, Errc result) noexcept;
     [[nodiscard]] std::uint32_t taken() const noexcept { return pool_.taken(); }
     // Whether half of the shipments are in use. Peers that do not read may be holding those.

@@ -19,7 +19,7 @@ class Silence {
         seen_ = come;
         return count_ >= looks;
     }
-    // Nothing is expected at the moment: restarts the count.
+    // Call when no bytes are expected at the moment: restarts the count.
     void excuse(std::uint64_t come) noexcept {
         count_ = 0;
         seen_ = come;

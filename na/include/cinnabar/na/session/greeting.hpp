@@ -111,7 +111,7 @@ class CINNABAR_API SocketHandshake : public PoolSlot, public FdEvents {
     [[nodiscard]] virtual Errc protect(Stream& stream) noexcept = 0;
     // The greeting was received; called after left(). The socket is closed unless the callee takes it.
     virtual void greeted(Stream& stream, ConstBytes greeting) noexcept = 0;
-    // The handshake is over, and this object may be reused.
+    // Called when the handshake is over; this object may then be reused.
     virtual void left() noexcept = 0;
 
     [[nodiscard]] Errc read() noexcept;

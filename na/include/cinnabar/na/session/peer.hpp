@@ -72,7 +72,7 @@ class SessionPeer : public Peer {
         set_state(next);
         return true;
     }
-    // The session is open; `theirs` is the peer's Hello.
+    // Call when the session is open. `theirs`: the peer's Hello.
     void set_open(const Hello& theirs, std::uint32_t own_message_bytes_max) noexcept {
         incarnation_ = theirs.incarnation;
         remote_context_ = theirs.context;

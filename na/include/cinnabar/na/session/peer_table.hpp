@@ -39,8 +39,8 @@ class CINNABAR_API PeerTable {
     void add(std::unique_ptr<SessionPeer> peer);
     // If the peer has too many names, the oldest is forgotten; its next use adds it again.
     void add_name(SessionPeer& peer, const Addr& addr);
-    // The peer is not in use now. A peer that can be dialled is kept for a while, because it knows how often dials
-    // failed.
+    // Call when the peer is no longer in use. A peer that can be dialled is kept for a while, because it knows how
+    // often dials failed.
     void spare(SessionPeer& peer) noexcept;
     // Destroys spare peers that are still not in use, except for a few. Must not be called from a function of such a
     // peer.

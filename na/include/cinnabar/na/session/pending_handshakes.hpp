@@ -26,7 +26,7 @@ class PendingHandshakes final : public Acceptor {
         stop();
         while (make_room()) continue;
     }
-    // The handshake was dropped, or its greeting has arrived.
+    // Call when the handshake was dropped, or when its greeting has arrived.
     void left(Handshake& handshake) noexcept {
         pending_.remove(handshake);
         sources_.leave(handshake.slot_index);

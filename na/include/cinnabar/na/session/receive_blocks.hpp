@@ -39,7 +39,7 @@ class CINNABAR_API ReceiveBlocks {
         return {reading_->bytes(), sizes_[shared_class]};
     }
     [[nodiscard]] ReceiveBlock* reading() noexcept { return reading_; }
-    // The read filled `bytes` of the room, and all arrivals in them have been delivered.
+    // Call when a read has filled `bytes` of the room, and all arrivals in them have been delivered.
     void consumed(std::size_t bytes) noexcept { offset_ += (bytes + 7) & ~std::size_t{7}; }
 
     // A block of at least `bytes` for one message, with one reference; null: out of memory.

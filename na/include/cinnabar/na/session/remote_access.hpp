@@ -94,7 +94,7 @@ class CINNABAR_API RemoteAccess {
     virtual void access_to_send() noexcept = 0;                            // one of the lists below is not empty
     virtual void access_over(PostedOp& posted, Errc result) noexcept = 0;  // complete it through SessionPort::end
     virtual void access_failed(Errc why) noexcept = 0;                     // end the session, deferred
-    // An operation has ended while a frame with its data is being written.
+    // Called when an operation ends while a frame with its data is being written.
     virtual void access_abandoned(PostedOp&) noexcept {}
 
     // `waiting`: the operations of this side, in order. Requires: nothing is admitted or pending.
@@ -108,7 +108,8 @@ class CINNABAR_API RemoteAccess {
     // The header and body for a get or an atomic, or for what is left of a put. The caller fills in data_bytes.
     [[nodiscard]] static AccessHead head_of(const PostedOp& posted) noexcept;
     [[nodiscard]] static AccessBody body_of(const PostedOp& posted) noexcept;
-    // The request, or all data of the put up to `moved`, are in a frame. Requires: the operation is in no list.
+    // Call when the request, or all data of the put up to `moved`, are in a frame. Requires: the operation is in no
+    // list.
     void framed(PostedOp& posted) noexcept;
     // The admitted operation of this session with that id; null: none, or it was canceled.
     [[nodiscard]] PostedOp* find(std::uint64_t id) noexcept;
@@ -126,13 +127,13 @@ class CINNABAR_API RemoteAccess {
     // why.
     [[nodiscard]] LeaseTable::Pin pin_for_put(std::uint64_t id, const LeaseKey& key, std::uint64_t offset,
                                               std::uint64_t bytes) noexcept;
-    // All data of a put's frame are in place.
+    // Call when all data of a put's frame are in place.
     void put_placed(const AccessHead& head, const AccessBody& body) noexcept;
     // Pins the lease for the next `bytes` of a get. If that fails, the get is turned into an answer that says why.
     // Requires: the get is in no list.
     [[nodiscard]] LeaseTable::Pin pin_for_get(PendingAnswer& get, std::uint64_t bytes) noexcept;
-    // The data promised by the frame have been sent: the get waits for its next turn, or is done. Requires: it is in no
-    // list.
+    // Call when the data promised by the frame have been sent: the get then waits for its next turn, or is done.
+    // Requires: it is in no list.
     void framed(PendingAnswer& get) noexcept;
     void release(PendingAnswer& answer) noexcept;
     [[nodiscard]] static AccessHead head_of(const PendingAnswer& answer) noexcept;

@@ -29,7 +29,8 @@ class CINNABAR_API NameQuestion {
     // is called later, through host.submit, unless abandon() is called first. bad_address: cached as unknown.
     // overloaded: too many look-ups are waiting, or no thread can be started. out_of_memory.
     [[nodiscard]] Errc ask(PortHost& host, std::span<const Uri> names, std::vector<SocketAddress>& found) noexcept;
-    // From now on `answered` is not called, and the host is not used. Never waits for a name server.
+    // Gives up the question: `answered` is not called, and the host is not used, from now on. Never waits for a name
+    // server.
     void abandon() noexcept;
 
     Answered answered = nullptr;

@@ -114,7 +114,7 @@ class CINNABAR_API SessionPort : public Port {
         count_sessions(1);
         return peer;
     }
-    // The connection is usable; `theirs` is the peer's Hello. Tells the receiver.
+    // Call when the connection is usable. `theirs`: the peer's Hello. Reports the event to the receiver.
     void opened(SessionPeer& peer, const Hello& theirs) noexcept;
 
     PeerTable peers_;

@@ -11,7 +11,7 @@ namespace cinnabar::na {
 
 class SmallTraffic {
   public:
-    // A small message was sent or received. Does not read the clock.
+    // Call when a small message was sent or received. Does not read the clock.
     void note() noexcept { noted_ = true; }
     // 100 us: a stream of messages has shorter gaps. A single message now and then, such as one call for each window of
     // a file, slows bulk data down only briefly.

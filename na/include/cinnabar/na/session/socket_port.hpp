@@ -59,8 +59,8 @@ class SocketPort : public SessionPort {
         return guards ? guards->protect_dialled(stream, peer.addr()) : Errc::ok;
     }
 
-    // The greeting of an incoming connection was received. The connection goes to the context that it asks for, or is
-    // rejected (with `wrong`, if that is not ok).
+    // Call when the greeting of an incoming connection was received. Passes the connection to the context that it asks
+    // for, or rejects it (with `wrong`, if that is not ok).
     void greeted(Incoming incoming, Errc wrong) noexcept {
         auto& ports = own().transport().ports();
         if (wrong == Errc::ok) ports.choose(incoming.greeting.hello);

@@ -23,7 +23,7 @@ class CINNABAR_API TargetWalk {
     // `why`: why the previous address failed. ok: try `target` next. again: names are being resolved, and go_on is
     // called later. Otherwise no address is left, and this is the result of the dial.
     [[nodiscard]] Errc next(PortHost& host, Errc why, SocketAddress& target) noexcept;
-    // From now on go_on is not called.
+    // Ends the walk: go_on is not called any more.
     void abandon() noexcept { question_.abandon(); }
 
     // Among the addresses that are known so far: how many have not been tried yet, and whether any has been tried.
