@@ -85,7 +85,8 @@ class Copies {
     [[nodiscard]] Copy ruled(const std::string& key, const Here& here) const;
     // True: the caller must notify the others. False: another task is doing it.
     [[nodiscard]] bool begin_spreading(const std::string& key);
-    // False: there is a newer version to spread. `told` Version{}: stops spreading.
+    // `told`: the version that the others now know; Version{}: the caller gives up. False: there is a newer version to
+    // spread.
     [[nodiscard]] bool end_spreading(const std::string& key, const Version& told);
 
     // --- received from others

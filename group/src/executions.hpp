@@ -45,7 +45,7 @@ class Executions {
   public:
     static constexpr Microseconds answer_kept{10'000'000};
     static constexpr Microseconds orphan_grace{3'000'000};  // time for another parent to take over
-    // Past calls remembered per unit of calls_max.
+    // The number of past calls that are remembered, per unit of calls_max.
     static constexpr std::size_t remembered = 16;
 
     Executions(std::uint32_t calls_max, std::uint64_t answer_bytes_max) noexcept

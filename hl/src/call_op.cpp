@@ -278,7 +278,7 @@ bool ends_early(Errc code) noexcept {
     return code == Errc::timed_out || code == Errc::canceled || code == Errc::peer_lost || code == Errc::overloaded;
 }
 
-// The phase in which a failed call ended. `noted`: where it was found.
+// The phase in which a failed call ended. `noted`: the phase that the rpc layer has recorded.
 rpc::CallPhase end_phase(rpc::CallPhase noted, Errc code, bool was_sent) noexcept {
     if (noted != rpc::CallPhase::unknown) return noted;
     if (was_sent) return rpc::CallPhase::sent;

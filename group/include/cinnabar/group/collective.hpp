@@ -18,7 +18,7 @@
 
 namespace cinnabar::group {
 
-// How a call spreads. A member calls those below it, which call those below them; answers return the same way.
+// How a call spreads. A member calls the members below it, which call those below them; answers return the same way.
 enum class Tree : std::uint8_t {
     automatic,  // flat up to 8 members, else k-nomial: 4, or 2 if the arguments are larger than 64 KiB
     flat,       // the caller calls all members itself

@@ -31,11 +31,11 @@ struct ContextOptions {
     Microseconds spin_max{50};
     // Credits that the Hello announces to each new peer.
     std::uint32_t initial_credits = 2;
-    // Contexts with the same transports in the same order may share a number of new_routes(): the transport that one of
-    // them has found for an address is then known to all. 0: the context shares with none.
+    // Contexts with the same transports in the same order may share a number from new_routes(): the transport that one
+    // of them has found for an address is then known to all of them. 0: the context shares with none.
     std::uint64_t routes = 0;
 };
-// Another number at each call, never 0. Any thread.
+// Returns a different number at each call, never 0. Any thread.
 [[nodiscard]] CINNABAR_API std::uint64_t new_routes() noexcept;
 
 class CINNABAR_API Context {
