@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Session: how it begins and ends, its bells, and the records that it receives.
+// Session: how it begins and ends, and the records that it receives.
 #include "session.hpp"
 
-#include "full_fence.hpp"
 #include "port.hpp"
 
 #include <cinnabar/base/log.hpp>
 
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -18,22 +16,6 @@ namespace cinnabar::shm {
 namespace {
 
 constexpr unsigned records_max = 64;  // from one session, before others have their turn
-
-constexpr std::uint64_t bell_step = 4;  // between the numbers that arm the bells
-constexpr std::uint64_t bell_mask = bell_step - 1;
-
-bool asks_for(Session::Bell bell, std::uint64_t armed) noexcept {
-    return (armed & bell_mask) == static_cast<std::uint64_t>(bell);
-}
-
-// Wakes the peer as it wants to be woken: by the bell of its context, or by the socket.
-void ring_bell(const Channel& channel, std::uint64_t armed) noexcept {
-    const std::uint64_t one = 1;
-    const bool for_context = asks_for(Session::Bell::context, armed);
-    if (!for_context || !channel.bell || ::write(channel.bell.get(), &one, sizeof one) != sizeof one) {
-        ring_socket(channel.socket.get());
-    }
-}
 
 }  // namespace
 
@@ -103,36 +85,6 @@ void Session::lost() noexcept {
     for (std::size_t i = 0; i < looks_max && receive() != 0; ++i) {
     }
     fail(Errc::peer_lost);
-}
-
-void Session::arm(Bell bell) noexcept {
-    arms_ += bell_step;
-    armed_ = arms_ | static_cast<std::uint64_t>(bell);
-    reader_.header().armed.store(armed_, std::memory_order_relaxed);
-}
-
-void Session::await_room() noexcept { writer_.header().room_wanted.store(++room_asked_, std::memory_order_relaxed); }
-
-void Session::announce() noexcept {
-    const std::uint64_t armed = writer_.header().armed.load(std::memory_order_relaxed);
-    if (armed == 0) return;
-    // Raises the flag each time: the peer lowers it before it reads the ring, so a flag that is still raised does not
-    // mean that the peer will see this record.
-    if (asks_for(Bell::flag, armed) && channel_.peer_flag) return channel_.peer_flag.raise();
-    if (armed == rung_) return;
-    rung_ = armed;
-    ring_bell(channel_, armed);
-}
-
-void Session::give_room_back() noexcept {
-    reader_.give_back();
-    // Orders giving room back before checking whether the peer waits for it. Pairs with the fence of
-    // ShmPort::prepare_wait().
-    full_fence();
-    const std::uint64_t wanted = reader_.header().room_wanted.load(std::memory_order_relaxed);
-    if (wanted == room_served_) return;
-    room_served_ = wanted;
-    announce();
 }
 
 // Copies the message at once: this frees the ring, and the peer can no longer change the bytes. Requires: at most
