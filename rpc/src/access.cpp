@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "access.hpp"
 
-#include "context_core.hpp"
+#include "fences.hpp"
+#include "peers.hpp"
 
 #include <cinnabar/base/log.hpp>
 
@@ -79,7 +80,7 @@ void Access::tell(std::unique_ptr<AuditEvent> event) noexcept {
         const std::unique_ptr<Told> mine(static_cast<Told*>(work.user));
         mine->policy->tell(*mine->event);
     };
-    core_.na->enqueue(told->work);
+    base_.na->enqueue(told->work);
 }
 
 // The text of the reply names the rule.
@@ -128,9 +129,9 @@ Errc Access::charge_peer(Call& call, RpcLend& lend, std::uint64_t bytes) noexcep
 }
 
 void Access::set(std::shared_ptr<const Policy> wanted) noexcept {
-    core_.owned([&] {
+    base_.owned([&] {
         policy_.swap(wanted);
-        core_.peers.books.for_each([](PeerBook& book) {
+        peers_.books.for_each([](PeerBook& book) {
             book.verdicts.reset();
             book.counted.reset();
         });

@@ -4,6 +4,7 @@
 // otherwise.
 #pragma once
 
+#include "context_base.hpp"
 #include "peer_book.hpp"
 
 #include <cinnabar/rpc/policy.hpp>
@@ -15,13 +16,14 @@
 
 namespace cinnabar::rpc {
 
+class Peers;
 struct RpcLend;
 
 class Access {
   public:
     // `table`: of the engine.
-    Access(ContextCore& core, std::shared_ptr<const Policy> policy, CallerTable& table) noexcept
-        : core_(core), policy_(std::move(policy)), callers_(table) {}
+    Access(ContextBase& base, Peers& peers, std::shared_ptr<const Policy> policy, CallerTable& table) noexcept
+        : base_(base), peers_(peers), policy_(std::move(policy)), callers_(table) {}
 
     // Null: the call is allowed. Otherwise the verdict refuses the call, or the caller has a quota: pass it to obey().
     [[nodiscard]] const Policy::Verdict* refusal_of(PeerBook& book, const Handler& handler,
@@ -52,7 +54,8 @@ class Access {
     // Null: nothing is to be told.
     void tell(std::unique_ptr<AuditEvent> event) noexcept;
 
-    ContextCore& core_;
+    ContextBase& base_;
+    Peers& peers_;
     std::shared_ptr<const Policy> policy_;  // null: no policy
     CallerAccounts callers_;
 };

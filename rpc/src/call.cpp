@@ -121,7 +121,7 @@ Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept 
     done_ = done;
     user_ = user;
     phase_.store(Phase::in_flight, std::memory_order_release);
-    work_.run = bind<&ContextCore::origin, &Origin::submit>;
+    work_.run = bind<&Origin::submit>;
     core_->run_owned(work_);
     return Errc::ok;
 }
@@ -135,7 +135,7 @@ bool Call::prepare_cancel(std::uint64_t generation) noexcept {
     } while (!cancel_generation_.compare_exchange_weak(queued, generation));
     if (queued != 0) return false;
     cancel_work_.user = this;
-    cancel_work_.run = bind<&ContextCore::origin, &Origin::cancel_requested>;
+    cancel_work_.run = bind<&Origin::cancel_requested>;
     return true;
 }
 
@@ -172,7 +172,7 @@ void Call::release_whole_way() noexcept {
     CINNABAR_ASSERT(before != Phase::abandoned);
     if (before == Phase::in_flight) return cancel();  // deliver() frees it
     phase_.store(Phase::abandoned, std::memory_order_relaxed);
-    work_.run = bind<&ContextCore::origin, &Origin::free>;
+    work_.run = bind<&Origin::free>;
     core_->run_owned(work_);
 }
 

@@ -6,24 +6,12 @@
 #include <cinnabar/base/log.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <new>
 #include <utility>
 #include <vector>
 
 namespace cinnabar::rpc {
 namespace {
-
-// Retained messages are not available to other calls and requests, so only a small part of all messages is retained.
-std::uint32_t messages_retained_of(const Engine& engine) noexcept {
-    std::uint32_t most = 256;
-    for (const auto& transport : engine.transports()) {
-        const std::uint32_t slots = transport->limits().send_slots;
-        if (slots != 0) most = std::min(most, slots / 16);
-    }
-    return most;
-}
 
 // Calls that wait for a peer must not keep answers to it from being sent: the peer may be waiting for them. Rounded to
 // blocks, because pools grow by blocks.
@@ -40,24 +28,20 @@ std::uint32_t calls_of(const Engine& engine, const Options& wanted) noexcept {
 }  // namespace
 
 ContextCore::ContextCore(Engine& owner, const Options& wanted)
-    : engine(owner),
-      options(wanted),
-      messages_retained(messages_retained_of(owner)),
+    : ContextBase(owner, wanted),
       origin(*this, wanted.context.threads, calls_of(owner, wanted), messages_retained),
       target(*this, wanted),
       serving(*this, wanted),
-      credits(*this, wanted, target.requests.slots_max()),
-      access(*this, wanted.policy, owner.callers()),
+      credits(*this, peers, control, target.requests.slots_max()),
+      access(*this, peers, wanted.policy, owner.callers()),
       overflow(options),
-      fences(*this, wanted.context.threads, wanted.lends_max) {}
+      fences(*this, peers, wanted.context.threads, wanted.lends_max) {}
 
 ContextCore::~ContextCore() = default;
 
-std::recursive_mutex& ContextCore::after_close() noexcept {
-    // Never destroyed, because contexts may outlive static objects.
-    alignas(std::recursive_mutex) static std::array<std::byte, sizeof(std::recursive_mutex)> room;
-    static auto* const turns = ::new (room.data()) std::recursive_mutex;
-    return *turns;
+// The caller may be the last thing that was held: the core may be gone when this returns.
+void ContextBase::go_if_unheld() noexcept {
+    if (!static_cast<const ContextCore&>(*this).held()) keep_alive.reset();
 }
 
 Result<void> ContextCore::open() {
@@ -140,11 +124,6 @@ void ContextCore::drop_messages() noexcept {
     });
 }
 
-void ContextCore::deliver_all() noexcept {
-    while (na->trigger(64) != 0) {
-    }
-}
-
 // Cancels the calls in flight; `one_way`: including one-way calls.
 void ContextCore::cancel_calls(bool one_way) noexcept {
     const na::Context::Ownership ownership(*na);
@@ -180,7 +159,7 @@ void ContextCore::close() noexcept {
     {
         const na::Context::Ownership ownership(*na);
         target.requests.for_each([this](Request& request) {
-            if (request.kept_) serving.return_slot(request);
+            if (request.kept_) credits.return_slot(request);
             request.input_ = request.large_input_ ? request.input_ : ConstBytes();
         });
         drop_replies();
@@ -199,13 +178,6 @@ void ContextCore::close() noexcept {
     CINNABAR_ASSERT(mover->transfers() == 0);
     mover.reset();
     overflow.close();
-}
-
-const std::shared_ptr<na::Transport>& ContextCore::transport_of(const na::Port& port) const noexcept {
-    const auto& transports = engine.transports();
-    if (transports.size() == 1) return transports.front();
-    const na::Transport* wanted = &na->transport_of(port);
-    return *std::find_if(transports.begin(), transports.end(), [&](const auto& t) { return t.get() == wanted; });
 }
 
 ConstBytes ContextCore::home_of(const na::Port& port) const noexcept {
@@ -285,5 +257,15 @@ std::uint32_t Context::messages_retained() {
 }
 
 void Context::on_peer(PeerFunction function, void* user) noexcept { core_->peers.set_listener(function, user); }
+
+// For the files that do not include context_core.hpp.
+template Origin& part_of<Origin>(const Call& call) noexcept;
+template LargeValues& part_of<LargeValues>(const Call& call) noexcept;
+template LargeValues& part_of<LargeValues>(const Request& request) noexcept;
+template ContextBase& part_of<ContextBase>(const Request& request) noexcept;
+template Control& part_of<Control>(const PeerBook& book) noexcept;
+template CreditPool& part_of<CreditPool>(const PeerBook& book) noexcept;
+template Peers& part_of<Peers>(const PeerBook& book) noexcept;
+template SendQueue& part_of<SendQueue>(const PeerBook& book) noexcept;
 
 }  // namespace cinnabar::rpc

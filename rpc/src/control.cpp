@@ -80,7 +80,7 @@ void Control::flush(PeerBook& book) noexcept {
     op.message_bytes = static_cast<std::uint32_t>(writer.size());
     op.tag = 0;
     op.user = &book;
-    op.complete = bind<&ContextCore::control, &Control::sent>;
+    op.complete = bind<&Control::sent>;
     const Errc taken = core_.na->post_owned(op);
     if (taken != Errc::ok) {
         book.peer->port().give_message(*message);

@@ -3,7 +3,9 @@
 // connections, and leave room for the first credits of some more connections.
 #include "credit_pool.hpp"
 
-#include "context_core.hpp"
+#include "control.hpp"
+#include "part_of.hpp"
+#include "peers.hpp"
 
 #include <algorithm>
 
@@ -26,16 +28,19 @@ constexpr Microseconds idle_min{200};
 
 }  // namespace
 
-CreditPool::CreditPool(ContextCore& core, const Options& options, std::uint32_t requests_max) noexcept
-    : core_(core), peer_budget_max_(std::min({options.credits_per_peer_max, requests_max / 8, Credits::budget_max})) {}
+CreditPool::CreditPool(ContextBase& base, Peers& peers, Control& control, std::uint32_t requests_max) noexcept
+    : base_(base),
+      peers_(peers),
+      control_(control),
+      peer_budget_max_(std::min({base.options.credits_per_peer_max, requests_max / 8, Credits::budget_max})) {}
 
 std::uint32_t CreditPool::first() const noexcept {
-    return std::clamp(core_.na->options().initial_credits, 1u, Credits::budget_max);
+    return std::clamp(base_.na->options().initial_credits, 1u, Credits::budget_max);
 }
 
 // Whether the slots grow with this connection. Those of some transports, such as that of a node to itself, do not.
 bool CreditPool::adds_slots(const PeerBook& book) const noexcept {
-    const na::Limits& limits = core_.transport_of(book.peer->port())->limits();
+    const na::Limits& limits = base_.transport_of(book.peer->port())->limits();
     return limits.receive_slots_max > limits.receive_slots;
 }
 
@@ -79,11 +84,11 @@ void CreditPool::grow(PeerBook& book) noexcept {
     Credits& account = book.account;
     account.set_hungry(false);
     if (!book.open || account.budget() >= peer_budget_max_) return;
-    const std::uint32_t used = made_ + control_slots * core_.peers.connections();
+    const std::uint32_t used = made_ + control_slots * peers_.connections();
     const std::uint32_t slots_now = slots_for(growing_connections_);
     const std::uint32_t slots = used < slots_now ? slots_now - used : 0;
     // Some requests may be on their way while others are held, but many more than that would only be refused.
-    const std::uint64_t held_max = std::uint64_t{2} * core_.options.requests_held_max;
+    const std::uint64_t held_max = std::uint64_t{2} * base_.options.requests_held_max;
     const auto left =
         static_cast<std::uint32_t>(std::min<std::uint64_t>(slots, made_ < held_max ? held_max - made_ : 0));
     // Doubles the budget, but adds only one credit while the peer has large results to fetch.
@@ -100,16 +105,16 @@ void CreditPool::watch_starving(PeerBook& book) noexcept {
     Timer& starved = book.account.starved;
     if (!book.open || !book.account.starving() || starved.armed()) return;
     starved.user = &book;
-    starved.fire = bind<&ContextCore::credits, &CreditPool::grant_if_starved>;
-    core_.na->arm(starved, after(core_.na->now_us(), starving_max));
+    starved.fire = bind<&CreditPool::grant_if_starved>;
+    base_.na->arm(starved, after(base_.na->now_us(), starving_max));
 }
 
 void CreditPool::grant_if_starved(PeerBook& book) noexcept {
     if (!book.open || !book.account.starving()) return;
     if (!book.account.may_give() || book.control.answers() >= answers_waiting_max) {
-        return core_.na->arm(book.account.starved, after(core_.na->now_us(), starving_again));
+        return base_.na->arm(book.account.starved, after(base_.na->now_us(), starving_again));
     }
-    core_.control.send(book, {ControlType::grant, for_reply(book), 0});
+    control_.send(book, {ControlType::grant, for_reply(book), 0});
 }
 
 // All credits are in use and a peer needs more: checks the next books, at each fourth reply to such a peer, since that
@@ -117,29 +122,29 @@ void CreditPool::grant_if_starved(PeerBook& book) noexcept {
 // unused credits, except for as many as it had at first. A peer that does not answer is cut off.
 void CreditPool::recall_idle() noexcept {
     if (++refused_ % replies_per_look != 0) return;
-    const TimeUs now = core_.na->now_us();
+    const TimeUs now = base_.na->now_us();
     const std::uint32_t kept = first();
     for (std::uint32_t looks = 0; looks < books_per_look; ++looks) {
-        if (!core_.peers.books.at(next_)) next_ = 0;
+        if (!peers_.books.at(next_)) next_ = 0;
         if (next_ == 0) {
             if (now < turn_at_) return;
             turn_at_ = after(now, idle_min);
         }
-        PeerBook* const book = core_.peers.books.at(next_);
+        PeerBook* const book = peers_.books.at(next_);
         if (!book) return;
         ++next_;
         if (!book->peer || !book->open) continue;
         const std::uint32_t before = book->account.budget();
-        const Credits::Recall recall = book->account.look(kept, now, core_.options.recall_answer_max);
+        const Credits::Recall recall = book->account.look(kept, now, base_.options.recall_answer_max);
         made_ -= before - book->account.budget();
         switch (recall) {
             case Credits::Recall::no:
                 break;
             case Credits::Recall::ask:
-                core_.control.send(*book, {ControlType::recall, kept, 0});
+                control_.send(*book, {ControlType::recall, kept, 0});
                 break;
             case Credits::Recall::overdue:
-                core_.control.end_session(*book, "keeps credits that it does not use");
+                control_.end_session(*book, "keeps credits that it does not use");
                 break;
         }
     }
@@ -155,7 +160,7 @@ void CreditPool::give_back(PeerBook& book, std::uint32_t keep) noexcept {
     const bool wanted = !book.queued.empty() && !book.reply_waiter.linked;
     const std::uint32_t spare = !wanted && book.credits > keep ? book.credits - keep : 0;
     book.credits -= spare;
-    core_.control.send(book, {ControlType::returned, spare, 0});
+    control_.send(book, {ControlType::returned, spare, 0});
 }
 
 bool CreditPool::adds_up(std::uint32_t made, std::uint32_t connections, std::uint32_t unsent) const noexcept {

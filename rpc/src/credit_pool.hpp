@@ -3,16 +3,21 @@
 // one peer is in credits.hpp. Owner of the context only.
 #pragma once
 
+#include "context_base.hpp"
 #include "peer_book.hpp"
 
-#include <cinnabar/rpc/options.hpp>
+#include <algorithm>
+#include <cstdint>
 
 namespace cinnabar::rpc {
+
+class Control;
+class Peers;
 
 class CreditPool {
   public:
     // `requests_max`: the number of slots for requests.
-    CreditPool(ContextCore& core, const Options& options, std::uint32_t requests_max) noexcept;
+    CreditPool(ContextBase& base, Peers& peers, Control& control, std::uint32_t requests_max) noexcept;
 
     // Sets the number of receive slots for requests, which limits the budgets.
     void limit(std::uint32_t slots) noexcept { slots_max_ = slots; }
@@ -28,9 +33,24 @@ class CreditPool {
 
     // The credits to send with a reply: those that came back, and more for a peer that asks for them. 0 while too many
     // replies to the peer were not sent.
-    [[nodiscard]] std::uint16_t for_reply(PeerBook& book) noexcept;
+    [[nodiscard]] std::uint16_t for_reply(PeerBook& book) noexcept {
+        Credits& account = book.account;
+        if (!account.may_give()) return 0;
+        if (account.hungry()) grow(book);
+        const std::uint16_t given = account.give();
+        if (account.starved.armed() && given != 0) base_.na->disarm(account.starved);
+        return given;
+    }
     // The receive slot of a request is free, so its credit can be granted again.
     void come_back(Request& request) noexcept;
+    // Frees the receive slot of the request, if it still holds one; its credit can be granted again.
+    void return_slot(Request& request) noexcept {
+        if (request.holds_slot()) {
+            if (!base_.closed_) request.kept_.port->release(request.kept_);
+            request.kept_ = {};
+        }
+        if (!request.use_.credit_returned) come_back(request);
+    }
     // A request is refused because there is no room for it: its credit is destroyed, so that the peer sends fewer at a
     // time.
     void retire(PeerBook& book) noexcept;
@@ -66,7 +86,9 @@ class CreditPool {
     void grant_if_starved(PeerBook& book) noexcept;
     void recall_idle() noexcept;
 
-    ContextCore& core_;
+    ContextBase& base_;
+    Peers& peers_;
+    Control& control_;
     // The share of one peer in the request slots, which leaves room for others (docs/limits.md): the most credits that
     // it has, and the number of its unsent replies at which it gets no more.
     const std::uint32_t peer_budget_max_;

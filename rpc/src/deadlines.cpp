@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fires the deadlines of calls. A call whose result is being pulled has a timer of its own (stall.cpp). A request has
 // no timer: its handler checks the deadline, and its transfers have the same deadline.
-#include "context_core.hpp"
+#include "deadlines.hpp"
+
+#include "origin.hpp"
+#include "part_of.hpp"
 
 namespace cinnabar::rpc {
 
-Deadlines::Deadlines(ContextCore& core) noexcept : core_(core) {
+Deadlines::Deadlines(ContextBase& base, Origin& origin) noexcept : base_(base), origin_(origin) {
     first_.owner = this;
     first_.fire = [](Timer& timer) noexcept { TimerOf<Deadlines>::owner_of(timer).look(); };
 }
@@ -22,27 +25,27 @@ void Deadlines::watch(Call& call) noexcept {
 }
 
 void Deadlines::arm_first(TimeUs deadline) noexcept {
-    core_.na->disarm(first_);
-    core_.na->arm(first_, deadline);
+    base_.na->disarm(first_);
+    base_.na->arm(first_, deadline);
 }
 
 void Deadlines::watch_alone(Call& call) noexcept {
     call.whole_way_ = true;
     call.timer_.fire = [](Timer& timer) noexcept {
         Call& late = call_of(timer.user);
-        late.core_->origin.finish(late, Errc::timed_out);
+        part_of<Origin>(late).finish(late, Errc::timed_out);
     };
-    core_.na->arm(call.timer_, call.args.deadline);
+    base_.na->arm(call.timer_, call.args.deadline);
 }
 
 void Deadlines::look() noexcept {
-    const TimeUs now = core_.na->now_us();
+    const TimeUs now = base_.na->now_us();
     for (Call* first = calls_.front(); first; first = calls_.front()) {
-        if (first->args.deadline > now) return core_.na->arm(first_, first->args.deadline);
-        core_.origin.finish(*first, Errc::timed_out);
+        if (first->args.deadline > now) return base_.na->arm(first_, first->args.deadline);
+        origin_.finish(*first, Errc::timed_out);
     }
 }
 
-void Deadlines::close() noexcept { core_.na->disarm(first_); }
+void Deadlines::close() noexcept { base_.na->disarm(first_); }
 
 }  // namespace cinnabar::rpc

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fences.hpp"
 
-#include "context_core.hpp"
+#include "peers.hpp"
 
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/bulk/far_lender.hpp>
 
+#include <string>
 #include <utility>
 
 namespace cinnabar::rpc {
@@ -14,8 +16,8 @@ constexpr Microseconds quarantine_look_interval{200'000};
 
 }  // namespace
 
-Fences::Fences(ContextCore& core, Threads threads, std::uint32_t lends_max) noexcept
-    : core_(core), lends_(threads, lends_max) {
+Fences::Fences(ContextBase& base, Peers& peers, Threads threads, std::uint32_t lends_max) noexcept
+    : base_(base), peers_(peers), lends_(threads, lends_max) {
     look_.owner = this;
     look_.fire = [](Timer& timer) noexcept { TimerOf<Fences>::owner_of(timer).look_at_quarantine(); };
 }
@@ -35,7 +37,7 @@ bool Fences::take_back(RpcLend& lend, PeerBook* peer, std::uint32_t connection, 
             RpcLend& finished = *static_cast<RpcLend*>(over.user);
             finished.fences->fence_ended(finished);
         };
-        fenced.fences->core_.hand_over(fenced.over);
+        fenced.fences->base_.hand_over(fenced.over);
     };
     lend.fences = this;
     lend.holder = holder;
@@ -56,7 +58,7 @@ bool Fences::take_back(RpcLend& lend, PeerBook* peer, std::uint32_t connection, 
 }
 
 void Fences::give_up_copies(const void* holder) noexcept {
-    const auto lender = core_.engine.far_lender();
+    const auto lender = base_.engine.far_lender();
     if (!lender) return;
     lends_.for_each([holder, &lender](RpcLend& lend) {
         if (lend.fencing && lend.is_far && lend.holder == holder) (*lender)->give_up(lend.lease());
@@ -64,7 +66,7 @@ void Fences::give_up_copies(const void* holder) noexcept {
 }
 
 void Fences::fence_ended(RpcLend& lend) noexcept {
-    const std::shared_ptr<ContextCore> alive = core_.keep_alive;  // this may be the last fence that keeps it alive
+    const std::shared_ptr<ContextCore> alive = base_.keep_alive;  // this may be the last fence that keeps it alive
     const PeerBook* const peer = lend.peer;
     const RpcLend::Ended ended = std::exchange(lend.ended, nullptr);
     // A peer that was never told of the memory, or only on a connection that was lost, cannot write to it any more.
@@ -80,13 +82,13 @@ void Fences::fence_ended(RpcLend& lend) noexcept {
         if (gone) wait_for_others(lend);
     }
     if (ended) ended(lend.holder, safe);
-    core_.go_if_over();
+    base_.go_if_over();
 }
 
 void Fences::leave_peer(RpcLend& lend) noexcept {
     if (PeerBook* peer = std::exchange(lend.peer, nullptr)) {
         --peer->users;
-        core_.peers.drop_if_idle(*peer);
+        peers_.drop_if_idle(*peer);
     }
 }
 
@@ -97,7 +99,7 @@ void Fences::forget(RpcLend& lend) noexcept {
 }
 
 void Fences::abandon() noexcept {
-    core_.na->disarm(look_);
+    base_.na->disarm(look_);
     lends_.for_each([](RpcLend& lend) {
         if (!lend.fencing) return;
         lend.peer = nullptr;  // the books are released next
@@ -151,8 +153,8 @@ void Fences::end_quarantine() noexcept {
 // Nothing reports the end of the last access, so it is checked periodically.
 void Fences::wait_for_others(RpcLend& lend) noexcept {
     leave_peer(lend);
-    if (core_.closed_ || look_.armed()) return;
-    core_.na->arm(look_, after(core_.na->now_us(), quarantine_look_interval));
+    if (base_.closed_ || look_.armed()) return;
+    base_.na->arm(look_, after(base_.na->now_us(), quarantine_look_interval));
 }
 
 void Fences::look_at_quarantine() noexcept {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "caller_quotas.hpp"
+#include "context_base.hpp"
 
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/base/timer_of.hpp>
@@ -19,8 +20,8 @@
 
 namespace cinnabar::rpc {
 
-class ContextCore;
 class Fences;
+class Peers;
 struct PeerBook;
 
 // Memory lent by a call, or a large result lent by a request.
@@ -50,7 +51,7 @@ struct RpcLend : bulk::Lend {
 
 class Fences {
   public:
-    Fences(ContextCore& core, Threads threads, std::uint32_t lends_max) noexcept;
+    Fences(ContextBase& base, Peers& peers, Threads threads, std::uint32_t lends_max) noexcept;
 
     // Null: lends_max is reached. Any thread of a context with Threads::many.
     [[nodiscard]] RpcLend* acquire() noexcept { return lends_.acquire(); }
@@ -92,7 +93,8 @@ class Fences {
     template <typename F>
     void forget_if(F&& over) noexcept;
 
-    ContextCore& core_;
+    ContextBase& base_;
+    Peers& peers_;
     SlotPool<RpcLend> lends_;
     RpcLend* quarantined_ = nullptr;  // a list
     TimerOf<Fences> look_;            // armed while there are lends without a peer in quarantine

@@ -105,7 +105,7 @@ void Origin::complete_if_over(Call& call) noexcept {
 
 // The call may be freed during this function.
 void Origin::hand_to_caller(Call& call) noexcept {
-    call.work_.run = bind<&ContextCore::origin, &Origin::deliver>;
+    call.work_.run = bind<&Origin::deliver>;
     core_.na->enqueue(call.work_);
 }
 
@@ -114,7 +114,7 @@ void Origin::deliver(Call& call) noexcept {
     if (call.phase_.compare_exchange_strong(expected, Call::Phase::outside)) {
         return call.done_(call, call.user_);
     }
-    call.work_.run = bind<&ContextCore::origin, &Origin::free>;
+    call.work_.run = bind<&Origin::free>;
     core_.run_owned(call.work_);
 }
 

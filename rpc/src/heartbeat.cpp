@@ -19,7 +19,7 @@ void Peers::watch(PeerBook& book) noexcept {
     book.heard = core_.na->now_us();
     book.pinged = 0;
     book.beat.user = &book;
-    book.beat.fire = bind<&ContextCore::peers, &Peers::beat>;
+    book.beat.fire = bind<&Peers::beat>;
     core_.na->arm(book.beat,
                   after(book.heard, core_.options.heartbeat.count() != 0 ? core_.options.heartbeat : leave_answer_max));
 }

@@ -159,7 +159,7 @@ void LargeValues::input_pulled(Request& request) noexcept {
     core_.na->disarm(request.timer_);
     release_input(request);
     if (result != Errc::ok) return core_.serving.answer_now(request, request.whole_.stalled ? Errc::timed_out : result);
-    core_.serving.return_slot(request);  // it held only the descriptor
+    core_.credits.return_slot(request);  // it held only the descriptor
     request.input_ = request.large_input_.contiguous();
     core_.target.start(request);
 }
@@ -183,7 +183,7 @@ Errc LargeValues::lend_result(Request& request) noexcept {
     request.lend_ = lend;
     result_lent(request);
     request.timer_.user = &request;
-    request.timer_.fire = bind<&ContextCore::large, &LargeValues::result_released>;
+    request.timer_.fire = bind<&LargeValues::result_released>;
     keep_result(request);
     return Errc::ok;
 }

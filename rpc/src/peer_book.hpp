@@ -22,7 +22,7 @@
 
 namespace cinnabar::rpc {
 
-class ContextCore;
+class ContextBase;
 
 // For an unused connection that is about to be closed (evict_idle.cpp): no call is sent on it any more.
 enum class Leaving : std::uint8_t {
@@ -41,7 +41,7 @@ struct PeerBook : PoolSlot {
     using Calls = IntrusiveList<Call, &Call::link_>;
     using Requests = IntrusiveList<Request, &Request::link_>;
 
-    ContextCore* core = nullptr;
+    ContextBase* base = nullptr;  // of its context
     na::Peer* peer = nullptr;
     std::uint32_t users = 0;  // calls and lent memory that refer to this book
     bool open = false;        // connected; the counts below are of this connection

@@ -22,7 +22,7 @@ void Peers::set_listener(Context::PeerFunction function, void* user) noexcept { 
 PeerBook* Peers::make(na::Peer& peer) noexcept {
     PeerBook* book = books.acquire();
     if (!book) return nullptr;
-    book->core = &core_;
+    book->base = &core_;
     book->peer = &peer;
     book->one_way_sent = false;  // may be set from a dial of the slot's last peer that failed
     book->verdicts.reset();      // and these from a call to that peer that lent memory
@@ -56,7 +56,7 @@ void Peers::drop_closed_if_idle(PeerBook& book) noexcept {
     book.drop.user = &book;
     book.drop.run = [](Work& work) noexcept {
         PeerBook& idle = *static_cast<PeerBook*>(work.user);
-        ContextCore& core = *idle.core;
+        ContextCore& core = ContextCore::of(idle);
         idle.dropping = false;
         if (idle.open || !idle.idle()) return;
         na::Peer* peer = std::exchange(idle.peer, nullptr);
@@ -137,7 +137,7 @@ bool Peers::account_adds_up(const PeerBook& book) noexcept {
         if (!request->use_.orphaned && !request->use_.credit_returned) ++held;
         if (request->lend_) unfetched += request->large_output_.bytes();
     }
-    const Request* const now = book.core->target.arriving();
+    const Request* const now = ContextCore::of(book).target.arriving();
     if (now && now->arriving_ && now->book_ == &book) {
         ++requests_here;
         ++held;

@@ -70,19 +70,19 @@ Errc Serving::post_reply_op(Request& request, ConstBytes reply) noexcept {
     op.message_bytes = static_cast<std::uint32_t>(reply.size());
     op.tag = request.tag_;
     op.user = &request;
-    op.complete = bind<&ContextCore::serving, &Serving::reply_sent>;
+    op.complete = bind<&Serving::reply_sent>;
     return core_.na->post_owned(op);
 }
 
 void Serving::post_reply(Request& request) noexcept {
     if (request.one_way_ || request.use_.orphaned || core_.closed_) {
-        if (request.use_.users_gone) return_slot(request);  // nothing else would return it later
+        if (request.use_.users_gone) core_.credits.return_slot(request);  // nothing else would return it later
         return reply_over(request, request.one_way_ ? Errc::ok : core_.closed_ ? Errc::closed : Errc::peer_lost);
     }
     PeerBook& book = *request.book_;
     // If nothing holds the receive slot any more, its credit is sent with this reply.
     if (!request.holds_slot() || request.use_.users_gone || request.references_.load(std::memory_order_acquire) == 0) {
-        return_slot(request);
+        core_.credits.return_slot(request);
     }
     if (!request.message_) request.message_ = request.port_->take_message();
     Errc taken = request.message_ ? Errc::ok : Errc::again;

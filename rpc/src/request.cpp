@@ -61,7 +61,7 @@ void Serving::answer_now(Request& request, Errc code) noexcept {
     request.references_.store(0, std::memory_order_relaxed);
     request.answer_ = code;
     request.answered_.store(true, std::memory_order_relaxed);
-    return_slot(request);
+    core_.credits.return_slot(request);
     post_reply(request);
 }
 
@@ -81,7 +81,7 @@ void Request::release_input() noexcept {
     if (arriving_) return;  // there is no slot to return
     core_->owned([this] {
         input_ = {};
-        core_->serving.return_slot(*this);
+        core_->credits.return_slot(*this);
         core_->large.drop_input(*this);
     });
 }
@@ -329,7 +329,7 @@ void Request::release() noexcept {
     }
     if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     release_work_.user = this;
-    release_work_.run = bind<&ContextCore::serving, &Serving::users_gone>;
+    release_work_.run = bind<&Serving::users_gone>;
     core_->run_owned(release_work_);
 }
 
@@ -340,11 +340,11 @@ void Serving::users_gone(Request& request) noexcept {
         request.output_bytes_ = 0;
         request.output_shape_ = 0;
         request.answered_.store(true, std::memory_order_relaxed);
-        request.work_.run = bind<&ContextCore::serving, &Serving::post_reply>;
-        return_slot(request);
+        request.work_.run = bind<&Serving::post_reply>;
+        core_.credits.return_slot(request);
         return post_reply(request);
     }
-    return_slot(request);
+    core_.credits.return_slot(request);
     free_if_over(request);
 }
 

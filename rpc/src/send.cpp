@@ -152,7 +152,7 @@ Errc Origin::post_request(Call& call, std::uint32_t bytes) noexcept {
     op.message_bytes = bytes;
     op.tag = call.id();
     op.user = &call;
-    op.complete = bind<&ContextCore::origin, &Origin::request_sent>;
+    op.complete = bind<&Origin::request_sent>;
     return core_.na->post_owned(op);
 }
 

@@ -3,17 +3,29 @@
 // transport. Owner of the context only.
 #pragma once
 
+#include "context_base.hpp"
 #include "peer_book.hpp"
+
+#include <cstddef>
+#include <cstdint>
 
 namespace cinnabar::rpc {
 
+class Control;
+class Origin;
+class Peers;
+class Replies;
+
 class SendQueue {
   public:
-    explicit SendQueue(ContextCore& core) noexcept : core_(core) {}
+    SendQueue(ContextBase& base, Origin& origin, Replies& replies, Control& control, Peers& peers) noexcept
+        : base_(base), replies_(replies), origin_(origin), control_(control), peers_(peers) {}
 
     [[nodiscard]] std::uint32_t calls() const noexcept { return calls_; }
     // Whether a call with that many bytes of arguments may be queued.
-    [[nodiscard]] bool has_room(std::size_t bytes) const noexcept;
+    [[nodiscard]] bool has_room(std::size_t bytes) const noexcept {
+        return bytes_ + bytes <= base_.options.queued_bytes_max;
+    }
     void enter(Call& call, bool first) noexcept;
     // Does nothing if the call is not queued.
     void leave(Call& call) noexcept {
@@ -46,9 +58,13 @@ class SendQueue {
     [[gnu::noinline]] void send_queued(PeerBook& book) noexcept;
     void look_again(PeerBook& book) noexcept;
 
-    ContextCore& core_;
+    ContextBase& base_;
+    Replies& replies_;
     std::size_t bytes_ = 0;
     std::uint32_t calls_ = 0;
+    Origin& origin_;
+    Control& control_;
+    Peers& peers_;
 };
 
 }  // namespace cinnabar::rpc

@@ -39,8 +39,6 @@ class Serving {
     void users_gone(Request& request) noexcept;
     void cancel(Request& request) noexcept;
     void tell_canceled(Request& request) noexcept;
-    // Frees the receive slot of the request; its credit can be granted again.
-    void return_slot(Request& request) noexcept;
     void free_if_over(Request& request) noexcept;
     void free(Request& request) noexcept;
     static void drop_message(Request& request) noexcept;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "slow_readers.hpp"
 
-#include "context_core.hpp"
+#include "control.hpp"
+#include "credit_pool.hpp"
+#include "peers.hpp"
+#include "target.hpp"
 
 namespace cinnabar::rpc {
 namespace {
@@ -11,40 +14,42 @@ constexpr Microseconds unread_max{100'000};
 
 }  // namespace
 
-SlowReaders::SlowReaders(ContextCore& core) noexcept : core_(core) {
+SlowReaders::SlowReaders(ContextBase& base, const Target& target, CreditPool& credits, Peers& peers,
+                         Control& control) noexcept
+    : base_(base), target_(target), credits_(credits), peers_(peers), control_(control) {
     look_.owner = this;
     look_.fire = [](Timer& timer) noexcept { TimerOf<SlowReaders>::owner_of(timer).disconnect_worst(); };
 }
 
-void SlowReaders::close() noexcept { core_.na->disarm(look_); }
+void SlowReaders::close() noexcept { base_.na->disarm(look_); }
 
 void SlowReaders::refuse(PeerBook& book, std::uint64_t id, std::uint16_t flags) noexcept {
     book.account.request_over();
-    core_.credits.retire(book);
+    credits_.retire(book);
     if ((flags & flag_one_way) == 0) {
-        core_.control.send(book, {ControlType::refused, 0, id});
+        control_.send(book, {ControlType::refused, 0, id});
     } else if ((flags & flag_overflow) != 0) {
-        core_.control.send(book, {ControlType::released, 0, id});
+        control_.send(book, {ControlType::released, 0, id});
     }
     watch();
 }
 
 void SlowReaders::watch() noexcept {
-    if (look_.armed() || core_.closed_) return;
-    core_.peers.books.for_each([](PeerBook& book) { book.account.mark_unsent(); });
-    core_.na->arm(look_, after(core_.na->now_us(), unread_max));
+    if (look_.armed() || base_.closed_) return;
+    peers_.books.for_each([](PeerBook& book) { book.account.mark_unsent(); });
+    base_.na->arm(look_, after(base_.na->now_us(), unread_max));
 }
 
 // One peer at a time: its slots become free, and the next refusal checks again.
 void SlowReaders::disconnect_worst() noexcept {
-    if (core_.target.requests.taken() < core_.target.requests.slots_max() - core_.target.requests.slots_max() / 8)
+    if (target_.requests.taken() < target_.requests.slots_max() - target_.requests.slots_max() / 8)
         return;
     PeerBook* worst = nullptr;
-    core_.peers.books.for_each([&](PeerBook& book) {
+    peers_.books.for_each([&](PeerBook& book) {
         if (!book.peer || !book.open) return;
         if (book.account.unsent_since_mark() > (worst ? worst->account.unsent_since_mark() : 0)) worst = &book;
     });
-    if (worst) core_.control.end_session(*worst, "does not read its replies, which hold all request slots,");
+    if (worst) control_.end_session(*worst, "does not read its replies, which hold all request slots,");
 }
 
 }  // namespace cinnabar::rpc

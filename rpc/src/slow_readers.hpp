@@ -4,15 +4,23 @@
 // disconnected, rather than those whose requests are refused. Owner of the context only.
 #pragma once
 
+#include "context_base.hpp"
 #include "peer_book.hpp"
 
 #include <cinnabar/base/timer_of.hpp>
 
+#include <cstdint>
+
 namespace cinnabar::rpc {
+
+class Control;
+class CreditPool;
+class Peers;
+class Target;
 
 class SlowReaders {
   public:
-    explicit SlowReaders(ContextCore& core) noexcept;
+    SlowReaders(ContextBase& base, const Target& target, CreditPool& credits, Peers& peers, Control& control) noexcept;
 
     // `flags`: of the request's header; 0 if the header is malformed.
     void refuse(PeerBook& book, std::uint64_t id, std::uint16_t flags) noexcept;
@@ -22,7 +30,11 @@ class SlowReaders {
     void watch() noexcept;
     void disconnect_worst() noexcept;
 
-    ContextCore& core_;
+    ContextBase& base_;
+    const Target& target_;
+    CreditPool& credits_;
+    Peers& peers_;
+    Control& control_;
     TimerOf<SlowReaders> look_;  // armed when a request was refused
 };
 

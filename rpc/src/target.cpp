@@ -88,7 +88,7 @@ void Target::describe_unusual(Request& request, std::uint16_t flags, const Trace
 
 // Passes the request to its handler through the completion queue.
 void Target::start(Request& request) noexcept {
-    request.work_.run = bind<&ContextCore::serving, &Serving::run_handler>;
+    request.work_.run = bind<&Serving::run_handler>;
     core_.na->enqueue(request.work_);
 }
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Finds a part of the context that a call, a request or the book of a peer belongs to, for functions that get nothing
+// else: those of a Work, a Timer or an na::Op. Where context_core.hpp is included, the part is found in place. Elsewhere
+// a function is called, which context.cpp instantiates; code that the short way does not run can afford that.
+#pragma once
+
+namespace cinnabar::rpc {
+
+template <typename Part, typename Object>
+[[nodiscard]] Part& part_of(const Object& object) noexcept;
+
+template <typename Function>
+struct FunctionOfPart;
+template <typename PartType, typename ObjectType>
+struct FunctionOfPart<void (PartType::*)(ObjectType&) noexcept> {
+    using Part = PartType;
+    using Object = ObjectType;
+};
+
+// A function for a Work, Timer or na::Op whose `user` is a call, a request or the book of a peer. Passes that object to
+// `Function`, a member function of a part of its context.
+template <auto Function>
+inline constexpr auto bind = [](auto& from) noexcept {
+    using Of = FunctionOfPart<decltype(Function)>;
+    auto& object = *static_cast<typename Of::Object*>(from.user);
+    (part_of<typename Of::Part>(object).*Function)(object);
+};
+
+}  // namespace cinnabar::rpc
