@@ -153,7 +153,7 @@ void ContextCore::close() noexcept {
         (void)na->progress(Microseconds{0});
         deliver_all();
     }
-    origin.end_lends();
+    call_fences.end_all();
     deliver_all();  // completed calls may still show their replies
     // Before the ports close, because the memory of their slots goes with them.
     {
@@ -260,6 +260,7 @@ void Context::on_peer(PeerFunction function, void* user) noexcept { core_->peers
 
 // For the files that do not include context_core.hpp.
 template Origin& part_of<Origin>(const Call& call) noexcept;
+template CallFences& part_of<CallFences>(const Call& call) noexcept;
 template LargeValues& part_of<LargeValues>(const Call& call) noexcept;
 template LargeValues& part_of<LargeValues>(const Request& request) noexcept;
 template ContextBase& part_of<ContextBase>(const Request& request) noexcept;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "access.hpp"
+#include "call_fences.hpp"
 #include "context_base.hpp"
 #include "control.hpp"
 #include "credit_pool.hpp"
@@ -66,6 +67,7 @@ class ContextCore final : public ContextBase, public na::Receiver {
     Deadlines deadlines{*this, origin};
     SendQueue queue{*this, origin, replies, control, peers};
     Replies replies{*this};
+    CallFences call_fences{*this, origin, target, large, fences};
 
     // As target.
     Target target;
@@ -108,6 +110,8 @@ Part& part_of(const Object& object) noexcept {
     ContextCore& core = ContextCore::of(object);
     if constexpr (std::is_same_v<Part, Origin>) {
         return core.origin;
+    } else if constexpr (std::is_same_v<Part, CallFences>) {
+        return core.call_fences;
     } else if constexpr (std::is_same_v<Part, Serving>) {
         return core.serving;
     } else if constexpr (std::is_same_v<Part, SendQueue>) {

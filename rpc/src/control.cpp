@@ -122,7 +122,7 @@ void Control::released(PeerBook& book, std::uint64_t id) noexcept {
     Call* const call = core_.origin.find(id, &book);
     if (!call) return;
     if (call->whole_.awaiting_release) {
-        core_.origin.release_came(*call);
+        core_.call_fences.released(*call);
     } else if (call->args.one_way && call->use_.state == Call::State::sent) {
         core_.origin.finish(*call, Errc::ok);
     }

@@ -57,7 +57,7 @@ void Origin::finish(Call& call, Errc result) noexcept {
     const bool target_may_know = unanswered && call.use_.was_sent && call.book_->open;
     if (call.whole_way_) let_go(call, unanswered, target_may_know);
     if (target_may_know) core_.control.send(*call.book_, {ControlType::cancel, 0, call.id()});
-    if (call.whole_way_) begin_fence(call);
+    if (call.whole_way_) core_.call_fences.begin(call);
     complete_if_over(call);
 }
 
@@ -126,7 +126,7 @@ void Origin::refused(PeerBook& book, std::uint64_t id) noexcept {
     if (call->use_.state == Call::State::sent) {
         finish(*call, Errc::overloaded);
     } else if (call->whole_.awaiting_release) {
-        release_came(*call);
+        core_.call_fences.released(*call);
     }
 }
 

@@ -84,7 +84,7 @@ void Peers::close(PeerBook& book, Errc why) noexcept {
     // The end of a call may end other calls, so the list is read again each time.
     while (Call* call = left ? nullptr : book.queued.front()) core_.origin.finish(*call, why);
     each_call(book, [&](Call& call) {
-        if (call.whole_.awaiting_release) core_.origin.release_came(call);
+        if (call.whole_.awaiting_release) core_.call_fences.released(call);
     });
     end_orphans(book);
     core_.target.forget_canceled(*book.peer);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of this side: made and freed (call.cpp), sent (send.cpp), ended once and delivered (finish.cpp), with their
-// memory fenced (call_fence.cpp). Owner of the context only, unless it says "any thread" or "trigger".
+// Calls of this side: made and freed (call.cpp), sent (send.cpp), ended once and delivered (finish.cpp). Owner of the
+// context only, unless it says "any thread" or "trigger".
 #pragma once
 
 #include "peer_book.hpp"
@@ -44,11 +44,6 @@ class Origin {
     void reuse(Call& call) noexcept;  // any thread
     void renew(Call& call) noexcept;  // any thread
 
-    // The target no longer uses the memory that the call lent, or its time to release it is over.
-    void release_came(Call& call) noexcept;
-    // When the context closes: revokes all lent memory by force.
-    void end_lends() noexcept;
-
     // Records where the call is, for Call::waits(), unless that was done before the connection was closed
     // (snapshot.cpp).
     void note_waits(Call& call) noexcept;
@@ -73,12 +68,6 @@ class Origin {
     void let_go(Call& call, bool unanswered, bool target_may_know) noexcept;
     void cancel_if_under_way(Call& call) noexcept;
     [[gnu::noinline]] static void renew_whole_way(Call& call) noexcept;
-
-    void begin_fence(Call& call) noexcept;
-    void revoke_lends(Call& call) noexcept;
-    static void tell_shown(Call& call) noexcept;
-    template <typename F>
-    void drive_while(F&& left) noexcept;
 
     ContextCore& core_;
     const std::uint32_t messages_retained_;

@@ -134,7 +134,7 @@ void Replies::take_any(na::Arrival& arrival) noexcept {
                 core_.origin.finish(*call, decoded);
             }
         } else if (call->whole_.awaiting_release) {
-            core_.origin.release_came(
+            core_.call_fences.released(
                 *call);  // an answer, even a late one, shows that the handler has finished with the lent memory
         }
     }

@@ -176,6 +176,7 @@ class CINNABAR_API Call : public AlignedPoolSlot {
   private:
     [[nodiscard]] ConstBytes home_for(Audience audience) const noexcept;
     friend class Access;
+    friend class CallFences;
     friend class Context;
     friend class ContextCore;
     friend class Control;

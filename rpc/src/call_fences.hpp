@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fences of calls. When a call that lent memory ends without an answer, a cancel asks the target to release the memory,
+// and `released` is awaited for fence_grace. Then the leases are revoked by force (fences.hpp), and only then the call
+// completes. Memory that is shown by a handle has no leases: `released` is awaited for shown_grace, and then the fence
+// has failed. This side itself copies far memory that it lent; if a disk hangs, the fence of that memory fails after
+// shown_grace, too. Owner of the context only.
+#pragma once
+
+#include "context_base.hpp"
+
+namespace cinnabar::rpc {
+
+class Fences;
+class LargeValues;
+class Origin;
+class Target;
+
+class CallFences {
+  public:
+    CallFences(ContextBase& base, Origin& origin, Target& target, LargeValues& large, Fences& fences) noexcept
+        : base_(base), origin_(origin), target_(target), large_(large), fences_(fences) {}
+
+    // The call has ended: takes back what it lent, unless its target was asked to release that first.
+    void begin(Call& call) noexcept;
+    // The target no longer uses the memory that the call lent, or its time to release it is over.
+    void released(Call& call) noexcept;
+    // When the context closes: revokes all lent memory by force.
+    void end_all() noexcept;
+
+  private:
+    void revoke_leases(Call& call) noexcept;
+    static void tell_shown(Call& call) noexcept;
+    template <typename F>
+    void drive_while(F&& left) noexcept;
+
+    ContextBase& base_;
+    Origin& origin_;
+    Target& target_;
+    LargeValues& large_;
+    Fences& fences_;
+};
+
+}  // namespace cinnabar::rpc
