@@ -112,6 +112,14 @@ Bytes Call::input_room() const noexcept {
     return room.first(room.size() - behind_payload_max);
 }
 
+Errc Call::grow_input(std::size_t bytes, Bytes& room) noexcept {
+    CINNABAR_ASSERT(use_.state == State::made && !large_input_);
+    whole_way_ = true;
+    const Errc made = core_->overflow.allocate(bytes, large_input_, {});
+    if (made == Errc::ok) room = large_input_.contiguous();
+    return made;
+}
+
 Errc Call::forward(std::size_t input_bytes, CallDone done, void* user) noexcept {
     CINNABAR_ASSERT(use_.state == State::made);
     const std::size_t room = whole_way_ && large_input_ ? large_input_.bytes() : input_room().size();

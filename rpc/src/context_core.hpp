@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The implementation of rpc::Context: all its parts, and how those reach each other that do not name what they need in
-// their constructors. Owner of the context only (na/context.hpp), unless a
+// The implementation of rpc::Context: all its parts. Parts that the short way does not run through do not see this
+// header: their constructors name the parts that they need. Owner of the context only (na/context.hpp), unless a
 // function says "any thread".
 #pragma once
 
@@ -77,12 +77,40 @@ class ContextCore final : public ContextBase, public na::Receiver {
     Access access;
 
     // As either.
-    Peers peers{*this};
-    Control control{*this};
+    Peers peers{*this,
+                {.origin = origin,
+                 .call_fences = call_fences,
+                 .queue = queue,
+                 .replies = replies,
+                 .target = target,
+                 .serving = serving,
+                 .credits = credits,
+                 .control = control,
+                 .large = large,
+                 .fences = fences}};
+    Control control{*this,
+                    {.origin = origin,
+                     .call_fences = call_fences,
+                     .target = target,
+                     .credits = credits,
+                     .queue = queue,
+                     .large = large,
+                     .peers = peers}};
     Overflow overflow;
-    LargeValues large{*this};
+    LargeValues large{*this,
+                      {.origin = origin,
+                       .deadlines = deadlines,
+                       .queue = queue,
+                       .replies = replies,
+                       .target = target,
+                       .serving = serving,
+                       .credits = credits,
+                       .access = access,
+                       .control = control,
+                       .overflow = overflow,
+                       .fences = fences}};
     Fences fences;  // of calls and of large results
-    FarMoves far_moves{*this};
+    FarMoves far_moves{*this, origin};
     Notices notices;
 
     // Whether something outlives close(): requests that handlers hold, calls that were not released, fences in

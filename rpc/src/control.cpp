@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control.hpp"
 
-#include "context_core.hpp"
+#include "call_fences.hpp"
+#include "credit_pool.hpp"
+#include "large_values.hpp"
+#include "origin.hpp"
+#include "part_of.hpp"
+#include "peers.hpp"
+#include "send_queue.hpp"
+#include "target.hpp"
 
 #include <cinnabar/base/log.hpp>
 
@@ -34,13 +41,13 @@ bool may_come(std::uint8_t flags, std::uint16_t records, bool unacked) noexcept 
 }  // namespace
 
 void Control::send(PeerBook& book, const ControlRecord& record) noexcept {
-    if (core_.closed_ || !book.open) return;
+    if (base_.closed_ || !book.open) return;
     if ((record.type == ControlType::released || record.type == ControlType::refused) &&
-        book.control.answers() >= answers_max(core_.options)) {
+        book.control.answers() >= answers_max(base_.options)) {
         return end_session(book, "acknowledges no control messages");
     }
     // Cancels of this side: an ended call frees its slot, and the next call in it may time out as well.
-    if (book.control.of_calls() >= std::size_t{2} * core_.options.calls_max) {
+    if (book.control.of_calls() >= std::size_t{2} * base_.options.calls_max) {
         return end_session(book, "acknowledges no control messages");
     }
     if (!book.control.put(record)) return end_session(book, "needs more memory than there is");
@@ -62,7 +69,7 @@ void Control::flush(PeerBook& book) noexcept {
     const bool records = !book.control.empty() && !book.control_unacked;
     if (!book.open || book.leaving == Leaving::gone || book.control_message || (!records && !book.owes_ack)) return;
     na::Message* message = book.peer->port().take_message();
-    if (!message) return core_.queue.try_later(book);
+    if (!message) return parts_.queue.try_later(book);
     const std::size_t room =
         std::min<std::size_t>(message->payload_bytes_max, book.peer->message_bytes_max()) - control_header_bytes;
     ControlQueue::Batch batch;
@@ -81,10 +88,10 @@ void Control::flush(PeerBook& book) noexcept {
     op.tag = 0;
     op.user = &book;
     op.complete = bind<&Control::sent>;
-    const Errc taken = core_.na->post_owned(op);
+    const Errc taken = base_.na->post_owned(op);
     if (taken != Errc::ok) {
         book.peer->port().give_message(*message);
-        if (taken == Errc::again) core_.queue.try_later(book);
+        if (taken == Errc::again) parts_.queue.try_later(book);
         return;
     }
     book.control_message = message;
@@ -97,8 +104,8 @@ void Control::flush(PeerBook& book) noexcept {
 void Control::sent(PeerBook& book) noexcept {
     na::Message* message = std::exchange(book.control_message, nullptr);
     message->port->give_message(*message);
-    if (!core_.closed_) flush(book);
-    core_.peers.drop_if_idle(book);
+    if (!base_.closed_) flush(book);
+    parts_.peers.drop_if_idle(book);
 }
 
 void Control::on_message(PeerBook& book, ConstBytes bytes) noexcept {
@@ -119,12 +126,12 @@ void Control::on_message(PeerBook& book, ConstBytes bytes) noexcept {
 }
 
 void Control::released(PeerBook& book, std::uint64_t id) noexcept {
-    Call* const call = core_.origin.find(id, &book);
+    Call* const call = parts_.origin.find(id, &book);
     if (!call) return;
     if (call->whole_.awaiting_release) {
-        core_.call_fences.released(*call);
+        parts_.call_fences.released(*call);
     } else if (call->args.one_way && call->use_.state == Call::State::sent) {
-        core_.origin.finish(*call, Errc::ok);
+        parts_.origin.finish(*call, Errc::ok);
     }
 }
 
@@ -132,28 +139,28 @@ void Control::apply(PeerBook& book, const ControlRecord& record) noexcept {
     switch (record.type) {
         case ControlType::grant:
             if (book.open) book.credits += record.value;
-            return core_.queue.pump(book);
+            return parts_.queue.pump(book);
         case ControlType::cancel:
-            return core_.target.cancel(book, record.call);
+            return parts_.target.cancel(book, record.call);
         case ControlType::released:
             return released(book, record.call);
         case ControlType::fetched:
-            if (Request* request = core_.target.find(book, record.call)) core_.large.result_released(*request);
+            if (Request* request = parts_.target.find(book, record.call)) parts_.large.result_released(*request);
             return;
         case ControlType::ping:
             return send(book, {ControlType::pong, record.value, 0});
         case ControlType::pong:
             return;
         case ControlType::recall:
-            return core_.credits.give_back(book, record.value);
+            return parts_.credits.give_back(book, record.value);
         case ControlType::returned:
-            return core_.credits.returned(book, record.value);
+            return parts_.credits.returned(book, record.value);
         case ControlType::refused:
-            return core_.origin.refused(book, record.call);
+            return parts_.origin.refused(book, record.call);
         case ControlType::leave:
-            return core_.peers.asked_to_leave(book);
+            return parts_.peers.asked_to_leave(book);
         case ControlType::stay:
-            return core_.peers.stays(book);
+            return parts_.peers.stays(book);
         default:
             return;  // from a peer with a newer version
     }

@@ -5,13 +5,34 @@
 // queued records stays bounded (control_queue.hpp). Owner of the context only.
 #pragma once
 
+#include "context_base.hpp"
 #include "peer_book.hpp"
+
+#include <cstdint>
 
 namespace cinnabar::rpc {
 
+class CallFences;
+class CreditPool;
+class LargeValues;
+class Origin;
+class Peers;
+class SendQueue;
+class Target;
+
 class Control {
   public:
-    explicit Control(ContextCore& core) noexcept : core_(core) {}
+    // The parts that records are for.
+    struct Parts {
+        Origin& origin;
+        CallFences& call_fences;
+        Target& target;
+        CreditPool& credits;
+        SendQueue& queue;
+        LargeValues& large;
+        Peers& peers;
+    };
+    Control(ContextBase& base, const Parts& parts) noexcept : base_(base), parts_(parts) {}
 
     void send(PeerBook& book, const ControlRecord& record) noexcept;
     // Sends the queued records, if a message may be sent now.
@@ -27,7 +48,8 @@ class Control {
     void apply(PeerBook& book, const ControlRecord& record) noexcept;
     void released(PeerBook& book, std::uint64_t id) noexcept;
 
-    ContextCore& core_;
+    ContextBase& base_;
+    const Parts parts_;
     std::uint64_t sessions_ended_ = 0;
 };
 

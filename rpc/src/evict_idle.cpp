@@ -2,7 +2,9 @@
 // Evicts unused connections, so that the transport need not reject new ones. Nothing is lost: the peer is asked to
 // leave, and neither side sends anything else until the peer has left or has answered that it stays. Calls that were
 // queued meanwhile are sent on the next connection.
-#include "context_core.hpp"
+#include "control.hpp"
+#include "peers.hpp"
+#include "send_queue.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -29,16 +31,16 @@ void Peers::make_room() noexcept {
             if (!quietest || book->heard < quietest->heard) quietest = book;
         }
         if (!quietest) return;
-        core_.control.send(*quietest, {ControlType::leave, 0, 0});
+        parts_.control.send(*quietest, {ControlType::leave, 0, 0});
         quietest->leaving = Leaving::asked;
         ++leaving_;
-        quietest->asked = core_.na->now_us();
+        quietest->asked = base_.na->now_us();
         watch(*quietest);
     }
 }
 
 void Peers::asked_to_leave(PeerBook& book) noexcept {
-    if (!unused(book)) return core_.control.send(book, {ControlType::stay, 0, 0});
+    if (!unused(book)) return parts_.control.send(book, {ControlType::stay, 0, 0});
     if (std::exchange(book.leaving, Leaving::gone) == Leaving::no) ++leaving_;
     book.peer->port().disconnect(*book.peer);
 }
@@ -49,7 +51,7 @@ void Peers::stays(PeerBook& book) noexcept {
     --leaving_;
     // Peers are asked again only when the next connection is made. If they were asked again at once, those that must
     // stay would be asked for ever.
-    core_.queue.pump(book);
+    parts_.queue.pump(book);
 }
 
 }  // namespace cinnabar::rpc

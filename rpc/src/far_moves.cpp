@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "far_moves.hpp"
 
-#include "context_core.hpp"
+#include "origin.hpp"
+#include "part_of.hpp"
 
 #include <cinnabar/base/bytes.hpp>
 
@@ -62,14 +63,14 @@ Errc FarMoves::write(Call& call, const bulk::OwnerMove& move, std::size_t& bytes
 
 const na::Peer* FarMoves::peer_of(const Request& request) noexcept {
     const na::Peer* peer = nullptr;
-    request.core_->owned([&] { peer = request.use_.orphaned ? nullptr : request.book_->peer; });
+    part_of<ContextBase>(request).owned([&] { peer = request.use_.orphaned ? nullptr : request.book_->peer; });
     return peer;
 }
 
 Errc FarMoves::begin(bulk::OwnerMove& move) noexcept {
     if (move.key.size() != bulk::far_key_bytes) return Errc::protocol;
     Errc why = Errc::ok;
-    Call* const call = core_.origin.make_for_call_in_progress(move.peer->addr(), why);
+    Call* const call = origin_.make_for_call_in_progress(move.peer->addr(), why);
     if (!call) return why == Errc::overloaded ? Errc::again : why;
     call->args.rpc = far_move_id;
     call->args.deadline = move.deadline;
@@ -87,12 +88,12 @@ Errc FarMoves::begin(bulk::OwnerMove& move) noexcept {
 }
 
 void FarMoves::cancel(bulk::OwnerMove& move) noexcept {
-    if (move.call != 0) core_.facade->cancel(move.call);
+    if (move.call != 0) base_.facade->cancel(move.call);
 }
 
 void FarMoves::on_done(Call& call, void* user) noexcept {
     auto& move = *static_cast<bulk::OwnerMove*>(user);
-    ContextCore& core = static_cast<FarMoves*>(move.by)->core_;
+    ContextBase& base = static_cast<FarMoves*>(move.by)->base_;
     move.result = call.result() == Errc::no_such_rpc ? Errc::permission : call.result();
     move.let_go = call.fenced();
     call.release();
@@ -102,7 +103,7 @@ void FarMoves::on_done(Call& call, void* user) noexcept {
         moved.call = 0;
         moved.done(moved);
     };
-    core.run_owned(move.over);
+    base.run_owned(move.over);
 }
 
 namespace {

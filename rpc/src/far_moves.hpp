@@ -4,6 +4,8 @@
 // (docs/wire-format-bulk.md, "Far memory").
 #pragma once
 
+#include "context_base.hpp"
+
 #include <cinnabar/bulk/far_lender.hpp>
 #include <cinnabar/bulk/owner_moves.hpp>
 #include <cinnabar/rpc/handler.hpp>
@@ -14,7 +16,7 @@
 namespace cinnabar::rpc {
 
 class Call;
-class ContextCore;
+class Origin;
 class Request;
 
 inline constexpr const char* far_move_name = "cinnabar.far.move";
@@ -23,7 +25,7 @@ inline constexpr RpcId far_move_id = rpc_id(far_move_name);
 // The requesting side.
 class FarMoves final : public bulk::OwnerMoves {
   public:
-    explicit FarMoves(ContextCore& core) noexcept : core_(core) {}
+    FarMoves(ContextBase& base, Origin& origin) noexcept : base_(base), origin_(origin) {}
     [[nodiscard]] Errc begin(bulk::OwnerMove& move) noexcept override;
     void cancel(bulk::OwnerMove& move) noexcept override;
     // The peer that sent the request; null: it is gone.
@@ -32,7 +34,9 @@ class FarMoves final : public bulk::OwnerMoves {
   private:
     [[nodiscard]] static Errc write(Call& call, const bulk::OwnerMove& move, std::size_t& bytes) noexcept;
     static void on_done(Call& call, void* user) noexcept;
-    ContextCore& core_;
+
+    ContextBase& base_;
+    Origin& origin_;
 };
 
 // The serving side.

@@ -2,7 +2,9 @@
 // Heartbeats: a peer that is stopped, or behind a broken cable, keeps its connection for a long time. Peers are watched
 // only while calls wait for them; anything received from a peer counts as a sign of life. A peer that was asked to
 // leave (evict_idle.cpp) is watched as well, even without heartbeats, because nothing is sent to it until it answers.
-#include "context_core.hpp"
+#include "control.hpp"
+#include "part_of.hpp"
+#include "peers.hpp"
 
 #include <cinnabar/base/log.hpp>
 
@@ -16,17 +18,17 @@ constexpr Microseconds leave_answer_max{5'000'000};
 
 void Peers::watch(PeerBook& book) noexcept {
     if (!book.open || book.beat.armed()) return;
-    book.heard = core_.na->now_us();
+    book.heard = base_.na->now_us();
     book.pinged = 0;
     book.beat.user = &book;
     book.beat.fire = bind<&Peers::beat>;
-    core_.na->arm(book.beat,
-                  after(book.heard, core_.options.heartbeat.count() != 0 ? core_.options.heartbeat : leave_answer_max));
+    base_.na->arm(book.beat,
+                  after(book.heard, base_.options.heartbeat.count() != 0 ? base_.options.heartbeat : leave_answer_max));
 }
 
 void Peers::beat(PeerBook& book) noexcept {
     if (!book.open || (book.sent == 0 && book.leaving == Leaving::no)) return;
-    const TimeUs now = core_.na->now_us();
+    const TimeUs now = base_.na->now_us();
     const bool silent = book.pinged != 0 && book.heard < book.pinged;
     // Requests of the peer that are still here were sent before it was asked.
     const bool leaves = book.leaving == Leaving::asked && book.held.empty();
@@ -38,17 +40,17 @@ void Peers::beat(PeerBook& book) noexcept {
                     static_cast<unsigned long long>(now - (silent ? book.heard : book.asked)));
         return book.peer->port().disconnect(*book.peer);
     }
-    if (core_.options.heartbeat.count() == 0) {
-        if (book.leaving == Leaving::asked) core_.na->arm(book.beat, after(now, leave_answer_max));
+    if (base_.options.heartbeat.count() == 0) {
+        if (book.leaving == Leaving::asked) base_.na->arm(book.beat, after(now, leave_answer_max));
         return;
     }
     // Each beat decides anew whether to ping, so that a pause of this process is not held against the peer.
     book.pinged = 0;
-    if (after(book.heard, core_.options.heartbeat) <= now) {
+    if (after(book.heard, base_.options.heartbeat) <= now) {
         book.pinged = now;
-        core_.control.send(book, {ControlType::ping, 0, 0});
+        parts_.control.send(book, {ControlType::ping, 0, 0});
     }
-    core_.na->arm(book.beat, after(now, core_.options.heartbeat));
+    base_.na->arm(book.beat, after(now, base_.options.heartbeat));
 }
 
 }  // namespace cinnabar::rpc

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "large_values.hpp"
 
-#include "context_core.hpp"
-
-#include <cinnabar/base/assert.hpp>
+#include "access.hpp"
+#include "control.hpp"
+#include "credit_pool.hpp"
+#include "fences.hpp"
+#include "origin.hpp"
+#include "overflow.hpp"
+#include "part_of.hpp"
+#include "replies.hpp"
+#include "send_queue.hpp"
+#include "serving.hpp"
+#include "target.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -11,52 +19,26 @@
 
 namespace cinnabar::rpc {
 
-Errc Call::grow_input(std::size_t bytes, Bytes& room) noexcept {
-    CINNABAR_ASSERT(use_.state == State::made && !large_input_);
-    whole_way_ = true;
-    const Errc made = core_->overflow.allocate(bytes, large_input_, {});
-    if (made == Errc::ok) room = large_input_.contiguous();
-    return made;
-}
-
-Errc Request::charge_memory(std::uint64_t bytes) noexcept {
-    if (arriving_) outlive_arrival();
-    if (const Errc over = core_->overflow.reserve_decoded(bytes, decoded_bytes_, payer_of(*this)); over != Errc::ok)
-        return over;
-    go_whole_way();
-    decoded_bytes_ += bytes;
-    return Errc::ok;
-}
-
-Errc Request::grow_output(std::size_t bytes, Bytes& room) noexcept {
-    CINNABAR_ASSERT(!answered() && !large_output_);
-    if (arriving_) outlive_arrival();
-    go_whole_way();
-    const Errc made = core_->overflow.allocate(bytes, large_output_, payer_of(*this));
-    if (made == Errc::ok) room = large_output_.contiguous();
-    return made;
-}
-
 Errc LargeValues::move_input(Call& call) noexcept {
     call.whole_way_ = true;
-    const Errc made = core_.overflow.allocate(call.input_bytes_, call.large_input_, {});
+    const Errc made = parts_.overflow.allocate(call.input_bytes_, call.large_input_, {});
     if (made != Errc::ok) return made;
     call.large_input_.copy_in(0, call.input_room().first(call.input_bytes_));
     const std::uint32_t before = call.input_bytes_;
     const Errc lent = lend_input(call);
     if (lent == Errc::ok && call.link_.linked && call.use_.state == Call::State::queued)
-        core_.queue.resized(call, before);
+        parts_.queue.resized(call, before);
     return lent;
 }
 
 Errc LargeValues::lend_input(Call& call) noexcept {
-    RpcLend* lend = core_.fences.acquire();
+    RpcLend* lend = parts_.fences.acquire();
     if (!lend) return Errc::overloaded;
     const bulk::Region window = call.large_input_.slice(0, call.input_bytes_);
-    Errc failed = core_.access.charge(call, *lend, window.bytes());
-    if (failed == Errc::ok) failed = lend->grant(window, na::Access::read, core_.transport_of(*call.port_));
+    Errc failed = parts_.access.charge(call, *lend, window.bytes());
+    if (failed == Errc::ok) failed = lend->grant(window, na::Access::read, base_.transport_of(*call.port_));
     if (failed != Errc::ok) {
-        core_.fences.release(*lend);
+        parts_.fences.release(*lend);
         return failed;
     }
     lend->next = call.lends_;
@@ -76,9 +58,9 @@ void LargeValues::pull_output(Call& call, ConstBytes descriptor) noexcept {
     Reader reader(descriptor);
     Errc failed = bulk::RemoteRegion::decode(reader, call.remote_output_);
     if (failed == Errc::ok && call.remote_output_.bytes() == 0) failed = Errc::protocol;
-    if (failed == Errc::ok && !core_.overflow.may_claim(*call.book_, call.remote_output_.bytes()))
+    if (failed == Errc::ok && !parts_.overflow.may_claim(*call.book_, call.remote_output_.bytes()))
         failed = Errc::overloaded;
-    if (failed == Errc::ok) failed = core_.overflow.allocate(call.remote_output_.bytes(), call.large_output_, {});
+    if (failed == Errc::ok) failed = parts_.overflow.allocate(call.remote_output_.bytes(), call.large_output_, {});
     if (failed == Errc::ok) {
         call.book_->claimed_bytes += call.large_output_.bytes();
         bulk::TransferArgs args;
@@ -88,33 +70,33 @@ void LargeValues::pull_output(Call& call, ConstBytes descriptor) noexcept {
         args.peer = call.to_;
         args.connected = call.book_->peer;
         args.deadline = call.args.deadline;
-        call.pull_ = core_.mover->start(
+        call.pull_ = base_.mover->start(
             args,
             [](bulk::Transfer&, void* user) noexcept {
                 Call& pulled = call_of(user);
-                pulled.core_->large.output_pulled(pulled);
+                part_of<LargeValues>(pulled).output_pulled(pulled);
             },
             &call, bulk::Deliver::internal, nullptr, failed);
     }
     if (!call.pull_) {
         if (call.large_output_) call.book_->claimed_bytes -= call.large_output_.bytes();
-        core_.control.send(*call.book_, {ControlType::fetched, 0, call.id()});
-        return core_.origin.finish(call, failed);
+        parts_.control.send(*call.book_, {ControlType::fetched, 0, call.id()});
+        return parts_.origin.finish(call, failed);
     }
     call.use_.state = Call::State::pulling;
     watch(call);
-    if (!call.book_->strict) core_.replies.settle(*call.book_);
+    if (!call.book_->strict) parts_.replies.settle(*call.book_);
 }
 
 void LargeValues::output_pulled(Call& call) noexcept {
     const Errc result = call.pull_->result();
-    core_.mover->release(*std::exchange(call.pull_, nullptr));
+    base_.mover->release(*std::exchange(call.pull_, nullptr));
     call.book_->claimed_bytes -= call.large_output_.bytes();
-    if (call.book_->open) core_.control.send(*call.book_, {ControlType::fetched, 0, call.id()});
-    if (call.use_.state == Call::State::ended) return core_.origin.complete_if_over(call);
+    if (call.book_->open) parts_.control.send(*call.book_, {ControlType::fetched, 0, call.id()});
+    if (call.use_.state == Call::State::ended) return parts_.origin.complete_if_over(call);
     call.use_.output = call.large_output_.contiguous();
     // The lease was revoked: the target lost the connection or is closing, and this side does not know yet.
-    core_.origin.finish(call, result == Errc::permission ? Errc::peer_lost : result);
+    parts_.origin.finish(call, result == Errc::permission ? Errc::peer_lost : result);
 }
 
 void LargeValues::pull_input(Request& request, ConstBytes descriptor) noexcept {
@@ -123,7 +105,7 @@ void LargeValues::pull_input(Request& request, ConstBytes descriptor) noexcept {
     Errc failed = bulk::RemoteRegion::decode(reader, request.remote_input_);
     const std::uint64_t bytes = request.remote_input_.bytes();
     PeerBook& book = *request.book_;
-    if (failed == Errc::ok) failed = core_.overflow.allocate(bytes, request.large_input_, payer_of(request));
+    if (failed == Errc::ok) failed = parts_.overflow.allocate(bytes, request.large_input_, payer_of(request));
     if (failed == Errc::ok) {
         bulk::TransferArgs args;
         args.remote = &request.remote_input_;
@@ -132,47 +114,47 @@ void LargeValues::pull_input(Request& request, ConstBytes descriptor) noexcept {
         args.peer = request.source_;
         args.connected = book.peer;
         args.deadline = request.deadline_;
-        request.pull_ = core_.mover->start(
+        request.pull_ = base_.mover->start(
             args,
             [](bulk::Transfer&, void* user) noexcept {
                 Request& pulled = request_of(user);
-                pulled.core_->large.input_pulled(pulled);
+                part_of<LargeValues>(pulled).input_pulled(pulled);
             },
             &request, bulk::Deliver::internal, nullptr, failed);
     }
     if (request.pull_) return watch(request);
     release_input(request);
-    core_.serving.answer_now(request, failed);
+    parts_.serving.answer_now(request, failed);
 }
 
 void LargeValues::release_input(Request& request) noexcept {
-    if (request.one_way_) core_.control.send(*request.book_, {ControlType::released, 0, request.tag_});
+    if (request.one_way_) parts_.control.send(*request.book_, {ControlType::released, 0, request.tag_});
 }
 
 void LargeValues::drop_input(Request& request) noexcept {
-    core_.overflow.drop(request.large_input_, payer_of(request));
+    parts_.overflow.drop(request.large_input_, payer_of(request));
 }
 
 void LargeValues::input_pulled(Request& request) noexcept {
     const Errc result = request.pull_->result();
-    core_.mover->release(*std::exchange(request.pull_, nullptr));
-    core_.na->disarm(request.timer_);
+    base_.mover->release(*std::exchange(request.pull_, nullptr));
+    base_.na->disarm(request.timer_);
     release_input(request);
-    if (result != Errc::ok) return core_.serving.answer_now(request, request.whole_.stalled ? Errc::timed_out : result);
-    core_.credits.return_slot(request);  // it held only the descriptor
+    if (result != Errc::ok) return parts_.serving.answer_now(request, request.whole_.stalled ? Errc::timed_out : result);
+    parts_.credits.return_slot(request);  // it held only the descriptor
     request.input_ = request.large_input_.contiguous();
-    core_.target.start(request);
+    parts_.target.start(request);
 }
 
 Errc LargeValues::lend_result(Request& request) noexcept {
     const bulk::Region window = request.large_output_.slice(0, request.output_bytes_);
     request.output_bytes_ = 0;  // an error has no text, unless a quota refuses
-    RpcLend* lend = core_.fences.acquire();
+    RpcLend* lend = parts_.fences.acquire();
     if (!lend) return Errc::overloaded;
-    Errc failed = core_.access.charge(request, *lend, window.bytes());
-    if (failed == Errc::ok) failed = lend->grant(window, na::Access::read, core_.transport_of(*request.port_));
+    Errc failed = parts_.access.charge(request, *lend, window.bytes());
+    if (failed == Errc::ok) failed = lend->grant(window, na::Access::read, base_.transport_of(*request.port_));
     if (failed != Errc::ok) {
-        core_.fences.release(*lend);
+        parts_.fences.release(*lend);
         return failed;
     }
     if (!request.use_.orphaned) lend->confine(*request.book_->peer);
@@ -192,34 +174,34 @@ Errc LargeValues::lend_result(Request& request) noexcept {
 // handlers and memory. A single result may have any size.
 void LargeValues::result_lent(Request& request) noexcept {
     PeerBook& book = *request.book_;
-    if (book.unfetched_bytes > core_.options.unfetched_bytes_max) book.account.withhold(true);
+    if (book.unfetched_bytes > base_.options.unfetched_bytes_max) book.account.withhold(true);
     book.unfetched_bytes += request.large_output_.bytes();
 }
 
 void LargeValues::result_over(Request& request) noexcept {
     PeerBook& book = *request.book_;
     book.unfetched_bytes -= request.large_output_.bytes();
-    if (core_.closed_ || !book.account.withheld() || book.unfetched_bytes > core_.options.unfetched_bytes_max) return;
+    if (base_.closed_ || !book.account.withheld() || book.unfetched_bytes > base_.options.unfetched_bytes_max) return;
     book.account.withhold(false);
-    core_.na->disarm(book.account.starved);  // may still be armed
-    core_.credits.watch_starving(book);
+    base_.na->disarm(book.account.starved);  // may still be armed
+    parts_.credits.watch_starving(book);
 }
 
 // Called when the reply is posted, and again when it was sent; the time then starts anew. The origin gives up at the
 // deadline, but may still be reading then: it reports when it has stopped.
 void LargeValues::keep_result(Request& request) noexcept {
-    const TimeUs by_deadline = after(request.deadline_, core_.options.fence_grace);
-    const std::uint64_t rate = std::max<std::uint64_t>(core_.options.pull_rate_min, 1);
+    const TimeUs by_deadline = after(request.deadline_, base_.options.fence_grace);
+    const std::uint64_t rate = std::max<std::uint64_t>(base_.options.pull_rate_min, 1);
     const Microseconds slowest(static_cast<std::int64_t>(request.large_output_.bytes() * 1'000'000 / rate));
-    const TimeUs longest = after(after(core_.na->now_us(), core_.options.result_kept_max), slowest);
-    core_.na->disarm(request.timer_);
-    core_.na->arm(request.timer_, std::min(by_deadline, longest));
+    const TimeUs longest = after(after(base_.na->now_us(), base_.options.result_kept_max), slowest);
+    base_.na->disarm(request.timer_);
+    base_.na->arm(request.timer_, std::min(by_deadline, longest));
 }
 
 void LargeValues::result_released(Request& request) noexcept {
     RpcLend* const lend = request.lend_;
     if (!lend || lend->fencing) return;
-    core_.na->disarm(request.timer_);
+    base_.na->disarm(request.timer_);
     if (!request.whole_.reply_posted && !request.use_.reply_done) {
         // The reply still waits for room; it now has no result to report.
         request.answer_ = Errc::timed_out;
@@ -229,11 +211,12 @@ void LargeValues::result_released(Request& request) noexcept {
     const auto ended = [](void* holder, bool) noexcept {
         Request& answered = request_of(holder);
         answered.lend_ = nullptr;
-        answered.core_->large.result_over(answered);
-        answered.core_->serving.free_if_over(answered);
+        LargeValues& part = part_of<LargeValues>(answered);
+        part.result_over(answered);
+        part.parts_.serving.free_if_over(answered);
     };
     PeerBook* const knows = request.use_.orphaned ? nullptr : request.book_;
-    if (core_.fences.take_back(*lend, knows, request.book_->connection, &request, ended)) ended(&request, true);
+    if (parts_.fences.take_back(*lend, knows, request.book_->connection, &request, ended)) ended(&request, true);
 }
 
 }  // namespace cinnabar::rpc

@@ -3,13 +3,40 @@
 // leased to it. Owner of the context only.
 #pragma once
 
+#include "context_base.hpp"
 #include "peer_book.hpp"
 
 namespace cinnabar::rpc {
 
+class Access;
+class Control;
+class CreditPool;
+class Deadlines;
+class Fences;
+class Origin;
+class Overflow;
+class Replies;
+class SendQueue;
+class Serving;
+class Target;
+
 class LargeValues {
   public:
-    explicit LargeValues(ContextCore& core) noexcept : core_(core) {}
+    // What the end of a transfer concerns: calls, requests, and what each of them holds until then.
+    struct Parts {
+        Origin& origin;
+        Deadlines& deadlines;
+        SendQueue& queue;
+        Replies& replies;
+        Target& target;
+        Serving& serving;
+        CreditPool& credits;
+        Access& access;
+        Control& control;
+        Overflow& overflow;
+        Fences& fences;
+    };
+    LargeValues(ContextBase& base, const Parts& parts) noexcept : base_(base), parts_(parts) {}
 
     // As origin. Replaces the arguments in the message by the descriptor of the large arguments.
     [[nodiscard]] Errc lend_input(Call& call) noexcept;
@@ -39,7 +66,8 @@ class LargeValues {
     [[nodiscard]] bool stalls(StallWatch& watch, const bulk::Transfer& pull) noexcept;
     [[nodiscard]] TimeUs next_look() const noexcept;
 
-    ContextCore& core_;
+    ContextBase& base_;
+    const Parts parts_;
 };
 
 }  // namespace cinnabar::rpc

@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When the connection to a peer is lost, or could not be made: its calls end, its requests are orphaned, and memory
 // that only this peer could access is safe.
-#include "context_core.hpp"
+#include "call_fences.hpp"
+#include "credit_pool.hpp"
+#include "fences.hpp"
+#include "large_values.hpp"
+#include "origin.hpp"
+#include "peers.hpp"
+#include "replies.hpp"
+#include "send_queue.hpp"
+#include "serving.hpp"
+#include "target.hpp"
 
 #include <utility>
 
@@ -12,7 +21,7 @@ namespace cinnabar::rpc {
 template <typename Visit>
 void Peers::each_call(PeerBook& book, Visit visit) noexcept {
     if (book.users == 0) return;
-    core_.origin.calls.for_each([&](Call& call) {
+    parts_.origin.calls.for_each([&](Call& call) {
         if (call.book_ == &book) visit(call);
     });
 }
@@ -21,7 +30,7 @@ void Peers::each_call(PeerBook& book, Visit visit) noexcept {
 // because they do not end.
 void Peers::note_waits(PeerBook& book) noexcept {
     each_call(book, [&](Call& call) {
-        if (call.is_sent() || book.leaving == Leaving::no) core_.origin.note_waits(call);
+        if (call.is_sent() || book.leaving == Leaving::no) parts_.origin.note_waits(call);
     });
 }
 
@@ -31,7 +40,7 @@ void Peers::orphan_requests(PeerBook& book) noexcept {
     for (Request* request = book.held.front(); request; request = PeerBook::Requests::next(*request)) {
         request->use_.orphaned = true;
         request->go_whole_way();
-        core_.target.table.remove(*request);
+        parts_.target.table.remove(*request);
     }
 }
 
@@ -41,11 +50,11 @@ void Peers::end_orphans(PeerBook& book) noexcept {
         Request* const next = PeerBook::Requests::next(*request);
         // This may free the request. The code below may still look at the slot, which is not reused meanwhile: a freed
         // request lends nothing, and free() resets what free_if_over() checks.
-        if (!request->one_way_) core_.serving.cancel(*request);
+        if (!request->one_way_) parts_.serving.cancel(*request);
         if (request->lend_) {
-            core_.large.result_released(*request);
+            parts_.large.result_released(*request);
         } else {
-            core_.serving.free_if_over(*request);
+            parts_.serving.free_if_over(*request);
         }
         request = next;
     }
@@ -55,7 +64,7 @@ void Peers::close(PeerBook& book, Errc why) noexcept {
     if (why == Errc::peer_lost) note_waits(book);
     const bool dial_failed = !book.open;
     if (book.open) {
-        core_.credits.close(book);
+        parts_.credits.close(book);
         --connections_;
     }
     book.open = false;
@@ -65,10 +74,10 @@ void Peers::close(PeerBook& book, Errc why) noexcept {
     book.posted = 0;
     ++book.connection;
     orphan_requests(book);
-    core_.na->disarm(book.account.starved);
-    core_.na->disarm(book.beat);
+    base_.na->disarm(book.account.starved);
+    base_.na->disarm(book.beat);
     book.credits = 0;
-    core_.replies.settle_all(book);
+    parts_.replies.settle_all(book);
     book.control.clear();
     book.control_unacked = false;
     book.owes_ack = false;
@@ -76,20 +85,20 @@ void Peers::close(PeerBook& book, Errc why) noexcept {
     each_call(book, [&](Call& call) {
         if (!call.is_sent()) return;
         call.whole_.never_left = dial_failed;
-        core_.origin.finish(call, why);
+        parts_.origin.finish(call, why);
     });
     // Queued calls are not affected if the peer left because it was asked to: they are sent on the next connection.
     const bool left = std::exchange(book.leaving, Leaving::no) != Leaving::no;
     if (left) --leaving_;
     // The end of a call may end other calls, so the list is read again each time.
-    while (Call* call = left ? nullptr : book.queued.front()) core_.origin.finish(*call, why);
+    while (Call* call = left ? nullptr : book.queued.front()) parts_.origin.finish(*call, why);
     each_call(book, [&](Call& call) {
-        if (call.whole_.awaiting_release) core_.call_fences.released(call);
+        if (call.whole_.awaiting_release) parts_.call_fences.released(call);
     });
     end_orphans(book);
-    core_.target.forget_canceled(*book.peer);
-    core_.fences.end_quarantine(book);
-    if (left && !book.queued.empty()) core_.queue.look_soon(book);
+    parts_.target.forget_canceled(*book.peer);
+    parts_.fences.end_quarantine(book);
+    if (left && !book.queued.empty()) parts_.queue.look_soon(book);
     drop_if_idle(book);
 }
 

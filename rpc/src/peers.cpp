@@ -3,9 +3,16 @@
 // sends the call (replies.hpp); for control messages there are two (control.hpp).
 #include "peers.hpp"
 
-#include "context_core.hpp"
+#include "control.hpp"
+#include "credit_pool.hpp"
+#include "part_of.hpp"
+#include "replies.hpp"
+#include "send_queue.hpp"
+#include "target.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace cinnabar::rpc {
@@ -15,19 +22,20 @@ constexpr std::uint32_t books_max = 1u << 20;
 
 }  // namespace
 
-Peers::Peers(ContextCore& core) noexcept : books(Threads::one, books_max), core_(core) {}
+Peers::Peers(ContextBase& base, const Parts& parts) noexcept
+    : books(Threads::one, books_max), base_(base), parts_(parts) {}
 
 void Peers::set_listener(Context::PeerFunction function, void* user) noexcept { listener_.set(function, user); }
 
 PeerBook* Peers::make(na::Peer& peer) noexcept {
     PeerBook* book = books.acquire();
     if (!book) return nullptr;
-    book->base = &core_;
+    book->base = &base_;
     book->peer = &peer;
     book->one_way_sent = false;  // may be set from a dial of the slot's last peer that failed
     book->verdicts.reset();      // and these from a call to that peer that lent memory
     book->counted.reset();
-    book->strict = core_.transport_of(peer.port())->caps().counted_slots;
+    book->strict = base_.transport_of(peer.port())->caps().counted_slots;
     peer.upper = book;
     peer.acquire();
     if (peer.state() == na::PeerState::connected) open(*book);
@@ -37,15 +45,15 @@ PeerBook* Peers::make(na::Peer& peer) noexcept {
 void Peers::open(PeerBook& book) noexcept {
     if (book.open) return;
     book.open = true;
-    book.opened = book.heard = core_.na->now_us();
+    book.opened = book.heard = base_.na->now_us();
     const std::uint32_t first = std::clamp(book.peer->initial_credits(), 1u, Credits::budget_max);
     const std::uint32_t used = book.posted;  // requests that were posted before the connection was made
     book.credits = first > used ? first - used : 0;
-    core_.credits.open(book);
+    parts_.credits.open(book);
     ++connections_;
     book.control_unacked = false;
     book.owes_ack = false;
-    if (core_.options.heartbeat.count() != 0 && book.sent != 0) watch(book);
+    if (base_.options.heartbeat.count() != 0 && book.sent != 0) watch(book);
     make_room();
 }
 
@@ -56,19 +64,19 @@ void Peers::drop_closed_if_idle(PeerBook& book) noexcept {
     book.drop.user = &book;
     book.drop.run = [](Work& work) noexcept {
         PeerBook& idle = *static_cast<PeerBook*>(work.user);
-        ContextCore& core = ContextCore::of(idle);
+        Peers& part = part_of<Peers>(idle);
         idle.dropping = false;
         if (idle.open || !idle.idle()) return;
         na::Peer* peer = std::exchange(idle.peer, nullptr);
         peer->upper = nullptr;
-        core.replies.stop_waiting(idle);
-        core.peers.books.release(idle);
+        part.parts_.replies.stop_waiting(idle);
+        part.books.release(idle);
         peer->release();
     };
-    if (core_.closed_) {
+    if (base_.closed_) {
         book.drop.run(book.drop);
     } else {
-        core_.na->submit(book.drop);
+        base_.na->submit(book.drop);
     }
 }
 
@@ -77,12 +85,12 @@ void Peers::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept {
         case na::PeerEvent::connected:
             if (auto* book = static_cast<PeerBook*>(peer.upper)) {
                 open(*book);
-                core_.queue.pump(*book);
-                core_.control.flush(*book);
+                parts_.queue.pump(*book);
+                parts_.control.flush(*book);
             }
             break;
         case na::PeerEvent::lost:
-            core_.mover->peer_lost(peer, why == Errc::ok ? Errc::peer_lost : why);
+            base_.mover->peer_lost(peer, why == Errc::ok ? Errc::peer_lost : why);
             if (auto* book = static_cast<PeerBook*>(peer.upper)) close(*book, why == Errc::ok ? Errc::peer_lost : why);
             break;
         case na::PeerEvent::restarted:
@@ -91,20 +99,20 @@ void Peers::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept {
     if (!listener_.get().function) return;
     struct Notification {
         Work work;
-        ContextCore* core;
+        Peers* part;
         na::Addr addr;
         na::PeerEvent event;
         Errc why;
     };
-    auto* notice = new (std::nothrow) Notification{{}, &core_, peer.addr(), event, why};
+    auto* notice = new (std::nothrow) Notification{{}, this, peer.addr(), event, why};
     if (!notice) return;
     notice->work.user = notice;
     notice->work.run = [](Work& work) noexcept {
         const std::unique_ptr<Notification> told(static_cast<Notification*>(work.user));
-        const auto [tell, user] = told->core->peers.listener_.get();
+        const auto [tell, user] = told->part->listener_.get();
         if (tell) tell(told->addr, told->event, told->why, user);
     };
-    core_.na->enqueue(notice->work);
+    base_.na->enqueue(notice->work);
 }
 
 bool Peers::add_up() noexcept {
@@ -122,12 +130,12 @@ bool Peers::add_up() noexcept {
         ++open;
         made += book.account.budget();
     });
-    return each && owed == core_.replies.expected() && open == connections_ && core_.replies.add_up() &&
-           core_.credits.adds_up(made, open, unsent);
+    return each && owed == parts_.replies.expected() && open == connections_ && parts_.replies.add_up() &&
+           parts_.credits.adds_up(made, open, unsent);
 }
 
 // Whether granted + returnable + held equals the budget, where `held` is counted from the requests.
-bool Peers::account_adds_up(const PeerBook& book) noexcept {
+bool Peers::account_adds_up(const PeerBook& book) const noexcept {
     const Credits& account = book.account;
     std::uint32_t requests_here = 0;
     std::uint32_t held = 0;
@@ -137,7 +145,7 @@ bool Peers::account_adds_up(const PeerBook& book) noexcept {
         if (!request->use_.orphaned && !request->use_.credit_returned) ++held;
         if (request->lend_) unfetched += request->large_output_.bytes();
     }
-    const Request* const now = ContextCore::of(book).target.arriving();
+    const Request* const now = parts_.target.arriving();
     if (now && now->arriving_ && now->book_ == &book) {
         ++requests_here;
         ++held;
@@ -149,9 +157,9 @@ bool Peers::account_adds_up(const PeerBook& book) noexcept {
 void Peers::stop() noexcept {
     books.for_each([this](PeerBook& book) {
         while (Work* reply = book.unsent_replies.pop_front()) reply->run(*reply);
-        core_.na->disarm(book.account.starved);
-        core_.na->disarm(book.beat);
-        core_.na->disarm(book.retry);
+        base_.na->disarm(book.account.starved);
+        base_.na->disarm(book.beat);
+        base_.na->disarm(book.retry);
         book.looks_again = false;
     });
 }

@@ -3,16 +3,43 @@
 // when idle. Owner of the context only.
 #pragma once
 
+#include "context_base.hpp"
 #include "peer_book.hpp"
 
 #include <cinnabar/base/callback_slot.hpp>
-#include <cinnabar/rpc/context.hpp>
+
+#include <algorithm>
+#include <cstdint>
 
 namespace cinnabar::rpc {
 
+class CallFences;
+class Control;
+class CreditPool;
+class Fences;
+class LargeValues;
+class Origin;
+class Replies;
+class SendQueue;
+class Serving;
+class Target;
+
 class Peers {
   public:
-    explicit Peers(ContextCore& core) noexcept;
+    // What the beginning or the end of a connection concerns.
+    struct Parts {
+        Origin& origin;
+        CallFences& call_fences;
+        SendQueue& queue;
+        Replies& replies;
+        Target& target;
+        Serving& serving;
+        CreditPool& credits;
+        Control& control;
+        LargeValues& large;
+        Fences& fences;
+    };
+    Peers(ContextBase& base, const Parts& parts) noexcept;
 
     // Sets the number of connections that the transports can have.
     void limit(std::uint32_t connections) noexcept { connections_max_ = std::min(connections_max_, connections); }
@@ -56,9 +83,10 @@ class Peers {
     void end_orphans(PeerBook& book) noexcept;
     void make_room() noexcept;
     void beat(PeerBook& book) noexcept;
-    [[nodiscard]] static bool account_adds_up(const PeerBook& book) noexcept;
+    [[nodiscard]] bool account_adds_up(const PeerBook& book) const noexcept;
 
-    ContextCore& core_;
+    ContextBase& base_;
+    const Parts parts_;
     std::uint32_t connections_ = 0;  // books that are open
     std::uint32_t connections_max_ = ~0u;
     std::uint32_t leaving_ = 0;  // connections whose peer was asked to leave, or left

@@ -86,6 +86,24 @@ void Request::release_input() noexcept {
     });
 }
 
+Errc Request::charge_memory(std::uint64_t bytes) noexcept {
+    if (arriving_) outlive_arrival();
+    if (const Errc over = core_->overflow.reserve_decoded(bytes, decoded_bytes_, payer_of(*this)); over != Errc::ok)
+        return over;
+    go_whole_way();
+    decoded_bytes_ += bytes;
+    return Errc::ok;
+}
+
+Errc Request::grow_output(std::size_t bytes, Bytes& room) noexcept {
+    CINNABAR_ASSERT(!answered() && !large_output_);
+    if (arriving_) outlive_arrival();
+    go_whole_way();
+    const Errc made = core_->overflow.allocate(bytes, large_output_, payer_of(*this));
+    if (made == Errc::ok) room = large_output_.contiguous();
+    return made;
+}
+
 Bytes Request::output_room() noexcept {
     if (!message_ && !core_->closed_) message_ = port_->take_message();
     return message_ ? message_->bytes().subspan(reply_header_bytes) : Bytes();
