@@ -59,6 +59,16 @@ const std::map<std::string_view, Names> banned_name_exceptions{
     {"na/src/context_impl.hpp", {"sleep"}},
 };
 
+// The files that see a whole context of rpc: they open, drive, show and close it, are its public faces, or belong to
+// the parts that each small call goes through (origin, replies, target, serving).
+const Names whole_contexts{
+    "rpc/src/context.cpp", "rpc/src/farewell.cpp",   "rpc/src/snapshot.cpp",
+    "rpc/src/call.cpp",    "rpc/src/call_lend.cpp",  "rpc/src/engine.cpp",
+    "rpc/src/notice.cpp",  "rpc/src/request.cpp",    "rpc/src/view.cpp",
+    "rpc/src/finish.cpp",  "rpc/src/on_arrival.cpp", "rpc/src/post_reply.cpp",
+    "rpc/src/replies.cpp", "rpc/src/send.cpp",       "rpc/src/target.cpp",
+};
+
 Finding at(const Source& source, std::size_t index, std::string text) {
     return {source.path, index + 1, std::move(text)};
 }
@@ -226,6 +236,16 @@ Findings check_arrows(const Source& source) {
     return findings;
 }
 
+Findings check_parts(const Source& source) {
+    Findings findings;
+    if (!source.is_cpp() || whole_contexts.contains(source.path)) return findings;
+    for (std::size_t i = 0; i < source.code.size(); ++i) {
+        if (included(source.code[i]) == "\"context_core.hpp\"")
+            findings.push_back(at(source, i, "a part names the parts that it needs, in place of the whole context"));
+    }
+    return findings;
+}
+
 Findings check_third_party(const Source& source) {
     Findings findings;
     const bool core = core_rooms.contains(source.room());
@@ -386,9 +406,9 @@ Findings check_tree(const std::vector<Source>& tree) {
         const auto found = rule(tree);
         findings.insert(findings.end(), found.begin(), found.end());
     }
-    constexpr std::array<Findings (*)(const Source&), 11> rules{
-        check_sizes,     check_classes, check_arrows,        check_third_party, check_banned_names, check_libfabric,
-        check_leftovers, check_merges,  check_machine_paths, check_first_lines, check_words};
+    constexpr std::array<Findings (*)(const Source&), 12> rules{
+        check_sizes,     check_classes,   check_arrows, check_parts,         check_third_party, check_banned_names,
+        check_libfabric, check_leftovers, check_merges, check_machine_paths, check_first_lines, check_words};
     for (const Source& source : tree) {
         for (const auto rule : rules) {
             const auto found = rule(source);

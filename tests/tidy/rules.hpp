@@ -28,6 +28,8 @@ inline constexpr std::size_t class_functions_max = 40;
 [[nodiscard]] Findings check_classes(const Source& source);
 // An include or a linked target that violates the layering; a plugin that sees another one.
 [[nodiscard]] Findings check_arrows(const Source& source);
+// A file that sees a whole context of rpc, although its parts name what they need (decision 116).
+[[nodiscard]] Findings check_parts(const Source& source);
 // A third-party header in a core library, or a third-party type in a public header.
 [[nodiscard]] Findings check_third_party(const Source& source);
 // Names that are banned from the code: goto, sleeps, C allocation; printing from a library.

@@ -144,6 +144,15 @@ TEST(Arrows, LinkedTargetsTakeTheSameWay) {
     EXPECT_TRUE(check_arrows(Source("tests/unit/rpc/CMakeLists.txt", "x(LIBS cinnabar::plugin_tcp)\n")).empty());
 }
 
+TEST(Parts, NoOtherFileSeesAWholeContext) {
+    constexpr std::string_view include = "#include \"context_core.hpp\"\n";
+    EXPECT_FALSE(check_parts(Source("rpc/src/peers.cpp", include)).empty());
+    EXPECT_FALSE(check_parts(Source("rpc/src/peers.hpp", include)).empty());
+    EXPECT_TRUE(check_parts(Source("rpc/src/target.cpp", include)).empty()) << "each call goes through it";
+    EXPECT_TRUE(check_parts(Source("rpc/src/peers.cpp", "#include \"context_base.hpp\"\n")).empty());
+    EXPECT_TRUE(check_parts(Source("rpc/src/peers.cpp", "// #include \"context_core.hpp\"\n")).empty());
+}
+
 TEST(ThirdParty, StaysOutOfTheCoreAndOutOfPublicHeaders) {
     const auto clean = [](std::string path, std::string_view text) {
         return check_third_party(Source(std::move(path), text)).empty();
