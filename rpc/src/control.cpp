@@ -22,15 +22,16 @@ namespace {
 constexpr std::size_t batch_max = 1024;
 constexpr std::size_t answers_spare = 256;
 
-// A peer causes `released` by cancels and by one-way calls with large arguments, and `refused` by any request. It may
-// name all its requests here at once: half of those that are held, if it is the only peer (Target::crowded), besides
-// those that its credits admit. Further requests can only come after some time without an acknowledgement.
+// How many `released` and `refused` records may wait for one peer. Cancels and one-way calls with large arguments cause
+// `released`; any request may cause `refused`. An honest peer may cause one for each of its requests at once: for those
+// that are held here, at most half of requests_held_max (Target::crowded), and for those that its credits allow. A peer
+// that causes more has sent further requests and has not acknowledged a control message meanwhile.
 std::size_t answers_max(const Options& options) noexcept {
     return std::size_t{2} * options.credits_per_peer_max + options.requests_held_max / 2 + answers_spare;
 }
 
-// A peer may send a message with records and wait for its acknowledgement, or acknowledge one. Others, which it could
-// send without end, would crowd out the messages of all other peers.
+// Whether a control message is allowed: it has records and asks for an acknowledgement, or it acknowledges a message of
+// this side, or both. A peer could send any other message without end, and so crowd out the messages of other peers.
 bool may_come(std::uint8_t flags, std::uint16_t records, bool unacked) noexcept {
     const bool wants_ack = (flags & control_wants_ack) != 0;
     const bool is_ack = (flags & control_is_ack) != 0;

@@ -48,7 +48,8 @@ void Credits::take_back(std::uint32_t count) noexcept {
 Credits::Recall Credits::look(std::uint32_t keep, TimeUs now, Microseconds answer_max) noexcept {
     const bool sent = std::exchange(came_at_look_, came_) != came_;
     const std::uint32_t all = granted_ + returnable_;
-    // What it returns when it was asked is not known yet; and who waits for a reply gets them with that.
+    // Not while a recall is unanswered, because the peer may return any number of credits; and not while requests of it
+    // are here, because their replies carry its credits.
     if (!sent && !recalled_ && requests() == 0 && all > keep) {
         const std::uint32_t spare = std::min(returnable_, all - keep);
         returnable_ -= spare;

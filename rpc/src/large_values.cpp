@@ -140,7 +140,8 @@ void LargeValues::input_pulled(Request& request) noexcept {
     base_.mover->release(*std::exchange(request.pull_, nullptr));
     base_.na->disarm(request.timer_);
     release_input(request);
-    if (result != Errc::ok) return parts_.serving.answer_now(request, request.whole_.stalled ? Errc::timed_out : result);
+    if (result != Errc::ok)
+        return parts_.serving.answer_now(request, request.whole_.stalled ? Errc::timed_out : result);
     parts_.credits.return_slot(request);  // it held only the descriptor
     request.input_ = request.large_input_.contiguous();
     parts_.target.start(request);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds a part of the context that a call, a request or the book of a peer belongs to, for functions that get nothing
-// else: those of a Work, a Timer or an na::Op. Where context_core.hpp is included, the part is found in place. Elsewhere
-// a function is called, which context.cpp instantiates; code that the short way does not run can afford that.
+// Finds a part of the context that a call, a request or the book of a peer belongs to. The function of a Work, a Timer
+// or an na::Op gets nothing but such an object. A file that includes context_core.hpp finds the part without a call.
+// Other files call a function that context.cpp instantiates; none of them is on the short way.
 #pragma once
 
 namespace cinnabar::rpc {

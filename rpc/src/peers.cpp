@@ -32,8 +32,9 @@ PeerBook* Peers::make(na::Peer& peer) noexcept {
     if (!book) return nullptr;
     book->base = &base_;
     book->peer = &peer;
-    book->one_way_sent = false;  // may be set from a dial of the slot's last peer that failed
-    book->verdicts.reset();      // and these from a call to that peer that lent memory
+    // The slot's last peer may have left these behind: one_way_sent a failed dial, the others a call that lent memory.
+    book->one_way_sent = false;
+    book->verdicts.reset();
     book->counted.reset();
     book->strict = base_.transport_of(peer.port())->caps().counted_slots;
     peer.upper = book;

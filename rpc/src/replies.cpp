@@ -96,7 +96,7 @@ void Replies::on_expected(na::Arrival& arrival) noexcept {
         take_other(arrival);
 }
 
-// One in 64 plain replies has times. A function of their own saves them the stack frame of take_any().
+// One in 64 plain replies has times. This function passes them on without the large stack frame of take_any().
 void Replies::take_other(na::Arrival& arrival) noexcept {
     auto* const book = static_cast<PeerBook*>(arrival.source->upper);
     if (book && PlainReply::is_plain(arrival.bytes, true) && take_plain(*book, arrival, true)) return;
@@ -134,8 +134,8 @@ void Replies::take_any(na::Arrival& arrival) noexcept {
                 core_.origin.finish(*call, decoded);
             }
         } else if (call->whole_.awaiting_release) {
-            core_.call_fences.released(
-                *call);  // an answer, even a late one, shows that the handler has finished with the lent memory
+            // An answer, even a late one, shows that the handler no longer uses the lent memory.
+            core_.call_fences.released(*call);
         }
     }
     core_.queue.pump(*book);
