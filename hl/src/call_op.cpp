@@ -236,8 +236,10 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
 
 // Not part of on_done(), because few calls are timed.
 [[gnu::noinline]] void CallOp::count_parts(const rpc::Call& call) const noexcept {
-    CallParts parts;
-    if (stats_ && parts_of_call(call, loop_->now_us(), parts)) stats_->count_parts(parts);
+    rpc::CallTimes times;
+    if (!stats_ || !call.times(times)) return;
+    times.told = loop_->now_us();
+    stats_->count_parts(parts_of(times), whole_of(times));
 }
 
 bool CallOp::ended_well(std::uint16_t shape) noexcept {

@@ -1,26 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/rpc/peer_times.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace cinnabar::rpc {
 
-void PeerTimes::count(const CallParts& parts) noexcept {
+static_assert(PeerTimes::longest_us < log_linear_short_end);
+
+void PeerTimes::count(const CallParts& parts, TimeUs all) noexcept {
+    if (all > longest_us) [[unlikely]]  // no part is longer
+        return count_long(parts, all);
     const auto add = [this](std::size_t index, TimeUs us) __attribute__((always_inline)) {
-        if (us == 0) {  // as many parts are
-            ++counts[index].front();
-            return;
-        }
-        ++counts[index][log_linear_bucket(std::min(us, longest_us), bits)];
+        ++counts[index][log_linear_bucket_of_short(us, bits)];
         sums_us[index] += us;
     };
     ++calls;
     // Not a loop: constant indices make it half as long.
-    [&]<std::size_t... part>(std::index_sequence<part...>) {
-        (add(part, parts[part]), ...);
-        add(whole, (parts[part] + ...));
-    }
+    [&]<std::size_t... part>(std::index_sequence<part...>) { (add(part, parts[part]), ...); }
     (std::make_index_sequence<call_parts>());
+    add(whole, all);
+}
+
+void PeerTimes::count_long(const CallParts& parts, TimeUs all) noexcept {
+    ++calls;
+    for (std::size_t index = 0; index < counts.size(); ++index) {
+        const TimeUs us = index == whole ? all : parts[index];
+        ++counts[index][log_linear_bucket(std::min(us, longest_us), bits)];
+        sums_us[index] += us;
+    }
 }
 
 void PeerTimes::add(const PeerTimes& other) noexcept {

@@ -9,6 +9,37 @@
 #include <algorithm>
 
 namespace cinnabar::rpc {
+namespace {
+
+// Each time is as long as it may be in the answer.
+[[gnu::cold, gnu::noinline]] TargetTimes cut_times(TimeUs came, TimeUs began, TimeUs answered,
+                                                   TimeUs transfers_us) noexcept {
+    const auto span = [](TimeUs from, TimeUs to) {
+        return static_cast<std::uint32_t>(std::min<TimeUs>(to - std::min(from, to), ~std::uint32_t{0}));
+    };
+    return {span(came, began), span(began, answered), span(0, transfers_us), 0};
+}
+
+}  // namespace
+
+[[gnu::always_inline]] inline TargetTimes Serving::times_of(const Request& request) const noexcept {
+    // An answer by another thread may have waited for this round of the owner.
+    const TimeUs answered =
+        request.ended_us_ != 0 ? std::max(request.ended_us_, core_.na->now_us()) : core_.na->clock().now_us();
+    const TimeUs began = request.handler_us_ != 0 ? request.handler_us_ : answered;
+    TimeUs transfers_us = request.transfers_us_;
+    if (request.whole_way() && request.transfers_)
+        transfers_us += answered - std::min(request.transfers_since_us_, answered);
+    const TimeUs waited = began - request.came_us_;
+    const TimeUs handled = answered - began;
+    TargetTimes times{static_cast<std::uint32_t>(waited), static_cast<std::uint32_t>(handled),
+                      static_cast<std::uint32_t>(transfers_us), 0};
+    if (((waited | handled | transfers_us) >> 32) != 0) [[unlikely]]  // too long, or below zero
+        times = cut_times(request.came_us_, began, answered, transfers_us);
+    times.came_us = request.came_us_ - request.book_->opened;
+    return times;
+}
+
 // Writes the reply into the request's message. Requires: there is a message.
 ConstBytes Serving::write_reply(Request& request, std::uint16_t given) const noexcept {
     ReplyHeader header;
@@ -43,21 +74,6 @@ ConstBytes Serving::add_times(const Request& request, ConstBytes reply) const no
     if (reply.size() + times_bytes > room.size()) return reply;
     PlainReply::add_times(room.data(), times_of(request));
     return room.first(reply.size() + times_bytes);
-}
-
-TargetTimes Serving::times_of(const Request& request) const noexcept {
-    const auto span = [](TimeUs from, TimeUs to) {
-        return static_cast<std::uint32_t>(std::min<TimeUs>(to - std::min(from, to), ~std::uint32_t{0}));
-    };
-    // An answer by another thread may have waited for this round of the owner.
-    const TimeUs answered =
-        request.ended_us_ != 0 ? std::max(request.ended_us_, core_.na->now_us()) : core_.na->clock().now_us();
-    const TimeUs began = request.handler_us_ != 0 ? request.handler_us_ : answered;
-    TimeUs transfers_us = request.transfers_us_;
-    if (request.whole_way() && request.transfers_)
-        transfers_us += answered - std::min(request.transfers_since_us_, answered);
-    return {span(request.came_us_, began), span(began, answered), span(0, transfers_us),
-            request.came_us_ - request.book_->opened};
 }
 
 // Slow path: the operation completes with reply_sent().

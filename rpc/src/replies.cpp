@@ -42,27 +42,39 @@ void Replies::settle_all(PeerBook& book) noexcept {
     return true;
 }
 
-void Replies::take_times(PeerBook& book, Call& call, ConstBytes reply) noexcept {
+// Out of memory: null.
+TimedCalls* Replies::begin_timing(PeerBook& book) noexcept {
+    book.timed.reset(new (std::nothrow) TimedCalls);
+    return book.timed.get();
+}
+
+// Inlined: its callers have already saved the registers that it needs.
+[[gnu::always_inline]] inline void Replies::take_times(PeerBook& book, Call& call, ConstBytes reply) noexcept {
     if (call.began_us == 0 || !call.args.timed || call.times_came_) return;
-    if (!book.timed) book.timed.reset(new (std::nothrow) TimedCalls);
+    TimedCalls* const timed = book.timed ? book.timed.get() : begin_timing(book);
     const TimeUs now = core_.na->now_us();
     const TargetTimes target = decode_times(reply);
     const TimeUs answered = target.came_us + target.waited_us + target.handled_us;
-    const std::uint32_t there =
-        book.timed ? book.timed->ways.there_us(call.sent_us_, target.came_us, answered, now) : 0;
-    const TimeUs here = std::max(call.sent_us_, call.began_us) - call.began_us;
+    CallTimes times;
+    times.there_us = timed ? timed->ways.there_us(call.sent_us_, target.came_us, answered, now) : 0;
+    times.waited_us = target.waited_us;
+    times.handled_us = target.handled_us;
+    times.transfers_us = target.transfers_us;
+    times.made = call.began_us;
     constexpr TimeUs most = std::numeric_limits<std::uint32_t>::max();
-    call.sent_us_ = detail::two_times(static_cast<std::uint32_t>(std::min(here, most)), there);
-    call.queued_us_ = detail::two_times(target.waited_us, target.transfers_us);
-    call.handled_us_ = target.handled_us;
+    const TimeUs here = std::min(std::max(call.sent_us_, times.made) - times.made, most);
     if (!call.was_queued()) call.for_credit_us_ = 0;
+    call.sent_us_ = detail::two_times(static_cast<std::uint32_t>(here), times.there_us);
+    call.queued_us_ = detail::two_times(times.waited_us, times.transfers_us);
+    call.handled_us_ = times.handled_us;
     call.noted_opened_us_ = book.opened;
     call.times_came_ = true;
-    if (!book.timed) return;
-    CallTimes times;
-    (void)call.times(times);
+    if (!timed) return;
+    times.left = times.made + here;
     times.answered = times.told = now;
-    book.timed->times.count(parts_of(times));
+    times.connecting_us = static_cast<std::uint32_t>(std::clamp(book.opened, times.made, times.left) - times.made);
+    times.for_credit_us = call.for_credit_us_;
+    timed->times.count(parts_of(times), whole_of(times));
 }
 
 // Handles the answer to a call of the fast path, if its result is small. Any other answer: returns false, and changes

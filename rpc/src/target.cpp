@@ -63,6 +63,20 @@ inline TimeUs Target::deadline_of(std::uint64_t time_left_us) const noexcept {
     return time_left_us == time_left_none ? time_never : now + std::min(time_left_us, most);
 }
 
+// Sets what most requests do not use.
+[[gnu::always_inline]] inline void Target::describe_unusual(Request& request, std::uint16_t flags,
+                                                            const TraceContext& trace) noexcept {
+    static_assert(flag_trace >> 4 == RequestAsks::trace && flag_times >> 4 == RequestAsks::times);
+    static_assert(flag_unsampled >> 4 == RequestAsks::unsampled);
+    constexpr unsigned known = RequestAsks::trace | RequestAsks::times | RequestAsks::unsampled;
+    request.asks_.bits = static_cast<std::uint8_t>(flags >> 4 & known);
+    request.trace_ = trace;
+    request.came_us_ = core_.na->now_us();
+    request.handler_us_ = 0;
+    request.ended_us_ = 0;
+    request.transfers_us_ = 0;
+}
+
 void Target::describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept {
     request.handler_ = handler;
     request.rpc_ = header.rpc;
@@ -73,17 +87,8 @@ void Target::describe(Request& request, const RequestHeader& header, const Handl
     request.deadline_ = deadline_of(header.time_left_us);
 }
 
-// Sets what most requests do not use.
-void Target::describe_unusual(Request& request, std::uint16_t flags, const TraceContext& trace) noexcept {
-    static_assert(flag_trace >> 4 == RequestAsks::trace && flag_times >> 4 == RequestAsks::times);
-    static_assert(flag_unsampled >> 4 == RequestAsks::unsampled);
-    constexpr unsigned known = RequestAsks::trace | RequestAsks::times | RequestAsks::unsampled;
-    request.asks_.bits = static_cast<std::uint8_t>(flags >> 4 & known);
-    request.trace_ = trace;
-    request.came_us_ = core_.na->now_us();
-    request.handler_us_ = 0;
-    request.ended_us_ = 0;
-    request.transfers_us_ = 0;
+void Target::begin_unusual(Request& request, PlainRequest frame) noexcept {
+    describe_unusual(request, frame.flags(), frame.traced() ? frame.trace() : TraceContext());
 }
 
 // Passes the request to its handler through the completion queue.
@@ -127,7 +132,7 @@ void Target::on_first_message(na::Arrival& arrival) noexcept {
     request.shape_ = frame.shape();
     request.deadline_ = deadline_of(frame.time_left_us());
     if (((flags & (flag_trace | flag_times)) | request.asks_.bits) != 0) [[unlikely]]
-        describe_unusual(request, flags, frame.traced() ? frame.trace() : TraceContext());
+        begin_unusual(request, frame);
     if ((flags & flag_hungry) != 0) book.account.set_hungry(true);
 }
 

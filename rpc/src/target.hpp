@@ -14,6 +14,7 @@
 namespace cinnabar::rpc {
 
 struct Handler;
+class PlainRequest;
 
 class Target {
   public:
@@ -55,7 +56,8 @@ class Target {
     static void copy_input(Request& request, ConstBytes payload) noexcept;
     [[nodiscard]] TimeUs deadline_of(std::uint64_t time_left_us) const noexcept;
     void describe(Request& request, const RequestHeader& header, const Handler* handler) noexcept;
-    [[gnu::noinline]] void describe_unusual(Request& request, std::uint16_t flags, const TraceContext& trace) noexcept;
+    void describe_unusual(Request& request, std::uint16_t flags, const TraceContext& trace) noexcept;
+    [[gnu::noinline]] void begin_unusual(Request& request, PlainRequest frame) noexcept;
     [[nodiscard]] Errc admit(Request& request, const RequestHeader& header) noexcept;
     [[nodiscard]] static Errc take_input(Request& request, na::Arrival& arrival, ConstBytes payload) noexcept;
     [[nodiscard]] std::uint32_t in_handlers() const noexcept;

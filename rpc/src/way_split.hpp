@@ -20,21 +20,20 @@ class WaySplit {
     // `sent` and `received` are times of this side, `came` and `answered` of the other one. Returns for how long the
     // request was on its way; 0 to about 71 minutes.
     [[nodiscard]] std::uint32_t there_us(TimeUs sent, TimeUs came, TimeUs answered, TimeUs received) noexcept {
-        if (received - since_ >= window_us) {
-            before_ = received - since_ < 2 * window_us ? now_ : Fastest();
-            now_ = Fastest();
-            since_ = received;
-        }
+        if (received - since_ >= window_us) [[unlikely]]
+            begin_window(received);
         // Differences are taken of unsigned numbers: a peer may claim any time.
         const std::uint64_t there = came - sent;
-        now_.there = std::min(now_.there, static_cast<std::int64_t>(there));
-        now_.back = std::min(now_.back, static_cast<std::int64_t>(received - answered));
-        const auto least_there = static_cast<std::uint64_t>(std::min(now_.there, before_.there));
-        const auto least_back = static_cast<std::uint64_t>(std::min(now_.back, before_.back));
-        const std::int64_t ahead = static_cast<std::int64_t>(least_there - least_back) / 2;
-        const auto took = static_cast<std::int64_t>(there - static_cast<std::uint64_t>(ahead));
-        constexpr std::int64_t most = std::numeric_limits<std::uint32_t>::max();
-        return static_cast<std::uint32_t>(std::clamp<std::int64_t>(took, 0, most));
+        const std::uint64_t back = received - answered;
+        const bool fast_there = static_cast<std::int64_t>(there) < now_.there;
+        const bool fast_back = static_cast<std::int64_t>(back) < now_.back;
+        if (fast_there || fast_back) [[unlikely]]
+            learn(there, back);
+        const std::uint64_t took = there - ahead_;
+        constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+        if (took > most) [[unlikely]]
+            return static_cast<std::int64_t>(took) < 0 ? 0 : static_cast<std::uint32_t>(most);
+        return static_cast<std::uint32_t>(took);
     }
 
   private:
@@ -42,7 +41,22 @@ class WaySplit {
         std::int64_t there = std::numeric_limits<std::int64_t>::max();
         std::int64_t back = std::numeric_limits<std::int64_t>::max();
     };
-    TimeUs since_ = 0;  // of now_
+
+    [[gnu::noinline]] void begin_window(TimeUs received) noexcept {
+        before_ = received - since_ < 2 * window_us ? now_ : Fastest();
+        now_ = Fastest();
+        since_ = received;
+    }
+    [[gnu::noinline]] void learn(std::uint64_t there, std::uint64_t back) noexcept {
+        now_.there = std::min(now_.there, static_cast<std::int64_t>(there));
+        now_.back = std::min(now_.back, static_cast<std::int64_t>(back));
+        const auto least_there = static_cast<std::uint64_t>(std::min(now_.there, before_.there));
+        const auto least_back = static_cast<std::uint64_t>(std::min(now_.back, before_.back));
+        ahead_ = static_cast<std::uint64_t>(static_cast<std::int64_t>(least_there - least_back) / 2);
+    }
+
+    TimeUs since_ = 0;         // of now_
+    std::uint64_t ahead_ = 0;  // how far the other side's clock is ahead; behind: the complement
     Fastest now_;
     Fastest before_;  // of the window before
 };

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 
 namespace cinnabar {
@@ -28,6 +29,22 @@ TEST_P(LogLinear, TheEdgesOfABucketAreInIt) {
     }
 }
 
+TEST_P(LogLinear, ShortValuesHaveTheSameBuckets) {
+    const unsigned bits = GetParam();
+    const auto same = [bits](std::uint64_t value) {
+        return log_linear_bucket_of_short(value, bits) == log_linear_bucket(value, bits);
+    };
+    for (std::uint64_t value = 0; value < 5'000; ++value) ASSERT_TRUE(same(value)) << value;
+    for (std::size_t bucket = 0; bucket < log_linear_buckets(bits); ++bucket) {
+        const std::uint64_t from = log_linear_from(bucket, bits);
+        if (from >= log_linear_short_end) break;
+        ASSERT_TRUE(same(from)) << from;
+        const std::uint64_t to = std::min(log_linear_to(bucket, bits), log_linear_short_end - 1);
+        ASSERT_TRUE(same(to)) << to << " is not rounded into the next bucket";
+    }
+    EXPECT_TRUE(same(log_linear_short_end - 1));
+}
+
 TEST_P(LogLinear, BucketsAreNarrow) {
     const unsigned bits = GetParam();
     const std::size_t exact = std::size_t{1} << bits;
@@ -51,7 +68,7 @@ TEST(LogLinearQuantile, IsTheFirstBucketThatHasEnough) {
     EXPECT_EQ(log_linear_quantile(std::array<std::uint32_t, 4>{}, 0.5), 4u) << "nothing was counted";
 }
 
-INSTANTIATE_TEST_SUITE_P(Bits, LogLinear, testing::Values(1u, 3u, 5u, 11u));
+INSTANTIATE_TEST_SUITE_P(Bits, LogLinear, testing::Values(1u, 2u, 3u, 5u, 11u));
 
 }  // namespace
 }  // namespace cinnabar

@@ -38,5 +38,23 @@ TEST(Histogram, counts_the_longest_time) {
     EXPECT_EQ(histogram.quantile_us(1), time_never);
 }
 
+TEST(Histogram, of_parts_has_also_those_that_took_no_time) {
+    constexpr TimeUs very_long = TimeUs{1} << 60;
+    constexpr CallParts quick{0, 0, 3, 4, 0, 1'000, 0, 70, 0};
+    constexpr CallParts slow{very_long, 0, 0, 0, 0, 0, 0, 0, 1};
+    RpcStats stats;
+    for (int i = 0; i < 3; ++i) stats.count_parts(quick, 1'077);
+    stats.count_parts(slow, very_long + 1);
+    RpcCounts counts;
+    stats.read(counts);
+    for (std::size_t part = 0; part < call_parts; ++part) {
+        Histogram wanted;
+        wanted.counts[Histogram::bucket_of(quick[part])] += 3;
+        wanted.counts[Histogram::bucket_of(slow[part])] += 1;
+        EXPECT_EQ(counts.parts[part].counts, wanted.counts) << part;
+        EXPECT_EQ(counts.parts_us[part], 3 * quick[part] + slow[part]) << part;
+    }
+}
+
 }  // namespace
 }  // namespace cinnabar::hl

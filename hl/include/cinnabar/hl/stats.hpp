@@ -6,6 +6,7 @@
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/error.hpp>
 #include <cinnabar/base/export.hpp>
+#include <cinnabar/base/log_linear.hpp>
 #include <cinnabar/hl/histogram.hpp>
 #include <cinnabar/rpc/snapshot.hpp>
 #include <cinnabar/rpc/times.hpp>
@@ -53,7 +54,11 @@ class RpcStats {
   public:
     void count_call(TimeUs took_us, Errc result) noexcept { calls_.count(took_us, result); }
     void count_request(TimeUs took_us, Errc result) noexcept { requests_.count(took_us, result); }
-    void count_parts(const CallParts& parts) noexcept {
+    // `all`: the sum of the parts.
+    void count_parts(const CallParts& parts, TimeUs all) noexcept {
+        if (all >= log_linear_short_end) [[unlikely]]  // no part is longer
+            return count_long_parts(parts);
+        timed_.fetch_add(1, std::memory_order_relaxed);
         // Not a loop: constant indices make it half as long.
         [&]<std::size_t... part>(std::index_sequence<part...>) { (parts_[part].count(parts[part]), ...); }
         (std::make_index_sequence<call_parts>());
@@ -66,6 +71,8 @@ class RpcStats {
     CINNABAR_API void read(RpcCounts& out) const;
 
   private:
+    CINNABAR_API void count_long_parts(const CallParts& parts) noexcept;
+
     using Times = std::array<std::atomic<std::uint64_t>, Histogram::buckets>;
     struct Side {
         Times times{};
@@ -77,20 +84,18 @@ class RpcStats {
         }
     };
     struct Part {
-        Times times{};
+        Times times{};  // without those of 0 us
         std::atomic<std::uint64_t> sum_us{0};
 
         void count(TimeUs took_us) noexcept {
-            if (took_us == 0) {  // as many parts are
-                times.front().fetch_add(1, std::memory_order_relaxed);
-                return;
-            }
-            times[Histogram::bucket_of(took_us)].fetch_add(1, std::memory_order_relaxed);
+            if (took_us == 0) return;  // as many parts are: read() counts those that are missing from timed_
+            times[log_linear_bucket_of_short(took_us, Histogram::bits)].fetch_add(1, std::memory_order_relaxed);
             sum_us.fetch_add(took_us, std::memory_order_relaxed);
         }
     };
     Side calls_;
     Side requests_;
+    std::atomic<std::uint64_t> timed_{0};  // calls whose parts were counted
     std::array<Part, call_parts> parts_;
     std::array<std::array<std::atomic<std::uint64_t>, errc_count>, rpc::call_phases> failures_{};
 };

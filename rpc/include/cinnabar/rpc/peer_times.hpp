@@ -18,11 +18,15 @@ struct PeerTimes {
     std::array<std::array<std::uint32_t, buckets>, call_parts + 1> counts{};
     std::array<TimeUs, call_parts + 1> sums_us{};
 
-    void count(const CallParts& parts) noexcept;
+    // `all`: the sum of the parts.
+    void count(const CallParts& parts, TimeUs all) noexcept;
     CINNABAR_API void add(const PeerTimes& other) noexcept;
     // The upper edge, in microseconds, of the bucket that holds the quantile `fraction` (0 to 1) of a CallPart, or of
     // the whole; 0 if nothing was counted.
     [[nodiscard]] CINNABAR_API TimeUs quantile_us(std::size_t index, double fraction) const noexcept;
+
+  private:
+    [[gnu::cold, gnu::noinline]] void count_long(const CallParts& parts, TimeUs all) noexcept;
 };
 
 }  // namespace cinnabar::rpc

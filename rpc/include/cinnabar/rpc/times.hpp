@@ -65,22 +65,31 @@ inline constexpr std::size_t call_parts = static_cast<std::size_t>(CallPart::for
 [[nodiscard]] CINNABAR_API std::string_view to_string(CallPart part) noexcept;
 
 using CallParts = std::array<TimeUs, call_parts>;  // indexed by CallPart
+
+// The time from when the call was made until its callback ran, which is the sum of its parts.
+[[nodiscard]] constexpr TimeUs whole_of(const CallTimes& times) noexcept {
+    return std::max(times.told, times.made) - times.made;
+}
+
+namespace detail {
+
+// As parts_of(), for times that do not fit into each other.
+[[nodiscard]] CINNABAR_API CallParts cut_parts_of(const CallTimes& times) noexcept;
+
+}  // namespace detail
+
 // If the target, or what was recorded here, claims more time than there was, the excess is ignored.
-[[nodiscard]] constexpr CallParts parts_of(const CallTimes& times) noexcept {
-    const TimeUs told = std::max(times.told, times.made);
-    const TimeUs left = std::min(std::max(times.left, times.made), told);
-    const TimeUs answered = std::min(std::max(times.answered, left), told);
-    const TimeUs here = left - times.made;
-    const TimeUs connecting = std::min<TimeUs>(times.connecting_us, here);
-    const TimeUs for_credit = std::min<TimeUs>(times.for_credit_us, here - connecting);
-    const TimeUs between = answered - left;
-    const TimeUs waited = std::min<TimeUs>(times.waited_us, between);
-    const TimeUs handled = std::min<TimeUs>(times.handled_us, between - waited);
-    const TimeUs transfers = std::min<TimeUs>(times.transfers_us, handled);
-    const TimeUs wire = between - waited - handled;
-    const TimeUs there = std::min<TimeUs>(times.there_us, wire);
-    return {connecting,   for_credit,     here - connecting - for_credit, there, waited, handled - transfers, transfers,
-            wire - there, told - answered};
+[[nodiscard]] inline CallParts parts_of(const CallTimes& times) noexcept {
+    const TimeUs queued = times.left - times.made - times.connecting_us - times.for_credit_us;
+    const TimeUs in_handler = TimeUs{times.handled_us} - times.transfers_us;
+    const TimeUs back = times.answered - times.left - times.waited_us - times.handled_us - times.there_us;
+    const TimeUs for_caller = times.told - times.answered;
+    // A difference below zero is a very large number. If none is, the parts add up to the whole without an overflow,
+    // and nothing has to be cut.
+    if (times.told < times.made || ((queued | in_handler | back | for_caller) >> 61) != 0) [[unlikely]]
+        return detail::cut_parts_of(times);
+    return {times.connecting_us, times.for_credit_us, queued, times.there_us, times.waited_us,
+            in_handler,          times.transfers_us,  back,   for_caller};
 }
 
 }  // namespace cinnabar::rpc
