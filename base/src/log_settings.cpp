@@ -4,6 +4,7 @@
 
 #include <cinnabar/base/log.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <optional>

@@ -2,6 +2,7 @@
 // docs/guide.md, "Pools".
 #include <cinnabar/cinnabar.hpp>
 
+#include <algorithm>
 #include <future>
 #include <iostream>
 #include <string>

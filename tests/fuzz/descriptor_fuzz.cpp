@@ -3,6 +3,7 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/bulk/remote_region.hpp>
 
+#include <algorithm>
 #include <vector>
 
 using namespace cinnabar;

@@ -4,6 +4,7 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/rpc/proc.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <chrono>

@@ -3,6 +3,7 @@
 
 #include <cinnabar/base/parse_number.hpp>
 
+#include <algorithm>
 #include <charconv>
 
 namespace cinnabar::tools::doctor {

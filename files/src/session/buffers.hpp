@@ -8,6 +8,7 @@
 #include <cinnabar/base/result.hpp>
 #include <cinnabar/bulk/buffer_pool.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>

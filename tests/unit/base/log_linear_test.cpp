@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
 
 namespace cinnabar {
 namespace {
@@ -66,6 +68,21 @@ TEST(LogLinearQuantile, IsTheFirstBucketThatHasEnough) {
     EXPECT_EQ(log_linear_quantile(counts, 0.76), 3u);
     EXPECT_EQ(log_linear_quantile(counts, 1), 3u);
     EXPECT_EQ(log_linear_quantile(std::array<std::uint32_t, 4>{}, 0.5), 4u) << "nothing was counted";
+}
+
+TEST(LogLinearQuantile, OfAFractionOutsideItsRangeIsTheFirstOrTheLast) {
+    const std::array<std::uint32_t, 4> counts{0, 3, 0, 1};
+    EXPECT_EQ(log_linear_quantile(counts, -1), 1u);
+    EXPECT_EQ(log_linear_quantile(counts, 2), 3u);
+    EXPECT_EQ(log_linear_quantile(counts, std::numeric_limits<double>::quiet_NaN()), 1u);
+}
+
+TEST(LogLinearQuantile, OfMoreCountsThanADoubleHoldsIsInABucket) {
+    const std::array<std::uint64_t, 2> counts{1, (std::uint64_t{1} << 63) - 1};
+    EXPECT_EQ(log_linear_quantile(counts, 0), 0u);
+    EXPECT_EQ(log_linear_quantile(counts, 1), 1u);
+    const std::array<std::uint64_t, 2> uneven{std::uint64_t{1} << 54, (std::uint64_t{1} << 54) - 1};
+    EXPECT_EQ(log_linear_quantile(uneven, 1), 1u) << "the double of their sum is larger than the sum";
 }
 
 INSTANTIATE_TEST_SUITE_P(Bits, LogLinear, testing::Values(1u, 2u, 3u, 5u, 11u));

@@ -2,6 +2,7 @@
 // Round trips of every type that needs no macro; the bytes are those of docs/proc-encoding.md.
 #include "proc_checks.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>

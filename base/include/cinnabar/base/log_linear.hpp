@@ -3,12 +3,9 @@
 // 2^(bits - 1) buckets of equal width, so that the width of a bucket is at most its smallest value / 2^(bits - 1).
 #pragma once
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 
 namespace cinnabar {
 
@@ -53,9 +50,14 @@ inline constexpr std::uint64_t log_linear_short_end = std::uint64_t{1} << 53;
 // counted values; counts.size() if there are none.
 template <typename Counts>
 [[nodiscard]] std::size_t log_linear_quantile(const Counts& counts, double fraction) noexcept {
-    const auto all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-    const double wanted = std::ceil(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(all));
-    const auto rank = std::clamp<std::uint64_t>(static_cast<std::uint64_t>(wanted), 1, std::max<std::uint64_t>(all, 1));
+    std::uint64_t all = 0;
+    for (const auto count : counts) all += count;
+    const double within = fraction > 0.0 ? (fraction < 1.0 ? fraction : 1.0) : 0.0;
+    const double wanted = within * static_cast<double>(all);
+    auto rank = static_cast<std::uint64_t>(wanted);
+    if (static_cast<double>(rank) < wanted) ++rank;
+    if (rank > all) rank = all;  // many counts are not exact as a double
+    if (rank == 0) rank = 1;
     std::uint64_t below = 0;
     std::size_t bucket = 0;
     for (; bucket < counts.size(); ++bucket) {

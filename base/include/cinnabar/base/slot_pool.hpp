@@ -5,8 +5,8 @@
 #pragma once
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/smaller.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +41,7 @@ class SlotPool {
     // Allocates only a table of slots_max / 64 pointers. slots_max is limited to slots_limit.
     SlotPool(Threads threads, std::uint32_t slots_max)
         : threads_(threads),
-          blocks_max_((std::min(slots_max, slots_limit) + block_slots - 1) / block_slots),
+          blocks_max_((smaller_of(slots_max, slots_limit) + block_slots - 1) / block_slots),
           blocks_(std::make_unique<std::atomic<T*>[]>(blocks_max_)) {}
 
     SlotPool(const SlotPool&) = delete;
@@ -177,7 +177,7 @@ class SlotPool {
     bool grow_stack() noexcept {
         const std::uint32_t slots = (blocks_used_ + 1) * block_slots;
         if (slots <= free_max_) return true;
-        const std::uint32_t more = std::max(slots, 2 * free_max_);
+        const std::uint32_t more = larger_of(slots, 2 * free_max_);
         std::unique_ptr<T*[]> stack(new (std::nothrow) T*[more]);
         if (!stack) return false;
         free_ = std::move(stack);

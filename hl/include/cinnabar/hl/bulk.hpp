@@ -23,6 +23,7 @@
 #pragma once
 
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/base/smaller.hpp>
 #include <cinnabar/bulk/region.hpp>
 #include <cinnabar/bulk/remote_region.hpp>
 #include <cinnabar/bulk/transfer.hpp>
@@ -32,7 +33,6 @@
 #include <cinnabar/na/addr.hpp>
 #include <cinnabar/rpc/proc_bulk.hpp>
 
-#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -166,7 +166,7 @@ class Bulk : public rpc::Bulk {
     [[nodiscard]] Task<Result<Fetched<T>>> fetch(TransferOptions options = {}) const {
         static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
                       "cinnabar: only values of trivially copyable types move in bulk");
-        const std::uint64_t bytes = options.bytes.value_or(size() - std::min(options.offset, size()));
+        const std::uint64_t bytes = options.bytes.value_or(size() - smaller_of(options.offset, size()));
         if (bytes % sizeof(T) != 0)
             co_return Error(Errc::invalid_argument,
                             "the size of the memory is no multiple of the size of the type to fetch");
@@ -188,7 +188,7 @@ class Bulk : public rpc::Bulk {
         if (!request())
             return Error(Errc::invalid_argument,
                          "this Bulk did not come with a request: take the view inside the handler that received it");
-        return request()->view(remote(), offset, bytes.value_or(size() - std::min(offset, size())));
+        return request()->view(remote(), offset, bytes.value_or(size() - smaller_of(offset, size())));
     }
     // In a handler: copies `local` into the caller's memory.
     [[nodiscard]] TransferOp push(bulk::Region local, TransferOptions options = {}) const {

@@ -7,7 +7,6 @@
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/log_linear.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>

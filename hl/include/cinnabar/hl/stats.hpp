@@ -11,7 +11,6 @@
 #include <cinnabar/rpc/snapshot.hpp>
 #include <cinnabar/rpc/times.hpp>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>

@@ -14,11 +14,11 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/result.hpp>
+#include <cinnabar/base/smaller.hpp>
 #include <cinnabar/hl/executor.hpp>
 #include <cinnabar/hl/frame_pool.hpp>
 #include <cinnabar/hl/stop.hpp>
 
-#include <algorithm>
 #include <concepts>
 #include <coroutine>
 #include <exception>
@@ -45,7 +45,7 @@ class SimulatedDeadline {
             clock_ = &clock;
             at_ = after(clock.now_us(), span_);
         }
-        return outer_ ? std::min(at_, outer_->on(clock)) : at_;
+        return outer_ ? smaller_of(at_, outer_->on(clock)) : at_;
     }
 
   private:

@@ -2,9 +2,8 @@
 // with_deadline and with_stop: run a task under an earlier deadline, or under an additional stop token.
 #pragma once
 
+#include <cinnabar/base/smaller.hpp>
 #include <cinnabar/hl/task.hpp>
-
-#include <algorithm>
 
 namespace cinnabar::hl {
 
@@ -18,7 +17,7 @@ Task<detail::Awaited<A&&>> with_deadline(A awaitable, Microseconds span) {
     TaskContext inner = outer ? *outer : TaskContext{};
     Executor* const executor = executor_of(outer);
     TimeSource& clock = executor ? executor->clock() : steady_clock();
-    inner.deadline = std::min(inner.deadline_on(clock), after(clock.now_us(), span));
+    inner.deadline = smaller_of(inner.deadline_on(clock), after(clock.now_us(), span));
     SimulatedDeadline simulated(span, inner.simulated);
     inner.simulated = &clock == &steady_clock() ? &simulated : nullptr;
     co_await detail::AdoptContext{&inner};

@@ -5,8 +5,8 @@
 #include <cinnabar/base/bytes.hpp>
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/base/smaller.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -67,10 +67,10 @@ struct Limits {
 [[nodiscard]] constexpr std::uint32_t receive_slots_for(const Limits& limits, std::uint32_t connections) noexcept {
     constexpr std::uint32_t few_min = 4;
     constexpr std::uint32_t each = 4;
-    const std::uint32_t few = std::max(limits.receive_slots / 16, few_min);
+    const std::uint32_t few = larger_of(limits.receive_slots / 16, few_min);
     if (connections <= few || limits.receive_slots_max <= limits.receive_slots) return limits.receive_slots;
     const std::uint64_t wanted = limits.receive_slots + std::uint64_t{each} * (connections - few);
-    return static_cast<std::uint32_t>(std::min<std::uint64_t>(wanted, limits.receive_slots_max));
+    return static_cast<std::uint32_t>(smaller_of<std::uint64_t>(wanted, limits.receive_slots_max));
 }
 
 enum class Access : std::uint8_t { read = 1, write = 2, read_write = 3 };  // what a peer may do with memory

@@ -10,6 +10,7 @@
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/intrusive_queue.hpp>
 #include <cinnabar/base/slot_pool.hpp>
+#include <cinnabar/base/smaller.hpp>
 #include <cinnabar/base/timer_wheel.hpp>
 #include <cinnabar/base/work.hpp>
 #include <cinnabar/bulk/region.hpp>
@@ -22,7 +23,6 @@
 #include <cinnabar/rpc/rpc_id.hpp>
 #include <cinnabar/rpc/times.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -155,7 +155,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
         out.made = began_us;
         out.left = began_us + detail::upper_time(sent_us_);
         out.answered = ended_us_;
-        out.connecting_us = static_cast<std::uint32_t>(std::clamp(noted_opened_us_, out.made, out.left) - out.made);
+        const TimeUs within = larger_of(smaller_of(noted_opened_us_, out.left), out.made);
+        out.connecting_us = static_cast<std::uint32_t>(within - out.made);
         out.for_credit_us = for_credit_us_;
         out.there_us = detail::lower_time(sent_us_);
         out.waited_us = detail::upper_time(queued_us_);

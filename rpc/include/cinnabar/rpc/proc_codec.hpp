@@ -11,10 +11,12 @@
 #include <cinnabar/rpc/proc_coder.hpp>
 #include <cinnabar/rpc/proc_fields.hpp>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <type_traits>
 
@@ -200,13 +202,19 @@ struct ArrayCodec {
     }
 };
 
+consteval std::size_t largest(std::initializer_list<std::size_t> numbers) {
+    std::size_t found = 0;
+    for (const std::size_t number : numbers) found = number > found ? number : found;
+    return found;
+}
+
 template <class T, class List>
 struct RecordTraits;
 template <class T, class... Field>
 struct RecordTraits<T, TypeList<Field...>> {
     static constexpr std::size_t min_size = (std::size_t{0} + ... + Codec<Field>::min_size);
     static constexpr bool fixed = (true && ... && Codec<Field>::fixed);
-    static constexpr std::size_t alignment = fixed ? std::max({std::size_t{1}, Codec<Field>::alignment...}) : 1;
+    static constexpr std::size_t alignment = fixed ? largest({std::size_t{1}, Codec<Field>::alignment...}) : 1;
     // The order of listed fields may differ from their order in memory, so only plain aggregates are copied as a whole.
     static constexpr bool flat = PlainAggregate<T> && !HasProcFields<T> && std::is_trivially_copyable_v<T> &&
                                  sizeof...(Field) > 0 && min_size == sizeof(T) && (true && ... && Codec<Field>::flat);

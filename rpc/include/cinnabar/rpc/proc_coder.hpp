@@ -11,8 +11,8 @@
 
 #include <cinnabar/base/bytes.hpp>
 #include <cinnabar/base/error.hpp>
+#include <cinnabar/base/smaller.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -226,7 +226,7 @@ class Decoder {
             return false;
         }
         const std::size_t missing = elements * memory_each_bytes - memory_left_;
-        const std::size_t bytes = std::min(std::max(missing, pay_step_bytes), memory_unpaid_);
+        const std::size_t bytes = smaller_of(larger_of(missing, pay_step_bytes), memory_unpaid_);
         if (const Errc refused = charge_(payer_, bytes); refused != Errc::ok) {
             fail(refused);
             return false;

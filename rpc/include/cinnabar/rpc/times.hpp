@@ -4,8 +4,8 @@
 
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/export.hpp>
+#include <cinnabar/base/smaller.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -68,7 +68,7 @@ using CallParts = std::array<TimeUs, call_parts>;  // indexed by CallPart
 
 // The time from when the call was made until its callback ran, which is the sum of its parts.
 [[nodiscard]] constexpr TimeUs whole_of(const CallTimes& times) noexcept {
-    return std::max(times.told, times.made) - times.made;
+    return larger_of(times.told, times.made) - times.made;
 }
 
 namespace detail {

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The smaller and the larger of two numbers, for headers that every program includes: <algorithm> has std::min, and
+// thousands of lines that none of these headers uses (decision 0123).
+#pragma once
+
+namespace cinnabar {
+
+template <class T>
+[[nodiscard]] constexpr T smaller_of(T a, T b) noexcept {
+    return b < a ? b : a;
+}
+template <class T>
+[[nodiscard]] constexpr T larger_of(T a, T b) noexcept {
+    return a < b ? b : a;
+}
+
+}  // namespace cinnabar
