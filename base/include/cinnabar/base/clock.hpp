@@ -2,9 +2,9 @@
 // All waiting code takes its time from a `TimeSource`, so that the simulator and tests can control time.
 #pragma once
 
+#include <cinnabar/base/durations.hpp>
 #include <cinnabar/base/export.hpp>
 
-#include <chrono>
 #include <cstdint>
 
 namespace cinnabar {

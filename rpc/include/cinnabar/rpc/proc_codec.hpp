@@ -8,11 +8,11 @@
 // an Encoder or Sizer) and read.
 #pragma once
 
+#include <cinnabar/base/durations.hpp>
 #include <cinnabar/rpc/proc_coder.hpp>
 #include <cinnabar/rpc/proc_fields.hpp>
 
 #include <array>
-#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
