@@ -12,6 +12,8 @@
 #include <cereal/types/vector.hpp>
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace elsewhere {
 
 class Person {

@@ -6,6 +6,8 @@
 #include <boost/preprocessor/repetition/repeat.hpp>
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace cinnabar::hl::test {
 
 using Table = std::map<int, std::string>;

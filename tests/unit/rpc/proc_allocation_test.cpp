@@ -4,6 +4,8 @@
 #include "support/allocation_count.hpp"
 
 #include <array>
+#include <list>
+#include <map>
 
 namespace cinnabar::rpc::test {
 namespace {

@@ -3,6 +3,8 @@
 #include "proc_checks.hpp"
 
 #include <array>
+#include <bitset>
+#include <map>
 
 namespace cinnabar::rpc::test {
 namespace {

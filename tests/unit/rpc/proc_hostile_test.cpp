@@ -6,6 +6,10 @@
 #include <cinnabar/base/random.hpp>
 
 #include <array>
+#include <bitset>
+#include <list>
+#include <map>
+#include <unordered_set>
 
 namespace cinnabar::rpc::test {
 namespace {

@@ -4,10 +4,16 @@
 
 #include <algorithm>
 #include <array>
+#include <bitset>
 #include <chrono>
 #include <cmath>
+#include <deque>
 #include <filesystem>
 #include <limits>
+#include <list>
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
 
 namespace cinnabar::rpc::test {
 namespace {

@@ -150,7 +150,7 @@ namespace detail {
 template <class T>
 concept ThroughCereal =
     std::is_class_v<T> && !std::is_const_v<T> && !rpc::detail::HandWritten<T> && !rpc::detail::Record<T> &&
-    cereal::traits::is_output_serializable<T, ProcOutputArchive>::value &&
+    !rpc::detail::FilePath<T> && cereal::traits::is_output_serializable<T, ProcOutputArchive>::value &&
     cereal::traits::is_input_serializable<T, ProcInputArchive>::value;
 
 }  // namespace detail

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Codecs of the standard library's strings, paths, sequences, sets, maps, optionals, variants, times and bit sets. They
 // may throw std::bad_alloc, which decode() in proc.hpp catches.
+//
+// Lists, deques, sets, maps, bit sets and paths are recognised by what they have, and not named here: their headers are
+// a fifth of what a program would read, and who sends one of them has included its header (decision 0123).
 #pragma once
 
+#include <cinnabar/base/durations.hpp>
 #include <cinnabar/rpc/proc_codec.hpp>
 
-#include <bitset>
-#include <chrono>
-#include <deque>
-#include <filesystem>
-#include <list>
-#include <map>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
+#include <type_traits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -136,6 +138,38 @@ struct SequenceCodec : SequenceTraits<typename Container::value_type> {
     }
 };
 
+// std::list and std::deque.
+template <class T>
+concept TwoEnded = !HandWritten<T> && requires(T & values) {
+    typename T::allocator_type;
+    values.emplace_front();
+    values.emplace_back();
+};
+// Of these two, only the list allocates each element by itself, and only the list has a sort of its own.
+template <class T>
+concept SortsItself = requires(T& values) {
+    values.sort();
+};
+template <class T>
+inline constexpr std::size_t two_ended_overhead_bytes = SortsItself<T> ? node_overhead_bytes : 0;
+
+// The sets and maps of the standard library, ordered or not, with one or several values for a key.
+template <class T>
+concept Keyed = !HandWritten<T> && requires {
+    typename T::allocator_type;
+    typename T::key_type;
+    typename T::node_type;
+};
+template <class T>
+struct KeyedElement {
+    using Type = typename T::key_type;
+};
+template <class T>
+requires requires { typename T::mapped_type; }
+struct KeyedElement<T> {
+    using Type = std::pair<typename T::key_type, typename T::mapped_type>;
+};
+
 // Elements inserted by key. Duplicate keys are rejected if the container holds each key once.
 template <class Container, class Element>
 struct KeyedCodec : SequenceTraits<Element> {
@@ -160,6 +194,23 @@ struct KeyedCodec : SequenceTraits<Element> {
         });
         if (in.ok() && values.size() != count) in.fail(Errc::protocol);
     }
+};
+
+// std::filesystem::path.
+template <class T>
+concept FilePath = !std::is_const_v<T> && !HandWritten<T> && requires(T & path, std::string text) {
+    T::preferred_separator;
+    path.lexically_normal();
+    { path.native() } -> std::same_as<const std::string&>;
+    path = std::move(text);
+};
+
+// std::bitset.
+template <class T>
+concept BitSet = !HandWritten<T> && requires(const T& bits) {
+    bits.size();
+    bits.to_ullong();
+    bits[0];
 };
 
 // A byte, 0 or 1, followed by the value if it is 1.
@@ -214,10 +265,11 @@ struct Codec<std::vector<T, A>> : detail::SequenceCodec<std::vector<T, A>, 0> {
             detail::SequenceCodec<std::vector<T, A>, 0>::read(in, values);
     }
 };
-template <class T, class A>
-struct Codec<std::deque<T, A>> : detail::SequenceCodec<std::deque<T, A>, 0> {};
-template <class T, class A>
-struct Codec<std::list<T, A>> : detail::SequenceCodec<std::list<T, A>, detail::node_overhead_bytes> {};
+template <template <class...> class Container, class... A>
+requires detail::TwoEnded<Container<A...>>
+struct Codec<Container<A...>>
+    : detail::SequenceCodec<Container<A...>, detail::two_ended_overhead_bytes<Container<A...>>> {
+};
 
 // Views into the payload; valid as long as the payload.
 template <class C, class Traits>
@@ -260,19 +312,11 @@ struct Codec<std::span<const T>> : detail::SequenceTraits<T> {
     }
 };
 
-template <class K, class C, class A>
-struct Codec<std::set<K, C, A>> : detail::KeyedCodec<std::set<K, C, A>, K> {};
-template <class K, class C, class A>
-struct Codec<std::multiset<K, C, A>> : detail::KeyedCodec<std::multiset<K, C, A>, K> {};
-template <class K, class H, class E, class A>
-struct Codec<std::unordered_set<K, H, E, A>> : detail::KeyedCodec<std::unordered_set<K, H, E, A>, K> {};
-template <class K, class V, class C, class A>
-struct Codec<std::map<K, V, C, A>> : detail::KeyedCodec<std::map<K, V, C, A>, std::pair<K, V>> {};
-template <class K, class V, class C, class A>
-struct Codec<std::multimap<K, V, C, A>> : detail::KeyedCodec<std::multimap<K, V, C, A>, std::pair<K, V>> {};
-template <class K, class V, class H, class E, class A>
-struct Codec<std::unordered_map<K, V, H, E, A>>
-    : detail::KeyedCodec<std::unordered_map<K, V, H, E, A>, std::pair<K, V>> {};
+template <template <class...> class Container, class... A>
+requires detail::Keyed<Container<A...>>
+struct Codec<Container<A...>>
+    : detail::KeyedCodec<Container<A...>, typename detail::KeyedElement<Container<A...>>::Type> {
+};
 
 template <class T>
 struct Codec<std::optional<T>> : detail::MaybeCodec<std::optional<T>, T> {};
@@ -349,23 +393,24 @@ requires(!Clock::is_steady) struct Codec<std::chrono::time_point<Clock, Duration
     }
 };
 
-// The bytes of its native string; the same encoding as that of a string.
-template <>
-struct Codec<std::filesystem::path> : detail::SequenceTraits<char> {
+// The bytes of the native string of a std::filesystem::path; the same encoding as that of a string.
+template <detail::FilePath T>
+struct Codec<T> : detail::SequenceTraits<char> {
     template <class Out>
-    static void write(Out& out, const std::filesystem::path& path) {
+    static void write(Out& out, const T& path) {
         out(path.native());
     }
-    static void read(Decoder& in, std::filesystem::path& path) {
+    static void read(Decoder& in, T& path) {
         std::string text;
         in(text);
         path = std::move(text);
     }
 };
 
-// Bit i is bit i % 8 of byte i / 8; the unused bits of the last byte are zero.
-template <std::size_t N>
-struct Codec<std::bitset<N>> {
+// Of a std::bitset, bit i is bit i % 8 of byte i / 8; the unused bits of the last byte are zero.
+template <template <std::size_t> class Bits, std::size_t N>
+requires detail::BitSet<Bits<N>>
+struct Codec<Bits<N>> {
     static constexpr detail::Kind kind{'B', N};
     using Parts = TypeList<>;
     static constexpr bool allowed = true;
@@ -375,14 +420,14 @@ struct Codec<std::bitset<N>> {
     static constexpr bool flat = false;
     static constexpr bool any_bits = false;
     template <class Out>
-    static void write(Out& out, const std::bitset<N>& bits) {
+    static void write(Out& out, const Bits<N>& bits) {
         for (std::size_t at = 0; at < N; at += 8) {
             unsigned byte = 0;
             for (std::size_t i = at; i < N && i < at + 8; ++i) byte |= unsigned{bits[i]} << (i - at);
             out(static_cast<std::uint8_t>(byte));
         }
     }
-    static void read(Decoder& in, std::bitset<N>& bits) {
+    static void read(Decoder& in, Bits<N>& bits) {
         for (std::size_t at = 0; at < N; at += 8) {
             const unsigned byte = in.u8();
             for (std::size_t i = at; i < at + 8; ++i) {
