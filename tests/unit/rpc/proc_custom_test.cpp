@@ -2,7 +2,11 @@
 // Types with their own encoding: proc and proc_fields as friends, members and free functions.
 #include "proc_checks.hpp"
 
+#include <memory>
 #include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
 
 namespace elsewhere {  // found by ADL; proc knows no such namespace
 
@@ -82,6 +86,34 @@ void proc(P& p, Throwing& v) {
     if (v.armed) throw std::runtime_error("from user code");
 }
 
+// They have what the codecs of std::map and std::list look for.
+template <class Key>
+struct Table {
+    using key_type = Key;
+    using node_type = Key;
+    using allocator_type = std::allocator<Key>;
+    Key key{};
+    bool operator==(const Table&) const = default;
+};
+template <class P, class Key>
+void proc(P& p, Table<Key>& v) {
+    p(v.key);
+}
+template <class Value>
+class Chain {
+  public:
+    using allocator_type = std::allocator<Value>;
+    Chain() = default;
+    explicit Chain(Value value) : value_(value) {}
+    void emplace_front() {}
+    void emplace_back() {}
+    bool operator==(const Chain&) const = default;
+
+  private:
+    Value value_{};
+    friend auto proc_fields(Chain& v) { return std::tie(v.value_); }
+};
+
 }  // namespace elsewhere
 
 namespace cinnabar::rpc::test {
@@ -110,6 +142,13 @@ TEST(ProcCustom, AMemberToo) {
     check_round_trip(Member{21});
     EXPECT_EQ(encoded(Member{21}), encoded(42));
     EXPECT_NE(shape_of<Member>(), shape_of<OtherMember>());
+}
+
+TEST(ProcCustom, AContainerThatSaysHowItIsEncodedIsEncodedSo) {
+    check_round_trip(Table<int>{7});
+    EXPECT_EQ(encoded(Table<int>{7}), encoded(7));
+    check_round_trip(Chain<int>{7});
+    EXPECT_EQ(encoded(Chain<int>{7}), encoded(7));
 }
 
 TEST(ProcCustom, TheContextReachesTheFunction) {

@@ -138,9 +138,13 @@ struct SequenceCodec : SequenceTraits<typename Container::value_type> {
     }
 };
 
+// A type that says how it is encoded is never taken for one of the standard library.
+template <class T>
+concept OfItsOwn = HandWritten<T> || Record<T>;
+
 // std::list and std::deque.
 template <class T>
-concept TwoEnded = !HandWritten<T> && requires(T & values) {
+concept TwoEnded = !OfItsOwn<T> && requires(T & values) {
     typename T::allocator_type;
     values.emplace_front();
     values.emplace_back();
@@ -155,7 +159,7 @@ inline constexpr std::size_t two_ended_overhead_bytes = SortsItself<T> ? node_ov
 
 // The sets and maps of the standard library, ordered or not, with one or several values for a key.
 template <class T>
-concept Keyed = !HandWritten<T> && requires {
+concept Keyed = !OfItsOwn<T> && requires {
     typename T::allocator_type;
     typename T::key_type;
     typename T::node_type;
@@ -198,7 +202,7 @@ struct KeyedCodec : SequenceTraits<Element> {
 
 // std::filesystem::path.
 template <class T>
-concept FilePath = !std::is_const_v<T> && !HandWritten<T> && requires(T & path, std::string text) {
+concept FilePath = !std::is_const_v<T> && !OfItsOwn<T> && requires(T & path, std::string text) {
     T::preferred_separator;
     path.lexically_normal();
     { path.native() } -> std::same_as<const std::string&>;
@@ -207,7 +211,7 @@ concept FilePath = !std::is_const_v<T> && !HandWritten<T> && requires(T & path, 
 
 // std::bitset.
 template <class T>
-concept BitSet = !HandWritten<T> && requires(const T& bits) {
+concept BitSet = !OfItsOwn<T> && requires(const T& bits) {
     bits.size();
     bits.to_ullong();
     bits[0];
