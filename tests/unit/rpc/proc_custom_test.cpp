@@ -88,30 +88,30 @@ void proc(P& p, Throwing& v) {
 
 // They have what the codecs of std::map and std::list look for.
 template <class Key>
-struct Table {
+struct OwnTable {
     using key_type = Key;
     using node_type = Key;
     using allocator_type = std::allocator<Key>;
     Key key{};
-    bool operator==(const Table&) const = default;
+    bool operator==(const OwnTable&) const = default;
 };
 template <class P, class Key>
-void proc(P& p, Table<Key>& v) {
+void proc(P& p, OwnTable<Key>& v) {
     p(v.key);
 }
 template <class Value>
-class Chain {
+class OwnChain {
   public:
     using allocator_type = std::allocator<Value>;
-    Chain() = default;
-    explicit Chain(Value value) : value_(value) {}
+    OwnChain() = default;
+    explicit OwnChain(Value value) : value_(value) {}
     void emplace_front() {}
     void emplace_back() {}
-    bool operator==(const Chain&) const = default;
+    bool operator==(const OwnChain&) const = default;
 
   private:
     Value value_{};
-    friend auto proc_fields(Chain& v) { return std::tie(v.value_); }
+    friend auto proc_fields(OwnChain& v) { return std::tie(v.value_); }
 };
 
 }  // namespace elsewhere
@@ -145,10 +145,10 @@ TEST(ProcCustom, AMemberToo) {
 }
 
 TEST(ProcCustom, AContainerThatSaysHowItIsEncodedIsEncodedSo) {
-    check_round_trip(Table<int>{7});
-    EXPECT_EQ(encoded(Table<int>{7}), encoded(7));
-    check_round_trip(Chain<int>{7});
-    EXPECT_EQ(encoded(Chain<int>{7}), encoded(7));
+    check_round_trip(OwnTable<int>{7});
+    EXPECT_EQ(encoded(OwnTable<int>{7}), encoded(7));
+    check_round_trip(OwnChain<int>{7});
+    EXPECT_EQ(encoded(OwnChain<int>{7}), encoded(7));
 }
 
 TEST(ProcCustom, TheContextReachesTheFunction) {
