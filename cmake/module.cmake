@@ -69,8 +69,9 @@ endfunction()
 function(cinnabar_node_headers source)
     add_library(cinnabar_node_headers OBJECT ${source})
     target_include_directories(cinnabar_node_headers PRIVATE $<TARGET_PROPERTY:cinnabar_hl,INCLUDE_DIRECTORIES>)
-    target_precompile_headers(cinnabar_node_headers PRIVATE <cinnabar/cinnabar.hpp> <algorithm> <array> <deque> <fstream>
-        <functional> <map> <memory> <mutex> <optional> <span> <string> <thread> <unordered_map> <vector>)
+    target_precompile_headers(cinnabar_node_headers PRIVATE <cinnabar/cinnabar.hpp> <algorithm> <array> <chrono> <cmath>
+        <deque> <fstream> <functional> <map> <memory> <mutex> <optional> <set> <span> <string> <thread> <unordered_map>
+        <vector>)
     cinnabar_flags_of_parsed_headers(cinnabar_node_headers)
 endfunction()
 
