@@ -5,7 +5,8 @@ set(not_for_all algorithm bitset chrono cmath deque filesystem fstream future io
     random ranges regex set sstream thread unordered_set)
 set(source ${FLAGS}.cpp)
 file(WRITE ${source} "#include <${HEADER}>\n")
-execute_process(COMMAND ${COMPILER} @${FLAGS} -M ${source} OUTPUT_VARIABLE read ERROR_VARIABLE errors RESULT_VARIABLE failed)
+execute_process(COMMAND ${COMPILER} @${FLAGS} -M ${source}
+    OUTPUT_VARIABLE read ERROR_VARIABLE errors RESULT_VARIABLE failed)
 if(failed)
     message(FATAL_ERROR "${HEADER} cannot be preprocessed:\n${errors}")
 endif()
@@ -21,6 +22,6 @@ foreach(header ${read})
     endif()
 endforeach()
 if(heavy)
-    message(FATAL_ERROR "every program that includes <${HEADER}> reads${heavy}; include them where they are used, or use "
-        "base/smaller.hpp and base/durations.hpp")
+    message(FATAL_ERROR "every program that includes <${HEADER}> reads${heavy}; include them where they are used, or "
+        "use base/smaller.hpp and base/durations.hpp")
 endif()
