@@ -112,15 +112,17 @@ void CallOp::tell(std::string_view first, std::string_view second) noexcept {
 // Takes over the text and the code that the target, or a quota, gave with the error.
 void CallOp::tell_refusal() noexcept {
     constexpr std::size_t rule_bytes_max = 128;
+    constexpr std::size_t quota_bytes_max = 256;
     const std::string_view said = call_->app_text();
     if (error_ == Errc::application) {
         app_code_ = call_->app_code();
         tell(said);
-    } else if (error_ == Errc::overloaded) {
-        comes_again_ = read_place(said, place_);
+    } else if (error_ == Errc::overloaded || error_ == Errc::too_large) {
+        comes_again_ = error_ == Errc::overloaded && read_place(said, place_);
         app_code_ = call_->app_code();
         by_quota_ = !comes_again_ && said.starts_with("by the quota ");
-        if (by_quota_) tell(call_->was_sent() ? ", refused there " : ", refused here ", said.substr(0, rule_bytes_max));
+        if (by_quota_)
+            tell(call_->was_sent() ? ", refused there " : ", refused here ", said.substr(0, quota_bytes_max));
     } else if (error_ == Errc::permission && !said.empty()) {
         tell(": not allowed there, ", said.substr(0, rule_bytes_max));
     }
@@ -407,8 +409,11 @@ Error CallOp::failure() const {
             "this node has no slot or no memory for another call: wait for earlier ones to end, or raise rpc.calls_max "
             "or rpc.overflow_bytes_max";
     if (by_quota_)
-        error.hint = "a quota of the policy allows no more at a time: wait for earlier calls to end, or raise it";
-    if (code == Errc::too_large)
+        error.hint =
+            code == Errc::too_large
+                ? "a quota of the policy never allows that much: move less at once, or raise it"
+                : "a quota of the policy allows no more at a time: wait for earlier calls to end, or raise it";
+    if (code == Errc::too_large && !by_quota_)
         error.hint =
             "over NodeOptions::rpc.argument_bytes_max of this node or the peer, or, decoded, over half of "
             "rpc.decoded_bytes_max there: lend it as a Bulk, or raise the limit";

@@ -6,6 +6,8 @@
 
 #include <cinnabar/base/log.hpp>
 
+#include <array>
+#include <cstddef>
 #include <initializer_list>
 #include <new>
 #include <string_view>
@@ -17,7 +19,7 @@ namespace {
 
 const Policy::Verdict no_account{"(none: no memory for its quota)", false};
 
-constexpr std::string_view by_the_quota = "by the quota ";
+using RefusalText = std::array<char, 256>;  // what of the text of an error is sent
 
 // Writes the pieces as the text of the reply's error, and returns its size; 0: there is no room, or no reply.
 std::uint32_t write_text(Request& request, std::initializer_list<std::string_view> pieces) noexcept {
@@ -59,7 +61,8 @@ bool Access::begin_verdicts(PeerBook& book) noexcept {
 Errc Access::obey(Request& request, const Policy::Verdict& verdict) noexcept {
     if (!verdict.allow) return refuse(request, verdict);
     const std::shared_ptr<CallerAccount>& account = request.book_->counted->account;
-    if (!account->take_request()) return refuse(request, *account->quota());
+    QuotaRefusal refusal;
+    if (!account->take_request(&refusal)) return refuse(request, *account, refusal);
     request.go_whole_way();
     request.counted_by_ = account;
     return Errc::ok;
@@ -95,16 +98,38 @@ Errc Access::refuse(Request& request, const Policy::Verdict& verdict) noexcept {
     return Errc::permission;
 }
 
-Errc Access::refuse(Request& request, const Policy::Quota& quota) noexcept {
-    if (policy_) tell(policy_->event(request.source_, request.handler_->name, request.provider_, quota));
-    request.output_bytes_ = write_text(request, {by_the_quota, quota.name});
-    return Errc::overloaded;
+Errc Access::refuse(Request& request, const CallerAccount& account, const QuotaRefusal& refusal) noexcept {
+    tell_refusal(request, account, refusal);
+    RefusalText text{};
+    request.output_bytes_ = write_text(request, {std::string_view(text.data(), account.explain(refusal, text))});
+    return refusal.code();
+}
+
+void Access::tell_refusal(const Request& request, const CallerAccount& account, const QuotaRefusal& refusal) noexcept {
+    if (base_.closed_ || !policy_ || !account.quota()) return;
+    const std::string_view limit = to_string(refusal.limit);
+    tell(policy_->event(request.source_, request.handler_->name, request.provider_, *account.quota(), limit));
+}
+
+void Access::note_refused_bytes(Request& request) noexcept {
+    if (!request.counted_by_ || request.whole_.refusal.limit == QuotaLimit::none) return;
+    base_.owned([&] { tell_refusal(request, *request.counted_by_, request.whole_.refusal); });
+}
+
+std::uint32_t Access::explain_refused_bytes(Request& request) noexcept {
+    if (!request.whole_way() || !request.counted_by_) return 0;
+    const QuotaRefusal& refusal = request.whole_.refusal;
+    if (refusal.limit == QuotaLimit::none) return 0;
+    RefusalText text{};
+    const std::size_t bytes = request.counted_by_->explain(refusal, text);
+    return write_text(request, {std::string_view(text.data(), bytes)});
 }
 
 Errc Access::charge(Request& request, RpcLend& lend, std::uint64_t bytes) noexcept {
     const std::shared_ptr<CallerAccount>& account = request.counted_by_;
     if (!account) return Errc::ok;
-    if (!account->take_lease(bytes)) return refuse(request, *account->quota());
+    QuotaRefusal refusal;
+    if (!account->take_lease(bytes, &refusal)) return refuse(request, *account, refusal);
     lend.charge(account, bytes);
     return Errc::ok;
 }
@@ -115,17 +140,17 @@ Errc Access::charge_peer(Call& call, RpcLend& lend, std::uint64_t bytes) noexcep
     if (!book.verdicts && !book.counted && !begin_verdicts(book)) return Errc::out_of_memory;
     if (!book.counted) return Errc::ok;
     const std::shared_ptr<CallerAccount>& account = book.counted->account;
-    if (account->take_lease(bytes)) {
+    QuotaRefusal refusal;
+    if (account->take_lease(bytes, &refusal)) {
         lend.charge(account, bytes);
         return Errc::ok;
     }
-    const Policy::Quota& quota = *account->quota();
-    tell(policy_->event(book.peer->addr(), {}, 0, quota));
+    tell(policy_->event(book.peer->addr(), {}, 0, *account->quota(), to_string(refusal.limit)));
+    RefusalText text{};
     Writer writer(call.input_room());
-    writer.bytes(as_bytes(by_the_quota));
-    writer.bytes(as_bytes(std::string_view(quota.name)));
+    writer.bytes(as_bytes(std::string_view(text.data(), account->explain(refusal, text))));
     if (writer.ok()) call.whole_.app_text = as_text(writer.written());
-    return Errc::overloaded;
+    return refusal.code();
 }
 
 void Access::set(std::shared_ptr<const Policy> wanted) noexcept {

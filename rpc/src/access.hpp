@@ -37,7 +37,8 @@ class Access {
     [[nodiscard]] Errc obey(Request& request, const Policy::Verdict& verdict) noexcept;
 
     // These charge the caller for `bytes` that are lent to it, if it has a quota, until Fences::release(). overloaded:
-    // the quota allows no more; the text of the reply, or of the call's error, names it. out_of_memory.
+    // the quota allows no more now; too_large: it never allows that much; the text of the reply, or of the call's
+    // error, says so. out_of_memory.
     [[nodiscard]] Errc charge(Request& request, RpcLend& lend, std::uint64_t bytes) noexcept;  // of a large result
     // Requires: the call has a book.
     [[nodiscard]] Errc charge(Call& call, RpcLend& lend, std::uint64_t bytes) noexcept {
@@ -45,12 +46,19 @@ class Access {
     }
     void set(std::shared_ptr<const Policy> wanted) noexcept;  // any thread
 
+    // If the quota of its caller has just refused bytes to the request: tells the audit function. Any thread.
+    void note_refused_bytes(Request& request) noexcept;
+    // Writes the text of the reply's error about the last such refusal, and returns its size; 0: there was none, or
+    // there is no room. Whoever may use the request.
+    [[nodiscard]] static std::uint32_t explain_refused_bytes(Request& request) noexcept;
+
   private:
     [[nodiscard]] const Policy::Verdict* ask(PeerBook& book, const Handler& handler, ProviderId provider) noexcept;
     [[nodiscard]] bool begin_verdicts(PeerBook& book) noexcept;
     [[nodiscard]] Errc charge_peer(Call& call, RpcLend& lend, std::uint64_t bytes) noexcept;
     [[nodiscard]] static Errc refuse(Request& request, const Policy::Verdict& verdict) noexcept;
-    [[nodiscard]] Errc refuse(Request& request, const Policy::Quota& quota) noexcept;
+    [[nodiscard]] Errc refuse(Request& request, const CallerAccount& account, const QuotaRefusal& refusal) noexcept;
+    void tell_refusal(const Request& request, const CallerAccount& account, const QuotaRefusal& refusal) noexcept;
     // Null: nothing is to be told.
     void tell(std::unique_ptr<AuditEvent> event) noexcept;
 

@@ -17,17 +17,26 @@
 #include <cinnabar/base/short_mutex.hpp>
 #include <cinnabar/na/addr.hpp>
 #include <cinnabar/rpc/policy.hpp>
+#include <cinnabar/rpc/quota_refusal.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace cinnabar::rpc {
+
+// As AuditEvent::limit; static storage.
+[[nodiscard]] std::string_view to_string(QuotaLimit limit) noexcept;
+
+using QuotaName = std::array<char, 65>;  // of at most 64 characters (is_rule_name()), with a zero at the end
 
 // A caller as one context sees it. A request keeps the account that it is charged to (Request::counted_by_), and lent
 // memory does (RpcLend::lent_to), so what was taken is given back to the same account, even if the policy was replaced
@@ -45,24 +54,30 @@ class CallerAccount {
     // The quota must live until the next call.
     void set_quota(const Policy::Quota* quota) noexcept;
 
-    // False: the quota allows no further request; this is logged. A request is counted from its handler until it is
-    // freed.
-    [[nodiscard]] bool take_request() noexcept;
+    // False: the quota allows no further request; this is logged, and `why` says more, here and below. A request is
+    // counted from its handler until it is freed.
+    [[nodiscard]] bool take_request(QuotaRefusal* why = nullptr) noexcept;
     void give_back_request() noexcept { totals_->requests.give_back(1); }
 
     // The bytes of large arguments and results, and of decoded arguments. False: the quota does not allow that many
     // more; this is logged. Any thread.
-    [[nodiscard]] bool take_bytes(std::uint64_t bytes) noexcept;
+    [[nodiscard]] bool take_bytes(std::uint64_t bytes, QuotaRefusal* why = nullptr) noexcept;
     void give_back_bytes(std::uint64_t bytes) noexcept { totals_->bytes.give_back(bytes); }
     [[nodiscard]] std::uint64_t bytes() const noexcept { return totals_->bytes.held(); }
 
     // One piece of memory of this size that is lent to the caller. False: the quota does not allow another one, or not
     // that many bytes; this is logged.
-    [[nodiscard]] bool take_lease(std::uint64_t bytes) noexcept;
+    [[nodiscard]] bool take_lease(std::uint64_t bytes, QuotaRefusal* why = nullptr) noexcept;
     // Any thread.
     void give_back_lease(std::uint64_t bytes) noexcept;
 
+    // Writes for the caller which quota refused how much, and when to try again. Returns the size of the text, which
+    // ends where the room does. Any thread.
+    [[nodiscard]] std::size_t explain(const QuotaRefusal& refusal, std::span<char> room) const noexcept;
+
   private:
+    // Copies the name of the quota: the policy may be replaced as soon as the lock is released. Any thread.
+    [[nodiscard]] QuotaName quota_name() const noexcept;
     void log_refused_bytes(std::uint64_t bytes) const noexcept;
 
     const na::Addr source_;

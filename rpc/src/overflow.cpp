@@ -8,11 +8,11 @@ namespace cinnabar::rpc {
 namespace {
 
 // Takes from the quota first: what it does not allow never takes room that others could use.
-bool take_from(SharedBudget& budget, std::uint64_t bytes, SharedBudget::Part* part, CallerAccount* caller) noexcept {
-    if (caller && !caller->take_bytes(bytes)) return false;
-    if (budget.take(bytes, part)) return true;
-    if (caller) caller->give_back_bytes(bytes);
-    return false;
+Errc take_from(SharedBudget& budget, std::uint64_t bytes, SharedBudget::Part* part, Payer payer) noexcept {
+    if (payer.caller && !payer.caller->take_bytes(bytes, payer.refusal)) return payer.refusal->code();
+    if (budget.take(bytes, part)) return Errc::ok;
+    if (payer.caller) payer.caller->give_back_bytes(bytes);
+    return Errc::overloaded;
 }
 
 void give_back_to(SharedBudget& budget, std::uint64_t bytes, SharedBudget::Part* part, CallerAccount* caller) noexcept {
@@ -23,9 +23,10 @@ void give_back_to(SharedBudget& budget, std::uint64_t bytes, SharedBudget::Part*
 }  // namespace
 
 Errc Overflow::reserve(std::uint64_t bytes, Payer payer) noexcept {
+    if (payer.refusal) *payer.refusal = {};
     if (bytes > bytes_max_) return Errc::too_large;
     auto* const part = payer.peer ? &payer.peer->overflow_bytes : nullptr;
-    return take_from(budget_, bytes, part, payer.caller) ? Errc::ok : Errc::overloaded;
+    return take_from(budget_, bytes, part, payer);
 }
 
 void Overflow::give_back(std::uint64_t bytes, Payer payer) noexcept {
@@ -50,9 +51,10 @@ void Overflow::drop(bulk::Region& region, Payer payer) noexcept {
 }
 
 Errc Overflow::reserve_decoded(std::uint64_t bytes, std::uint64_t held, Payer payer) noexcept {
+    if (payer.refusal) *payer.refusal = {};
     if (bytes > decoded_.part_max() - std::min(decoded_.part_max(), held)) return Errc::too_large;
     auto* const part = payer.peer ? &payer.peer->decoded_bytes : nullptr;
-    return take_from(decoded_, bytes, part, payer.caller) ? Errc::ok : Errc::overloaded;
+    return take_from(decoded_, bytes, part, payer);
 }
 
 void Overflow::give_back_decoded(std::uint64_t bytes, Payer payer) noexcept {

@@ -19,11 +19,13 @@ namespace cinnabar::rpc {
 struct Payer {
     PeerBook* peer = nullptr;
     CallerAccount* caller = nullptr;
+    QuotaRefusal* refusal = nullptr;  // says what the caller's quota refused; null if `caller` is null
 };
 
 // Valid until the request is freed. A request keeps its account, so what was taken is given back to the same one.
-[[nodiscard]] inline Payer payer_of(const Request& request) noexcept {
-    return {request.book_, request.counted_by_.get()};
+[[nodiscard]] inline Payer payer_of(Request& request) noexcept {
+    CallerAccount* const caller = request.counted_by_.get();
+    return {request.book_, caller, caller ? &request.whole_.refusal : nullptr};
 }
 
 class Overflow {
@@ -34,7 +36,8 @@ class Overflow {
           pool_(options.overflow_kept_max),
           decoded_(options.decoded_bytes_max) {}
 
-    // overloaded: the budget, the part of the peer, or the quota of the caller has no room.
+    // overloaded: the budget, the part of the peer, or the quota of the caller has no room. too_large: one value, or
+    // the quota, can never have that much.
     [[nodiscard]] Errc reserve(std::uint64_t bytes, Payer payer) noexcept;
     void give_back(std::uint64_t bytes, Payer payer) noexcept;
     [[nodiscard]] Errc allocate(std::uint64_t bytes, bulk::Region& region, Payer payer) noexcept;

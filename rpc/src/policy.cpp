@@ -108,23 +108,24 @@ const Policy::Quota* Policy::quota_of(const na::Addr& source) const noexcept {
 std::unique_ptr<AuditEvent> Policy::event(const na::Addr& source, std::string_view rpc, ProviderId provider,
                                           const Verdict& verdict) const noexcept {
     if (&verdict == &own_calls) return nullptr;
-    return event(source, rpc, provider, verdict.name, verdict.allow);
+    return event(source, rpc, provider, verdict.name, verdict.allow, {});
 }
 
 std::unique_ptr<AuditEvent> Policy::event(const na::Addr& source, std::string_view rpc, ProviderId provider,
-                                          const Quota& refused_by) const noexcept {
-    return event(source, rpc, provider, refused_by.name, false);
+                                          const Quota& refused_by, std::string_view limit) const noexcept {
+    return event(source, rpc, provider, refused_by.name, false, limit);
 }
 
 std::unique_ptr<AuditEvent> Policy::event(const na::Addr& source, std::string_view rpc, ProviderId provider,
-                                          const std::string& rule, bool allowed) const noexcept {
+                                          const std::string& rule, bool allowed,
+                                          std::string_view limit) const noexcept {
     if (!compiled_->audit) return nullptr;
     std::uint64_t left_out = 0;
-    LogLimit& limit = allowed ? compiled_->allowed : compiled_->refused;
-    if (!limit.admits(steady_clock().now_us(), left_out)) return nullptr;
+    LogLimit& told = allowed ? compiled_->allowed : compiled_->refused;
+    if (!told.admits(steady_clock().now_us(), left_out)) return nullptr;
     try {
         return std::make_unique<AuditEvent>(
-            AuditEvent{caller_name(source), std::string(rpc), provider, rule, allowed, left_out});
+            AuditEvent{caller_name(source), std::string(rpc), provider, rule, allowed, left_out, limit});
     } catch (const std::bad_alloc&) {
         return nullptr;
     }

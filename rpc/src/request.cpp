@@ -88,8 +88,10 @@ void Request::release_input() noexcept {
 
 Errc Request::charge_memory(std::uint64_t bytes) noexcept {
     if (arriving_) outlive_arrival();
-    if (const Errc over = core_->overflow.reserve_decoded(bytes, decoded_bytes_, payer_of(*this)); over != Errc::ok)
+    if (const Errc over = core_->overflow.reserve_decoded(bytes, decoded_bytes_, payer_of(*this)); over != Errc::ok) {
+        core_->access.note_refused_bytes(*this);
         return over;
+    }
     go_whole_way();
     decoded_bytes_ += bytes;
     return Errc::ok;
@@ -100,7 +102,10 @@ Errc Request::grow_output(std::size_t bytes, Bytes& room) noexcept {
     if (arriving_) outlive_arrival();
     go_whole_way();
     const Errc made = core_->overflow.allocate(bytes, large_output_, payer_of(*this));
-    if (made == Errc::ok) room = large_output_.contiguous();
+    if (made == Errc::ok)
+        room = large_output_.contiguous();
+    else
+        core_->access.note_refused_bytes(*this);
     return made;
 }
 
@@ -202,6 +207,8 @@ void Request::respond_error(Errc code, std::uint32_t app_code, std::string_view 
         writer.u32(app_code);
         writer.bytes(as_bytes(text.substr(0, std::min(text.size(), error_text_bytes_max))));
         if (writer.ok()) output_bytes_ = static_cast<std::uint32_t>(writer.size());
+    } else if (code == Errc::overloaded || code == Errc::too_large) {
+        output_bytes_ = Access::explain_refused_bytes(*this);
     }
     answer_ = code;
     post_answer();

@@ -191,7 +191,11 @@ TEST_F(NodePolicy, BytesAreOfWhoeverProvesTheKey) {
     const std::string large(1'000'000, 'x');
     auto held = first.node.call(slow, first.peer, large).future();
     while (inside < 1) std::this_thread::yield();
-    EXPECT_EQ(second.node.call(slow, second.peer, large).wait().code(), Errc::overloaded);
+    const auto refused = second.node.call(slow, second.peer, large).wait();
+    EXPECT_EQ(refused.code(), Errc::overloaded);
+    EXPECT_NE(refused.error().message().find("refused there by the quota small: key:ann has "), std::string::npos)
+        << refused.error().message();
+    EXPECT_EQ(told(2).back(), "-key:ann policy.slow");
     auto of_bob = other.node.call(slow, other.peer, large).future();
     while (inside < 2) std::this_thread::yield();
     open = true;
@@ -212,7 +216,7 @@ TEST_F(NodePolicy, WhatIsLentToAPeerHasAQuota) {
     std::vector<std::byte> memory(50'001);
     const auto region = client.expose(std::span(memory)).value();
     const auto refused = client.call(size, peer, Bulk(region)).wait();
-    EXPECT_EQ(refused.code(), Errc::overloaded);
+    EXPECT_EQ(refused.code(), Errc::too_large) << "the quota never allows that much";
     EXPECT_NE(refused.error().message().find("refused here by the quota small"), std::string::npos)
         << refused.error().message();
     EXPECT_EQ(told(1), (std::vector<std::string>{"-" + peer.to_string() + " "}));

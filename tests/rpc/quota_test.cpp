@@ -31,6 +31,21 @@ class CallerQuotaTest : public RpcTest {
         return Policy::parse("all allow anyone *\n" + quota + "\n").value();
     }
     void use(const std::string& quota) { target_.context->set_policy(with(quota)); }
+    void use_audited(const std::string& quota) {
+        const auto audit = [this](const AuditEvent& event) {
+            if (!event.allowed) refused_.push_back(event);
+        };
+        target_.context->set_policy(Policy::parse("all allow anyone *\n" + quota + "\n", audit).value());
+    }
+    // The audit function was told of that many refusals, the last one by this number of the quota.
+    void expect_refusals(std::size_t count, const std::string& rpc, const std::string& limit) {
+        ASSERT_TRUE(until([&] { return refused_.size() >= count; }));
+        EXPECT_EQ(refused_.size(), count);
+        EXPECT_EQ(refused_.back().rule, "few");
+        EXPECT_EQ(refused_.back().rpc, rpc);
+        EXPECT_EQ(refused_.back().limit, limit);
+        EXPECT_FALSE(refused_.back().who.empty());
+    }
 
     void hold(Side& from, std::size_t bytes, Ending& ending, bool one_way = false) {
         Errc why = Errc::ok;
@@ -84,7 +99,65 @@ class CallerQuotaTest : public RpcTest {
 
     Side other_;  // another connection
     std::vector<Request*> held_;
+    std::vector<AuditEvent> refused_;
 };
+
+TEST_P(CallerQuotaTest, ARefusalOfArgumentsSaysWhoseBytesTheyAreAndWhenToTryAgain) {
+    use_audited("few quota anyone 16 1000000");
+    Ending first;
+    hold(origin_, 600'000, first);
+    ASSERT_TRUE(held(1));
+    const std::string who = "by the quota few: " + caller_name(held_[0]->source()).substr(0, 96);
+    Ending later;
+    hold(origin_, 400'001, later);
+    ASSERT_TRUE(until([&] { return later.count == 1; }));
+    EXPECT_EQ(later.result, Errc::overloaded) << to_string(later.result);
+    EXPECT_EQ(later.app_text, who + " has 600000 of 1000000 bytes in progress, and this is 400001: call again when "
+                                    "others have ended");
+    expect_refusals(1, "hold", "bytes");
+    Ending never;
+    hold(origin_, 1'000'001, never);
+    ASSERT_TRUE(until([&] { return never.count == 1; }));
+    EXPECT_EQ(never.result, Errc::too_large) << to_string(never.result);
+    EXPECT_EQ(never.app_text, who + " may have at most 1000000 bytes in progress, and this is 1000001: send or lend "
+                                    "less at once");
+    expect_refusals(2, "hold", "bytes");
+    answer_all();
+    EXPECT_EQ(first.result, Errc::ok) << to_string(first.result);
+}
+
+TEST_P(CallerQuotaTest, ARefusalOfAResultOrOfDecodedArgumentsSaysSoAsWell) {
+    use_audited("few quota anyone 16 1000000");
+    Ending endings[3];
+    for (Ending& each : endings) hold(origin_, 0, each);
+    ASSERT_TRUE(held(3));
+    Bytes room;
+    ASSERT_EQ(held_[0]->grow_output(600'000, room), Errc::ok);
+    EXPECT_EQ(held_[1]->grow_output(400'001, room), Errc::overloaded);
+    EXPECT_EQ(held_[2]->charge_memory(1'000'001), Errc::too_large);
+    const auto refuse_last = [&](Errc code) {
+        held_.back()->respond_error(code);
+        held_.back()->release();
+        held_.pop_back();
+    };
+    refuse_last(Errc::too_large);
+    refuse_last(Errc::overloaded);
+    const auto said_with = [&](Errc code) {  // the requests may have arrived in any order
+        for (const Ending& each : endings) {
+            if (each.count == 1 && each.result == code) return std::string(each.app_text);
+        }
+        return std::string();
+    };
+    ASSERT_TRUE(until([&] { return endings[0].count + endings[1].count + endings[2].count == 2; }));
+    EXPECT_NE(said_with(Errc::overloaded).find("has 600000 of 1000000 bytes in progress, and this is 400001"),
+              std::string::npos)
+        << said_with(Errc::overloaded);
+    EXPECT_NE(said_with(Errc::too_large).find("may have at most 1000000 bytes in progress"), std::string::npos)
+        << said_with(Errc::too_large);
+    expect_refusals(2, "hold", "bytes");
+    answer(0, 600'000);
+    answer_all();
+}
 
 TEST_P(CallerQuotaTest, ArgumentsBeyondItAreRefusedAndNotFetched) {
     Ending endings[4];
@@ -205,7 +278,7 @@ TEST_P(CallerQuotaTest, ContextsOfANodeShareIt) {
     target_.context->set_policy(with("few quota anyone 2"));
     second.context->set_policy(with("few quota anyone 2"));
     for (const na::Addr& to : {first_addr, second.context->self_addr()})
-        EXPECT_EQ(refused_by(to, 0), "by the quota few");
+        EXPECT_TRUE(refused_by(to, 0).starts_with("by the quota few: "));
     while (!held_.empty()) answer(0, 0);
     ASSERT_TRUE(both().until(
         [&] { return endings[0].count + endings[1].count == 2 && second.context->counts().requests == 0; }));
@@ -258,12 +331,6 @@ TEST_P(CallerQuotaTest, TheRequestsOfACallerHaveTheQuotaOfThePresentPolicy) {
 class CallerLeasesTest : public CallerQuotaTest {
   protected:
     CallerLeasesTest() { log_.allow("of memory as the quota few allows"); }
-    void use_audited(const std::string& quota) {
-        const auto audit = [this](const AuditEvent& event) {
-            if (!event.allowed) refused_.push_back(event);
-        };
-        target_.context->set_policy(Policy::parse("all allow anyone *\n" + quota + "\n", audit).value());
-    }
     // The target answers the oldest request with a large result, which is lent before the origin makes progress.
     void answer_large(std::size_t bytes) {
         Bytes room;
@@ -282,21 +349,19 @@ class CallerLeasesTest : public CallerQuotaTest {
         ASSERT_EQ(call->lend(*region, na::Access::write, writer), Errc::ok);
         ASSERT_EQ(call->forward(writer.size(), &Ending::take, &ending), Errc::ok);
     }
-    void expect_refusals(std::size_t count, const std::string& rpc) {
-        ASSERT_TRUE(until([&] { return refused_.size() >= count; }));
-        EXPECT_EQ(refused_.size(), count);
-        EXPECT_EQ(refused_.back().rule, "few");
-        EXPECT_EQ(refused_.back().rpc, rpc);
-        EXPECT_FALSE(refused_.back().who.empty());
-    }
 
-    std::vector<AuditEvent> refused_;
+    struct Case {
+        const char* quota;
+        const char* limit;
+    };
+    static constexpr Case cases[] = {{"few quota anyone 16 - 2", "leases"},
+                                     {"few quota anyone 16 - - 250000", "lent bytes"}};
     std::vector<Request*> borrowed_;
 };
 
 TEST_P(CallerLeasesTest, LargeResultsThatWereNotFetchedAreBounded) {
-    for (const char* const quota : {"few quota anyone 16 - 2", "few quota anyone 16 - - 250000"}) {
-        use_audited(quota);
+    for (const Case& each : cases) {
+        use_audited(each.quota);
         const std::size_t before = refused_.size();
         Ending endings[4];
         for (int i = 0; i < 3; ++i) hold(origin_, 0, endings[i]);
@@ -310,10 +375,10 @@ TEST_P(CallerLeasesTest, LargeResultsThatWereNotFetchedAreBounded) {
                 continue;
             }
             EXPECT_EQ(endings[i].result, Errc::overloaded) << to_string(endings[i].result);
-            EXPECT_EQ(endings[i].app_text, "by the quota few");
+            EXPECT_TRUE(endings[i].app_text.starts_with("by the quota few: ")) << endings[i].app_text;
         }
         EXPECT_EQ(good, 2);
-        expect_refusals(before + 1, "hold");
+        expect_refusals(before + 1, "hold", each.limit);
         ASSERT_TRUE(until([&] { return target_.context->counts().leases == 0; })) << "they were fetched";
         hold(origin_, 0, endings[3]);
         ASSERT_TRUE(held(1));
@@ -327,8 +392,8 @@ TEST_P(CallerLeasesTest, LargeResultsThatWereNotFetchedAreBounded) {
 TEST_P(CallerLeasesTest, WhatCallsBackLendIsBounded) {
     serve(origin_, "borrow", [this](Request& request) { borrowed_.push_back(&request); });
     std::vector<std::byte> memory(100'000);
-    for (const char* const quota : {"few quota anyone 16 - 2", "few quota anyone 16 - - 250000"}) {
-        use_audited(quota);
+    for (const Case& each : cases) {
+        use_audited(each.quota);
         const std::size_t before = refused_.size();
         Ending first;
         hold(origin_, 0, first);
@@ -338,9 +403,9 @@ TEST_P(CallerLeasesTest, WhatCallsBackLendIsBounded) {
         for (int i = 0; i < 3; ++i) lend_back(caller, memory, endings[i]);
         ASSERT_TRUE(until([&] { return endings[2].count == 1 && borrowed_.size() == 2; }));
         EXPECT_EQ(endings[2].result, Errc::overloaded) << to_string(endings[2].result);
-        EXPECT_EQ(endings[2].app_text, "by the quota few");
+        EXPECT_TRUE(endings[2].app_text.starts_with("by the quota few: ")) << endings[2].app_text;
         EXPECT_TRUE(endings[2].fenced);
-        expect_refusals(before + 1, "");
+        expect_refusals(before + 1, "", each.limit);
         ASSERT_TRUE(until([&] { return target_.context->counts().leases == 2; })) << "nothing of the third is lent";
         const auto give_back = [&] {
             for (Request* request : std::exchange(borrowed_, {})) {

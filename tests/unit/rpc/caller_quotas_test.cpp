@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -115,6 +116,47 @@ TEST_F(CallerAccountsTest, LeasesHaveANumberAndASize) {
     EXPECT_FALSE(account->take_lease(1));
     accounts.follow(nullptr);
     EXPECT_TRUE(account->take_lease(1'000));
+}
+
+TEST_F(CallerAccountsTest, ARefusalSaysWhichQuotaOfWhomAndWhenToTryAgain) {
+    const auto policy = policy_of("all quota anyone 1 100 2 150\n");
+    CallerAccounts accounts(table_);
+    const auto account = account_of(accounts, *policy, of_user(5, 1));
+    QuotaRefusal why;
+    const auto said = [&] {
+        std::array<char, 256> room{};
+        return std::string(room.data(), account->explain(why, room));
+    };
+    EXPECT_TRUE(account->take_request(&why));
+    EXPECT_EQ(why.limit, QuotaLimit::none);
+    EXPECT_FALSE(account->take_request(&why));
+    EXPECT_EQ(why.code(), Errc::overloaded);
+    EXPECT_EQ(said(), "by the quota all: uid:5 has 1 of 1 requests in progress: call again when one has ended");
+    EXPECT_TRUE(account->take_bytes(60));
+    EXPECT_FALSE(account->take_bytes(41, &why));
+    EXPECT_EQ(why.code(), Errc::overloaded);
+    EXPECT_EQ(said(),
+              "by the quota all: uid:5 has 60 of 100 bytes in progress, and this is 41: call again when others have "
+              "ended");
+    EXPECT_FALSE(account->take_bytes(101, &why));
+    EXPECT_EQ(why.code(), Errc::too_large) << "in vain at any time";
+    EXPECT_EQ(said(),
+              "by the quota all: uid:5 may have at most 100 bytes in progress, and this is 101: send or lend less at "
+              "once");
+    EXPECT_TRUE(account->take_lease(100));
+    EXPECT_FALSE(account->take_lease(51, &why));
+    EXPECT_EQ(why.limit, QuotaLimit::lent_bytes);
+    EXPECT_EQ(said(),
+              "by the quota all: uid:5 has 100 of 150 bytes of lent memory, and this is 51: call again when others "
+              "were given back");
+    EXPECT_FALSE(account->take_lease(151, &why));
+    EXPECT_EQ(why.code(), Errc::too_large);
+    EXPECT_TRUE(account->take_lease(50));
+    EXPECT_FALSE(account->take_lease(50, &why));
+    EXPECT_EQ(why.limit, QuotaLimit::leases);
+    EXPECT_EQ(said(), "by the quota all: uid:5 has 2 of 2 pieces of lent memory: call again when one was given back");
+    std::array<char, 9> little{};
+    EXPECT_EQ(account->explain(why, little), little.size()) << "it ends where its room does";
 }
 
 // Each context has its accounts and its policy; they share what a caller has.

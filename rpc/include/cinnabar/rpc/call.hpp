@@ -130,8 +130,9 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // When the result was decided: the start of that progress round, on the context's clock.
     [[nodiscard]] TimeUs ended_us() const noexcept { return ended_us_; }
     // The result that the handler returned; valid until release. For `application`, see app_code and app_text. For
-    // `permission`, app_text names the rule of the target's policy that refused the call. For `overloaded`, it names
-    // the quota that did, if one did: one of the target's policy, or, if the call was not sent, of this side's.
+    // `permission`, app_text names the rule of the target's policy that refused the call. For `overloaded` and
+    // `too_large`, it names the quota that did, if one did, and its caller: a quota of the target's policy, or, if the
+    // call was not sent, of this side's.
     [[nodiscard]] ConstBytes output() const noexcept { return use_.output; }
     [[nodiscard]] std::uint16_t output_shape() const noexcept { return use_.output_shape; }
     [[nodiscard]] std::uint32_t app_code() const noexcept { return whole_.app_code; }

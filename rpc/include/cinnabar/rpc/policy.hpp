@@ -15,8 +15,9 @@
 //
 // A quota is also a line. It limits how many requests each matching caller may have with handlers at a time, over all
 // its connections with all contexts of the engine (hl::Node has one engine). The first quota that matches a caller
-// applies; one more request is answered `overloaded`, and the text names the quota. A caller is identified by its
-// proven key or certificate, otherwise by the user that the kernel reports, otherwise by its connection.
+// applies; one more request is answered `overloaded`, and the text says which quota of whom was reached, and when to
+// call again. A caller is identified by its proven key or certificate, otherwise by the user that the kernel reports,
+// otherwise by its connection.
 //
 //     # quota           callers        requests  bytes     leases  lent bytes
 //     robots     quota  cert:build-*   64
@@ -32,9 +33,10 @@
 //                fetched it; and what calls to the caller lend, which are mostly calls back: each Bulk that does not
 //                fit in its descriptor, each large argument, each window of a transfer of far memory. Memory that stays
 //                in quarantine counts until the quarantine ends. A result over this limit ends its call with
-//                `overloaded`; a call to the caller that would lend more ends with `overloaded` and is not sent. Either
-//                text names the quota.
+//                `overloaded`; a call to the caller that would lend more ends with `overloaded` and is not sent.
 //   lent bytes   of these pieces of memory.
+//
+// What alone is more than the quota's bytes, or lent bytes, is `too_large`: it is in vain to try that again.
 //
 // Memory that is shared by tokens (hl/share.hpp) is lent to nobody in particular. Operations on it are requests.
 //
@@ -67,6 +69,9 @@ struct AuditEvent {
     std::string rule;  // name of the rule or quota; empty: no rule matched
     bool allowed = false;
     std::uint64_t left_out = 0;  // events of this kind (allowed or not) that were dropped since the last one
+    // If a quota refused: which of its numbers was reached, "requests", "bytes", "leases" or "lent bytes"; static
+    // storage. Empty: a rule decided.
+    std::string_view limit;
 };
 
 class CINNABAR_API Policy {
@@ -91,9 +96,9 @@ class CINNABAR_API Policy {
         std::uint64_t lent_bytes_max = 0;  // 0: no limit
     };
 
-    // Called when a caller first calls an RPC on a connection, and for each call that a rule, or a quota of requests or
-    // leases, has refused: at most a hundred at once of either kind, then ten per second. Runs from trigger(), like
-    // handlers, and must be short. May be empty.
+    // Called when a caller first calls an RPC on a connection, and for each call that a rule has refused, or to which a
+    // quota has refused something: at most a hundred at once of either kind, then ten per second. Runs from trigger(),
+    // like handlers, and must be short. May be empty.
     using Audit = std::function<void(const AuditEvent&)>;
 
     // invalid_argument: a rule is empty, or a word is unknown, which is the subject; too_large.
@@ -121,16 +126,17 @@ class CINNABAR_API Policy {
     // An event for the audit function. Null: there is no such function, or it was called too often. Any thread.
     [[nodiscard]] std::unique_ptr<AuditEvent> event(const na::Addr& source, std::string_view rpc, ProviderId provider,
                                                     const Verdict& verdict) const noexcept;
-    // The same for a call that the quota refused.
+    // The same for a call that the quota refused; `limit` as AuditEvent::limit.
     [[nodiscard]] std::unique_ptr<AuditEvent> event(const na::Addr& source, std::string_view rpc, ProviderId provider,
-                                                    const Quota& refused_by) const noexcept;
+                                                    const Quota& refused_by, std::string_view limit) const noexcept;
     void tell(const AuditEvent& event) const;
 
   private:
     struct Compiled;
     explicit Policy(std::unique_ptr<Compiled> compiled) noexcept;
     [[nodiscard]] std::unique_ptr<AuditEvent> event(const na::Addr& source, std::string_view rpc, ProviderId provider,
-                                                    const std::string& rule, bool allowed) const noexcept;
+                                                    const std::string& rule, bool allowed,
+                                                    std::string_view limit) const noexcept;
     std::unique_ptr<Compiled> compiled_;
 };
 

@@ -20,6 +20,7 @@
 #include <cinnabar/na/op.hpp>
 #include <cinnabar/rpc/call.hpp>
 #include <cinnabar/rpc/proc_coder.hpp>
+#include <cinnabar/rpc/quota_refusal.hpp>
 #include <cinnabar/rpc/request_asks.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
 
@@ -99,7 +100,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
 
     // Charges the caller for the memory of decoded arguments, until the request is freed, within
     // Options::decoded_bytes_max. too_large: more than one peer may ever use. overloaded: the memory is in use by other
-    // peers or by other requests of this one, or the caller's quota does not allow that much.
+    // peers or by other requests of this one, or the caller's quota does not allow that much now. If the quota never
+    // allows that much, the error is too_large. respond_error() without a text then tells the caller about the quota.
     [[nodiscard]] Errc charge_memory(std::uint64_t bytes) noexcept;
     // For decode(input()): charges the caller for the memory that decoding allocates, by charge_memory().
     [[nodiscard]] DecodeLimits decode_limits() noexcept {
@@ -121,7 +123,8 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // runs when the reply was sent, and keeps the request until then; it does not run if the context is closed.
     void respond(std::size_t output_bytes, std::uint16_t shape = 0, SentFunction sent = nullptr,
                  void* user = nullptr) noexcept;
-    // Answers with an error. For Errc::application: `app_code` and a text, of which at most 256 bytes are sent.
+    // Answers with an error. For Errc::application: `app_code` and a text, of which at most 256 bytes are sent. Without
+    // either, `overloaded` and `too_large` say which quota has refused bytes that this request asked for, if one has.
     void respond_error(Errc code, std::uint32_t app_code = 0, std::string_view text = {}) noexcept;
     [[nodiscard]] bool answered() const noexcept { return answered_.load(std::memory_order_acquire); }
 
@@ -168,7 +171,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     friend class Target;
     friend class RequestTable;
     friend struct PeerBook;
-    friend Payer payer_of(const Request& request) noexcept;
+    friend Payer payer_of(Request& request) noexcept;
 
     // The state of the present use of the slot; reset for the next use.
     struct Use {
@@ -180,6 +183,7 @@ class CINNABAR_API Request : public AlignedPoolSlot {
     // The same for the slow path; reset only after a use that took the slow path.
     struct WholeWay {
         std::uint64_t place = 0;  // 0: none
+        QuotaRefusal refusal;     // of the bytes that it asked for last, by the quota of its caller
         bool reply_posted = false;
         bool stalled = false;  // the pull of its large arguments stalled
         bool cancel_told = false;

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a quota of a policy has refused, and why (policy.hpp).
+#pragma once
+
+#include <cinnabar/base/error.hpp>
+
+#include <cstdint>
+
+namespace cinnabar::rpc {
+
+// The number of the quota that was reached.
+enum class QuotaLimit : std::uint8_t { none, requests, bytes, leases, lent_bytes };
+
+struct QuotaRefusal {
+    QuotaLimit limit = QuotaLimit::none;  // none: no quota has refused
+    std::uint64_t asked = 0;              // how much more the caller needed
+    std::uint64_t held = 0;               // how much it had at that moment
+    std::uint64_t most = 0;               // how much the quota allows
+
+    // too_large: it is in vain to try again, since the quota allows less than that at any time.
+    [[nodiscard]] Errc code() const noexcept { return asked > most ? Errc::too_large : Errc::overloaded; }
+};
+
+}  // namespace cinnabar::rpc
