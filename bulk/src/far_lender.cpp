@@ -2,6 +2,7 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/bulk/far_lender.hpp>
+#include <cinnabar/na/guests.hpp>
 
 #include <limits>
 #include <new>
@@ -57,6 +58,7 @@ void FarLender::confine(const na::Lease& lease, const na::Peer& peer) noexcept {
     const auto found = entries_.find(lease.key);
     CINNABAR_ASSERT(found != entries_.end());
     found->second.confined_to = &peer;
+    found->second.guests = lease.guests;
 }
 
 Errc FarLender::revoke(na::Lease& lease) noexcept {
@@ -84,7 +86,9 @@ Errc FarLender::begin(std::uint64_t key, std::uint64_t offset, std::uint64_t byt
     if (found == entries_.end() || found->second.is_revoked) return Errc::permission;
     Entry& entry = found->second;
     if (!na::allows(entry.access, access)) return Errc::permission;
-    if (entry.confined_to && entry.confined_to != use.by) return Errc::permission;
+    if (entry.confined_to && entry.confined_to != use.by) {
+        if (!entry.guests || !use.from || !entry.guests->include(*use.from)) return Errc::permission;
+    }
     if (offset > entry.window.bytes() || bytes > entry.window.bytes() - offset) return Errc::too_large;
     use.memory = entry.window.slice(offset, bytes);
     use.key = key;

@@ -34,6 +34,7 @@ Errc Lend::grant(Region window, na::Access access, const std::shared_ptr<na::Tra
 
 Errc Lend::revoke() noexcept {
     CINNABAR_ASSERT(granted());
+    lease_.guests.reset();  // the lender of the memory has its own reference
     lease_.fenced.run = &Lend::on_lease_fenced;
     const Errc revoked = lease_.memory->transport().revoke(lease_);
     if (revoked == Errc::ok) region_ = {};

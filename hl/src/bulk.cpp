@@ -173,6 +173,10 @@ Error TransferOp::failure() const {
             "no transport of this node reaches the owner of the memory: open the one that the owner listens on";
     if (code_ == Errc::permission && !options_.follow_owner)
         error.hint = "the memory belongs to a third party, not to the caller: set TransferOptions::follow_owner";
+    if (code_ == Errc::permission && options_.follow_owner)
+        error.hint =
+            "its owner does not lend it to this process, not like that, or not any more: the owner names those to whom "
+            "it may be passed on (Bulk::forwardable_to)";
     return error;
 }
 

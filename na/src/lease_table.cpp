@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/random.hpp>
+#include <cinnabar/na/guests.hpp>
 #include <cinnabar/na/lease_table.hpp>
+#include <cinnabar/na/peer.hpp>
 
 #include <sched.h>
 #include <sys/random.h>
@@ -49,10 +51,12 @@ Errc LeaseTable::grant(Lease& lease) noexcept {
     return Errc::ok;
 }
 
-// A relaxed store is enough: no peer has the key before this call.
+// A plain write of the guests and a relaxed store are enough: no peer has the key before this call.
 void LeaseTable::confine(const Lease& lease, const Peer& peer) noexcept {
     CINNABAR_ASSERT(lease.granted());
-    slots_.at(lease.slot)->confined_to.store(&peer, std::memory_order_relaxed);
+    Slot* const slot = slots_.at(lease.slot);
+    slot->guests = lease.guests;
+    slot->confined_to.store(&peer, std::memory_order_relaxed);
 }
 
 void LeaseTable::revoke(Lease& lease) noexcept {
@@ -65,6 +69,7 @@ void LeaseTable::give_back(std::uint32_t index) noexcept {
     Slot* slot = slots_.at(index);
     slot->key.store(0, std::memory_order_relaxed);
     slot->generation.fetch_add(1, std::memory_order_relaxed);
+    slot->guests.reset();
     slots_.release(*slot);
 }
 
@@ -91,7 +96,9 @@ LeaseTable::Pin LeaseTable::pin(const LeaseKey& key, std::uint64_t offset, std::
         return Pin(Errc::permission);
     }
     const Peer* const only = slot->confined_to.load(std::memory_order_relaxed);
-    if (only && only != by) return Pin(Errc::permission);
+    if (only && only != by) [[unlikely]] {
+        if (!slot->guests || !by || !slot->guests->include(by->addr())) return Pin(Errc::permission);
+    }
     if (offset > slot->bytes || bytes > slot->bytes - offset) return Pin(Errc::too_large);
     pin.memory_ = slot->memory;
     pin.offset_ = slot->offset + offset;

@@ -31,7 +31,8 @@ std::shared_ptr<na::Transport> ContextCore::far_lender() noexcept {
     return nullptr;
 }
 
-Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer, Audience audience) noexcept {
+Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer, Audience audience,
+                const std::shared_ptr<const na::Guests>& guests) noexcept {
     CINNABAR_ASSERT(use_.state == State::made);
     if (goes_along(region, access, core_->options)) {
         std::byte gathered[gathered_bytes_max];
@@ -54,6 +55,7 @@ Errc Call::lend(const bulk::Region& region, na::Access access, Writer& writer, A
         lend->next = lends_;
         lends_ = lend;
         lend->audience = audience;
+        if (audience == Audience::guests) lend->set_guests(guests);
         na::Lease* const lease = &lend->lease();
         bulk::describe({{&lease, 1}, {}, {}, home_for(audience)}, writer);
         return writer.ok() ? Errc::ok : Errc::too_large;
@@ -76,7 +78,7 @@ Errc Call::forward_memory(const bulk::RemoteRegion& remote, Writer& writer) noex
 
 // The address of this process, without which the target cannot forward the memory.
 ConstBytes Call::home_for(Audience audience) const noexcept {
-    return audience == Audience::anyone ? core_->home_of(*port_) : ConstBytes();
+    return audience == Audience::target ? ConstBytes() : core_->home_of(*port_);
 }
 
 std::size_t Call::lend_bytes(const bulk::Region& region, na::Access access, Audience audience) const noexcept {

@@ -214,6 +214,7 @@ void serve(Request& request, void* target) noexcept {
     };
     Asked asked;
     serving->by = FarMoves::peer_of(request);
+    serving->from = &request.source();
     Errc refused = parse(request, asked, *serving);
     if (refused == Errc::ok) refused = lender.begin(asked.key, asked.offset, asked.bytes, asked.access(), *serving);
     if (refused != Errc::ok) {

@@ -88,12 +88,13 @@ void Origin::ask_for_times(Call& call) const noexcept {
     return true;
 }
 
-// Confines lent memory to the target of the call, charges it to the target's quota, and lends the large arguments.
+// Confines lent memory to the target of the call and its guests, charges it to the target's quota, and lends the large
+// arguments.
 Errc Origin::prepare_memory(Call& call) noexcept {
     for (RpcLend* lend = call.lends_; lend; lend = lend->next) {
         if (const Errc refused = core_.access.charge(call, *lend, lend->region().bytes()); refused != Errc::ok)
             return refused;
-        if (lend->audience == Audience::target) lend->confine(*call.book_->peer);
+        if (lend->audience != Audience::anyone) lend->confine(*call.book_->peer);
     }
     return call.large_input_ ? core_.large.lend_input(call) : Errc::ok;
 }

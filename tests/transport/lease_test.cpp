@@ -3,7 +3,11 @@
 // running.
 #include "contract.hpp"
 
+#include <cinnabar/na/guests.hpp>
+
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 namespace cinnabar::contract {
 
@@ -91,6 +95,53 @@ TEST_P(LeaseContract, AConfinedLeaseIsOfNoUseToAnotherPeerThatHasItsKey) {
     post(thief, invited);
     ASSERT_TRUE(run_until_done(invited));
     EXPECT_EQ(invited.result, Errc::ok) << to_string(invited.result);
+}
+
+// The owner knows a third party by the address of its connection.
+class OneGuest final : public na::Guests {
+  public:
+    explicit OneGuest(na::Addr addr) noexcept : addr_(std::move(addr)) {}
+    [[nodiscard]] bool include(const na::Addr& addr) const noexcept override { return addr == addr_; }
+
+  private:
+    na::Addr addr_;
+};
+
+TEST_P(LeaseContract, AGuestOfAConfinedLeaseMayUseItAndNobodyElseMay) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    Node& guest = make_node("guest");
+    Node& thief = make_node("thief");
+    CINNABAR_NEEDS("leases for some peers", caps().confines);
+    na::Peer* there_peer = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, there_peer, back);
+    na::Peer* owner_of_guest = nullptr;
+    na::Peer* guest_back = nullptr;
+    connect(guest, b, owner_of_guest, guest_back);
+    GuardedBuffer here(64, 1);
+    GuardedBuffer there(64, 2);
+    Lent& remote = lend(b, {there.segment()});
+    remote.lease.guests = std::make_shared<OneGuest>(guest_back->addr());
+    b.transport->confine(remote.lease, *back);
+    const auto get_by = [&](Node& node, na::Peer& owner, Lent& from) {
+        auto into = register_memory(node, {here.segment()});
+        here.fill(1);
+        TestOp& op = make_rma(na::OpKind::get, owner, *into, from, 64);
+        post(node, op);
+        EXPECT_TRUE(run_until_done(op));
+        EXPECT_TRUE(here.holds(op.result == Errc::ok ? 2 : 1));
+        return op.result;
+    };
+    EXPECT_EQ(get_by(a, *there_peer, remote), Errc::ok) << "the peer that it was made for";
+    EXPECT_EQ(get_by(guest, *owner_of_guest, remote), Errc::ok);
+    EXPECT_EQ(get_by(thief, peer_of(thief, b), remote), Errc::permission);
+    revoke(remote);
+    EXPECT_NE(get_by(guest, *owner_of_guest, remote), Errc::ok) << "a guest has no more rights than the peer";
+    Lent& next = lend(b, {there.segment()});
+    b.transport->confine(next.lease, *back);
+    EXPECT_EQ(get_by(guest, *owner_of_guest, next), Errc::permission) << "a guest of another lease";
+    EXPECT_EQ(get_by(a, *there_peer, next), Errc::ok);
 }
 
 TEST_P(LeaseContract, NoByteIsWrittenAfterARevocationInMidTransfer) {

@@ -68,6 +68,7 @@ using na::Addr;
 
 using rpc::AuditEvent;
 using rpc::caller_name;
+using rpc::Guests;
 using rpc::Policy;
 
 }  // namespace cinnabar

@@ -10,6 +10,7 @@
 #include <cinnabar/bulk/region.hpp>
 #include <cinnabar/na/transport.hpp>
 
+#include <memory>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
@@ -33,12 +34,13 @@ class CINNABAR_API FarLender final : public na::Transport {
         // Asks the use to end early, because the lease is revoked; called at most once, with a lock held: it must not
         // block or call this object.
         void (*stop)(Use& use) noexcept = nullptr;
-        const na::Peer* by = nullptr;  // the peer that sent the key; it is only compared
+        const na::Peer* by = nullptr;    // the peer that sent the key; it is only compared
+        const na::Addr* from = nullptr;  // its address, for guests; null: not known. Read by begin() only
         std::uint64_t key = 0;
         ListLink<Use> link;
     };
-    // `key` comes from describe(). permission: no such lease, the lease was revoked, is confined to another peer, or
-    // grants less access; too_large: the range is outside of the lease.
+    // `key` comes from describe(). permission: no such lease, the lease was revoked, is confined to others, or grants
+    // less access; too_large: the range is outside of the lease.
     [[nodiscard]] Errc begin(std::uint64_t key, std::uint64_t offset, std::uint64_t bytes, na::Access access,
                              Use& use) noexcept;
     void end(Use& use) noexcept;
@@ -70,6 +72,7 @@ class CINNABAR_API FarLender final : public na::Transport {
         Region window;
         na::Access access = na::Access::read;
         const na::Peer* confined_to = nullptr;
+        std::shared_ptr<const na::Guests> guests;
         bool is_revoked = false;      // kept only until its uses end
         na::Lease* fenced = nullptr;  // the lease whose fence waits for the uses; null once it has failed
         IntrusiveList<Use, &Use::link> uses;

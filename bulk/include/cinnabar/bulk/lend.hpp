@@ -12,6 +12,7 @@
 #include <cinnabar/na/transport.hpp>
 
 #include <memory>
+#include <utility>
 
 namespace cinnabar::bulk {
 
@@ -27,6 +28,8 @@ class CINNABAR_API Lend : public PoolSlot {
     // free. Otherwise the error of registering the region. On error nothing is held.
     [[nodiscard]] Errc grant(Region window, na::Access access,
                              const std::shared_ptr<na::Transport>& transport) noexcept;
+    // For confine(): who may use the memory besides its peer. Requires: granted.
+    void set_guests(std::shared_ptr<const na::Guests> guests) noexcept { lease_.guests = std::move(guests); }
     // As na::Transport::confine. Requires: granted.
     void confine(const na::Peer& peer) noexcept { lease_.memory->transport().confine(lease_, peer); }
     // Revokes the lease. Requires: granted. ok: the peer can no longer access the memory, and the region is released.

@@ -9,12 +9,12 @@
 //     Result<Fetched<double>> values = co_await request->data.fetch<double>();  // all of it, in a buffer
 //
 // The memory is lent only to the called peer: transports that check each access (na::Caps::confines) refuse others that
-// learn its descriptor.
+// learn its descriptor. forwardable_to() names third parties that may use it as well.
 //
 // A handler may pass a received Bulk on to another server in a call of its own, if the first caller has made it
-// forwardable(). That server then pulls directly from the first caller, and must set TransferOptions::follow_owner. The
-// first caller must listen on the transport on which it lends the memory, unless the bytes are few enough to be sent
-// inside the call. Otherwise the call that forwards it ends with `unreachable`.
+// forwardable(), or forwardable_to() that server. That server then pulls directly from the first caller, and must set
+// TransferOptions::follow_owner. The first caller must listen on the transport on which it lends the memory, unless the
+// bytes are few enough to be sent inside the call. Otherwise the call that forwards it ends with `unreachable`.
 //
 // A transfer is split into chunks, several of which are in flight at once. It ends early at the first error, at the
 // task's deadline, or when the task is stopped. Once it has ended, the local memory is no longer accessed, with one
@@ -145,6 +145,15 @@ class Bulk : public rpc::Bulk {
     [[nodiscard]] Bulk forwardable() const {
         Bulk copy(*this);
         copy.set_forwardable();
+        return copy;
+    }
+
+    // The same, for third parties that the owner names (rpc/guests.hpp): "cert:storage", "key:ann", "uid:1000", or a
+    // peer that has connected to this node. Others to whom the descriptor leaks, or is passed on, get `permission`,
+    // where the owner of the memory checks each access (docs/security.md, "Memory"). Null: nobody else.
+    [[nodiscard]] Bulk forwardable_to(std::shared_ptr<const rpc::Guests> guests) const {
+        Bulk copy(*this);
+        copy.set_guests(std::move(guests));
         return copy;
     }
 

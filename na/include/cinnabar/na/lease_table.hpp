@@ -11,9 +11,13 @@
 #include <cinnabar/na/pending_fences.hpp>
 
 #include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
 
 namespace cinnabar::na {
 
+class Guests;
 class Peer;
 
 // What a peer sends to name a lease; on the wire 16 bytes, {u32 slot, u32 generation, u64 key}.
@@ -50,7 +54,8 @@ class CINNABAR_API LeaseTable {
     // Prevents further pins; returns whether the slot is not pinned now. The lease stays granted until revoke().
     [[nodiscard]] bool close(const Lease& lease) noexcept;
 
-    // Only accesses by this peer are allowed from now on.
+    // Only accesses by this peer, and by lease.guests, are allowed from now on. Once per grant, before any peer has the
+    // key.
     void confine(const Lease& lease, const Peer& peer) noexcept;
 
     // For transports that do not block while a closed lease is pinned: the fence of the slot, whether the slot is
@@ -61,8 +66,9 @@ class CINNABAR_API LeaseTable {
 
     // A right to access a lease during one copy or system call. Check ok() first.
     class Pin;
-    // `by`: the peer that sent the key; it is only compared. permission: no such lease, revoked, wrong key, confined to
-    // another peer, or access not granted. too_large: out of bounds.
+    // `by`: the peer that sent the key; null: nobody who is known. If the lease has guests, its address is read: by the
+    // owner of its context. permission: no such lease, revoked, wrong key, confined to others, or access not granted.
+    // too_large: out of bounds.
     [[nodiscard]] Pin pin(const LeaseKey& key, std::uint64_t offset, std::uint64_t bytes, Access want,
                           const Peer* by) noexcept;
 
@@ -75,6 +81,7 @@ class CINNABAR_API LeaseTable {
         std::atomic<std::uint32_t> generation{0};
         std::atomic<std::uint64_t> key{0};  // 0: not granted
         std::atomic<const Peer*> confined_to{nullptr};
+        std::shared_ptr<const Guests> guests;  // read only under a pin with the key, and dropped without pins
         Memory* memory = nullptr;
         std::uint64_t offset = 0;
         std::uint64_t bytes = 0;

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct iovec;
 
 namespace cinnabar::na {
 
+class Guests;
 class Transport;
 
 // A registration. Immutable: any thread may read it. A plugin adds its registration keys in a derived class. Requires:
@@ -80,6 +82,9 @@ struct Lease {
     // Runs once inside progress() when the fence is over, if Transport::revoke returned `again`.
     Work fenced;
     bool fence_failed = false;  // the peer may still write: quarantine the memory (docs/limits.md)
+
+    // Who may use it besides the peer that Transport::confine names, which reads this; null: nobody.
+    std::shared_ptr<const Guests> guests;
 
     [[nodiscard]] bool granted() const noexcept { return key != 0; }
 };

@@ -180,8 +180,8 @@ class Transport {
     // fields. permission: more access than was registered. too_large: all lease slots are in use. Most grants on tcp
     // make no system call.
     [[nodiscard]] virtual Errc grant(Lease& lease) noexcept = 0;
-    // Makes a lease useless to all peers but this one, even if they have its key. Call it before the key is sent, as
-    // the owner of the peer's context. Does nothing without Caps::confines.
+    // Makes a lease useless to all peers but this one and lease.guests, even if they have its key. Call it once, before
+    // the key is sent, as the owner of the peer's context. Does nothing without Caps::confines.
     virtual void confine(const Lease&, const Peer&) noexcept {}
     // Revokes a lease. ok: no more bytes are read or written through it. again: that is not true yet; lease.fenced runs
     // when it is. Requires: granted.

@@ -18,6 +18,7 @@
 #include <cinnabar/bulk/transfer.hpp>
 #include <cinnabar/na/addr.hpp>
 #include <cinnabar/na/arrival.hpp>
+#include <cinnabar/na/guests.hpp>
 #include <cinnabar/na/op.hpp>
 #include <cinnabar/rpc/call_waits.hpp>
 #include <cinnabar/rpc/rpc_id.hpp>
@@ -50,9 +51,10 @@ using CallDone = void (*)(Call& call, void* user) noexcept;
 using CallId = std::uint64_t;
 inline constexpr unsigned call_slot_bits = 24;
 
-// Which peers may use memory that a call lends: only its target, if the transport can enforce that
-// (na::Caps::confines), or also the peers that the target forwards it to.
-enum class Audience : std::uint8_t { target, anyone };
+// Which peers may use memory that a call lends: only its target, or its target and some guests (guests.hpp), if the
+// transport can enforce that (na::Caps::confines), or whoever has the descriptor. The target of a call can forward the
+// memory unless it is for the target alone.
+enum class Audience : std::uint8_t { target, anyone, guests };
 
 struct CallArgs {
     RpcId rpc = 0;
@@ -90,8 +92,10 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // memory of at most eager_bytes_max travels inside the descriptor. overloaded: lends_max. permission. too_large:
     // the writer is full. Also the errors of Region::memory_on. If a quota of this side's policy does not allow that
     // much for the target, the call ends with `overloaded` later.
+    // `guests`: for Audience::guests.
     [[nodiscard]] Errc lend(const bulk::Region& region, na::Access access, Writer& writer,
-                            Audience audience = Audience::target) noexcept;
+                            Audience audience = Audience::target,
+                            const std::shared_ptr<const na::Guests>& guests = nullptr) noexcept;
     [[nodiscard]] std::size_t lend_bytes(const bulk::Region& region, na::Access access,
                                          Audience audience = Audience::target) const noexcept;
     // Forwards memory that was lent to a request here: writes its descriptor, bound to its owner. Only the owner lends

@@ -13,10 +13,12 @@
 #include <cinnabar/bulk/region.hpp>
 #include <cinnabar/bulk/remote_region.hpp>
 #include <cinnabar/rpc/call.hpp>
+#include <cinnabar/rpc/guests.hpp>
 #include <cinnabar/rpc/proc_coder.hpp>
 #include <cinnabar/rpc/request.hpp>
 
 #include <array>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -35,6 +37,11 @@ class Bulk {
     Bulk(bulk::Region region, na::Access access) : region_(std::move(region)), access_(access) {}
     // Origin. Lets any holder of the descriptor use the memory, for as long as it is lent.
     void set_forwardable() noexcept { audience_ = Audience::anyone; }
+    // Origin. Lets the target, and these third parties alone, use the memory for as long as it is lent.
+    void set_guests(std::shared_ptr<const Guests> guests) noexcept {
+        audience_ = Audience::guests;
+        guests_ = std::move(guests);
+    }
 
     [[nodiscard]] bool empty() const noexcept { return size() == 0; }
     [[nodiscard]] std::uint64_t size() const noexcept { return region_ ? region_.bytes() : remote_.bytes(); }
@@ -77,7 +84,7 @@ class Bulk {
         if (bytes > small.size()) large.resize(bytes);
         Writer writer(large.empty() ? Bytes(small) : Bytes(large));
         const Errc refused =
-            region_ ? call->lend(region_, access_, writer, audience_) : call->forward_memory(remote_, writer);
+            region_ ? call->lend(region_, access_, writer, audience_, guests_) : call->forward_memory(remote_, writer);
         if (refused != Errc::ok) return out.fail(refused);
         out.count(writer.size());
         out.raw(writer.written().data(), writer.size());
@@ -98,6 +105,7 @@ class Bulk {
     Request* request_ = nullptr;
     na::Access access_ = na::Access::read;
     Audience audience_ = Audience::target;
+    std::shared_ptr<const na::Guests> guests_;
 };
 
 }  // namespace cinnabar::rpc
