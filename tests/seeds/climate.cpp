@@ -49,6 +49,22 @@ Climate::Climate(std::uint64_t seed, sim::Profile profile) {
     transport.connections_max = random.chance(2) ? 3 : 16'384;
 }
 
+void Climate::be_real() {
+    world = {};
+    kills = drains = partitions = resets = stops = rogues = tight = false;
+    transport = {};
+    transport.connect_timeout = Microseconds(10'000'000);
+    rpc::Options calm;
+    calm.context.threads = Threads::one;
+    calm.overflow_kept_max = rpc.overflow_kept_max;
+    calm.credits_per_peer_max = rpc.credits_per_peer_max;
+    calm.bulk.chunk_bytes = rpc.bulk.chunk_bytes;
+    calm.bulk.window = rpc.bulk.window;
+    calm.handler_time_max = Microseconds(0);
+    calm.leave_max = Microseconds(10'000);  // while a side closes, nothing drives the others
+    rpc = calm;
+}
+
 std::string Climate::describe() const {
     std::string text = std::to_string(processes) + " processes";
     const auto add = [&text](bool is, const std::string& what) {

@@ -29,6 +29,10 @@ struct Climate {
 
     [[nodiscard]] std::string describe() const;
 
+    // For real networks, which have no faults to order and whose time cannot be advanced: what remains are calls that
+    // must end well, cancels, deadlines, transfers and the liar.
+    void be_real();
+
     sim::WorldOptions world;
     na::TransportOptions transport;  // of each process, except its message size
     rpc::Options rpc;

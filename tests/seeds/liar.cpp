@@ -77,7 +77,7 @@ void Liar::come(End& end, const Process& target) {
     options.listen = false;
     const Process& other = mesh_.any_process();
     const na::Incarnation claimed = other.open() && mesh_.random().chance(2) ? other.transport().incarnation() : 0;
-    end = std::make_unique<hostile::RudePeer>(mesh_.world().open_as(name, options, claimed).value(), na::ContextId{0});
+    end = std::make_unique<hostile::RudePeer>(mesh_.open(name, options, claimed), na::ContextId{0});
     end->remember();
     if (mesh_.climate().strict()) end->keep_to_slots();
     end->meet(target.addr());

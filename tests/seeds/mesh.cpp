@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace cinnabar::seeds {
 namespace {
@@ -11,12 +12,28 @@ namespace {
 // More rounds than any burst needs: if there are more, something spins while virtual time stands still.
 constexpr std::uint64_t rounds_at_once_max = 100'000;
 
+constexpr TimeUs real_run_max_us = 20'000;
+constexpr TimeUs real_limit_us = 20'000'000;
+
+Climate real_climate(std::uint64_t seed, bool liar) {
+    Climate climate(seed, sim::Profile::friendly);
+    climate.be_real();
+    climate.liar = liar;
+    return climate;
+}
+
 }  // namespace
 
-Mesh::Mesh(std::uint64_t seed, sim::Profile profile)
-    : climate_(seed, profile),
+Mesh::Mesh(std::uint64_t seed, sim::Profile profile) : Mesh(seed, Climate(seed, profile), nullptr) {}
+
+Mesh::Mesh(std::uint64_t seed, support::NetworkKind real, bool liar)
+    : Mesh(seed, real_climate(seed, liar), std::make_unique<support::Network>(real)) {}
+
+Mesh::Mesh(std::uint64_t seed, const Climate& climate, std::unique_ptr<support::Network> network)
+    : climate_(climate),
       random_(seed ^ 0x5eed),
-      world_(sim::World::make(climate_.world)),
+      network_(std::move(network)),
+      world_(network_ ? nullptr : sim::World::make(climate_.world)),
       ledger_(*this),
       calls_(*this) {
     for (unsigned i = 0; i < climate_.processes; ++i) {
@@ -30,6 +47,13 @@ Mesh::Mesh(std::uint64_t seed, sim::Profile profile)
 Mesh::~Mesh() {
     liar_.reset();
     processes_.clear();
+}
+
+std::shared_ptr<na::Transport> Mesh::open(const std::string& name, const na::TransportOptions& options,
+                                          na::Incarnation claimed) {
+    if (network_) return network_->open(name, options).value();
+    if (claimed != 0) return world_->open_as(name, options, claimed).value();
+    return world_->open(name, options).value();
 }
 
 bool Mesh::round() {
@@ -64,6 +88,12 @@ bool Mesh::stuck() noexcept {
 }
 
 void Mesh::run_for(TimeUs span) {
+    if (network_) {
+        const TimeUs last = now_us() + std::min(span, real_run_max_us);
+        do (void)round();
+        while (now_us() < last);
+        return;
+    }
     const TimeUs end = now_us() + span;
     while (!stuck()) {
         if (round()) continue;
@@ -73,6 +103,14 @@ void Mesh::run_for(TimeUs span) {
 }
 
 bool Mesh::run_until(const std::function<bool()>& done, TimeUs limit) {
+    if (network_) {
+        const TimeUs last = now_us() + std::min(limit, real_limit_us);
+        while (!done()) {
+            if (now_us() >= last) return false;
+            (void)round();
+        }
+        return true;
+    }
     const TimeUs end = now_us() + limit;
     while (!stuck()) {
         if (done()) return true;

@@ -16,7 +16,7 @@ void Process::start() {
     na::TransportOptions network = climate.transport;
     network.listen = listens_;
     network.message_bytes_max = std::size_t{1024} << mesh_.random().below(5);
-    transport_ = mesh_.world().open(name_, network).value();
+    transport_ = mesh_.open(name_, network);
     engine_ = rpc::Engine::open({transport_}).value();
     server_ = std::make_unique<Server>(*this);
     context_ = engine_->open_context(climate.rpc).value();
@@ -50,6 +50,9 @@ void Process::resume() {
     resumed_at = mesh_.now_us();
 }
 
-na::Addr Process::addr() const { return na::Addr::make({"sim://" + name_}, 0, 0); }
+na::Addr Process::addr(na::Incarnation incarnation) const {
+    if (mesh_.is_real()) return na::Addr::make(transport_->endpoints(), 0, incarnation);
+    return na::Addr::make({"sim://" + name_}, 0, incarnation);
+}
 
 }  // namespace cinnabar::seeds

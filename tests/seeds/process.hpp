@@ -36,8 +36,8 @@ class Process {
     [[nodiscard]] Server& server() const noexcept { return *server_; }
     [[nodiscard]] Mesh& mesh() const noexcept { return mesh_; }
     [[nodiscard]] const na::Transport& transport() const noexcept { return *transport_; }
-    // The address without an incarnation, which reaches the incarnation that currently runs.
-    [[nodiscard]] na::Addr addr() const;
+    // Without an incarnation, the address reaches the one that currently runs.
+    [[nodiscard]] na::Addr addr(na::Incarnation incarnation = 0) const;
 
     void stop();
     void resume();

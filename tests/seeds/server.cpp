@@ -67,7 +67,8 @@ void Server::serve(Kind kind, void (Server::*handler)(Task&)) {
 }
 
 Server::Task& Server::take(rpc::Request& request) {
-    EXPECT_FALSE(request.canceled()) << "a handler that nobody waits for";
+    // Real time may reach the deadline between the context's check and this one.
+    EXPECT_TRUE(mesh_.is_real() || !request.canceled()) << "a handler that nobody waits for";
     Task& task = tasks_.emplace_back();
     task.server = this;
     task.request = &request;
@@ -120,7 +121,8 @@ void Server::relay(Task& task) {
     wish.argument_bytes = mesh_.calls().any_bytes();
     wish.reply_bytes = mesh_.calls().any_bytes();
     Process& next = mesh_.any_process();
-    wish.to = next.listens() && task.ask.dice % 4 != 0 ? next.addr() : task.request->source();
+    const bool by_name = next.listens() && task.ask.dice % 4 != 0 && !(mesh_.is_real() && &next == &process_);
+    wish.to = by_name ? next.addr() : task.request->source();
     task.under_way = 1;
     wish.then = [this, &task](Sent&, Errc result) {
         task.relayed = nullptr;

@@ -11,6 +11,9 @@ namespace {
 // The virtual time within which everything must end after the last fault.
 constexpr TimeUs quiet_within_us = 60'000'000;
 
+// Over a real network, time spent between two actions is spent.
+constexpr TimeUs real_pause_max_us = 300;
+
 // The time for dials for which no call waits any more.
 constexpr TimeUs dials_end_within_us = 11'000'000;
 
@@ -24,15 +27,20 @@ void Workload::run() {
         if (i % 8 == 0) check_limits();
     }
     if (!testing::Test::HasFailure()) calm_down();
+    if (mesh_.is_real()) {
+        if (!testing::Test::HasFailure()) check_quiet_over_real_network();
+        return;
+    }
     if (!testing::Test::HasFailure()) check_quiet();
     if (!testing::Test::HasFailure()) check_without_connections();
 }
 
 Workload::Outcome Workload::outcome() {
-    return {mesh_.world().trace_hash(), mesh_.ledger().digest(), mesh_.ledger().tally};
+    return {mesh_.is_real() ? 0 : mesh_.world().trace_hash(), mesh_.ledger().digest(), mesh_.ledger().tally};
 }
 
 TimeUs Workload::pause() {
+    if (mesh_.is_real()) return random_.below(real_pause_max_us);
     const std::uint64_t kind = random_.below(400);
     if (kind < 160) return 0;
     if (kind < 320) return random_.below(100);
@@ -51,12 +59,13 @@ void Workload::act() {
 }
 
 // The address of a process that listens, sometimes with its incarnation.
-na::Addr Workload::any_addr() {
+na::Addr Workload::any_addr(const Process& from) {
     for (;;) {
         const Process& process = mesh_.any_process();
         if (!process.listens()) continue;
+        if (mesh_.is_real() && &process == &from) continue;  // a sealed connection does not lead back to its process
         if (!random_.chance(10)) return process.addr();
-        return na::Addr::make({"sim://" + process.name()}, 0, process.transport().incarnation());
+        return process.addr(process.transport().incarnation());
     }
 }
 
@@ -67,7 +76,7 @@ void Workload::call() {
                                      Kind::hold, Kind::move, Kind::move, Kind::move, Kind::relay, Kind::note};
     Wish wish;
     wish.kind = random_.chance(50) ? Kind::unknown : kinds[random_.below(std::size(kinds))];
-    wish.to = any_addr();
+    wish.to = any_addr(from);
     wish.deadline = mesh_.calls().any_deadline();
     wish.argument_bytes = mesh_.calls().any_bytes();
     wish.reply_bytes = mesh_.calls().any_bytes();
@@ -102,6 +111,7 @@ void Workload::touch_a_server() {
 }
 
 void Workload::fault() {
+    if (mesh_.is_real()) return;
     const Climate& climate = mesh_.climate();
     sim::World& world = mesh_.world();
     Process& a = mesh_.any_process();
@@ -169,15 +179,18 @@ void Workload::check_limits() {
 }
 
 void Workload::calm_down() {
-    sim::World& world = mesh_.world();
     mesh_.send_liar_away();
-    world.heal_all();
-    for (const auto& process : mesh_.processes()) {
-        if (process->stopped) process->resume();
+    if (!mesh_.is_real()) {
+        sim::World& world = mesh_.world();
+        world.heal_all();
+        for (const auto& process : mesh_.processes()) {
+            if (process->stopped) process->resume();
+        }
+        sim::WorldOptions calm = world.options();
+        calm.again_one_in = calm.dial_lost_one_in = calm.reset_one_in = calm.late_one_in = 0;
+        calm.fence_failed_one_in = 0;
+        world.set_options(calm);
     }
-    sim::WorldOptions calm = world.options();
-    calm.again_one_in = calm.dial_lost_one_in = calm.reset_one_in = calm.late_one_in = calm.fence_failed_one_in = 0;
-    world.set_options(calm);
     mesh_.be_prompt();
     const bool quiet = mesh_.run_until(
         [&] {
@@ -228,6 +241,25 @@ void Workload::check_quiet() {
         EXPECT_EQ(host.leases, 0u);
         EXPECT_EQ(process->context().na().ops_posted(), 0u);
     }
+    mesh_.ledger().check_graves();
+}
+
+// Connections stay open; but nothing that a call needed is kept.
+void Workload::check_quiet_over_real_network() {
+    const auto is_quiet = [](const std::unique_ptr<Process>& process) {
+        const auto counts = process->context().counts();
+        return counts.calls == 0 && counts.requests == 0 && counts.queued == 0 && counts.transfers == 0 &&
+               counts.replies_kept == 0 && counts.overflow_bytes == 0 && counts.replies_owed == 0 &&
+               counts.leases == 0 && process->context().na().ops_posted() == 0;
+    };
+    const auto settled = [&] {
+        for (const auto& process : mesh_.processes()) process->server().end_all();
+        mesh_.ledger().release_kept();
+        return std::all_of(mesh_.processes().begin(), mesh_.processes().end(), is_quiet);
+    };
+    EXPECT_TRUE(mesh_.run_until(settled, quiet_within_us)) << "something is left of calls that have ended";
+    mesh_.run_for(quiet_within_us);
+    EXPECT_TRUE(mesh_.run_until(settled, quiet_within_us)) << "something came late, and stays";
     mesh_.ledger().check_graves();
 }
 

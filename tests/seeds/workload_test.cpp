@@ -5,9 +5,15 @@
 #include "workload.hpp"
 
 #include "support/log_watch.hpp"
+#include "support/network.hpp"
 #include "support/seeds.hpp"
 
+#include <cinnabar/base/clock.hpp>
+
 #include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 namespace cinnabar::seeds {
 namespace {
@@ -47,6 +53,44 @@ TEST_P(WorkloadTest, ASeedReplaysExactly) {
         EXPECT_FALSE(first.same(run(seed + 1'000'000, GetParam()))) << seed;
     }
 }
+
+// A few seeds over sockets, in real time: their random choices are the same, but not how they meet.
+class RealWorkloadTest : public testing::TestWithParam<support::NetworkKind> {
+  protected:
+    void walk(bool liar) {
+        constexpr std::uint64_t cost = 100;
+        constexpr TimeUs longest_us = 20'000'000;
+        const TimeUs end = steady_clock().now_us() + longest_us;
+        test::for_each_seed(
+            [&](std::uint64_t seed) {
+                if (steady_clock().now_us() >= end) return;
+                support::LogWatch log;
+                if (liar) log.allow("");  // the log names the liar
+                Workload workload(seed, GetParam(), liar);
+                workload.run();
+                ok_ += workload.outcome().tally.ok;
+            },
+            cost);
+        EXPECT_NE(ok_, 0u);
+    }
+
+  private:
+    std::uint64_t ok_ = 0;
+};
+
+TEST_P(RealWorkloadTest, EveryCallEndsOnceAndNothingIsLeft) { walk(false); }
+TEST_P(RealWorkloadTest, ALiarHarmsNobody) { walk(true); }
+
+std::vector<support::NetworkKind> sockets() {
+    std::vector<support::NetworkKind> kinds = support::networks_for_calls();
+    std::erase_if(kinds, [](support::NetworkKind kind) {
+        return kind != support::NetworkKind::tcp && kind != support::NetworkKind::tcps;
+    });
+    return kinds;
+}
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(RealWorkloadTest);
+INSTANTIATE_TEST_SUITE_P(Over, RealWorkloadTest, testing::ValuesIn(sockets()),
+                         [](const auto& each) { return std::string(support::to_string(each.param)); });
 
 INSTANTIATE_TEST_SUITE_P(Over, WorkloadTest, testing::Values(sim::Profile::friendly, sim::Profile::rdma_strict),
                          [](const auto& each) {
