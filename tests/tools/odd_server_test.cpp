@@ -53,6 +53,10 @@ struct OddServer : testing::Test {
     std::map<std::string, Listing> listings;  // by folder
     unsigned ends_at_list = 0;                // the session ends with that listing; 0: never
     std::atomic<unsigned> lists = 0;
+    std::atomic<unsigned> lists_in_progress = 0;
+    std::atomic<unsigned> lists_at_once = 0;  // the most so far
+    // Folders other than the tree are listed when so many listings are in progress, or else after two seconds.
+    std::atomic<unsigned> lists_together = 0;
     hl::Node there = hl::Node::listen("tcp://127.0.0.1:0").value();
 
     void SetUp() override {
@@ -66,13 +70,32 @@ struct OddServer : testing::Test {
         serves(files::hold_rpc, [](hl::Request<files::HoldIn> request) -> hl::Task<Result<void>> {
             co_return co_await request.node().sleep_for(std::chrono::hours(1));
         });
-        serves(files::list_rpc, [this](const files::ListIn& in) -> Result<Listing> {
-            const std::lock_guard lock(mutex);
-            if (++lists == ends_at_list) return Errc::shutting_down;
-            const auto listing = listings.find(in.name);
-            if (listing == listings.end()) return Errc::not_found;
-            return listing->second;
+        serves(files::list_rpc, [this](hl::Request<files::ListIn> request) -> hl::Task<Result<Listing>> {
+            lists_at_once = std::max(lists_at_once.load(), ++lists_in_progress);
+            for (int i = 0; i < 2000 && request->name != "tree" && lists_at_once < lists_together; ++i)
+                (void)co_await request.node().sleep_for(std::chrono::milliseconds(1));
+            --lists_in_progress;
+            co_return list(request->name);
         });
+    }
+    Result<Listing> list(const std::string& name) {
+        const std::lock_guard lock(mutex);
+        if (++lists == ends_at_list) return Errc::shutting_down;
+        const auto listing = listings.find(name);
+        if (listing == listings.end()) return Errc::not_found;
+        return listing->second;
+    }
+    // Eight folders, each with a file and a folder in it.
+    void list_folders_in_folders() {
+        listings["tree"].attributes.mode = 0755;
+        for (int i = 0; i < 8; ++i) {
+            const auto name = "d" + std::to_string(i);
+            listings["tree"].entries.push_back(entry_of(EntryKind::folder, name));
+            auto& inner = listings["tree/" + name];
+            inner.attributes.mode = 0755;
+            inner.entries = {entry_of(EntryKind::folder, "inner"), entry_of(EntryKind::file, "file")};
+            listings["tree/" + name + "/inner"].attributes.mode = 0755;
+        }
     }
     // Orders what the test and the server do with the listings: only a command, another process, lies between.
     void take_turns() { const std::lock_guard lock(mutex); }
@@ -212,6 +235,47 @@ TEST_F(OddServer, NothingIsDeletedOutsideOfTheFolder) {
         run({"fetch", "--insecure", "--delete", "-o", folder.at("back/tree"), there.endpoints().front() + "/tree/.."});
     EXPECT_NE(up.exit, 0) << up.err;
     EXPECT_EQ(folder.get("back/mine"), "precious");
+}
+
+TEST_F(OddServer, AWalkListsSeveralFoldersAtOnce) {
+    list_folders_in_folders();
+    lists_together = 8;
+    const auto planned = run(fetch({"--dry-run"}));
+    EXPECT_EQ(planned.exit, 0) << planned.err;
+    EXPECT_EQ(lists_at_once.load(), 8u);
+    EXPECT_EQ(lists.load(), 17u);
+    EXPECT_EQ(count_of("/inner\"", planned.out), 8u) << planned.out;
+    EXPECT_EQ(count_of("/file\"", planned.out), 8u) << planned.out;
+}
+
+TEST_F(OddServer, ARemovalListsSeveralFoldersAtOnceAndRemovesWhatIsInAFolderFirst) {
+    list_folders_in_folders();
+    listings.erase("tree/d7/inner");
+    lists_together = 8;
+    Words removed;
+    const auto look = [](const files::LookIn& in) { return files::LookOut{entry_of(EntryKind::folder, in.name), {}}; };
+    const auto remove_many = [this, &removed](const files::RemoveManyIn& in) {
+        const std::lock_guard lock(mutex);
+        removed.insert(removed.end(), in.names.begin(), in.names.end());
+        files::BatchOut out;
+        out.outcomes.resize(in.names.size());
+        return out;
+    };
+    ASSERT_TRUE(there.serve(files::look_rpc, look).ok());
+    ASSERT_TRUE(there.serve(files::remove_many_rpc, remove_many).ok());
+    ASSERT_TRUE(there.serve(files::remove_rpc, [](const files::RemoveIn&) { return Result<void>(); }).ok());
+    const auto outcome = run({"remove", "-r", "--insecure", there.endpoints().front() + "/tree"});
+    EXPECT_EQ(outcome.exit, 10) << outcome.err;
+    EXPECT_NE(outcome.err.find("tree/d7/inner: "), std::string::npos) << outcome.err;
+    EXPECT_EQ(lists_at_once.load(), 8u);
+    const auto place_of = [&removed](const std::string& name) { return std::ranges::find(removed, name); };
+    for (int i = 0; i < 8; ++i) {
+        const auto name = "tree/d" + std::to_string(i);
+        EXPECT_LT(place_of(name + "/file"), place_of(name)) << name;
+        if (i == 7) continue;
+        EXPECT_LT(place_of(name + "/inner"), place_of(name)) << name;
+    }
+    EXPECT_EQ(removed.size(), 23u) << "all but the folder that could not be listed";
 }
 
 TEST_F(OddServer, AnAclThatNobodyAskedForIsRefused) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Removes a folder of a server and all below it, many entries in one call. One thread.
+// Removes a folder of a server and all below it: lists several folders at once, and removes many entries in one call.
+// One thread.
 #pragma once
 
 #include "commands/manager.hpp"
@@ -8,6 +9,9 @@
 #include <cinnabar/files/client.hpp>
 #include <cinnabar/hl/task.hpp>
 
+#include <deque>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,17 +32,34 @@ class TreeRemoval {
     [[nodiscard]] hl::Task<Result<void>> run();
 
   private:
-    [[nodiscard]] hl::Task<Result<void>> remove_below(const std::string& folder);
-    [[nodiscard]] hl::Task<Result<void>> remove_entry(const std::string& folder, const files::Entry& entry);
-    // Adds an entry that comes after everything in it.
-    [[nodiscard]] hl::Task<Result<void>> add(const std::string& name);
-    // Removes what was added.
-    [[nodiscard]] hl::Task<Result<void>> flush();
+    // A folder that was found, until everything in it has been added.
+    struct Found {
+        std::string name;
+        std::shared_ptr<Found> in;  // null: the top
+        std::size_t left = 0;       // how many folders in it are still to be added
+    };
+    // Lists the next folders, and adds what is in them.
+    [[nodiscard]] hl::Task<void> list_some();
+    void take(const std::shared_ptr<Found>& folder, const files::Listing& listing);
+    // The contents of the folder have been added, or could not be listed. Adds it, unless it failed, and each folder
+    // whose contents are complete by that.
+    void close(const Found& folder, bool failed);
+    // Removes what was added, as long as it fills calls; `all`: to the end.
+    [[nodiscard]] hl::Task<void> remove_added(bool all);
+    [[nodiscard]] hl::Task<void> remove_together(std::vector<std::string> names);
+    // Ends the removal.
+    void end(const Error& why) {
+        if (!end_) end_ = why;
+    }
 
     Manager& manager_;
     files::Client& session_;
     const std::string& top_;
-    std::vector<std::string> names_;
+    // Those found last are listed first, so that only few folders are unfinished at once.
+    std::vector<std::shared_ptr<Found>> unlisted_;
+    // Added entries: each folder comes after everything in it. They are removed in this order, one call after another.
+    std::deque<std::string> added_;
+    std::optional<Error> end_;
 };
 
 }  // namespace cinnabar::tools

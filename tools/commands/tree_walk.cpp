@@ -2,6 +2,7 @@
 #include "commands/tree_walk.hpp"
 
 #include "commands/address.hpp"
+#include "commands/listings.hpp"
 #include "commands/session.hpp"
 
 #include <deque>
@@ -28,6 +29,16 @@ void tell_of(const Walk& walk, const std::string& below, std::vector<files::Entr
     }
 }
 
+// Takes the next folders to be listed.
+std::vector<std::string> take_some(std::deque<std::string>& folders) {
+    std::vector<std::string> some;
+    while (!folders.empty() && some.size() < listed_at_once) {
+        some.push_back(std::move(folders.front()));
+        folders.pop_front();
+    }
+    return some;
+}
+
 }  // namespace
 
 hl::Task<Result<void>> walk_tree(files::Client& session, const Walk& walk, files::Listing first) {
@@ -35,18 +46,22 @@ hl::Task<Result<void>> walk_tree(files::Client& session, const Walk& walk, files
     std::size_t count = first.entries.size();
     tell_of(walk, {}, std::move(first.entries), folders);
     while (!folders.empty()) {
-        const auto below = std::move(folders.front());
-        folders.pop_front();
-        const auto name = join_name(walk.name, below);
-        Result<files::Listing> listed = co_await session.list(name, walk.extended);
-        if (!listed && ends_all(listed.code())) co_return std::move(listed).error();
-        if (!listed) {
-            walk.failed(below, listed.error());
-            continue;
+        const auto some = take_some(folders);
+        std::vector<std::string> names;
+        for (const auto& below : some) names.push_back(join_name(walk.name, below));
+        auto listing = list_each(session, std::move(names), walk.extended);
+        std::vector<Result<files::Listing>> listings = co_await std::move(listing);
+        for (std::size_t i = 0; i < some.size(); ++i) {
+            auto& listed = listings[i];
+            if (!listed && ends_all(listed.code())) co_return std::move(listed).error();
+            if (!listed) {
+                walk.failed(some[i], listed.error());
+                continue;
+            }
+            count += listed->entries.size();
+            if (count > tree_entries_max) co_return Error{Errc::protocol, "the server lists a tree without end"};
+            tell_of(walk, some[i], std::move(listed->entries), folders);
         }
-        count += listed->entries.size();
-        if (count > tree_entries_max) co_return Error{Errc::protocol, "the server lists a tree without end"};
-        tell_of(walk, below, std::move(listed->entries), folders);
     }
     co_return Result<void>();
 }

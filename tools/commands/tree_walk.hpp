@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists a folder of a server and all below it, for fetch, copy, list and remove.
+// Lists a folder of a server and all below it, several folders at once, for fetch, copy and verify.
 #pragma once
 
 #include <cinnabar/files/client.hpp>

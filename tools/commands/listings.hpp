@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lists several folders of a server at once: each listing takes at least one round trip. One thread.
+#pragma once
+
+#include <cinnabar/base/result.hpp>
+#include <cinnabar/files/attributes.hpp>
+#include <cinnabar/files/client.hpp>
+#include <cinnabar/files/entry.hpp>
+#include <cinnabar/hl/task.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cinnabar::tools {
+
+// How many folders a command lists at once; bounds what it holds of listings that a server may make large.
+inline constexpr std::size_t listed_at_once = 8;
+
+// Lists the folders, all at once: give at most listed_at_once. Returns a result for each, in order, as
+// files::Client::list(). `session`, and what `no_links_below` refers to, must live until the task ends.
+[[nodiscard]] hl::Task<std::vector<Result<files::Listing>>> list_each(
+    files::Client& session, std::vector<std::string> names, files::ExtendedKinds extended,
+    std::optional<std::string_view> no_links_below = {});
+
+}  // namespace cinnabar::tools
