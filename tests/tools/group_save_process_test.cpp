@@ -435,6 +435,24 @@ TEST_F(GroupSaveProcess, ATreeIsSpreadAndComesBackAsItIs) {
     EXPECT_EQ(folder_.get("back/tree/full/file 4"), folder_.get("tree/full/file 4"));
 }
 
+TEST_F(GroupSaveProcess, ATreeOfManyFoldersAndLinksIsSpreadAndComesBackAsItIs) {
+    start_three();
+    for (int i = 0; i < 100; ++i) {
+        const auto inner = "tree/d" + std::to_string(i % 10) + "/e" + std::to_string(i);
+        fs::create_directories(folder_.at(inner));
+        fs::create_symlink("to " + std::to_string(i), folder_.at(inner + (i % 2 ? "/link" : ".link")));
+    }
+    const auto before = described(folder_.path() / "tree");
+    const auto saved = group_run("save", uri("a"), {"--replicas", "2", folder_.at("tree")});
+    ASSERT_EQ(saved.exit, 0) << saved.err;
+    const auto again = group_run("save", uri("b"), {"--replicas", "2", "--json", folder_.at("tree")});
+    EXPECT_EQ(again.exit, 0) << again.err;
+    EXPECT_EQ(lines_with(again.out, "\"sent_bytes\""), 1u) << "the summary alone: " << again.out;
+    const auto fetched = group_run("fetch", uri("c"), {"tree", "-o", folder_.at("back")});
+    ASSERT_EQ(fetched.exit, 0) << fetched.err;
+    EXPECT_EQ(described(folder_.path() / "back/tree"), before);
+}
+
 TEST_F(GroupSaveProcess, ATreeIsRepairedWhereAServerIsGoneAndOneIsNew) {
     start_three();
     make_tree(folder_, "tree");

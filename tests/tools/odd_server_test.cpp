@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -244,8 +245,7 @@ TEST_F(OddServer, AWalkListsSeveralFoldersAtOnce) {
     EXPECT_EQ(planned.exit, 0) << planned.err;
     EXPECT_EQ(lists_at_once.load(), 8u);
     EXPECT_EQ(lists.load(), 17u);
-    EXPECT_EQ(count_of("/inner\"", planned.out), 8u) << planned.out;
-    EXPECT_EQ(count_of("/file\"", planned.out), 8u) << planned.out;
+    EXPECT_EQ(count_of("\"name\": \"tree/d", planned.out), 24u) << "8 folders, each with two entries: " << planned.out;
 }
 
 TEST_F(OddServer, ARemovalListsSeveralFoldersAtOnceAndRemovesWhatIsInAFolderFirst) {
@@ -299,6 +299,44 @@ TEST(LateServer, ASaveWaitsUntilTheServerServes) {
     ASSERT_TRUE(server->serve_on(node).ok());
     EXPECT_EQ(client.wait(), 0) << client.out();
     EXPECT_EQ(folder.get("root/file"), "content");
+}
+
+// The contents are so small that they travel inside the calls: without a key, a server connects to no other one.
+TEST(NamedFiles, SmallOnesAreCopiedInOneCall) {
+    const support::Folder folder;
+    std::filesystem::create_directory(folder.at("a"));
+    std::filesystem::create_directories(folder.at("b/into"));
+    const auto from = files::Server::make(files::Root::serve(folder.at("a")).value(), std::nullopt).value();
+    const auto to = files::Server::make(files::Root::serve(folder.at("b")).value(), std::nullopt).value();
+    const hl::Node a = hl::Node::listen("tcp://127.0.0.1:0").value();
+    const hl::Node b = hl::Node::listen("tcp://127.0.0.1:0").value();
+    ASSERT_TRUE(from->serve_on(a).ok());
+    ASSERT_TRUE(to->serve_on(b).ok());
+    Words words{"copy", "--insecure", "--json"};
+    for (int i = 0; i < 10; ++i) {
+        const auto name = "file-" + std::to_string(i);
+        (void)folder.put("a/" + name, "content of " + name);
+        words.push_back(a.endpoints().front() + "/" + name);
+    }
+    words.push_back(b.endpoints().front() + "/into/");
+    const auto copied = run(words);
+    EXPECT_EQ(copied.exit, 0) << copied.err << copied.out;
+    for (int i = 0; i < 10; ++i) {
+        const auto name = "file-" + std::to_string(i);
+        EXPECT_EQ(folder.get("b/into/" + name), "content of " + name);
+    }
+    EXPECT_EQ(count_of("\"ok\": true", copied.out), 10u) << copied.out;
+    const auto requests = [](const hl::Node& node, const std::string& rpc) {
+        for (const auto& counts : node.stats()) {
+            if (counts.name == rpc) return counts.requests;
+        }
+        return std::uint64_t{0};
+    };
+    EXPECT_TRUE(eventually([&] { return requests(a, "cinnabar.save.lend_pack") == 1; }));
+    EXPECT_EQ(requests(b, "cinnabar.save.pack"), 1u);
+    EXPECT_EQ(requests(a, "cinnabar.save.ask"), 0u) << "none is copied by itself";
+    const auto missing = run({"copy", "--insecure", a.endpoints().front() + "/none", b.endpoints().front() + "/into/"});
+    EXPECT_EQ(missing.exit, 10) << missing.err;
 }
 
 }  // namespace

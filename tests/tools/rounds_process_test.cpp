@@ -127,7 +127,7 @@ TEST_F(RoundsProcess, FilesThatMayGoTogetherAreTriedInOneCallAndEndForThemselves
     together.bytes_of = [](std::size_t file) {
         return file == 3 ? std::optional<std::uint64_t>() : std::optional<std::uint64_t>(10);
     };
-    together.attempt = [&](const Indices& files, files::Client&) -> hl::Task<std::vector<Result<void>>> {
+    together.attempt = [&](const Indices& files, std::size_t, files::Client&) -> hl::Task<std::vector<Result<void>>> {
         packs.push_back(files);
         std::vector<Result<void>> results;
         for (const auto file : files) results.push_back(codes[file] == Errc::ok ? Result<void>() : codes[file]);
@@ -152,7 +152,7 @@ TEST_F(RoundsProcess, FilesThatDoNotFitIntoAWindowGoInSeveralCalls) {
     std::vector<std::size_t> packs;
     Rounds::Together together;
     together.bytes_of = [](std::size_t) { return std::optional<std::uint64_t>(300u << 10); };
-    together.attempt = [&](const std::vector<std::size_t>& files,
+    together.attempt = [&](const std::vector<std::size_t>& files, std::size_t,
                            files::Client&) -> hl::Task<std::vector<Result<void>>> {
         packs.push_back(files.size());
         co_return std::vector<Result<void>>(files.size());
@@ -166,7 +166,7 @@ TEST_F(RoundsProcess, AServerThatIsLostInACallIsSoForAllFilesOfIt) {
     unsigned packs = 0;
     Rounds::Together together;
     together.bytes_of = [](std::size_t) { return std::optional<std::uint64_t>(1); };
-    together.attempt = [&](const std::vector<std::size_t>& files,
+    together.attempt = [&](const std::vector<std::size_t>& files, std::size_t,
                            files::Client&) -> hl::Task<std::vector<Result<void>>> {
         if (++packs == 1) co_return std::vector<Result<void>>(files.size(), Errc::peer_lost);
         co_return std::vector<Result<void>>(files.size());

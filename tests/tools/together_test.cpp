@@ -2,7 +2,9 @@
 // Errands that go together in one call, over a session with a server.
 #include "commands/together.hpp"
 
+#include "commands/listings.hpp"
 #include "commands/server_errands.hpp"
+#include "spread/folders_there.hpp"
 #include "support/folder.hpp"
 
 #include <cinnabar/files/server.hpp>
@@ -11,8 +13,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -146,6 +150,52 @@ TEST_F(TogetherTest, OnlyEqualErrandsGoTogether) {
     EXPECT_FALSE(go_together(copied, other)) << "from another server";
     other.copied_from = &from;
     EXPECT_TRUE(go_together(copied, other));
+    other.copy_mode.exact = true;
+    EXPECT_FALSE(go_together(copied, other)) << "one is named on the command line, the other one is in a tree";
+}
+
+TEST_F(TogetherTest, FoldersOfAGroupsTreeNeedOneCall) {
+    std::map<std::string, files::Attributes> folders;
+    std::vector<std::string> names;
+    for (int i = 0; i < 10; ++i) {
+        const auto folder_name = "top/d" + std::to_string(i);
+        folders.emplace(folder_name, files::Attributes{});
+        names.push_back(folder_name + "/link");
+        names.push_back(folder_name);
+    }
+    folders.emplace("top", files::Attributes{});
+    folders.emplace("top/d3/bad", files::Attributes{});
+    (void)fs::create_directories(folder.at("top/d3"));
+    (void)folder.put("top/d3/bad", "a file has the name of a folder");
+    names.emplace_back("top/d3/bad/link");
+    spread::FoldersThere folders_there(std::move(folders));
+    const auto made = hl::sync_wait(folders_there.make_all(0, *client, names)).value();
+    ASSERT_EQ(made.size(), names.size());
+    for (std::size_t i = 0; i + 1 < made.size(); ++i) EXPECT_TRUE(made[i].ok()) << names[i];
+    EXPECT_FALSE(made.back().ok());
+    EXPECT_TRUE(fs::is_directory(folder.at("top/d9")));
+    EXPECT_EQ(calls("cinnabar.save.make_many"), 1u);
+    EXPECT_EQ(calls("cinnabar.save.make"), 0u);
+    names.pop_back();
+    EXPECT_EQ(hl::sync_wait(folders_there.make_all(0, *client, names)).value().size(), names.size());
+    EXPECT_EQ(calls("cinnabar.save.make_many"), 1u) << "all of them are known";
+}
+
+TEST_F(TogetherTest, NamesAreLookedAtInOrder) {
+    std::vector<std::string> names;
+    for (int i = 0; i < 20; ++i) {
+        names.push_back("f" + std::to_string(i));
+        if (i != 7) (void)folder.put(names.back(), std::string(static_cast<std::size_t>(i), 'x'));
+    }
+    const auto seen = hl::sync_wait(look_each(*client, names)).value();
+    ASSERT_EQ(seen.size(), names.size());
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+        if (i == 7) continue;
+        ASSERT_TRUE(seen[i].ok()) << names[i];
+        EXPECT_EQ(seen[i]->entry.name, names[i]);
+        EXPECT_EQ(seen[i]->entry.bytes, i);
+    }
+    EXPECT_EQ(seen[7].code(), Errc::not_found);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/address.hpp"
 #include "commands/commands.hpp"
+#include "commands/listings.hpp"
 #include "commands/tree_plan.hpp"
 #include "commands/tree_walk.hpp"
 #include "commands/unique_names.hpp"
@@ -8,11 +9,12 @@
 #include <cinnabar/files/copy.hpp>
 #include <cinnabar/files/name.hpp>
 
-#include <unistd.h>
-
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace cinnabar::tools {
 namespace {
@@ -71,12 +73,7 @@ class Copier {
 
   private:
     [[nodiscard]] Errand errand_of_file(const std::string& server, const CopySource& source) const {
-        const files::CopyMode mode{options_.replace ? files::Existing::replace : files::Existing::keep,
-                                   options_.preserve,
-                                   options_.extended,
-                                   false,
-                                   options_.sync,
-                                   options_.whole};
+        const auto mode = mode_of_file();
         return {Report::File{source.as, server + "/" + source.name},
                 [from = &from_, source, mode, &bar = bar_](files::Client& to, bool again) {
                     auto how = mode;
@@ -86,11 +83,64 @@ class Copier {
                         [&bar](std::uint64_t bytes) { bar.add_total(bytes); });
                 }};
     }
+    // A small one may be copied in one call with others.
+    [[nodiscard]] Errand errand_of_file(const std::string& server, const CopySource& source,
+                                        std::uint64_t bytes) const {
+        const auto mode = mode_of_file();
+        Report::File file{source.as, server + "/" + source.name};
+        file.bytes = bytes;
+        Errand errand{std::move(file), [from = &from_, source, mode, &bar = bar_](files::Client& to, bool again) {
+                          auto how = mode;
+                          how.again = again;
+                          return files::copy(**from, source.name, to, source.as, how,
+                                             [&bar](std::uint64_t moved) { bar.add_bytes(moved); });
+                      }};
+        if (bytes <= files::small_file_bytes_max) errand.copied = {source.name, source.as, bytes};
+        errand.copy_mode = mode;
+        errand.copied_from = &from_;
+        return errand;
+    }
+    [[nodiscard]] files::CopyMode mode_of_file() const noexcept {
+        return {options_.replace ? files::Existing::replace : files::Existing::keep,
+                options_.preserve,
+                options_.extended,
+                false,
+                options_.sync,
+                options_.whole};
+    }
+
+    // The sizes of the sources that are files; the others are folders, or cannot be looked at.
+    using Sizes = std::vector<std::optional<std::uint64_t>>;
+    hl::Task<Result<Sizes>> look_at_all(const std::vector<CopySource>& sources) const {
+        std::vector<std::string> names;
+        std::vector<std::size_t> indices;
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            if (sources[i].name.ends_with('/')) continue;  // the contents of a folder
+            names.push_back(sources[i].name);
+            indices.push_back(i);
+        }
+        auto looking = look_each(*from_, names);
+        const std::vector<Result<files::Seen>> seen = co_await std::move(looking);
+        Sizes sizes(sources.size());
+        for (std::size_t i = 0; i < seen.size(); ++i) {
+            if (!seen[i] && ends_all(seen[i].code())) co_return seen[i].error();
+            if (seen[i] && seen[i]->entry.kind == files::EntryKind::file) sizes[indices[i]] = seen[i]->entry.bytes;
+        }
+        co_return sizes;
+    }
 
     hl::Task<Result<Plan>> plan(files::Client& to, const std::string& server, const std::vector<CopySource>& sources,
                                 LeftOut& left_out) {
         TreePlan plan;
-        for (const auto& source : sources) {
+        auto looking = look_at_all(sources);
+        const Result<Sizes> sizes = co_await std::move(looking);
+        if (!sizes) co_return sizes.error();
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            const auto& source = sources[i];
+            if ((*sizes)[i]) {
+                plan.add_file(errand_of_file(server, source, *(*sizes)[i]));
+                continue;
+            }
             const std::string name = join_name(source.name, {});
             Result<files::Listing> listing = co_await from_->list(name, options_.extended);
             if (!listing && ends_all(listing.code())) co_return std::move(listing).error();

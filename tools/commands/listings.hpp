@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists several folders of a server at once: each listing takes at least one round trip. One thread.
+// Lists several folders of a server at once, and looks at several names: each takes at least one round trip. One thread.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -16,7 +16,7 @@
 
 namespace cinnabar::tools {
 
-// How many folders a command lists at once; bounds what it holds of listings that a server may make large.
+// How many folders a command lists, or names it looks at, at once; bounds what it holds of listings that a server may make large.
 inline constexpr std::size_t listed_at_once = 8;
 
 // Lists the folders, all at once: give at most listed_at_once. Returns a result for each, in order, as
@@ -24,5 +24,11 @@ inline constexpr std::size_t listed_at_once = 8;
 [[nodiscard]] hl::Task<std::vector<Result<files::Listing>>> list_each(
     files::Client& session, std::vector<std::string> names, files::ExtendedKinds extended,
     std::optional<std::string_view> no_links_below = {});
+
+// Looks at all names, listed_at_once of them at a time. Returns a result for each, in order, as files::Client::look().
+// After an error that ends the session, the names that are left get that error. `session` and `names` must live until
+// the task ends.
+[[nodiscard]] hl::Task<std::vector<Result<files::Seen>>> look_each(files::Client& session,
+                                                                  const std::vector<std::string>& names);
 
 }  // namespace cinnabar::tools

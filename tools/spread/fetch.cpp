@@ -84,7 +84,7 @@ class GroupFetch {
             [this](std::size_t index, std::size_t, files::Client& client) { return fetch(wanted_[index], client); },
             another_may_give, [this](std::size_t index) { ended(wanted_[index], placed_[index]); }, options_.jobs,
             Rounds::Together{[this](std::size_t index) { return packed_bytes(wanted_[index]); },
-                             [this](const std::vector<std::size_t>& indices, files::Client& client) {
+                             [this](const std::vector<std::size_t>& indices, std::size_t, files::Client& client) {
                                  return fetch_together(indices, client);
                              }}};
         (void)run_rounds(rounds, sessions_, placed_, interrupt_);

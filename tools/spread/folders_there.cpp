@@ -2,27 +2,76 @@
 #include "spread/folders_there.hpp"
 
 #include "commands/entries.hpp"
+#include "commands/listings.hpp"
 #include "commands/session.hpp"
 
+#include <cinnabar/files/batch.hpp>
 #include <cinnabar/hl/when_all.hpp>
 
+#include <optional>
+#include <set>
 #include <utility>
 
 namespace cinnabar::tools::spread {
+namespace {
+
+// The name and the folders above it, from the outermost in.
+std::vector<std::string> path_to(const std::string& name) {
+    std::vector<std::string> path;
+    for (std::size_t end = name.find('/'); end != name.npos; end = name.find('/', end + 1))
+        path.push_back(name.substr(0, end));
+    path.push_back(name);
+    return path;
+}
+
+}  // namespace
+
+bool FoldersThere::is_missing(std::size_t server, const std::string& folder) const {
+    if (!folders_.contains(folder)) return false;
+    const auto here = at_.find(server);
+    if (here == at_.end()) return true;
+    const auto known = here->second.find(folder);
+    return known == here->second.end() || !known->second;
+}
 
 hl::Task<Result<void>> FoldersThere::make(std::size_t server, files::Client& client, std::string name) {
-    for (std::size_t end = name.find('/');; end = name.find('/', end + 1)) {
-        const auto folder = name.substr(0, end);
-        const auto& here = at_[server];
-        const auto known = here.find(folder);
-        if (folders_.contains(folder) && (known == here.end() || !known->second)) {
-            Result<void> made = co_await client.make_folder(folder);
-            if (!made) co_return made;
-            at_[server][folder] = true;
-        }
-        if (end == name.npos) break;
+    const auto path = path_to(name);
+    for (const auto& folder : path) {
+        if (!is_missing(server, folder)) continue;
+        Result<void> made = co_await client.make_folder(folder);
+        if (!made) co_return made;
+        at_[server][folder] = true;
     }
     co_return Result<void>();
+}
+
+hl::Task<std::vector<Result<void>>> FoldersThere::make_all(std::size_t server, files::Client& client,
+                                                           const std::vector<std::string>& names) {
+    std::vector<files::NewEntry> missing;
+    std::set<std::string> chosen;
+    for (const auto& name : names) {
+        for (const auto& folder : path_to(name)) {
+            if (is_missing(server, folder) && chosen.insert(folder).second)
+                missing.push_back({files::MakeKind::folder, folder, {}, {}, false});
+        }
+    }
+    auto making = client.make_many(missing);
+    const std::vector<Result<void>> made = co_await std::move(making);
+    std::map<std::string, Error> failed;
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+        if (made[i]) at_[server][missing[i].name] = true;
+        if (!made[i]) failed.emplace(missing[i].name, made[i].error());
+    }
+    std::vector<Result<void>> results;
+    for (const auto& name : names) {
+        Result<void> result;
+        for (const auto& folder : path_to(name)) {
+            const auto failure = failed.find(folder);
+            if (result && failure != failed.end()) result = failure->second;
+        }
+        results.push_back(result);
+    }
+    co_return results;
 }
 
 void FoldersThere::are_there(std::size_t server, const std::string& name) {
@@ -34,21 +83,32 @@ void FoldersThere::are_there(std::size_t server, const std::string& name) {
 
 // In reverse order, because the entries of a folder sort after the folder itself.
 hl::Task<void> FoldersThere::finish_at(std::size_t server, files::Client& client, Report& report) {
+    std::vector<std::string> found;  // not made by this command
+    for (const auto& [folder, made] : at_[server]) {
+        if (!made) found.push_back(folder);
+    }
+    auto looking = look_each(client, found);
+    const std::vector<Result<files::Seen>> seen = co_await std::move(looking);
+    std::set<std::string> right;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+        if (seen[i] && same_time_and_mode(seen[i]->entry.attributes, folders_.at(found[i]))) right.insert(found[i]);
+    }
+    std::vector<files::NewEntry> unfinished;
     const auto& folders = at_[server];
     for (auto at = folders.rbegin(); at != folders.rend(); ++at) {
-        const auto& [folder, made] = *at;
-        const auto& attributes = folders_.at(folder);
-        if (!made) {
-            Result<files::Seen> seen = co_await client.look(folder);
-            if (seen && same_time_and_mode(seen->entry.attributes, attributes)) continue;
-        }
-        Result<void> finished = co_await client.finish_folder(folder, attributes);
-        if (finished) continue;
+        const auto& folder = at->first;
+        if (!right.contains(folder))
+            unfinished.push_back({files::MakeKind::finish_folder, folder, {}, folders_.at(folder), false});
+    }
+    auto finishing = client.make_many(unfinished);
+    const std::vector<Result<void>> finished = co_await std::move(finishing);
+    for (std::size_t i = 0; i < unfinished.size(); ++i) {
+        if (finished[i]) continue;
         Report::File failed;
-        failed.name = folder;
+        failed.name = unfinished[i].name;
         failed.kind = Report::Kind::hidden;
-        report.failed(failed, finished.error());
-        if (ends_all(finished.code())) co_return;
+        report.failed(failed, finished[i].error());
+        if (ends_all(finished[i].code())) co_return;
     }
 }
 

@@ -25,6 +25,10 @@ class FoldersThere {
     // Makes those folders of the trees that contain `name`, and `name` itself if it is one of them. Errors: those of
     // files::Client::make_folder.
     [[nodiscard]] hl::Task<Result<void>> make(std::size_t server, files::Client& client, std::string name);
+    // As make() for each name, many folders in one call. Returns a result for each name, in order. `names` must live
+    // until the task ends.
+    [[nodiscard]] hl::Task<std::vector<Result<void>>> make_all(std::size_t server, files::Client& client,
+                                                               const std::vector<std::string>& names);
     // Records that the server has `name`, and so the folders above it. finish() then also finishes those of them that
     // an interrupted save left unfinished.
     void are_there(std::size_t server, const std::string& name);
@@ -33,6 +37,9 @@ class FoldersThere {
     [[nodiscard]] hl::Task<void> finish(Sessions& sessions, Report& report);
 
   private:
+    // Whether make() has to make it.
+    [[nodiscard]] bool is_missing(std::size_t server, const std::string& folder) const;
+    // Sets the modes and times of the folders that the server has, many in one call.
     [[nodiscard]] hl::Task<void> finish_at(std::size_t server, files::Client& client, Report& report);
 
     const std::map<std::string, files::Attributes> folders_;

@@ -101,7 +101,7 @@ hl::Task<void> work(const Running& running, std::vector<Step>& round, std::size_
         if (!client) {
             results.assign(taken.size(), running.sessions.why_lost(server));
         } else if (taken.size() > 1) {
-            auto attempt = running.rounds.together->attempt(taken, *client);
+            auto attempt = running.rounds.together->attempt(taken, server, *client);
             results = co_await std::move(attempt);
         } else {
             auto attempt = running.rounds.attempt(taken.front(), server, *client);

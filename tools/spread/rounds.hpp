@@ -46,7 +46,8 @@ struct Rounds {
         // fit into a window. Empty: it is tried by itself.
         std::function<std::optional<std::uint64_t>(std::size_t file)> bytes_of;
         // Returns one result per file, in order. `files` lives until the task ends.
-        std::function<hl::Task<std::vector<Result<void>>>(const std::vector<std::size_t>& files, files::Client& client)>
+        std::function<hl::Task<std::vector<Result<void>>>(const std::vector<std::size_t>& files, std::size_t server,
+                                                          files::Client& client)>
             attempt;
     };
     std::optional<Together> together = {};  // empty: each file is tried by itself

@@ -2,6 +2,7 @@
 // `cinnabar save --group`
 #include "commands/commands.hpp"
 #include "commands/entries.hpp"
+#include "commands/listings.hpp"
 #include "commands/session.hpp"
 #include "commands/transfer.hpp"
 #include "spread/folders_there.hpp"
@@ -9,6 +10,7 @@
 #include "spread/rounds.hpp"
 #include "spread/source.hpp"
 
+#include <cinnabar/files/batch.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
 
@@ -16,7 +18,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace cinnabar::tools::spread {
 namespace {
@@ -53,7 +60,12 @@ class GroupSave {
                                 return save(sources_[index], server, client);
                             },
                             another_may_take, [this](std::size_t index) { ended(sources_[index], placed_[index]); },
-                            options_.jobs};
+                            options_.jobs,
+                            Rounds::Together{[this](std::size_t index) { return entry_bytes(sources_[index]); },
+                                             [this](const std::vector<std::size_t>& indices, std::size_t server,
+                                                    files::Client& client) {
+                                                 return save_entries(indices, server, client);
+                                             }}};
         if (run_rounds(rounds, sessions_, placed_, interrupt))
             (void)hl::sync_wait(folders_.finish(sessions_, report_), interrupt.token());
         (void)hl::sync_wait(sessions_.close(), interrupt.token());
@@ -95,6 +107,12 @@ class GroupSave {
         return {};
     }
 
+    // Whether a folder or a link is there as it is here.
+    static bool is_same_entry(const files::Entry& there, const files::Entry& here) {
+        if (there.kind != here.kind) return false;
+        if (there.kind == EntryKind::link) return there.target == here.target;
+        return same_time_and_mode(there.attributes, here.attributes);
+    }
     // Whether the server has a copy already.
     hl::Task<Result<bool>> has_copy(const Source& source, files::Client& client) {
         if (options_.ignore_times) co_return false;
@@ -102,8 +120,7 @@ class GroupSave {
         if (!seen && ends_all(seen.code())) co_return std::move(seen).error();
         if (!seen || seen->entry.kind != source.entry.kind) co_return false;
         const auto& there = seen->entry;
-        if (there.kind == EntryKind::link) co_return there.target == source.entry.target;
-        if (there.kind == EntryKind::folder) co_return same_time_and_mode(there.attributes, source.entry.attributes);
+        if (there.kind != EntryKind::file) co_return is_same_entry(there, source.entry);
         if (there.bytes != source.entry.bytes) co_return false;
         if (!options_.by_content) co_return same_time_and_mode(there.attributes, source.entry.attributes);
         if (there.attributes.mode != source.entry.attributes.mode) co_return false;
@@ -169,6 +186,68 @@ class GroupSave {
         source.file.sent_bytes += moved->sent_bytes;
         source.file.checksum = moved->checksum;
         co_return Result<void>();
+    }
+
+    // Folders and links may be made together; files are saved by themselves.
+    static std::optional<std::uint64_t> entry_bytes(const Source& source) {
+        if (source.entry.kind == EntryKind::file) return std::nullopt;
+        return std::uint64_t{0};
+    }
+    // Makes folders and links at one server, many in one call.
+    hl::Task<std::vector<Result<void>>> save_entries(const std::vector<std::size_t>& indices, std::size_t server,
+                                                     files::Client& client) {
+        const auto begin = std::chrono::steady_clock::now();
+        std::vector<std::string> names;
+        for (const auto index : indices) names.push_back(sources_[index].entry.name);
+        std::vector<Result<files::Seen>> seen;
+        if (!options_.ignore_times) {
+            auto looking = look_each(client, names);
+            seen = co_await std::move(looking);
+        }
+        std::vector<Result<void>> results(indices.size());
+        std::vector<std::size_t> missing;  // of `indices`, those that have to be made
+        for (std::size_t i = 0; i < indices.size(); ++i) {
+            const auto& entry = sources_[indices[i]].entry;
+            if (!seen.empty() && !seen[i] && ends_all(seen[i].code())) {
+                results[i] = seen[i].error();
+            } else if (!seen.empty() && seen[i] && is_same_entry(seen[i]->entry, entry)) {
+                folders_.are_there(server, entry.name);
+            } else {
+                missing.push_back(i);
+            }
+        }
+        auto making = make_entries(indices, missing, server, client, results);
+        co_await std::move(making);
+        const auto took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        for (std::size_t i = 0; i < indices.size(); ++i) {
+            auto& source = sources_[indices[i]];
+            source.file.seconds += took;
+            if (results[i]) source.has_copy = true;
+        }
+        for (const auto i : missing) {
+            if (results[i]) sources_[indices[i]].changed = true;
+        }
+        co_return results;
+    }
+    // Sets the results of the entries that are made: their folders first, and then the links.
+    hl::Task<void> make_entries(const std::vector<std::size_t>& indices, const std::vector<std::size_t>& missing,
+                                std::size_t server, files::Client& client, std::vector<Result<void>>& results) {
+        std::vector<std::string> names;
+        for (const auto i : missing) names.push_back(sources_[indices[i]].entry.name);
+        auto making = folders_.make_all(server, client, names);
+        const std::vector<Result<void>> folders = co_await std::move(making);
+        std::vector<files::NewEntry> links;
+        std::vector<std::size_t> made;
+        for (std::size_t at = 0; at < missing.size(); ++at) {
+            const auto& entry = sources_[indices[missing[at]]].entry;
+            results[missing[at]] = folders[at];
+            if (!folders[at] || entry.kind != EntryKind::link) continue;
+            links.push_back({files::MakeKind::link, entry.name, entry.target, entry.attributes, options_.replace});
+            made.push_back(missing[at]);
+        }
+        auto linking = client.make_many(links);
+        const std::vector<Result<void>> linked = co_await std::move(linking);
+        for (std::size_t at = 0; at < made.size(); ++at) results[made[at]] = linked[at];
     }
 
     void ended(Source& source, const Placed& placed) {
