@@ -35,7 +35,7 @@ hl::Task<std::vector<Result<files::Seen>>> look_each(files::Client& session, con
             seen.push_back(std::move(one));
         }
     }
-    while (seen.size() < names.size()) seen.emplace_back(*end);
+    if (end) seen.resize(names.size(), Result<files::Seen>(*end));
     co_return seen;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists several folders of a server at once, and looks at several names: each takes at least one round trip. One thread.
+// Lists several folders of a server at once, and looks at several names at once, since each takes at least one round
+// trip. One thread.
 #pragma once
 
 #include <cinnabar/base/result.hpp>
@@ -16,7 +17,8 @@
 
 namespace cinnabar::tools {
 
-// How many folders a command lists, or names it looks at, at once; bounds what it holds of listings that a server may make large.
+// How many folders a command lists, or names it looks at, at once. Bounds what it holds of listings, which a server may
+// make large.
 inline constexpr std::size_t listed_at_once = 8;
 
 // Lists the folders, all at once: give at most listed_at_once. Returns a result for each, in order, as
