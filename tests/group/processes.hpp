@@ -92,6 +92,13 @@ inline group::GroupOptions quick_group() {
     return options;
 }
 
+// For many members on few processors.
+inline group::GroupOptions quick_group_of_many() {
+    group::GroupOptions options = quick_group();
+    options.own_loop = false;
+    return options;
+}
+
 // `begun` is called when a handler begins to wait. The group must outlive its handlers.
 template <typename F>
 void serve_late(NodeRef node, const group::Group& group, F begun) {
