@@ -3,6 +3,7 @@
 #include "profile_at.hpp"
 #include "support/log_watch.hpp"
 #include "support/seeds.hpp"
+#include "swim_death.hpp"
 #include "swim_world.hpp"
 
 #include <gtest/gtest.h>
@@ -19,39 +20,6 @@ using group::Rank;
 using group::State;
 using group::Swim;
 using group::SwimOptions;
-
-constexpr TimeUs period_us = 1'000'000;
-
-// When members noticed a death, in periods after it.
-struct Death {
-    Rank victim;
-    double first_suspicion = -1;
-    double first_exclusion = -1;
-    double last_exclusion = -1;
-    std::size_t excluded_at = 0;
-};
-
-// Kills one member and records when the others notice it. Also counts living members that are excluded.
-Death kill_one(SwimWorld& world, TimeUs span, std::size_t& wronged) {
-    Death death{world.random_rank()};
-    while (world.dead(death.victim)) death.victim = world.random_rank();
-    const TimeUs from = world.now_us();
-    world.on_change = [&](Rank, const Change& change) {
-        const double when = static_cast<double>(world.now_us() - from) / period_us;
-        if (change.rank != death.victim) {
-            wronged += change.happened == Happened::excluded && !world.dead(change.rank);
-            return;
-        }
-        if (change.happened == Happened::suspected && death.first_suspicion < 0) death.first_suspicion = when;
-        if (change.happened != Happened::excluded) return;
-        if (death.first_exclusion < 0) death.first_exclusion = when;
-        death.last_exclusion = when;
-        ++death.excluded_at;
-    };
-    world.kill(death.victim);
-    world.run_for(span);
-    return death;
-}
 
 TEST(swim, a_death_is_heard_of_by_all_within_the_stated_time) {
     for_each_seed(
@@ -372,39 +340,6 @@ TEST(swim, periods_may_be_as_short_as_ten_milliseconds) {
     world.kill(6);
     world.run_for(600'000);
     EXPECT_EQ(excluded, 19u);
-}
-
-// The curves of docs/groups.md: CINNABAR_GROUP_MEMBERS=1000 CINNABAR_GROUP_PERIODS=3600.
-TEST(swim, curves) {
-    const std::uint64_t members = number_from_environment("CINNABAR_GROUP_MEMBERS", 100);
-    const std::uint64_t periods = number_from_environment("CINNABAR_GROUP_PERIODS", 100);
-    const std::uint64_t slow = number_from_environment("CINNABAR_GROUP_SLOW", 5);
-    const std::uint64_t loss = number_from_environment("CINNABAR_GROUP_LOSS", 10);
-    SwimWorld world(members, {.members_max = 1u << 20},
-                    {.loss_per_mille = unsigned(loss),
-                     .slow_per_cent = unsigned(slow),
-                     .slow_us = number_from_environment("CINNABAR_GROUP_SLOW_US", 300'000)},
-                    9);
-    std::size_t wronged = 0;
-    double suspected = 0;
-    double worst = 0;
-    double excluded = 0;
-    double all = 0;
-    const std::uint64_t deaths = std::max<std::uint64_t>(periods / 50, 1);
-    for (std::uint64_t i = 0; i < deaths; ++i) {
-        const Death death = kill_one(world, 50 * period_us, wronged);
-        suspected += death.first_suspicion;
-        worst = std::max(worst, death.first_suspicion);
-        excluded += death.first_exclusion;
-        all += death.last_exclusion;
-    }
-    const auto mean = [&](double sum) { return sum / static_cast<double>(deaths); };
-    std::printf(
-        "members %lu, periods %lu, loss %lu/1000, slow %lu%%: suspected after %.2f (at most %.2f), excluded "
-        "%.1f, by all %.1f periods; living members excluded %zu; messages per member and period %.2f\n",
-        members, periods, loss, slow, mean(suspected), worst, mean(excluded), mean(all), wronged,
-        static_cast<double>(world.messages()) / static_cast<double>(members * deaths * 50));
-    EXPECT_EQ(wronged, 0u);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iostream>
 #include <numeric>
 
 namespace cinnabar::test {
@@ -30,6 +31,13 @@ std::size_t longest_path(const std::vector<Rank>& ranks, Shape shape, std::vecto
         longest = std::max(longest, ++sent + longest_path(branch.below, shape, seen));
     }
     return longest;
+}
+
+// The most runs by which a call names the ranks below a member.
+std::size_t most_runs(const std::vector<Rank>& ranks, Shape shape) {
+    std::size_t most = group::runs_of(ranks).size();
+    for (const auto& branch : branches_of(ranks, shape)) most = std::max(most, most_runs(branch.below, shape));
+    return most;
 }
 
 std::vector<Rank> ranks_up_to(std::size_t count) {
@@ -57,6 +65,24 @@ TEST(tree, a_k_nomial_tree_is_as_deep_as_the_logarithm) {
     EXPECT_LE(longest_path(ranks_up_to(999), {Tree::k_nomial, 2}, seen), 10u);
     EXPECT_LE(longest_path(ranks_up_to(99'999), {Tree::k_nomial, 2}, seen), 17u);
     EXPECT_LE(longest_path(ranks_up_to(99'999), {Tree::k_nomial, 4}, seen), 27u);
+}
+
+// What `./dev curves` shows of a call by a member in the middle of all ranks: messages on the longest path, and the runs
+// in each message, whose size then does not depend on the number of members.
+TEST(tree, curves) {
+    for (const std::size_t members : {100u, 1'000u, 10'000u, 100'000u}) {
+        std::vector<Rank> ranks = ranks_up_to(members - 1);
+        for (Rank& rank : ranks) rank -= rank <= members / 2 ? 1u : 0u;
+        std::cout << "path: " << members;
+        for (const unsigned fanout : {2u, 4u}) {
+            const Shape shape{Tree::k_nomial, fanout};
+            std::vector<Rank> seen;
+            std::cout << " | " << longest_path(ranks, shape, seen);
+            EXPECT_EQ(seen.size(), members - 1);
+            EXPECT_LE(most_runs(ranks, shape), 2u);
+        }
+        std::cout << " |\n";
+    }
 }
 
 TEST(tree, automatic_is_flat_for_few_and_narrow_for_large_arguments) {

@@ -57,6 +57,7 @@ void Table::share() {
     for (Rank rank = 0; rank < end_; ++rank) all->push_back(at(rank));
     shared_ = std::move(all);
     own_.clear();
+    changes_.clear();  // each table made from this one would have a copy
 }
 
 std::optional<std::vector<Rank>> Table::changed_since(const Stamp& stamp) const {

@@ -41,7 +41,8 @@ class CINNABAR_API Table {
     // Returns an unknown entry if there is none.
     [[nodiscard]] const Entry& at(Rank rank) const noexcept;
     void put(Rank rank, Entry entry);
-    // Moves the changes into the shared part, for tables made from this one later.
+    // Moves the changes into the shared part, for tables made from this one later. Nobody knows its earlier views, so
+    // changed_since() is empty for them.
     void share();
 
     [[nodiscard]] Rank end() const noexcept { return end_; }  // largest rank plus one
