@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups of many processes, a tenth of which is killed in the middle of each call: 100 over each transport, so that both
-// tests together take well under a minute on two cores. CINNABAR_GROUP_PROCESSES=1000 makes them larger; run the program
-// by itself then, and see that `ulimit -n` allows some descriptors for each process.
+// Groups of many processes, a tenth of which is killed in the middle of each call: 100 over each transport.
+// CINNABAR_GROUP_PROCESSES=1000 makes them larger; run the program by itself then, and see that `ulimit -n` allows some
+// descriptors for each process.
 #include "processes.hpp"
 #include "support/sanitizers.hpp"
 #include "support/seeds.hpp"
@@ -130,7 +130,9 @@ class Crowd {
 
 void kill_a_tenth_in_mid_call(const std::string& listen) {
     Crowd all(listen);
-    const auto tell = [](Group& group, const std::vector<Rank>&) { return group.broadcast(count_late, Crowd::options); };
+    const auto tell = [](Group& group, const std::vector<Rank>&) {
+        return group.broadcast(count_late, Crowd::options);
+    };
     const auto reached = all.kill_in(tell);
     all.expect_failures_of_victims(reached.failures);
     EXPECT_EQ(reached.count, all.survivors());

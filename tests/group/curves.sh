@@ -24,10 +24,11 @@ row() {
         "$(with_commas "$2")" "$measured" | tee -a "$rows" >&2
 }
 
-cat >"$rows" <<'TEXT'
-| members | messages lost | slow members | other faults | periods | suspected after, mean (most) | excluded by the first | by all | living members excluded | messages per member and period | KiB per member |
-|---|---|---|---|---|---|---|---|---|---|---|
-TEXT
+{
+    printf '| members | messages lost | slow members | other faults | periods | suspected after, mean (most) '
+    printf '| excluded by the first | by all | living members excluded | messages per member and period '
+    printf '| KiB per member |\n|---|---|---|---|---|---|---|---|---|---|---|\n'
+} >"$rows"
 for size in "${sizes[@]}"; do
     periods=$((1000000 / size))
     periods=$((periods > 3600 ? 3600 : periods < 50 ? 50 : periods))
