@@ -33,6 +33,11 @@ bool takes_no_part(Errc code) noexcept {
     return code == Errc::no_such_rpc || code == Errc::not_found || code == Errc::shutting_down;
 }
 
+// The attempts of a call are listed at the end of its error.
+std::string last_of(const std::string& text) {
+    return text.size() <= text_max ? text : text.substr(text.size() - text_max);
+}
+
 // The branches that a member leaves to its caller. Empty if they have more than `ranks_max` ranks.
 std::optional<std::vector<Branch>> orphans_of(const TreeAnswer& answer, std::size_t ranks_max) {
     std::vector<Branch> branches;
@@ -269,7 +274,7 @@ void TreeRun::take_alone(const Branch& branch, const TreeAnswer& answer) {
 
 TreeRun::Open TreeRun::weigh(const Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
                              TreeRequest& request, unsigned attempt, bool stopped) {
-    if (!answer) return weigh_failure(branch, answer.code(), route, stopped);
+    if (!answer) return weigh_failure(branch, answer.error(), route, stopped);
     if (answer->claims.size() > claims_max || answer->unknown.size() > claims_max) {
         fail_all(branch, Errc::protocol);
         return Open::value_type();
@@ -293,15 +298,17 @@ TreeRun::Open TreeRun::weigh(const Branch& branch, const Result<TreeAnswer>& ans
 }
 
 // `canceled`, if this side did not stop the call, comes from a member that is leaving the group.
-std::vector<Branch> TreeRun::weigh_failure(const Branch& branch, Errc code, const Core::Route& route, bool stopped) {
+std::vector<Branch> TreeRun::weigh_failure(const Branch& branch, const Error& error, const Core::Route& route,
+                                           bool stopped) {
+    Errc code = error.code;
     if (code == Errc::timed_out || (code == Errc::canceled && stopped)) {
         tell_canceled(route.address);
-        fail_all(branch, code);
+        fail_all(branch, code, last_of(error.subject));
         return {};
     }
     if (takes_no_part(code)) code = gone_;
     if (may_be_dead(code)) core_->doubt(branch.child);
-    return without_child(branch, code == Errc::canceled ? Errc::peer_lost : code);
+    return without_child(branch, code == Errc::canceled ? Errc::peer_lost : code, last_of(error.subject));
 }
 
 std::vector<Branch> TreeRun::take(const Branch& branch, const TreeAnswer& answer) {
@@ -336,18 +343,18 @@ Errc TreeRun::add_combined(const std::vector<std::byte>& output, std::uint64_t c
     return Errc::ok;
 }
 
-void TreeRun::fail(Rank rank, Errc code) {
+void TreeRun::fail(Rank rank, Errc code, std::string text) {
     const std::lock_guard lock(mutex_);
-    sum_.failures.push_back({rank, code, 0, {}});
+    sum_.failures.push_back({rank, code, 0, std::move(text)});
 }
 
-std::vector<Branch> TreeRun::without_child(const Branch& branch, Errc code) {
-    fail(branch.child, code);
+std::vector<Branch> TreeRun::without_child(const Branch& branch, Errc code, std::string text) {
+    fail(branch.child, code, std::move(text));
     return branches_of(branch.below, shape());
 }
 
-void TreeRun::fail_all(const Branch& branch, Errc code) {
-    fail(branch.child, code);
+void TreeRun::fail_all(const Branch& branch, Errc code, std::string text) {
+    fail(branch.child, code, std::move(text));
     for (const Rank rank : branch.below) fail(rank, code);
 }
 

@@ -66,18 +66,19 @@ class TreeRun {
     // Decides how to continue after an answer.
     [[nodiscard]] Open weigh(const Branch& branch, const Result<TreeAnswer>& answer, const Core::Route& route,
                              TreeRequest& request, unsigned attempt, bool stopped);
-    [[nodiscard]] std::vector<Branch> weigh_failure(const Branch& branch, Errc code, const Core::Route& route,
+    [[nodiscard]] std::vector<Branch> weigh_failure(const Branch& branch, const Error& error, const Core::Route& route,
                                                     bool stopped);
     // The branches below a child that has failed.
-    [[nodiscard]] std::vector<Branch> without_child(const Branch& branch, Errc code);
+    [[nodiscard]] std::vector<Branch> without_child(const Branch& branch, Errc code, std::string text = {});
     // Whether this member is leaving the group, so that others must call the members below it.
     [[nodiscard]] bool leaves() const { return request_->id.origin != core_->process && core_->closed(); }
     // Returns the branches that the child has left to this process.
     [[nodiscard]] std::vector<Branch> take(const Branch& branch, const TreeAnswer& answer);
     // Adds `output`, the combined results of `count` members.
     [[nodiscard]] Errc add_combined(const std::vector<std::byte>& output, std::uint64_t count);
-    void fail(Rank rank, Errc code);
-    void fail_all(const Branch& branch, Errc code);
+    void fail(Rank rank, Errc code, std::string text = {});
+    // The text is about the child alone.
+    void fail_all(const Branch& branch, Errc code, std::string text = {});
     void leave_to_caller(const std::vector<Branch>& branches);
     void tell_canceled(const na::Addr& child) const;
     [[nodiscard]] Shape shape() const noexcept { return {request_->tree, request_->fanout}; }

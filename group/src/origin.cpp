@@ -89,8 +89,8 @@ hl::Task<TreeAnswer> run_all(std::shared_ptr<Core> core, std::shared_ptr<const T
                              std::vector<Rank> targets, const detail::CollectiveCall& call) {
     const Rank self = core->rank();
     const bool local = self != no_rank && std::erase(targets, self) != 0;
-    TreeRun run(core, std::move(request), call.combine, call.portion, call.counts ? core->started : core->passed_on, {},
-                call.gone);
+    hl::Caller caller = call.counts ? core->started.with(call.priority) : core->passed_on;
+    TreeRun run(core, std::move(request), call.combine, call.portion, std::move(caller), {}, call.gone);
     auto task = run.run(std::move(targets), local);
     co_return co_await task;
 }

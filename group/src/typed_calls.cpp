@@ -11,6 +11,7 @@ CollectiveCall call_with(const CollectiveOptions& options) {
     call.tree = options.tree;
     call.counts = true;
     call.fanout = options.fanout;
+    call.priority = options.priority;
     call.deadline = options.deadline.value_or(Microseconds(0));
     if (options.deadline && call.deadline.count() <= 0) call.deadline = Microseconds(1);
     if (options.stop) call.stop = *options.stop;

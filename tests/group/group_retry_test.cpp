@@ -70,6 +70,50 @@ TEST(group_retry, one_deadline_covers_all_attempts) {
     EXPECT_LE(all.world().now_us() - before, 3'100u);
 }
 
+TEST(group_retry, a_failure_tells_each_attempt) {
+    SimGroup all(3, 64);
+    fill(all, 60s);
+    const auto told = sync_wait(all[0].group->broadcast(give_rank, 1, {.deadline = 10s, .only = member_one})).value();
+    ASSERT_EQ(told.failures.size(), 1u);
+    EXPECT_NE(told.failures[0].text.find("3 attempts: overloaded"), std::string::npos) << told.failures[0].text;
+    EXPECT_LE(told.failures[0].text.size(), 256u);
+    const auto one = sync_wait(all[0].group->call(give_rank, 1, 1, {.deadline = 10s}));
+    EXPECT_EQ(one.code(), Errc::overloaded);
+    EXPECT_NE(one.error().subject.find("3 attempts: overloaded"), std::string::npos) << one.error().message();
+}
+
+// One call at a time may be in progress, and the others wait for it.
+TEST(group_retry, calls_that_wait_for_the_quota_go_by_priority) {
+    auto world = sim::World::numbered(20'061, {.seed = 65});
+    constexpr Rpc<void(int)> work{"work"};
+    std::vector<int> order;
+    Node one = Node::listen("sim://p0?world=20061").value();
+    Node two = Node::listen("sim://p1?world=20061").value();
+    group::GroupOptions options;
+    options.quota.node_calls = 1;
+    options.seed = 65;
+    Group first = Group::create(one, options).value();
+    options.seed = 66;
+    Group second = sync_wait(Group::join(two, {"sim://p0"}, options)).value();
+    ASSERT_TRUE(sync_wait(with_deadline(first.wait_for_members(2), 10s)).ok());
+    const auto take = [node = NodeRef(two), &order](int number) -> Task<void> {
+        order.push_back(number);
+        (void)co_await node.sleep_for(10ms);
+    };
+    second.serve(work, take).value();
+    const auto call = [](Group group, Rpc<void(int)> rpc, int number, Priority priority) -> Task<void> {
+        const CollectiveOptions with{.deadline = 10s, .only = member_one, .priority = priority};
+        auto calling = group.broadcast(rpc, number, with);
+        (void)co_await calling;
+    };
+    (void)one.spawn(call(first, work, 1, Priority::normal));
+    (void)one.spawn(call(first, work, 2, Priority::low));
+    (void)one.spawn(call(first, work, 3, Priority::normal));
+    (void)one.spawn(call(first, work, 4, Priority::high));
+    (void)one.run_for(200ms);
+    EXPECT_EQ(order, (std::vector<int>{1, 4, 3, 2}));
+}
+
 struct Service {
     int running = 0;
     int most = 0;

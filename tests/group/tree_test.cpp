@@ -67,8 +67,8 @@ TEST(tree, a_k_nomial_tree_is_as_deep_as_the_logarithm) {
     EXPECT_LE(longest_path(ranks_up_to(99'999), {Tree::k_nomial, 4}, seen), 27u);
 }
 
-// What `./dev curves` shows of a call by a member in the middle of all ranks: messages on the longest path. Each message
-// has two runs at most, so its size does not depend on the number of members.
+// What `./dev curves` shows of a call by a member in the middle of all ranks: messages on the longest path. Each
+// message has two runs at most, so its size does not depend on the number of members.
 TEST(tree, curves) {
     for (const std::size_t members : {100u, 1'000u, 10'000u, 100'000u}) {
         std::vector<Rank> ranks = ranks_up_to(members - 1);

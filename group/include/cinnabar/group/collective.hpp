@@ -5,6 +5,7 @@
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/error.hpp>
 #include <cinnabar/group/member.hpp>
+#include <cinnabar/hl/pool.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -37,6 +38,9 @@ struct CollectiveOptions {
     std::span<const Rank> except = {};  // all except these; this process is treated like any other member
     Tree tree = Tree::automatic;
     unsigned fanout = 0;  // k_ary and k_nomial, 2 to 64; 0: 4
+    // Among the calls of this process that wait for GroupOptions::quota; within a priority, the nearest deadline is
+    // first. Barriers and calls of the same kind have no quota.
+    hl::Priority priority = hl::Priority::normal;
 };
 static_assert(std::is_trivially_destructible_v<CollectiveOptions>);
 
@@ -44,7 +48,9 @@ static_assert(std::is_trivially_destructible_v<CollectiveOptions>);
 struct Failure {
     Rank rank = no_rank;
     Errc code = Errc::ok;
-    std::uint32_t app_code = 0;  // as in Error, like the text
+    std::uint32_t app_code = 0;  // as in Error
+    // As Error::subject: the handler's own words; or, if the member could not be called, each attempt to call it. At
+    // most 256 bytes.
     std::string text;
 };
 

@@ -5,6 +5,7 @@
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/group/bulk_options.hpp>
 #include <cinnabar/group/portion.hpp>
+#include <cinnabar/hl/pool.hpp>
 #include <cinnabar/hl/rpc.hpp>
 #include <cinnabar/hl/task.hpp>
 #include <cinnabar/rpc/proc.hpp>
@@ -75,6 +76,7 @@ struct CollectiveCall {
     Microseconds deadline{0};
     std::stop_token stop;
     bool counts = false;                    // subject to GroupOptions::quota
+    hl::Priority priority = hl::Priority::normal;
     Errc failed = Errc::ok;                 // set if the arguments could not be encoded
     Errc gone = Errc::peer_lost;            // code for a called member that has left the group and ran nothing
     std::shared_ptr<PortionState> portion;  // the memory that the call moves; null: none
