@@ -457,6 +457,31 @@ TEST_F(LyingMember, one_that_always_wants_to_know_more_is_asked_three_times) {
     EXPECT_EQ(asked, 3);
 }
 
+// It has rejoined, and its caller has not heard of that.
+TEST_F(LyingMember, one_in_its_next_life_is_called_anew_once_and_the_user_sees_only_its_answer) {
+    std::vector<std::uint32_t> lives;
+    lie_ = [&lives, this](const TreeRequest& request) {
+        lives.push_back(request.incarnation);
+        TreeAnswer answer;
+        if (request.incarnation == joined_.incarnation) {
+            answer.answered = group::Answered::misrouted;
+            answer.claims.push_back(
+                Claim{joined_.rank, joined_.incarnation + 1, 0, State::alive, 4242, group::no_rank, nullptr});
+            return answer;
+        }
+        answer.count = 1;
+        answer.parts.push_back({joined_.rank, {}});
+        (void)group::detail::encode_into(answer.parts[0].bytes, std::uint64_t{77});
+        return answer;
+    };
+    const auto got = sync_wait(all_[0].group->call(give_rank, joined_.rank, 1, ten_seconds));
+    ASSERT_TRUE(got.ok()) << got.error().message();
+    EXPECT_EQ(*got, 77u);
+    EXPECT_EQ(lives, (std::vector<std::uint32_t>{joined_.incarnation, joined_.incarnation + 1}));
+    const group::View view = all_[0].group->view();
+    EXPECT_EQ(view.find(joined_.rank)->incarnation, joined_.incarnation + 1);
+}
+
 // As one that cannot believe who has the rank of a member below it. It is the second of the chain 4, 5, 0, 1, 2.
 TEST_F(LyingMember, one_that_knows_too_little_of_those_below_it_still_runs_its_own_part) {
     for (const Rank rank : {3u, 4u})
