@@ -129,10 +129,11 @@ TEST(swim_scale, curves) {
         all += death.last_exclusion;
     }
     const auto mean = [&](double sum) { return sum / static_cast<double>(deaths); };
-    std::printf("members %lu, periods %lu, loss %lu/1000, slow %lu%%, cut off %lu, stopped %lu: suspected after, mean "
-                "(most); excluded by the first; by all, in periods; living members excluded; messages per member and "
-                "period; KiB per member:\n",
-                members, periods, loss, slow, faults.cut, faults.stopped);
+    std::printf(
+        "members %lu, periods %lu, loss %lu/1000, slow %lu%%, cut off %lu, stopped %lu: suspected after, mean "
+        "(most); excluded by the first; by all, in periods; living members excluded; messages per member and "
+        "period; KiB per member:\n",
+        members, periods, loss, slow, faults.cut, faults.stopped);
     std::printf("curve: %.1f (%.1f) | %.1f | %.1f | %zu | %.1f | %.1f |\n", mean(suspected), worst, mean(excluded),
                 mean(all), wronged, static_cast<double>(world.messages()) / static_cast<double>(members * deaths * 50),
                 bytes_each(before, members) / 1024);

@@ -75,8 +75,8 @@ struct CollectiveCall {
     unsigned fanout = 0;
     Microseconds deadline{0};
     std::stop_token stop;
-    bool counts = false;                    // subject to GroupOptions::quota
     hl::Priority priority = hl::Priority::normal;
+    bool counts = false;                    // subject to GroupOptions::quota
     Errc failed = Errc::ok;                 // set if the arguments could not be encoded
     Errc gone = Errc::peer_lost;            // code for a called member that has left the group and ran nothing
     std::shared_ptr<PortionState> portion;  // the memory that the call moves; null: none
