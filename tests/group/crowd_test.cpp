@@ -78,7 +78,7 @@ class Crowd {
         }
         EXPECT_EQ(pids_.size(), left_);
         const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
-        std::cout << left_ << " members have met after " << took.count() << " s\n";
+        std::cout << left_ << " members know each other after " << took.count() << " s\n";
     }
 
     // Makes the call, and kills one in ten members once it has begun, the first child of the caller among them.

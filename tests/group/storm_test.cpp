@@ -218,7 +218,7 @@ TEST(storm, collective_calls_keep_their_promises) {
 
 // One seed of 300: it is as long as many with few members. Its trees are four levels deep, and inner members die.
 TEST(storm, collective_calls_of_many_members_keep_their_promises) {
-    const std::size_t members = number_from_environment("CINNABAR_GROUP_MEMBERS", support::sanitized ? 40 : 180);
+    const std::size_t members = number_from_environment("CINNABAR_GROUP_MEMBERS", support::sanitized ? 40u : 180u);
     for_each_seed([&](std::uint64_t seed) { Storm(seed, members).run(); }, 300);
 }
 
