@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collective calls among 32 processes over shm, as `cinnabar perf group` measures them, next to the same by MPI. Both
 // have the two cores of the comparison for all their processes.
+#include "../harness/pairs.hpp"
 #include "figures.hpp"
 #include "support/command_output.hpp"
 
@@ -56,47 +57,14 @@ std::string mpi_command(const std::string& rounds) {
            std::to_string(processes) + ' ' + mpi_program + ' ' + rounds;
 }
 
-// One row: our runs, and as many pairs of MPI's.
-class Samples {
-  public:
-    void add(double ours) { ours_.push_back(ours); }
-    void add(double ours, double mpi, double mpi_again) {
-        add(ours);
-        mpi_.push_back(mpi);
-        ratios_.push_back(ours / mpi);
-        noise_.push_back(mpi_again / mpi);
-    }
-    [[nodiscard]] Row row(std::string name, double at_most, const char* limit_name) const {
-        Row row;
-        row.name = std::move(name);
-        row.value = median(ours_);
-        row.unit = "us";
-        row.remark = std::to_string(processes) + " processes, " + std::to_string(ours_.size()) + " runs";
-        if (mpi_.empty()) return row;
-        row.limit_name = limit_name;
-        row.limit = median(mpi_);
-        row.ratio = bootstrap_median(ratios_);
-        row.noise = bootstrap_median(noise_).distance_from_one();
-        row.bar = Bar{Sense::at_most, at_most};
-        row.verdict = judge(*row.ratio, *row.bar);
-        return row;
-    }
-
-  private:
-    std::vector<double> ours_;
-    std::vector<double> mpi_;
-    std::vector<double> ratios_;
-    std::vector<double> noise_;
-};
-
 std::vector<Row> run_group(const Settings& settings) {
     if (settings.tool.empty()) throw std::runtime_error{"the cinnabar command was not built; see --tool"};
     const std::string rounds = settings.quick ? "50" : "500";
     const std::string on_cores =
         "taskset -c " + std::to_string(settings.cores.client) + ',' + std::to_string(settings.cores.server) + ' ';
     const std::string ours = on_cores + our_command(settings, rounds);
-    Samples broadcasts;
-    Samples barriers;
+    Pairs broadcasts;
+    Pairs barriers;
     for (unsigned i = 0; i < (settings.quick ? 1 : runs); ++i) {
         if (mpi_program.empty()) {
             const Medians own = medians_of(ours);
@@ -111,8 +79,14 @@ std::vector<Row> run_group(const Settings& settings) {
         broadcasts.add(own.broadcast, mpi.broadcast, again.broadcast);
         barriers.add(own.barrier, mpi.barrier, again.barrier);
     }
-    return {broadcasts.row("group.broadcast.small", 1.5, "MPI_Bcast and MPI_Reduce"),
-            barriers.row("group.barrier", 2, "MPI_Barrier")};
+    std::vector<Row> rows{
+        broadcasts.row("group.broadcast.small", "us", Bar{Sense::at_most, 1.5}, "MPI_Bcast and MPI_Reduce"),
+        barriers.row("group.barrier", "us", Bar{Sense::at_most, 2}, "MPI_Barrier")};
+    for (auto& row : rows) {
+        row.remark += ", " + std::to_string(processes) + " processes";
+        if (mpi_program.empty()) row.remark += "; comparison skipped: MPI is not on this machine";
+    }
+    return rows;
 }
 
 }  // namespace

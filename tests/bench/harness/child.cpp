@@ -17,6 +17,7 @@
 #include <cstring>
 #include <exception>
 #include <stdexcept>
+#include <utility>
 
 namespace cinnabar::bench {
 namespace {
@@ -34,6 +35,16 @@ std::vector<char*> arguments_of(const std::vector<std::string>& words) {
     for (const auto& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     return arguments;
+}
+
+[[noreturn]] void fail_to(const char* what) {
+    throw std::runtime_error{std::string{what} + ": " + std::strerror(errno)};
+}
+
+// False once it has ended. It stays a zombie then, so that its id is not reused before it is waited for.
+bool still_runs(pid_t pid) noexcept {
+    siginfo_t ended{};
+    return waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
 }
 
 }  // namespace
@@ -67,6 +78,47 @@ void run_command(const std::vector<std::string>& words) {
     wait_for(pid, words.front());
 }
 
+StartedCommand::StartedCommand(const std::vector<std::string>& words) : name_(words.front()) {
+    const auto arguments = arguments_of(words);
+    int ends[2];  // closed by the kernel when the command begins; otherwise it carries why it does not
+    if (pipe2(ends, O_CLOEXEC) != 0) fail_to("make a pipe");
+    const UniqueFd output{ends[0]};
+    UniqueFd input{ends[1]};
+    std::fflush(nullptr);
+    pid_ = fork();
+    if (pid_ < 0) fail_to("fork");
+    if (pid_ == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        if (nowhere >= 0) dup2(nowhere, STDOUT_FILENO);
+        execvp(arguments[0], arguments.data());
+        const int why = errno;
+        (void)!write(input.get(), &why, sizeof why);
+        _exit(127);
+    }
+    input.reset();
+    int why = 0;
+    ssize_t got = 0;
+    do {
+        got = read(output.get(), &why, sizeof why);
+    } while (got < 0 && errno == EINTR);
+    if (got == 0) return;
+    kill_now();
+    throw std::runtime_error{name_ + ": " + std::strerror(why)};
+}
+
+StartedCommand::~StartedCommand() { kill_now(); }
+
+bool StartedCommand::runs() const noexcept { return pid_ >= 0 && still_runs(pid_); }
+
+void StartedCommand::wait() { wait_for(std::exchange(pid_, -1), name_); }
+
+void StartedCommand::kill_now() noexcept {
+    if (pid_ < 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(std::exchange(pid_, -1), nullptr, 0);
+}
+
 Daemon::Daemon(const std::vector<std::string>& words, int core) {
     const auto arguments = arguments_of(words);
     int ends[2];
@@ -94,11 +146,7 @@ Daemon::Daemon(const std::vector<std::string>& words, int core) {
     }
 }
 
-bool Daemon::runs() const noexcept {
-    siginfo_t ended{};
-    // The process stays a zombie, so that its id is not reused before the destructor.
-    return waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
-}
+bool Daemon::runs() const noexcept { return still_runs(pid_); }
 
 Daemon::~Daemon() {
     kill(pid_, SIGKILL);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "figure.hpp"
 
+#include <stdexcept>
+
 namespace cinnabar::bench {
 
 Row row_of(const Contest& contest, const Comparison& result) {
@@ -15,6 +17,23 @@ Row row_of(const Contest& contest, const Comparison& result) {
     row.bar = contest.bar;
     if (contest.bar) row.verdict = judge(result.ratio, *contest.bar);
     row.remark = std::to_string(result.rounds) + " rounds";
+    return row;
+}
+
+Row row_alone(const Contest& contest, Subject& ours, std::size_t runs, const std::string& why, const Effort& effort) {
+    ours.run_slice(effort.slice);
+    std::vector<double> values;
+    for (std::size_t i = 0; i < runs; ++i) {
+        const auto slice = ours.run_slice(effort.slice);
+        if (slice.work <= 0 || slice.seconds <= 0) throw std::runtime_error{"a slice did nothing"};
+        values.push_back(metric_of(contest.metric, slice));
+    }
+    Row row;
+    row.name = contest.name;
+    row.value = median(values) * contest.scale;
+    row.unit = contest.unit;
+    row.bar = contest.bar;
+    row.remark = std::to_string(runs) + " runs; comparison skipped: " + why;
     return row;
 }
 

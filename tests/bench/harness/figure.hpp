@@ -37,6 +37,10 @@ using MakeSubject = std::function<std::unique_ptr<Subject>(const Settings&)>;
 
 [[nodiscard]] Row row_of(const Contest& contest, const Comparison& result);
 
+// Our side alone, because what it is compared with is not on this machine: the median of `runs` slices, no verdict.
+[[nodiscard]] Row row_alone(const Contest& contest, Subject& ours, std::size_t runs, const std::string& why,
+                            const Effort& effort);
+
 // Makes two instances of the limit and one of ours, compares them and judges.
 [[nodiscard]] Row run_contest(const Contest& contest, const MakeSubject& ours, const MakeSubject& limit,
                               const Settings& settings);

@@ -46,6 +46,14 @@ ProcessStatus status_of(pid_t pid) {
     return status;
 }
 
+std::uint64_t resident_bytes_max_of(pid_t pid) {
+    try {
+        return number_after(fs::path{"/proc"} / std::to_string(pid) / "status", "VmHWM:") * 1024;
+    } catch (const std::runtime_error&) {
+        return 0;
+    }
+}
+
 std::uint64_t kernel_socket_bytes() {
     std::ifstream file{"/proc/net/sockstat"};
     std::uint64_t pages = 0;

@@ -16,6 +16,9 @@ struct ProcessStatus {
 };
 [[nodiscard]] ProcessStatus status_of(pid_t pid);
 
+// The most resident memory that it had since its program began, in bytes; 0 once it has ended, without an error.
+[[nodiscard]] std::uint64_t resident_bytes_max_of(pid_t pid);
+
 // The memory of the whole kernel that grows with connections: slabs, and pages in TCP buffers.
 [[nodiscard]] std::uint64_t kernel_socket_bytes();
 

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <limits>
+#include <utility>
 
 namespace cinnabar::bench {
 namespace {
@@ -40,7 +42,7 @@ using Cells = std::array<std::string, columns>;
 Cells cells_of(const Row& row) {
     Cells cells;
     cells[0] = row.name;
-    cells[1] = number(row.value, "%.4g");
+    if (std::isfinite(row.value)) cells[1] = number(row.value, "%.4g");
     cells[2] = row.unit;
     if (row.limit) cells[3] = number(*row.limit, "%.4g");
     if (row.ratio) {
@@ -66,6 +68,14 @@ Row count_row(std::string name, double value, std::string unit, double limit) {
     if (limit != 0) row.ratio = Interval{value / limit, value / limit, value / limit};
     row.bar = Bar{Sense::at_most, limit};
     row.verdict = value <= limit ? Verdict::held : Verdict::missed;
+    return row;
+}
+
+Row skipped_row(std::string name, const std::string& why) {
+    Row row;
+    row.name = std::move(name);
+    row.value = std::numeric_limits<double>::quiet_NaN();
+    row.remark = "skipped: " + why;
     return row;
 }
 

@@ -26,6 +26,9 @@ struct Row {
 // A row whose value is judged against the limit itself, such as a count.
 [[nodiscard]] Row count_row(std::string name, double value, std::string unit, double limit);
 
+// A row that cannot be measured on this machine; its remark says why.
+[[nodiscard]] Row skipped_row(std::string name, const std::string& why);
+
 [[nodiscard]] std::string to_table(const std::vector<Row>& rows);
 
 // A list with one row per line, of {"name", "value", "unit", "limit_name", "limit", "ratio", "ci_low", "ci_high",

@@ -62,11 +62,14 @@ Cores pick_cores() noexcept {
     return {found[0], count == 2 ? found[1] : found[0], count == 2};
 }
 
-bool pin_to(int core) noexcept {
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(core, &one);
-    return sched_setaffinity(0, sizeof one, &one) == 0;
+bool pin_to(int core) noexcept { return pin_to_both({core, core, false}); }
+
+bool pin_to_both(const Cores& cores) noexcept {
+    cpu_set_t both;
+    CPU_ZERO(&both);
+    CPU_SET(cores.client, &both);
+    CPU_SET(cores.server, &both);
+    return sched_setaffinity(0, sizeof both, &both) == 0;
 }
 
 }  // namespace cinnabar::bench

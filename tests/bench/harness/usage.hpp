@@ -37,5 +37,7 @@ struct Cores {
 
 // Pins the calling thread, and the threads and processes that it starts from now on. False if the system refuses.
 bool pin_to(int core) noexcept;
+// The same for both cores, for figures of many processes.
+bool pin_to_both(const Cores& cores) noexcept;
 
 }  // namespace cinnabar::bench
