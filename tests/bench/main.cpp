@@ -19,7 +19,7 @@ constexpr const char* usage_text =
     "  --only NAME    this figure, or all whose name begins with NAME; may be repeated\n"
     "  --list         print the names and stop\n"
     "  --json FILE    also write the rows there\n"
-    "  --tool FILE    the cinnabar command, for tcp.save.*; default: the one built with this program\n";
+    "  --tool FILE    the cinnabar command, for files and groups; default: the one built with this program\n";
 
 struct Arguments {
     Settings settings;

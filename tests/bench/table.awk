@@ -27,6 +27,7 @@ NR == FNR {
     if (!counted)
         measured = sprintf("%.2f [%.2f %.2f] x %s", field("ratio"), field("ci_low"), field("ci_high"),
             field("limit_name"))
+    if (field("remark") ~ /^skipped: /) measured = field("remark")
     what = name in words ? words[name] : "`" name "`"
     rows[name] = "| " what " | " measured " | " wanted " | " tolower(field("verdict")) " |"
     order[++count] = name

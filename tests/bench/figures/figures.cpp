@@ -5,9 +5,12 @@ namespace cinnabar::bench {
 
 std::vector<Figure> all_figures() {
     std::vector<Figure> all;
-    for (auto* group : {rpc_figures, typed_figures, bulk_figures, shm_figures, remote_figures, file_figures,
-                        save_figures, save_small_figures, client_figures, peer_figures, failure_figures, flood_figures,
-                        credit_figures, watching_figures, group_figures, machine_figures}) {
+    for (auto* group :
+         {rpc_figures,         typed_figures,       bulk_figures,        shm_figures,         remote_figures,
+          file_figures,        save_figures,        save_small_figures,  fetch_small_figures, save_tree_figures,
+          save_change_figures, save_resume_figures, save_memory_figures, save_crash_figures,  client_figures,
+          peer_figures,        failure_figures,     flood_figures,       credit_figures,      watching_figures,
+          group_figures,       machine_figures}) {
         for (auto& figure : group()) all.push_back(std::move(figure));
     }
 #ifdef CINNABAR_BENCH_TCPS

@@ -16,6 +16,12 @@ namespace cinnabar::bench {
 [[nodiscard]] std::vector<Figure> file_figures();
 [[nodiscard]] std::vector<Figure> save_figures();
 [[nodiscard]] std::vector<Figure> save_small_figures();
+[[nodiscard]] std::vector<Figure> fetch_small_figures();
+[[nodiscard]] std::vector<Figure> save_tree_figures();
+[[nodiscard]] std::vector<Figure> save_change_figures();
+[[nodiscard]] std::vector<Figure> save_resume_figures();
+[[nodiscard]] std::vector<Figure> save_memory_figures();
+[[nodiscard]] std::vector<Figure> save_crash_figures();
 [[nodiscard]] std::vector<Figure> client_figures();
 [[nodiscard]] std::vector<Figure> peer_figures();
 [[nodiscard]] std::vector<Figure> failure_figures();

@@ -3,6 +3,7 @@
 // and with `tar` through a socket.
 #include "../harness/scratch.hpp"
 #include "../ours/save_tree.hpp"
+#include "../peers/rsync.hpp"
 #include "../peers/tree_movers.hpp"
 #include "figures.hpp"
 

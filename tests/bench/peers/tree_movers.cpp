@@ -3,18 +3,17 @@
 
 #include "../harness/child.hpp"
 #include "../harness/scratch.hpp"
+#include "rsync.hpp"
 
 #include <cinnabar/base/unique_fd.hpp>
 
 #include <arpa/inet.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <stdexcept>
 #include <string>
 
@@ -44,35 +43,12 @@ UniqueFd listen_on_loopback(std::uint16_t& port) {
     return fd;
 }
 
-bool can_connect(std::uint16_t port) {
-    const UniqueFd fd{socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    const auto address = loopback(port);
-    return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-}
-
-// rsync does not accept a port of the system's choice, so this is a port that was free a moment ago.
-std::uint16_t free_port() {
-    std::uint16_t port = 0;
-    (void)listen_on_loopback(port);
-    return port;
-}
-
 class Rsync : public Subject {
   public:
     Rsync(Cores cores, const fs::path& source, const fs::path& root)
         : target_(root / source.filename()),
-          port_(free_port()),
-          configuration_(root.parent_path() / ("rsyncd-" + std::to_string(port_) + ".conf")),
-          daemon_({"sh", "-c",
-                   "echo started; exec rsync --daemon --no-detach --address=127.0.0.1 --port=" + std::to_string(port_) +
-                       " --config=" + write_configuration(root)},
-                  cores.server),
-          command_{"rsync", "-a", source.string(), "rsync://127.0.0.1:" + std::to_string(port_) + "/there/"} {
-        for (int tries = 0; !can_connect(port_); ++tries) {
-            if (tries > 5000) throw std::runtime_error{"rsync's daemon does not come up"};
-            (void)poll(nullptr, 0, 1);
-        }
-    }
+          daemon_(cores, root),
+          command_{"rsync", "-a", source.string(), daemon_.url()} {}
     Slice run_slice(std::chrono::milliseconds) override {
         Slice slice;
         const auto begin = seconds_now();
@@ -84,15 +60,8 @@ class Rsync : public Subject {
     }
 
   private:
-    std::string write_configuration(const fs::path& root) const {
-        std::ofstream(configuration_) << "use chroot = no\nlog file = /dev/null\n[there]\npath = " << root.string()
-                                      << "\nread only = no\nuid = " << getuid() << "\ngid = " << getgid() << '\n';
-        return configuration_.string();
-    }
     fs::path target_;
-    std::uint16_t port_;
-    fs::path configuration_;
-    Daemon daemon_;
+    RsyncDaemon daemon_;
     std::vector<std::string> command_;
 };
 
@@ -147,8 +116,6 @@ class Tar : public Subject {
 };
 
 }  // namespace
-
-bool has_rsync() { return system("rsync --version >/dev/null 2>&1") == 0; }
 
 std::unique_ptr<Subject> make_rsync(Cores cores, const fs::path& source, const fs::path& target_root) {
     return std::make_unique<Rsync>(cores, source, target_root);

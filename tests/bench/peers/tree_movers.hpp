@@ -10,7 +10,6 @@
 
 namespace cinnabar::bench {
 
-[[nodiscard]] bool has_rsync();
 // The daemon runs on a core of its own for the whole figure, and writes below `target_root`.
 [[nodiscard]] std::unique_ptr<Subject> make_rsync(Cores cores, const std::filesystem::path& source,
                                                   const std::filesystem::path& target_root);
