@@ -10,9 +10,14 @@ std::vector<Figure> all_figures() {
           file_figures,        save_figures,        save_small_figures,  fetch_small_figures, save_tree_figures,
           save_change_figures, save_resume_figures, save_memory_figures, save_crash_figures,  client_figures,
           peer_figures,        failure_figures,     flood_figures,       credit_figures,      watching_figures,
-          group_figures,       machine_figures}) {
+          group_figures,       group_start_figures, machine_figures}) {
         for (auto& figure : group()) all.push_back(std::move(figure));
     }
+#ifdef CINNABAR_BENCH_GROUP
+    for (auto* group : {group_bulk_figures, group_memory_figures}) {
+        for (auto& figure : group()) all.push_back(std::move(figure));
+    }
+#endif
 #ifdef CINNABAR_BENCH_TCPS
     for (auto& figure : tls_figures()) all.push_back(std::move(figure));
 #endif

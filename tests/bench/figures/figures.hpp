@@ -29,7 +29,12 @@ namespace cinnabar::bench {
 [[nodiscard]] std::vector<Figure> credit_figures();
 [[nodiscard]] std::vector<Figure> watching_figures();
 [[nodiscard]] std::vector<Figure> group_figures();
+[[nodiscard]] std::vector<Figure> group_start_figures();
 [[nodiscard]] std::vector<Figure> machine_figures();
+#ifdef CINNABAR_BENCH_GROUP
+[[nodiscard]] std::vector<Figure> group_bulk_figures();
+[[nodiscard]] std::vector<Figure> group_memory_figures();
+#endif
 #ifdef CINNABAR_BENCH_TCPS
 [[nodiscard]] std::vector<Figure> tls_figures();
 #endif
