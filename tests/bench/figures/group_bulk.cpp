@@ -75,7 +75,8 @@ class SharedRounds {
 
 std::vector<Row> run_over(const Settings& settings, const std::string& name, const std::string& listen) {
     const auto wanted = (settings.quick ? 16 : 256) * mebibyte;
-    const auto bytes = size_that_fits(wanted, 8 * mebibyte, receivers + 4, memory_to_use());
+    // Each receiver makes what it compares its memory with; this process has four more.
+    const auto bytes = size_that_fits(wanted, 8 * mebibyte, 2 * receivers + 4, memory_to_use());
     // In a process of its own, because the members are made before there is a second thread.
     SharedRounds shared;
     run_forked([&] { run_rounds(settings, listen, bytes, *shared); });
