@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "credits.hpp"
 
+#include <algorithm>
+
 namespace cinnabar::rpc {
 
 void Credits::open(std::uint32_t first, std::uint32_t unsent_max) noexcept {

@@ -4,6 +4,8 @@
 // one-way calls is therefore sent a ping: its acknowledgement says that it has received everything sent before.
 #include "context_core.hpp"
 
+#include <algorithm>
+
 namespace cinnabar::rpc {
 namespace {
 

@@ -7,6 +7,7 @@
 #include <cinnabar/bulk/far_lender.hpp>
 #include <cinnabar/bulk/owner_moves.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <future>
 

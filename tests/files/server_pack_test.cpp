@@ -3,6 +3,7 @@
 #include "file/journal.hpp"
 #include "server_fixture.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 namespace cinnabar::files {

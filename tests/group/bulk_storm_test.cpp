@@ -6,6 +6,7 @@
 
 #include <cinnabar/base/random.hpp>
 
+#include <algorithm>
 #include <set>
 
 namespace cinnabar::test {

@@ -3,6 +3,8 @@
 #include "bulk_group.hpp"
 #include "far/far_fixture.hpp"
 
+#include <algorithm>
+
 namespace cinnabar::test {
 namespace {
 

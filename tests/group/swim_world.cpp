@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "swim_world.hpp"
 
+#include <algorithm>
+
 namespace cinnabar::test {
 
 using group::Rank;

@@ -7,6 +7,8 @@
 
 #include <cinnabar/base/random.hpp>
 
+#include <algorithm>
+
 namespace cinnabar::bulk {
 namespace {
 

@@ -3,6 +3,7 @@
 #include "remote_fixture.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace cinnabar {
 namespace {

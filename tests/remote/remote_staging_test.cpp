@@ -7,6 +7,7 @@
 #include <cinnabar/hl/remote_blocks.hpp>
 
 #include <array>
+#include <numeric>
 
 namespace cinnabar {
 namespace {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <future>
 #include <mutex>
+#include <numeric>
 #include <optional>
 
 using namespace std::chrono_literals;

@@ -2,6 +2,8 @@
 // What the header of a request carries besides the arguments.
 #include "rpc_fixture.hpp"
 
+#include <algorithm>
+
 namespace cinnabar::rpc {
 namespace {
 

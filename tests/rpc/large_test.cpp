@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "rpc_fixture.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace cinnabar::rpc {

@@ -3,6 +3,8 @@
 // that they do makes it one.
 #include "rpc_fixture.hpp"
 
+#include <algorithm>
+
 namespace cinnabar::rpc {
 namespace {
 

@@ -4,6 +4,7 @@
 
 #include <cinnabar/rpc/policy.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace cinnabar::rpc {

@@ -4,6 +4,7 @@
 #include "perf/clock.hpp"
 #include "perf/pattern.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace cinnabar::tools::perf {

@@ -10,6 +10,7 @@
 #include <grpcpp/impl/codegen/server_callback_handlers.h>
 #include <grpcpp/support/server_callback.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <deque>
 #include <fstream>

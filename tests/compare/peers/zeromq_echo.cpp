@@ -5,6 +5,8 @@
 
 #include <zmq.h>
 
+#include <algorithm>
+
 namespace {
 
 using namespace cinnabar::compare;

@@ -4,6 +4,7 @@
 #include "mover_fixture.hpp"
 #include "support/seeds.hpp"
 
+#include <algorithm>
 #include <thread>
 
 namespace cinnabar::bulk {

@@ -2,6 +2,8 @@
 // The life of a transfer, step by step; ops are completed by hand. mover_endings_test.cpp tests early ends.
 #include "mover_fixture.hpp"
 
+#include <algorithm>
+
 namespace cinnabar::bulk {
 namespace {
 

@@ -6,6 +6,7 @@
 #include "../tcp/tls_fixture.hpp"
 #include "sealed/frame.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <string>

@@ -4,6 +4,8 @@
 
 #include <cinnabar/base/random.hpp>
 
+#include <algorithm>
+
 namespace cinnabar::tcp {
 namespace {
 
