@@ -102,7 +102,7 @@ class CallerAccounts {
 
     // Returns the account of the caller. `quota`: of the present policy, for this connection. Null: out of memory.
     [[nodiscard]] std::shared_ptr<CallerAccount> of(const na::Addr& source, const Policy::Quota& quota) noexcept;
-    // The policy was replaced: its quotas apply from now on. Null: there is no policy.
+    // Call when the policy was replaced: the quotas of `policy` apply from now on. Null: there is no policy.
     void follow(const Policy* policy) noexcept;
 
   private:

@@ -36,7 +36,7 @@ class SharedCount {
     std::atomic<std::uint64_t> held_{0};
 };
 
-// Of one caller.
+// The totals of one caller.
 struct CallerTotals {
     SharedCount requests;
     SharedCount bytes;
@@ -44,7 +44,7 @@ struct CallerTotals {
     SharedCount lent_bytes;
 };
 
-// Nobody else refers to it.
+// Whether nobody else refers to an account.
 inline constexpr auto is_unused_account = [](const auto& entry) { return entry.second.use_count() <= 1; };
 
 // Removes accounts that nobody else refers to, when there are twice as many accounts as after the last removal.

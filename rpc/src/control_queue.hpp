@@ -20,7 +20,7 @@ class ControlQueue {
     [[nodiscard]] bool put(const ControlRecord& record) noexcept;
     [[nodiscard]] bool empty() const noexcept { return waiting_ == 0 && of_calls_.empty(); }
     [[nodiscard]] std::size_t answers() const noexcept { return answers_; }  // of `released` and `refused`
-    // The number of records that name a call, whichever side caused them.
+    // The number of queued records that name a call, whichever side caused them.
     [[nodiscard]] std::size_t of_calls() const noexcept { return of_calls_.size(); }
 
     // The records for one message: at most `count_max`, with `leave` after all others. The queue keeps them until

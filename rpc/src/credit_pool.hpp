@@ -21,8 +21,8 @@ class CreditPool {
 
     // Sets the number of receive slots for requests, which limits the budgets.
     void limit(std::uint32_t slots) noexcept { slots_max_ = slots; }
-    // They grow with the connections over transports whose slots grow, as those of the one with these limits
-    // (na::receive_slots_for), which lives longer. Requires: no other one of them has fewer slots.
+    // Makes the slots grow with the connections over transports whose slots grow. `limits`: those of the transport that
+    // has the fewest slots among them (na::receive_slots_for); must outlive this object.
     void grow_slots_by(const na::Limits& limits) noexcept { growing_ = &limits; }
     [[nodiscard]] std::uint32_t made() const noexcept { return made_; }
     // Replies that were begun and not sent: posted, or waiting for room in the transport.
@@ -41,7 +41,7 @@ class CreditPool {
         if (account.starved.armed() && given != 0) base_.na->disarm(account.starved);
         return given;
     }
-    // The receive slot of a request is free, so its credit can be granted again.
+    // Call when the receive slot of a request is free, so that its credit can be granted again.
     void come_back(Request& request) noexcept;
     // Frees the receive slot of the request, if it still holds one; its credit can be granted again.
     void return_slot(Request& request) noexcept {

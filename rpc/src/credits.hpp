@@ -27,41 +27,42 @@ class Credits {
     // Frames carry credits as 16 bits.
     static constexpr std::uint32_t budget_max = 0xffff;
 
-    // A connection begins: the peer has its `first` credits. No more are granted while `unsent_max` replies to it were
-    // not sent.
+    // Call when a connection begins: the peer has its `first` credits. No more are granted while `unsent_max` replies
+    // to it are unsent.
     void open(std::uint32_t first, std::uint32_t unsent_max) noexcept;
-    // The connection was lost, and all its credits with it. Returns its budget.
+    // Call when the connection was lost, and all its credits with it. Returns the budget that it had.
     std::uint32_t close() noexcept;
 
     [[nodiscard]] std::uint32_t budget() const noexcept { return budget_; }
     [[nodiscard]] std::uint32_t granted() const noexcept { return granted_; }
     [[nodiscard]] std::uint32_t returnable() const noexcept { return returnable_; }
     [[nodiscard]] std::uint32_t held() const noexcept { return budget_ - granted_ - returnable_; }
-    // The peer has no credits, and some could be granted.
+    // Whether the peer has no credits although some could be granted.
     [[nodiscard]] bool starving() const noexcept { return granted_ == 0 && returnable_ != 0; }
 
-    // A request has arrived. False: the peer had no credit for it.
+    // Call when a request has arrived. False: the peer had no credit for it.
     [[nodiscard]] bool spend() noexcept {
         if (granted_ == 0) return false;
         --granted_;
         ++came_;
         return true;
     }
-    // The receive slot of a request is free. Requires: the request held its credit, of this connection.
+    // Call when the receive slot of a request is free. Requires: the request held its credit, of this connection.
     void come_back() noexcept {
         ++returnable_;
         CINNABAR_DEBUG_ASSERT(adds_up());
     }
     // As come_back(), but destroys the credit. False, and nothing changes: it is the last one of the budget.
     [[nodiscard]] bool retire() noexcept;
-    // A request was freed, whatever happened to its credit.
+    // Call when a request was freed, whatever happened to its credit.
     void request_over() noexcept { ++over_; }
     // Makes more credits, which are returnable.
     void grow(std::uint32_t more) noexcept;
 
-    // Whether credits may be granted: not while too many replies were not sent, or credits are withheld.
+    // Whether credits may be granted: not while too many replies are unsent, or credits are withheld.
     [[nodiscard]] bool may_give() const noexcept { return unsent() < unsent_max_; }
-    // Set while the peer leaves too many large results unfetched, including those of its earlier connections.
+    // Sets whether credits are withheld: while the peer leaves too many large results unfetched, including those of its
+    // earlier connections.
     void withhold(bool withheld) noexcept;
     [[nodiscard]] bool withheld() const noexcept { return withheld_; }
     // Grants all returnable credits, and returns their number. Requires: may_give().
@@ -70,10 +71,10 @@ class Credits {
         granted_ += count;
         return static_cast<std::uint16_t>(count);
     }
-    // The message with these credits was not sent.
+    // Call when the message with these credits was not sent.
     void take_back(std::uint32_t count) noexcept;
 
-    // The peer has announced that it has more to send, and was not given more yet.
+    // Whether the peer has announced that it has more to send, and has not been given more credits yet.
     [[nodiscard]] bool hungry() const noexcept { return hungry_; }
     void set_hungry(bool hungry) noexcept { hungry_ = hungry; }
 
@@ -84,7 +85,7 @@ class Credits {
     [[nodiscard]] std::uint32_t unsent() const noexcept { return begun_ - left_; }
     // Requests of the peer that are here, including those of earlier connections.
     [[nodiscard]] std::uint32_t requests() const noexcept { return came_ - over_; }
-    // Those of them that are not merely waiting for their reply to be sent.
+    // The number of these requests that are not merely waiting for their reply to be sent.
     [[nodiscard]] std::uint32_t handling() const noexcept { return requests() - unsent(); }
 
     // Marks the replies begun so far. unsent_since_mark(): how many of them have not been sent yet.
@@ -103,7 +104,8 @@ class Credits {
         overdue,  // first asked `answer_max` ago, the peer has neither returned nor used its credits
     };
     [[nodiscard]] Recall look(std::uint32_t keep, TimeUs now, Microseconds answer_max) noexcept;
-    // The answer to a recall. Returns how much the budget shrinks by: at most what was granted, and 0 without a recall.
+    // Handles the answer to a recall. Returns by how much the budget shrinks: at most by what was granted, and by 0
+    // without a recall.
     [[nodiscard]] std::uint32_t returned(std::uint32_t count) noexcept;
 
     Timer starved;  // runs while the peer is starving

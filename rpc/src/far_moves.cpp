@@ -132,7 +132,7 @@ struct ServedMove : bulk::FarLender::Use {
 void ServedMove::over() noexcept {
     lender.end(*this);
     if (bulk::Transfer* const moved = transfer.load()) request.context().mover().release(*moved);
-    // This side has taken the lease back, so the peer is told that the memory is no longer lent.
+    // This side has revoked the lease, so the peer is told that the memory is no longer lent.
     if (result == Errc::canceled && stopped.load()) result = Errc::permission;
     result == Errc::ok ? request.respond(0) : request.respond_error(result);
     request.release();

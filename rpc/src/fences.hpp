@@ -30,7 +30,7 @@ struct RpcLend : bulk::Lend {
 
     RpcLend* next = nullptr;  // in the list of its holder, or of the quarantine
     Audience audience = Audience::target;
-    // Valid from take_back() on:
+    // Valid after take_back():
     Fences* fences = nullptr;
     void* holder = nullptr;        // passed to `ended`
     Ended ended = nullptr;         // null: the end of the fence is not reported
@@ -39,7 +39,7 @@ struct RpcLend : bulk::Lend {
     bool fencing = false;
     bool is_far = false;
     Work over;  // runs when the fence has ended
-    // Whose quota it is charged to, until Fences::release(); null: nobody's.
+    // The account of the caller whose quota it is charged to, until Fences::release(); null: no quota.
     std::shared_ptr<CallerAccount> lent_to;
     std::uint64_t charged_bytes = 0;
 
@@ -70,11 +70,12 @@ class Fences {
     // Waits no longer for copies of far memory that `holder` had lent: the fences that wait for them fail.
     void give_up_copies(const void* holder) noexcept;
 
-    // The connection to the peer was lost: ends its quarantine, except for memory that others still access.
+    // Call when the connection to the peer was lost: ends its quarantine, except for memory that others still access.
     void end_quarantine(PeerBook& peer) noexcept;
-    // The context is closed, so the end of the fences in progress cannot be delivered: they count as failed.
+    // Call when the context is closed: the end of the fences in progress can no longer be delivered, so they count as
+    // failed.
     void abandon() noexcept;
-    // The ports are closed: ends all quarantine.
+    // Call when the ports are closed: ends all quarantine.
     void end_quarantine() noexcept;
 
     [[nodiscard]] std::uint32_t in_progress() const noexcept { return in_progress_; }

@@ -118,7 +118,7 @@ void Origin::deliver(Call& call) noexcept {
     core_.run_owned(call.work_);
 }
 
-// As if the reply were `overloaded`.
+// Ends the call as if the reply were `overloaded`.
 void Origin::refused(PeerBook& book, std::uint64_t id) noexcept {
     if (book.strict) core_.replies.settle(book);
     Call* const call = find(id, &book);

@@ -37,7 +37,7 @@ class Origin {
     void finish_answered(Call& call, PeerBook& book, TimeUs now) noexcept;
     void complete_if_over(Call& call) noexcept;
     void cancel_requested(Call& call) noexcept;
-    // The target had no slot for the request.
+    // Call when the target had no slot for the request.
     void refused(PeerBook& book, std::uint64_t id) noexcept;
     void deliver(Call& call) noexcept;  // trigger
     void free(Call& call) noexcept;

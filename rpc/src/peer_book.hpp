@@ -31,7 +31,7 @@ enum class Leaving : std::uint8_t {
     gone,   // this side has closed it, and the event of its loss will follow
 };
 
-// Of the calls on one connection that were timed and answered.
+// The times of the calls on one connection that were timed and answered.
 struct TimedCalls {
     PeerTimes times;
     WaySplit ways;

@@ -168,7 +168,8 @@ void Serving::reply_sent(Request& request) noexcept {
     reply_over(request, request.op_.result);
 }
 
-// The reply was not sent: takes its credits back, and releases its large result, which the peer can no longer fetch.
+// Call when the reply was not sent: takes its credits back, and releases its large result, which the peer can no longer
+// fetch.
 void Serving::reply_failed(Request& request) noexcept {
     PeerBook& book = *request.book_;
     ReplyHeader header;

@@ -19,12 +19,12 @@ class Replies {
     [[nodiscard]] bool has_slot() const noexcept { return expected_ + kept_ < slots_max_; }
     [[nodiscard]] bool add_up() const noexcept { return expected_ + kept_ <= slots_max_; }
 
-    // A call that needs a reply is being sent.
+    // Call when a call that needs a reply is being sent.
     void expect(PeerBook& book) noexcept {
         ++book.replies_owed;
         ++expected_;
     }
-    // A slot is free again; wakes a peer that waits for one.
+    // Call when a slot is free again; wakes a peer that waits for one.
     [[gnu::always_inline]] void settle(PeerBook& book) noexcept {
         if (book.replies_owed == 0) return;
         --book.replies_owed;

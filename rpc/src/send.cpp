@@ -7,7 +7,7 @@
 #include <algorithm>
 
 namespace cinnabar::rpc {
-// The request was sent, or was accepted by the transport.
+// Runs when the request was sent, or was accepted by the transport.
 inline void Origin::request_left(Call& call, PeerBook& book) noexcept {
     if (call.link_.linked) core_.queue.leave_sent(call);
     note_sent(call, book);
@@ -132,8 +132,8 @@ void Origin::submit(Call& call) noexcept {
     core_.queue.pump(*book);
 }
 
-// A request has waited in the transport: updates its time left. If its call has ended, the target is told that there is
-// no time left.
+// Updates the time left of a request that has waited in the transport. If its call has ended, the target is told that
+// there is no time left.
 void Origin::on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes message) noexcept {
     if (kind != na::OpKind::send_unexpected) return;
     if (frame_kind(message) != static_cast<std::uint8_t>(FrameKind::request)) return;

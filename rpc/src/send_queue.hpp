@@ -36,7 +36,7 @@ class SendQueue {
     }
     // As leave(), for a call that was sent. Requires: it is queued.
     void leave_sent(Call& call) noexcept;
-    // The arguments of a queued call had `before` bytes until now.
+    // Call when the size of a queued call's arguments has changed from `before` bytes.
     void resized(const Call& call, std::uint32_t before) noexcept { bytes_ = bytes_ - before + call.input_bytes_; }
 
     // Sends the queued calls that may be sent now.
@@ -44,7 +44,7 @@ class SendQueue {
         if (!book.queued.empty()) send_queued(book);
     }
     [[nodiscard]] bool may_send(PeerBook& book) noexcept;
-    // The transport has no room: tries again a little later.
+    // Call when the transport has no room: tries again a little later.
     void try_later(PeerBook& book) noexcept;
     // Tries again; deferred, because the caller may be iterating over any list.
     void look_soon(PeerBook& book) noexcept;

@@ -43,7 +43,7 @@ class Serving {
     void free(Request& request) noexcept;
     static void drop_message(Request& request) noexcept;
     void transfer_finished(RequestTransfer& node) noexcept;
-    // The first of the transfers of a timed request begins, or the last one has ended.
+    // Call when the first transfer of a timed request begins (`begin`), or when the last one has ended.
     [[gnu::cold, gnu::noinline]] void note_transfers(Request& request, bool begin) const noexcept;
 
     SlotPool<RequestTransfer> transfers;

@@ -35,10 +35,11 @@ class Target {
     [[nodiscard, gnu::always_inline]] std::uint32_t taken() const noexcept {
         return requests.taken() - (at_hand_ ? 1 : 0);
     }
-    // The peer no longer needs the answer. If the request is not here, it was answered, and that answer, which is on
-    // its way, has the same effect as `released`; or the transport is unordered, and the request has not arrived yet.
+    // Handles a cancel: the peer no longer needs the answer. If the request is not here, either it was answered, and
+    // that answer, which is on its way, has the same effect as `released`; or the transport is unordered, and the
+    // request has not arrived yet.
     void cancel(PeerBook& book, std::uint64_t tag) noexcept;
-    // The connection was lost.
+    // Call when the connection to that peer was lost.
     void forget_canceled(const na::Peer& peer) noexcept { tombstones_.forget(peer); }
     // From now on admit() checks each request, and refuses it if the context is closing.
     void close_short_way() noexcept { is_short_way_closed_ = true; }

@@ -24,7 +24,7 @@ class Tombstones {
         }
         return false;
     }
-    // The connection was lost.
+    // Call when the connection to that peer was lost.
     void forget(const na::Peer& peer) noexcept {
         for (Tombstone& place : places_) {
             if (place.peer == &peer) place = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells the way of a request from the way of its answer, although the clocks of the two sides differ: the fastest
-// messages of the last seconds are taken to need the same time in both directions, which says how far the clocks are
-// apart. What a peer claims only moves its own calls' time from one way to the other.
+// Divides the time on the wire between a request and its answer, although the clocks of the two sides differ. It
+// assumes that the fastest messages of the last seconds took the same time in both directions; the difference is that
+// of the clocks. A peer that reports wrong times only moves the time of its own calls from one direction to the other.
 #pragma once
 
 #include <cinnabar/base/clock.hpp>
@@ -14,7 +14,7 @@ namespace cinnabar::rpc {
 
 class WaySplit {
   public:
-    // Clocks drift apart by some microseconds in a second, so messages count for two to four of them.
+    // Clocks drift apart by some microseconds per second, so a message counts for two to four seconds.
     static constexpr TimeUs window_us = 2'000'000;
 
     // `sent` and `received` are times of this side, `came` and `answered` of the other one. Returns for how long the
