@@ -120,8 +120,8 @@ class ContextCore final : public ContextBase, public na::Receiver {
     }
 
   private:
-    // Sends what was accepted before the context closes (farewell.cpp).
-    class Farewell;
+    // Sends what was accepted before the context closes (drain_on_close.cpp).
+    class DrainOnClose;
     void let_leave() noexcept;
 
     void share_slots(std::uint32_t slots) noexcept;

@@ -8,9 +8,9 @@
 #include "control_queue.hpp"
 #include "credits.hpp"
 #include "frame.hpp"
+#include "one_way_delay.hpp"
 #include "shared_budget.hpp"
 #include "verdicts.hpp"
-#include "way_split.hpp"
 
 #include <cinnabar/na/peer.hpp>
 #include <cinnabar/rpc/call.hpp>
@@ -34,7 +34,7 @@ enum class Leaving : std::uint8_t {
 // The times of the calls on one connection that were timed and answered.
 struct TimedCalls {
     PeerTimes times;
-    WaySplit ways;
+    OneWayDelay ways;
 };
 
 struct PeerBook : PoolSlot {

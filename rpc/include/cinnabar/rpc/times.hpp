@@ -53,7 +53,7 @@ enum class CallPart : std::uint8_t {
     connecting,    // from creation until its connection was made
     for_credit,    // waiting for a credit
     queued,        // until it left this node, otherwise: for the owner of the context, a reply slot, room to send
-    wire_there,    // until it arrived at the target; how that is told from the way back: rpc/src/way_split.hpp
+    wire_there,    // until it arrived at the target; how that is told from the way back: rpc/src/one_way_delay.hpp
     for_handler,   // at the target, until its handler started, with the transfer of large arguments
     in_handler,    // at the target, until the answer was written, without transfers
     in_transfers,  // of that time, while at least one transfer of the request was in progress

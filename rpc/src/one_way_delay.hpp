@@ -12,7 +12,7 @@
 
 namespace cinnabar::rpc {
 
-class WaySplit {
+class OneWayDelay {
   public:
     // Clocks drift apart by some microseconds per second, so a message counts for two to four seconds.
     static constexpr TimeUs window_us = 2'000'000;

@@ -14,9 +14,9 @@ constexpr int rounds_simulated = 1'000;  // a simulated clock stands still while
 
 }  // namespace
 
-class ContextCore::Farewell {
+class ContextCore::DrainOnClose {
   public:
-    explicit Farewell(ContextCore& core) noexcept : core_(core) {}
+    explicit DrainOnClose(ContextCore& core) noexcept : core_(core) {}
 
     void run() noexcept {
         if (core_.options.leave_max.count() == 0) return;
@@ -39,10 +39,10 @@ class ContextCore::Farewell {
     TimeUs until_ = 0;
 };
 
-void ContextCore::let_leave() noexcept { Farewell(*this).run(); }
+void ContextCore::let_leave() noexcept { DrainOnClose(*this).run(); }
 
 template <typename F>
-void ContextCore::Farewell::drive_while(F&& left) noexcept {
+void ContextCore::DrainOnClose::drive_while(F&& left) noexcept {
     const auto& transports = core_.engine.transports();
     const bool simulated = std::any_of(transports.begin(), transports.end(), [](const auto& t) { return t->clock(); });
     for (int rounds = 0; !simulated || rounds < rounds_simulated; ++rounds) {
@@ -56,7 +56,7 @@ void ContextCore::Farewell::drive_while(F&& left) noexcept {
     }
 }
 
-bool ContextCore::Farewell::anything_to_leave() noexcept {
+bool ContextCore::DrainOnClose::anything_to_leave() noexcept {
     const auto ports = core_.na->ports();
     bool any = std::any_of(ports.begin(), ports.end(), [](const auto& port) { return port->holds_unsent(); });
     core_.origin.calls.for_each([&any](const Call& call) {
@@ -70,14 +70,14 @@ bool ContextCore::Farewell::anything_to_leave() noexcept {
     return any;
 }
 
-void ContextCore::Farewell::ask_for_receipts() noexcept {
+void ContextCore::DrainOnClose::ask_for_receipts() noexcept {
     const na::Context::Ownership ownership(*core_.na);
     core_.peers.books.for_each([this](PeerBook& book) {
         if (book.peer && book.one_way_sent) core_.control.send(book, {ControlType::ping, 0, 0});
     });
 }
 
-bool ContextCore::Farewell::awaits_receipts() noexcept {
+bool ContextCore::DrainOnClose::awaits_receipts() noexcept {
     bool any = false;
     core_.peers.books.for_each([&any](const PeerBook& book) {
         if (!book.peer || !book.open || !book.one_way_sent || book.leaving == Leaving::gone) return;
