@@ -181,6 +181,17 @@ Result<std::unique_ptr<View>> Context::view(Peer& peer, const RemoteMemory& memo
     return peer.port().view(peer, memory, offset, bytes);
 }
 
+Result<std::unique_ptr<DirectMemory>> Context::direct(Peer& peer, const RemoteMemory& memory, std::uint64_t offset,
+                                                      std::uint64_t bytes, Access access) {
+    if (!transport_of(peer.port()).caps().views) {
+        return Error(Errc::unsupported, "this transport cannot map a peer's memory: put and get instead");
+    }
+    if (offset > memory.bytes || bytes > memory.bytes - offset) {
+        return Error(Errc::too_large, "the part is not within the memory that was lent");
+    }
+    return peer.port().direct(peer, memory, offset, bytes, access);
+}
+
 void Context::cancel_owned(Op& op) noexcept { impl_->cancel_owned(op); }
 
 void Context::gather_while(const std::atomic<std::uint32_t>* more) noexcept { more_to_come = more; }

@@ -2,7 +2,9 @@
 // Memory that a transport allocates is transferred like any other memory. If peers can map it, they read it in place.
 #include "contract.hpp"
 
+#include <array>
 #include <cstring>
+#include <span>
 
 namespace cinnabar::contract {
 
@@ -165,6 +167,115 @@ TEST_P(AllocatedContract, AViewIsRefusedWithAReason) {
     forged.key.resize(7);
     EXPECT_EQ(why_not(a, peer, forged, 0, 64), Errc::permission);
     free(b, written, there);
+}
+
+TEST_P(AllocatedContract, DirectAccessIsOfTheMemoryItself) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    CINNABAR_NEEDS("views", caps().views);
+    na::Peer* peer = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, peer, back);
+    const Bytes there = allocate(b, 2);
+    Lent& remote = lend_part(b, {segment_of(there)}, na::Access::read_write, 4000, 5000);
+    ASSERT_TRUE(b.transport->keep_to_direct(remote.lease));
+    auto made = a.context->direct(*peer, remote.remote(), 96, 4800, na::Access::read_write);
+    ASSERT_TRUE(made) << to_string(made.error().code);
+    na::DirectMemory& direct = **made;
+    EXPECT_EQ(direct.bytes(), 4800u);
+
+    std::array<std::byte, 100> some{};
+    ASSERT_EQ(direct.read(10, some), Errc::ok);
+    EXPECT_TRUE(support::holds_pattern(some, 2, 4106));
+    some.fill(std::byte{7});
+    ASSERT_EQ(direct.write(201, some), Errc::ok);
+    EXPECT_EQ(std::memcmp(there.data() + 4096 + 201, some.data(), some.size()), 0);
+    EXPECT_TRUE(support::holds_pattern(there.subspan(4096, 201), 2, 4096));
+    EXPECT_TRUE(support::holds_pattern(there.subspan(4096 + 301, 50), 2, 4096 + 301));
+
+    const std::uint64_t value = 40;
+    ASSERT_EQ(direct.write(8, std::as_bytes(std::span(&value, 1))), Errc::ok);
+    na::DirectWord add{.op = na::DirectOp::fetch_add, .value = 2};
+    ASSERT_EQ(direct.word(8, add), Errc::ok);
+    EXPECT_EQ(add.before, 40u);
+    na::DirectWord wrong{.op = na::DirectOp::compare_swap, .value = 5, .expected = 41};
+    ASSERT_EQ(direct.word(8, wrong), Errc::ok);
+    EXPECT_EQ(wrong.before, 42u);
+    na::DirectWord half{.op = na::DirectOp::exchange, .bytes = 4, .value = 9};
+    ASSERT_EQ(direct.word(8, half), Errc::ok);
+    EXPECT_EQ(half.before, 42u);
+    std::uint64_t now = 0;
+    std::memcpy(&now, there.data() + 4096 + 8, sizeof(now));
+    EXPECT_EQ(now, 9u);
+
+    EXPECT_EQ(direct.word(4, add), Errc::invalid_argument) << "not aligned";
+    EXPECT_EQ(direct.word(4796, add), Errc::too_large);
+    EXPECT_EQ(direct.read(4701, some), Errc::too_large);
+    EXPECT_EQ(direct.write(~std::uint64_t{0}, some), Errc::too_large);
+    free(b, remote, there);
+}
+
+TEST_P(AllocatedContract, DirectAccessEndsWithTheLease) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    CINNABAR_NEEDS("views", caps().views);
+    na::Peer* peer = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, peer, back);
+    const Bytes there = allocate(b, 2);
+    Lent& remote = lend_part(b, {segment_of(there)}, na::Access::read_write, 0, 4096);
+    ASSERT_TRUE(b.transport->keep_to_direct(remote.lease));
+    auto made = a.context->direct(*peer, remote.remote(), 0, 4096, na::Access::read_write);
+    ASSERT_TRUE(made) << to_string(made.error().code);
+    auto reader = a.context->direct(*peer, remote.remote(), 0, 4096, na::Access::read);
+    ASSERT_TRUE(reader) << to_string(reader.error().code);
+    std::array<std::byte, 8> some{};
+    EXPECT_EQ((*reader)->read(0, some), Errc::ok);
+    EXPECT_EQ((*reader)->write(0, some), Errc::permission);
+    revoke(remote);
+    EXPECT_EQ((*made)->read(0, some), Errc::stale);
+    some.fill(std::byte{0xee});
+    EXPECT_EQ((*made)->write(0, some), Errc::stale);
+    na::DirectWord add;
+    EXPECT_EQ((*made)->word(0, add), Errc::stale);
+    EXPECT_TRUE(support::holds_pattern(there, 2)) << "nothing lands after the revocation";
+    free(b, remote, there);
+}
+
+TEST_P(AllocatedContract, DirectAccessEndsWithTheSession) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    CINNABAR_NEEDS("views", caps().views);
+    na::Peer* peer = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, peer, back);
+    const Bytes there = allocate(b, 2);
+    Lent& remote = lend_part(b, {segment_of(there)}, na::Access::read_write, 0, 4096);
+    auto made = a.context->direct(*peer, remote.remote(), 0, 4096, na::Access::read_write);
+    ASSERT_TRUE(made) << to_string(made.error().code);
+    close(a);
+    std::array<std::byte, 8> some{};
+    EXPECT_EQ((*made)->write(0, some), Errc::peer_lost);
+    EXPECT_TRUE(support::holds_pattern(there, 2));
+    free(b, remote, there);
+}
+
+TEST_P(AllocatedContract, DirectAccessIsRefusedWithAReason) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer* peer = nullptr;
+    na::Peer* back = nullptr;
+    connect(a, b, peer, back);
+    GuardedBuffer plain(64, 3);
+    Lent& other = lend(b, {plain.segment()});
+    EXPECT_FALSE(b.transport->keep_to_direct(other.lease)) << "nobody can map it";
+    EXPECT_EQ(a.context->direct(*peer, other.remote(), 0, 64, na::Access::read).code(), Errc::unsupported);
+    if (!caps().views) return;
+    const Bytes there = allocate(b, 2);
+    Lent& read = lend(b, {segment_of(there)}, na::Access::read);
+    EXPECT_EQ(a.context->direct(*peer, read.remote(), 0, 64, na::Access::write).code(), Errc::permission);
+    EXPECT_EQ(a.context->direct(*peer, read.remote(), 1, memory_bytes, na::Access::read).code(), Errc::too_large);
+    free(b, read, there);
 }
 
 }  // namespace cinnabar::contract

@@ -5,6 +5,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <memory>
+#include <new>
+
 namespace cinnabar::shm {
 namespace {
 
@@ -24,7 +27,12 @@ bool may_copy(const Credentials& sender, const Terms& terms) noexcept {
 Errc open_channel(const ShmTransport& transport, Incoming& from, Channel& out) noexcept {
     const Terms& terms = from.greeting.terms;
     GreetingFds& fds = from.greeting.fds;
-    Errc why = Segment::attach(fds.ring.get(), ring_header_bytes + terms.ring_bytes, out.peer_ring);
+    try {
+        out.peer_ring = std::make_shared<PeerRing>();
+    } catch (const std::bad_alloc&) {
+        return Errc::out_of_memory;
+    }
+    Errc why = Segment::attach(fds.ring.get(), ring_header_bytes + terms.ring_bytes, out.peer_ring->memory);
     if (why != Errc::ok) return why;
     const int flags = ::fcntl(fds.bell.get(), F_GETFL);
     if (flags < 0 || (flags & O_NONBLOCK) == 0) return Errc::protocol;

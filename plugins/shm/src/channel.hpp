@@ -6,14 +6,17 @@
 #include "flags.hpp"
 #include "peer_files.hpp"
 #include "peer_process.hpp"
+#include "peer_ring.hpp"
 #include "transport.hpp"
+
+#include <memory>
 
 namespace cinnabar::shm {
 
 struct Channel {
     PeerFd socket;
-    Segment own_ring;   // the peer writes into it
-    Segment peer_ring;  // this side writes into it
+    Segment own_ring;                     // the peer writes into it
+    std::shared_ptr<PeerRing> peer_ring;  // this side writes into it; shared with mappings for direct access
     PeerFd bell;  // the peer's eventfd; empty for another user's process, whose descriptor could make this side block
     OwnFlag own_flag;    // the peer raises it
     PeerFlag peer_flag;  // this side raises it; empty if the peer gave none

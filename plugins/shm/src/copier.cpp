@@ -152,7 +152,7 @@ Errc Copier::copy_window(na::PostedOp& posted, std::uint64_t bytes_max, std::uin
     const std::uint32_t slot = board_slot_of(op.remote.key);
     Reader reader(op.remote.key);
     const auto key = na::LeaseKey::decode(reader);
-    auto& holding = reinterpret_cast<RingHeader*>(channel_.peer_ring.base())->holding;
+    auto& holding = channel_.peer_ring->header().holding;
     holding.store(std::uint64_t{slot} + 1, std::memory_order_seq_cst);
     BoardView::Pinned pinned;
     Errc why = channel_.board.pin(slot, key, op.remote_offset, op.bytes,
@@ -162,7 +162,7 @@ Errc Copier::copy_window(na::PostedOp& posted, std::uint64_t bytes_max, std::uin
             why = pinned.file != 0 ? copy_mapped(posted, bytes_max, pinned, copied) : Errc::unsupported;
             if (why == Errc::unsupported) why = copy_across(posted, bytes_max, pinned, copied);
         }
-        channel_.board.unpin(slot);
+        (void)channel_.board.unpin(slot);
     }
     holding.store(0, std::memory_order_release);
     return why;

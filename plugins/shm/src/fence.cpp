@@ -26,9 +26,10 @@ constexpr unsigned yields_per_look = 32;
 constexpr std::ptrdiff_t lingering_per_process_max = 64;
 
 std::uint64_t holding(const RingHeader& ring) noexcept { return ring.holding.load(std::memory_order_seq_cst); }
-std::uint64_t holding(const Segment& ring) noexcept {
-    return holding(*reinterpret_cast<const RingHeader*>(ring.base()));
+bool names(const RingHeader& ring, std::uint64_t slot) noexcept {
+    return holding(ring) == slot || find_direct(ring, [slot](std::uint64_t named) noexcept { return named == slot; });
 }
+const RingHeader& header_of(const Segment& ring) noexcept { return *reinterpret_cast<const RingHeader*>(ring.base()); }
 
 std::uint32_t slot_of(const na::Lease& lease) noexcept {
     return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(lease.registration)) - 1;
@@ -48,6 +49,14 @@ Errc ShmTransport::grant(na::Lease& lease) noexcept {
 void ShmTransport::describe(const na::Lease& lease, Writer& writer) const noexcept {
     na::LeaseKey{lease.slot, lease.generation, lease.key}.encode(writer);
     writer.u32(slot_of(lease));
+}
+
+// The table of leases is for peers whose accesses this side carries out: there the lease counts as revoked.
+bool ShmTransport::keep_to_direct(const na::Lease& lease) noexcept {
+    if (slot_of(lease) == LeaseBoard::no_slot) return false;
+    if (static_cast<const ShmMemory&>(*lease.memory).place().file == 0) return false;
+    (void)leases_.close(lease);
+    return true;
 }
 
 bool ShmTransport::watch(const RingHeader& ring) noexcept {
@@ -70,7 +79,7 @@ void ShmTransport::unwatch(const RingHeader& ring) noexcept {
 
 // Remembers the ring of an ended session: the peer may still be in a system call if it has not ended the session
 // itself.
-void ShmTransport::linger(const RingHeader& ring, Segment memory, pid_t pid) noexcept {
+void ShmTransport::linger(const RingHeader& ring, Segment memory, pid_t pid, PeerProcess process) noexcept {
     const std::lock_guard lock(fence_mutex_);
     std::erase(rings_, &ring);
     forget_lingering();
@@ -79,14 +88,14 @@ void ShmTransport::linger(const RingHeader& ring, Segment memory, pid_t pid) noe
     if (std::count_if(lingering_.begin(), lingering_.end(), same) >= lingering_per_process_max) {
         lingering_.erase(std::find_if(lingering_.begin(), lingering_.end(), same));
     }
-    lingering_.push_back({std::move(memory), pid});
+    lingering_.push_back({std::move(memory), pid, std::move(process)});
 }
 
 // Forgets the rings of ended sessions whose process is dead or accesses no lease. Requires: fence_mutex_ is locked.
 void ShmTransport::forget_lingering() noexcept {
     std::erase_if(lingering_, [](const Lingering& one) {
-        const bool dead = one.pid == 0 || (::kill(one.pid, 0) != 0 && errno == ESRCH);
-        return dead || holding(one.ring) == 0;
+        const bool dead = one.pid == 0 || one.process.has_ended() || (::kill(one.pid, 0) != 0 && errno == ESRCH);
+        return dead || (holding(header_of(one.ring)) == 0 && !accesses_directly(header_of(one.ring)));
     });
 }
 
@@ -95,9 +104,9 @@ bool ShmTransport::held(std::uint32_t slot) noexcept {
     forget_lingering();
     const std::uint64_t sought = std::uint64_t{slot} + 1;
     return std::any_of(rings_.begin(), rings_.end(),
-                       [sought](const RingHeader* ring) { return holding(*ring) == sought; }) ||
+                       [sought](const RingHeader* ring) { return names(*ring, sought); }) ||
            std::any_of(lingering_.begin(), lingering_.end(),
-                       [sought](const Lingering& one) { return holding(one.ring) == sought; });
+                       [sought](const Lingering& one) { return names(header_of(one.ring), sought); });
 }
 
 Errc ShmTransport::revoke(na::Lease& lease) noexcept {

@@ -108,12 +108,13 @@ Errc BoardView::pin(std::uint32_t slot, const na::LeaseKey& key, std::uint64_t o
         why = Errc::too_large;
     }
     out = {shared.address, shared.offset, shared.pieces, shared.file, shared.serial};
-    if (why != Errc::ok) unpin(slot);
+    if (why != Errc::ok) (void)unpin(slot);
     return why;
 }
 
-void BoardView::unpin(std::uint32_t slot) noexcept {
-    reinterpret_cast<BoardSlot*>(segment_->base())[slot].pins.fetch_sub(1, std::memory_order_seq_cst);
+bool BoardView::unpin(std::uint32_t slot) noexcept {
+    BoardSlot& shared = reinterpret_cast<BoardSlot*>(segment_->base())[slot];
+    return (shared.pins.fetch_sub(1, std::memory_order_seq_cst) & BoardSlot::closed) == 0;
 }
 
 }  // namespace cinnabar::shm

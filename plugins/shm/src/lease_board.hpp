@@ -100,11 +100,12 @@ class BoardView {
         std::uint32_t file = 0;
         std::uint64_t serial = 0;
     };
-    // Pins the slot for one system call. permission: the slot is closed, or the key or the access does not match;
-    // too_large: out of bounds. Requires: nothing is pinned through this view.
+    // Pins the slot for one system call or direct access. permission: the slot is closed, or the key or the access does
+    // not match; too_large: out of bounds.
     [[nodiscard]] Errc pin(std::uint32_t slot, const na::LeaseKey& key, std::uint64_t offset, std::uint64_t bytes,
                            na::Access want, Pinned& out) noexcept;
-    void unpin(std::uint32_t slot) noexcept;
+    // Returns whether the lease is still granted; if so, what was read under the pin is valid.
+    bool unpin(std::uint32_t slot) noexcept;
 
   private:
     std::shared_ptr<const Segment> segment_;  // shared with views

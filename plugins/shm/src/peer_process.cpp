@@ -20,6 +20,11 @@ bool PeerProcess::open(pid_t pid) noexcept {
     return static_cast<bool>(fd_);
 }
 
+bool PeerProcess::has_ended() const noexcept {
+    pollfd look{fd_.get(), POLLIN, 0};
+    return fd_ && ::poll(&look, 1, 0) > 0;
+}
+
 bool PeerProcess::is_there(int socket) noexcept {
     const TimeUs now = steady_clock().now_us();
     if (now - seen_at_ < fresh_us) return true;

@@ -22,6 +22,9 @@ class PeerProcess {
     // open.
     [[nodiscard]] bool is_there(int socket) noexcept;
 
+    // Whether the process has ended, also if nobody has waited for it yet. False if not open.
+    [[nodiscard]] bool has_ended() const noexcept;
+
     [[nodiscard]] pid_t pid() const noexcept { return pid_; }
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }  // -1 when not open
 

@@ -46,6 +46,9 @@ class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
     [[nodiscard]] bool send_now(na::Peer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept override;
     [[nodiscard]] Result<std::unique_ptr<na::View>> view(na::Peer& peer, const na::RemoteMemory& memory,
                                                          std::uint64_t offset, std::uint64_t bytes) override;
+    [[nodiscard]] Result<std::unique_ptr<na::DirectMemory>> direct(na::Peer& peer, const na::RemoteMemory& memory,
+                                                                   std::uint64_t offset, std::uint64_t bytes,
+                                                                   na::Access access) override;
     unsigned poll() noexcept override;
     [[nodiscard]] bool hot() const noexcept override { return hot_sessions_.active(); }
     void flush() noexcept override;

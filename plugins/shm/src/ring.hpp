@@ -12,12 +12,16 @@
 
 #include "full_fence.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 namespace cinnabar::shm {
+
+// The most mappings for direct access that a session has at a time.
+inline constexpr unsigned direct_places = 48;
 
 // The page before the records. Each cache line is written by one side only.
 struct RingHeader {
@@ -28,12 +32,23 @@ struct RingHeader {
     alignas(64) std::atomic<std::uint64_t> room_wanted;
     // By the writer: the slot of the lease that it accesses right now + 1, or 0.
     alignas(64) std::atomic<std::uint64_t> holding;
+    // By the writer: bit i is set while it may use accesses[i].
+    std::atomic<std::uint64_t> places;
+    // By both: 1 once one of them has ended the session, after which no direct access begins.
+    alignas(64) std::atomic<std::uint64_t> ended;
+    // By the writer, any thread: as `holding`, of direct accesses (direct.hpp).
+    struct alignas(64) DirectAccess {
+        std::atomic<std::uint64_t> slot;
+    };
+    std::array<DirectAccess, direct_places> accesses;
 };
 static_assert(offsetof(RingHeader, armed) == 64 && offsetof(RingHeader, room_wanted) == 128);
-static_assert(offsetof(RingHeader, holding) == 192 && sizeof(RingHeader) == 256);
+static_assert(offsetof(RingHeader, holding) == 192 && offsetof(RingHeader, places) == 200);
+static_assert(offsetof(RingHeader, ended) == 256 && offsetof(RingHeader, accesses) == 320);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 inline constexpr std::size_t ring_header_bytes = 4096;
+static_assert(sizeof(RingHeader) <= ring_header_bytes);
 inline constexpr std::size_t record_header_bytes = 16;
 inline constexpr std::size_t ring_bytes_min = 64 * 1024;
 inline constexpr std::size_t ring_bytes_max = 64 * 1024 * 1024;

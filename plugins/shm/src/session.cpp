@@ -31,7 +31,7 @@ bool Session::start(ShmPort& port, ShmPeer& peer, Channel channel) noexcept {
     channel_ = std::move(channel);
     port_ = &port;
     peer_ = &peer;
-    writer_.attach(channel_.peer_ring.base(), channel_.peer_ring_bytes);
+    writer_.attach(channel_.peer_ring->memory.base(), channel_.peer_ring_bytes);
     armed_ = arms_ = rung_ = room_asked_ = room_served_ = 0;
     peer_closed_ = false;
     misses = 0;
@@ -50,10 +50,16 @@ void Session::end(Errc why) noexcept {
     if (!peer_closed_ && writer_.reserve(0)) writer_.publish({RecordKind::bye, 0, 0, 0, 0});
     port_->closing(*this);
     port_->host().unwatch(channel_.socket.get());
-    // A peer without the lease board cannot hold a lease, whatever its ring says.
+    // From now on no direct access begins, of either side: it says where it is, then looks at this.
+    writer_.header().ended.store(1, std::memory_order_seq_cst);
+    reader_.header().ended.store(1, std::memory_order_seq_cst);
+    // A peer without the lease board cannot hold a lease, whatever its ring says. A peer that has closed the session
+    // copies no more, but its other threads may be in direct accesses.
     const bool sees_leases = is_own_user(channel_.credentials);
-    if (!peer_closed_ && sees_leases && reader_.header().holding.load(std::memory_order_seq_cst) != 0) {
-        port_->transport().linger(reader_.header(), std::move(channel_.own_ring), channel_.credentials.pid);
+    const bool copies = !peer_closed_ && reader_.header().holding.load(std::memory_order_seq_cst) != 0;
+    if (sees_leases && (copies || accesses_directly(reader_.header()))) {
+        port_->transport().linger(reader_.header(), std::move(channel_.own_ring), channel_.credentials.pid,
+                                  std::move(channel_.process));
     } else {
         port_->transport().unwatch(reader_.header());
     }

@@ -58,12 +58,9 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     [[nodiscard]] bool room_came() const noexcept { return writer_.room_came(); }
 
     [[nodiscard]] Copier& copier() noexcept { return copier_; }
+    [[nodiscard]] Channel& channel() noexcept { return channel_; }
     // Ends the session with `why`, deferred.
     void fail(Errc why) noexcept;
-
-    // As na::Port::view.
-    [[nodiscard]] Result<std::unique_ptr<na::View>> view(const na::RemoteMemory& memory, std::uint64_t offset,
-                                                         std::uint64_t bytes);
 
     void cancel(na::PostedOp& posted) noexcept;
 

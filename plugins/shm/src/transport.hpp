@@ -6,6 +6,7 @@
 #include "greeting.hpp"
 #include "lease_board.hpp"
 #include "local_socket.hpp"
+#include "peer_process.hpp"
 #include "remote_key.hpp"
 #include "ring.hpp"
 
@@ -61,6 +62,7 @@ class ShmTransport final : public na::SessionTransport {
     [[nodiscard]] Errc grant(na::Lease& lease) noexcept override;
     // Has no effect on peers that copy across address spaces; for other peers this side checks each access.
     void confine(const na::Lease& lease, const na::Peer& peer) noexcept override { leases_.confine(lease, peer); }
+    [[nodiscard]] bool keep_to_direct(const na::Lease& lease) noexcept override;
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
     [[nodiscard]] bool is_accessed(const na::Lease& lease) noexcept override;
     void describe(const na::Lease& lease, Writer& writer) const noexcept override;
@@ -90,7 +92,7 @@ class ShmTransport final : public na::SessionTransport {
     void unwatch(const RingHeader& ring) noexcept;
     // Call it instead of unwatch() if a session ends while the peer's ring says that it accesses a lease. Allocates
     // nothing.
-    void linger(const RingHeader& ring, Segment memory, pid_t pid) noexcept;
+    void linger(const RingHeader& ring, Segment memory, pid_t pid, PeerProcess process) noexcept;
     [[nodiscard]] bool fences_pending() const noexcept { return fences_wait_.load(std::memory_order_seq_cst); }
     // Submits the work of leases whose fence is over, or has failed, to `host`; returns how many.
     unsigned check_fences(na::PortHost& host) noexcept;
@@ -106,6 +108,7 @@ class ShmTransport final : public na::SessionTransport {
     struct Lingering {
         Segment ring;
         pid_t pid = 0;
+        PeerProcess process;  // may not be open
     };
 
     const std::uint64_t probe_word_;

@@ -1,39 +1,46 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "view.hpp"
 
+#include "direct.hpp"
 #include "port.hpp"
 
+#include <memory>
+#include <utility>
+
 namespace cinnabar::shm {
+
+Result<MappedLease> map_lease(Channel& channel, const na::RemoteMemory& memory, std::uint64_t offset,
+                              std::uint64_t bytes, na::Access want) {
+    if (!channel.copies)
+        return Error(Errc::unsupported, "this process may not map the peer's memory: pull it instead");
+    if (memory.key.size() != key_bytes) return Error(Errc::permission, "not a lease key of shared memory");
+    Reader reader(memory.key);
+    MappedLease lease;
+    lease.key = na::LeaseKey::decode(reader);
+    lease.slot = board_slot_of(memory.key);
+    BoardView::Pinned pinned;
+    if (const Errc why = channel.board.pin(lease.slot, lease.key, offset, bytes, want, pinned); why != Errc::ok) {
+        return Error(why, "the lease is revoked, or does not allow this access");
+    }
+    if (pinned.file != 0) lease.file = channel.files.map(channel.process, pinned.file, pinned.serial);
+    (void)channel.board.unpin(lease.slot);
+    lease.position = pinned.offset + offset;
+    const Segment* const file = lease.file.get();
+    if (!file || lease.position > file->bytes() || bytes > file->bytes() - lease.position) {
+        return Error(Errc::unsupported, "only memory that the peer's library allocated can be mapped: pull it instead");
+    }
+    return lease;
+}
 
 Result<std::unique_ptr<na::View>> ShmPort::view(na::Peer& peer, const na::RemoteMemory& memory, std::uint64_t offset,
                                                 std::uint64_t bytes) {
     Session* const session = static_cast<ShmPeer&>(peer).session;
     if (!session) return Error(Errc::peer_lost, "a view needs a session with the owner of the memory");
-    return session->view(memory, offset, bytes);
-}
-
-Result<std::unique_ptr<na::View>> Session::view(const na::RemoteMemory& memory, std::uint64_t offset,
-                                                std::uint64_t bytes) {
-    if (!channel_.copies)
-        return Error(Errc::unsupported, "this process may not map the peer's memory: pull it instead");
-    if (memory.key.size() != key_bytes) return Error(Errc::permission, "not a lease key of shared memory");
-    Reader reader(memory.key);
-    const na::LeaseKey key = na::LeaseKey::decode(reader);
-    const std::uint32_t slot = board_slot_of(memory.key);
-    BoardView::Pinned pinned;
-    if (const Errc why = channel_.board.pin(slot, key, offset, bytes, na::Access::read, pinned); why != Errc::ok) {
-        return Error(why, "the lease is revoked, or does not allow this access");
-    }
-    std::shared_ptr<const Segment> file;
-    if (pinned.file != 0) file = channel_.files.map(channel_.process, pinned.file, pinned.serial);
-    channel_.board.unpin(slot);
-    const std::uint64_t position = pinned.offset + offset;
-    if (!file || position > file->bytes() || bytes > file->bytes() - position) {
-        return Error(Errc::unsupported, "only memory that the peer's library allocated can be mapped: pull it instead");
-    }
-    const ConstBytes there(file->base() + position, static_cast<std::size_t>(bytes));
-    return std::unique_ptr<na::View>(
-        std::make_unique<MappedView>(there, std::move(file), channel_.board.segment(), slot, key));
+    Channel& channel = session->channel();
+    CINNABAR_TRY(MappedLease lease, map_lease(channel, memory, offset, bytes, na::Access::read));
+    const ConstBytes there(lease.file->base() + lease.position, static_cast<std::size_t>(bytes));
+    return std::unique_ptr<na::View>(std::make_unique<MappedView>(there, std::move(lease.file),
+                                                                  channel.board.segment(), lease.slot, lease.key));
 }
 
 }  // namespace cinnabar::shm

@@ -38,6 +38,29 @@ class Fence : public ShmTest {
         peer.view.unpin(slot_);
         peer.writer.header().holding.store(0);
     }
+    // As a thread of the peer does in a direct access.
+    void pin_directly(RawPeer& peer) {
+        connect(peer);
+        if (HasFatalFailure()) return;
+        RingHeader& header = peer.writer.header();
+        header.places.store(std::uint64_t{1} << place);
+        header.accesses[place].slot.store(slot_ + 1);
+        ASSERT_EQ(header.ended.load(), 0u);
+        BoardView::Pinned pinned;
+        ASSERT_EQ(peer.view.pin(slot_, key_, 0, 8, na::Access::write, pinned), Errc::ok);
+    }
+    void unpin_directly(RawPeer& peer) {
+        peer.view.unpin(slot_);
+        peer.writer.header().accesses[place].slot.store(0);
+    }
+    void fence_waits_for(RawPeer& peer) {
+        EXPECT_EQ(transport_->revoke(lease_), Errc::again);
+        unpin_directly(peer);
+        ASSERT_TRUE(until([this] { return fenced_ == 1; }));
+        EXPECT_FALSE(lease_.fence_failed);
+    }
+
+    static constexpr unsigned place = direct_places - 1;
     std::vector<std::byte> bytes_ = std::vector<std::byte>(4096);
     std::unique_ptr<na::Memory> memory_;
     na::Lease lease_;
@@ -138,6 +161,31 @@ TEST_F(Fence, of_a_lease_pinned_beyond_its_session_waits) {
     unpin(peer);
     ASSERT_TRUE(until([this] { return fenced_ == 1; }));
     EXPECT_FALSE(lease_.fence_failed);
+}
+
+TEST_F(Fence, of_a_lease_that_is_accessed_directly_waits) {
+    RawPeer peer;
+    ASSERT_NO_FATAL_FAILURE(pin_directly(peer));
+    fence_waits_for(peer);
+}
+
+TEST_F(Fence, of_a_lease_that_is_accessed_directly_beyond_the_session_waits) {
+    RawPeer peer;
+    ASSERT_NO_FATAL_FAILURE(pin_directly(peer));
+    na::Peer& known = *receiver_.events.front().peer;
+    context_->ports().front()->disconnect(known);
+    ASSERT_TRUE(until([this] { return lost() == 1; }));
+    EXPECT_EQ(peer.writer.header().ended.load(), 1u) << "later accesses do not begin";
+    fence_waits_for(peer);
+}
+
+// The process lives, so another of its threads may be in the access.
+TEST_F(Fence, of_a_lease_that_is_accessed_directly_by_who_closed_the_session_waits) {
+    RawPeer peer;
+    ASSERT_NO_FATAL_FAILURE(pin_directly(peer));
+    peer.socket.reset();
+    ASSERT_TRUE(until([this] { return lost() == 1; }));
+    fence_waits_for(peer);
 }
 
 // A ring in which a peer says that it holds a lease is kept until the peer says otherwise, up to a limit per process.

@@ -84,6 +84,10 @@ class CINNABAR_API Context {
     // memory.
     [[nodiscard]] Result<std::unique_ptr<View>> view(Peer& peer, const RemoteMemory& memory, std::uint64_t offset,
                                                      std::uint64_t bytes);
+    // Owner. As Port::direct; other errors as view().
+    [[nodiscard]] Result<std::unique_ptr<DirectMemory>> direct(Peer& peer, const RemoteMemory& memory,
+                                                               std::uint64_t offset, std::uint64_t bytes,
+                                                               Access access);
     // Owner. Asks to cancel a posted op; does nothing if it is not posted.
     void cancel_owned(Op& op) noexcept;
 

@@ -9,6 +9,7 @@
 #include <cinnabar/base/timer_wheel.hpp>
 #include <cinnabar/na/addr.hpp>
 #include <cinnabar/na/arrival.hpp>
+#include <cinnabar/na/direct_memory.hpp>
 #include <cinnabar/na/memory.hpp>
 #include <cinnabar/na/message.hpp>
 #include <cinnabar/na/op.hpp>
@@ -113,6 +114,13 @@ class Port {
                                                              std::uint64_t /*bytes*/) {
         return Error(Errc::unsupported);
     }
+    // Only with Caps::views. Maps a part of a peer's memory for reads and writes by this process. Errors: as view();
+    // overloaded: the session has its maximum of them.
+    [[nodiscard]] virtual Result<std::unique_ptr<DirectMemory>> direct(Peer&, const RemoteMemory&,
+                                                                       std::uint64_t /*offset*/,
+                                                                       std::uint64_t /*bytes*/, Access) {
+        return Error(Errc::unsupported);
+    }
 
     // Looks for work once, without blocking, and does a bounded amount of it. Returns how much it did.
     virtual unsigned poll() noexcept = 0;
@@ -183,6 +191,10 @@ class Transport {
     // Makes a lease useless to all peers but this one and lease.guests, even if they have its key. Call it once, before
     // the key is sent, as the owner of the peer's context. Does nothing without Caps::confines.
     virtual void confine(const Lease&, const Peer&) noexcept {}
+    // Makes a lease useless to peers whose accesses this process carries out: only those that map the memory can use it
+    // (Port::direct). Call it before the key is sent. False, with nothing changed: no peer could map this memory, or
+    // the transport has no Caps::views. Requires: granted.
+    [[nodiscard]] virtual bool keep_to_direct(const Lease&) noexcept { return false; }
     // Revokes a lease. ok: no more bytes are read or written through it. again: that is not true yet; lease.fenced runs
     // when it is. Requires: granted.
     [[nodiscard]] virtual Errc revoke(Lease& lease) noexcept = 0;
