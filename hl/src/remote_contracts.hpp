@@ -89,6 +89,7 @@ struct ScatterBlocks {
 
 inline constexpr Rpc<RemoteReply(Word)> word{"cinnabar.remote.word"};
 inline constexpr Rpc<RemoteReply(Look)> look{"cinnabar.remote.look"};
+inline constexpr Rpc<RemoteReply(Look)> map{"cinnabar.remote.map"};
 inline constexpr Rpc<RemoteReply(Put)> put{"cinnabar.remote.put"};
 inline constexpr Rpc<RemoteReply(Put)> put_and_notify{"cinnabar.remote.put_and_notify"};
 inline constexpr Rpc<RemoteReply(Gather)> gather{"cinnabar.remote.gather"};

@@ -34,6 +34,12 @@ Result<RemoteReply> do_look(RemoteTable& table, const Look& call) {
     return reply;
 }
 
+Result<RemoteReply> do_map(RemoteTable& table, const Look& call) {
+    RemoteReply reply;
+    if (const Errc refused = table.map(call, reply); refused != Errc::ok) return refused;
+    return reply;
+}
+
 Result<RemoteReply> do_put(RemoteTable& table, const Put& call) {
     if (call.contents.size() > remote_inline_bytes_max) return Errc::too_large;
     const Errc refused = table.write(call.grant, call.offset, call.contents);
@@ -151,8 +157,11 @@ Result<void> serve_remote(const NodeRef& node, const Table& table, unsigned& ser
         next(scatter, [table](Request<Scatter> request) { return do_scatter(table, std::move(request)); }));
     CINNABAR_TRY_VOID(next(
         gather_blocks, [table](Request<GatherBlocks> request) { return do_gather_blocks(table, std::move(request)); }));
-    return next(scatter_blocks,
-                [table](Request<ScatterBlocks> request) { return do_scatter_blocks(table, std::move(request)); });
+    CINNABAR_TRY_VOID(next(scatter_blocks, [table](Request<ScatterBlocks> request) {
+        return do_scatter_blocks(table, std::move(request));
+    }));
+    return next(
+        map, [table](const Look& call) { return do_map(*table, call); }, on_arrival);
 }
 
 }  // namespace cinnabar::hl

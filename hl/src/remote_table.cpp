@@ -145,6 +145,8 @@ RemoteBytes RemoteTable::token(SharedSlot& slot, const RemoteGrant& wanted) {
         if (grant.version != 0) grant.version = slot.version;
         if (slot.memory.is_far())
             grant.access = static_cast<na::Access>(static_cast<std::uint8_t>(grant.access) | remote_far_bit);
+        if (slot.direct && grant.version == 0)
+            grant.access = static_cast<na::Access>(static_cast<std::uint8_t>(grant.access) | remote_direct_bit);
         grant.seal = seal_of(slot.key, grant);
     }
     const std::lock_guard lock(mutex_);
@@ -183,12 +185,15 @@ Errc RemoteTable::withdraw(SharedSlot& slot, std::uint32_t lease, SharedSlot::St
         stop.request_stop();
         lock.lock();
     }
+    if (slot.lease != lease) return Errc::ok;
+    if (end_direct(slot, lock) != Errc::ok) return slot.idle() ? Errc::busy : Errc::again;
     return slot.lease == lease ? settle(slot, memory) : Errc::ok;
 }
 
 Errc RemoteTable::settle(SharedSlot& slot, bulk::Region& freed) noexcept {
     if (slot.state == SharedSlot::State::unused) return Errc::ok;
     if (!slot.idle()) return Errc::again;
+    if (slot.direct || slot.direct_ends) return Errc::busy;
     if (slot.state == SharedSlot::State::withdrawn && slot.memory.quarantined()) return Errc::busy;
     freed = std::exchange(slot.memory, {});
     slot.state = SharedSlot::State::unused;

@@ -3,6 +3,7 @@
 // the lock of its slot, so renewing and withdrawing only need that lock. Thread-safe.
 #pragma once
 
+#include "direct_lease.hpp"
 #include "remote_contracts.hpp"
 
 #include <cinnabar/base/intrusive_queue.hpp>
@@ -64,6 +65,8 @@ struct SharedSlot : PoolSlot {
     IntrusiveList<SharedUse, &SharedUse::link> stopped;  // in progress, but asked to stop
     IntrusiveList<IdleWait, &IdleWait::link> waiting;
     std::shared_ptr<const NoticeFunction> notified;
+    std::unique_ptr<DirectLease> direct;  // null: processes of this host do not access it by themselves
+    bool direct_ends = false;             // a thread ends `direct`, which is null meanwhile
 
     [[nodiscard]] bool idle() const noexcept { return under_way.empty() && stopped.empty(); }
 };
@@ -78,6 +81,8 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] std::uint64_t id() const noexcept { return id_; }
     // The address at which this node calls itself for its own memory.
     [[nodiscard]] na::Addr own_address();
+    // The index of the context that calls to this address use, if this thread makes them (remote_direct.cpp).
+    [[nodiscard]] unsigned context_for(const na::Addr& to) const noexcept;
     // Declares that this executor waits for operations that this node has begun.
     void is_awaited_by(Executor& executor) noexcept;
     // The number of memories that are shared, or were withdrawn and are still in use; a snapshot.
@@ -95,6 +100,8 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     void await_idle(SharedSlot& slot, std::uint32_t lease) noexcept;
     [[nodiscard]] bool in_use(SharedSlot& slot, std::uint32_t lease) noexcept;
     void on_notified(SharedSlot& slot, std::uint32_t lease, std::shared_ptr<const NoticeFunction> function);
+    // remote_direct.cpp: as SharedBytes::allow_direct.
+    [[nodiscard]] Result<void> allow_direct(SharedSlot& slot, std::uint32_t lease, na::Access access);
 
     // --- operations. Errors: stale, permission; unsupported: far memory, which only transfers move.
     // Both copy in steps, and check the grant before each.
@@ -105,6 +112,8 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] Errc write(const RemoteGrant& grant, bulk::BlockWalk& to, ConstBytes from) noexcept;
     // invalid_argument: not aligned, or split over two segments.
     [[nodiscard]] Errc word(const remote_calls::Word& call, std::uint64_t& before) noexcept;
+    // What a process needs to access these bytes of a grant by itself (remote_direct.hpp). unsupported: it may not.
+    [[nodiscard]] Errc map(const remote_calls::Look& call, RemoteReply& out);
     // Does nothing if the grant has become stale.
     void notify(const RemoteGrant& grant, RemoteNotice notice);
 
@@ -126,6 +135,8 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
     [[nodiscard]] Errc settle(SharedSlot& slot, bulk::Region& freed) noexcept;
 
     [[nodiscard]] Errc withdraw(SharedSlot& slot, std::uint32_t lease, SharedSlot::State state) noexcept;
+    // Ends the access of other processes, without the lock. busy: it has not ended yet. Requires the slot's lock.
+    [[nodiscard]] static Errc end_direct(SharedSlot& slot, std::unique_lock<std::mutex>& lock) noexcept;
     template <typename Span, typename Copy>
     [[nodiscard]] Errc copy_in_steps(const RemoteGrant& grant, std::uint64_t offset, Span bytes, na::Access access,
                                      Copy copy) noexcept;

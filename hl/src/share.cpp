@@ -41,6 +41,11 @@ RemoteBytes SharedBytes::token(std::uint64_t offset, std::uint64_t bytes, na::Ac
     return table_->token(*slot_, wanted);
 }
 
+Result<void> SharedBytes::allow_direct() {
+    CINNABAR_ASSERT(slot_);
+    return table_->allow_direct(*slot_, lease_, access_);
+}
+
 void SharedBytes::renew() noexcept { table_->renew(*slot_, lease_); }
 
 Errc SharedBytes::withdraw() noexcept {

@@ -6,11 +6,12 @@
 //     Result<std::uint64_t> moved = co_await table.read(node, local);       // RemoteSpan<double> table
 //     table.subspan(100, 50).write(node, changed).wait();
 //
-// The owner's context executes all operations. It checks the seal, the bounds, the access right and the version
-// atomically with the access itself; an operation with an old version ends with `stale`. Up to remote_inline_bytes_max
-// bytes travel in the call and are read or written atomically; more are moved in bulk, while others may access the same
-// bytes. Operations in progress at the same time have no order. The effect of a completed one is visible to the owner's
-// threads, and to operations that start after it.
+// The owner's context executes all operations (without it, on one host: direct_span.hpp). It checks the seal, the
+// bounds, the access right and the version atomically with the access itself; an operation with an old version ends
+// with `stale`. Up to remote_inline_bytes_max bytes travel in the call and are read or written atomically, unless the
+// owner allows direct access; more are moved in bulk, while others may access the same bytes. Operations in progress at
+// the same time have no order. The effect of a completed one is visible to the owner's threads, and to operations that
+// start after it.
 //
 // Files and the memory of devices (far memory) are read and written by spans, lists of blocks and plans. Their bytes
 // always move in bulk, and a token that names a version is for reading only, since nothing can keep a late write out.

@@ -3,6 +3,7 @@
 // cinnabar/cinnabar.hpp. See docs/guide.md, "Remote memory".
 #pragma once
 
+#include <cinnabar/hl/direct_span.hpp>
 #include <cinnabar/hl/remote.hpp>
 #include <cinnabar/hl/remote_blocks.hpp>
 #include <cinnabar/hl/remote_many.hpp>
@@ -13,6 +14,8 @@
 namespace cinnabar {
 
 using bulk::Blocks;
+using hl::DirectSpan;
+using hl::map_remote;
 using hl::Names;
 using hl::read_blocks;
 using hl::read_in_steps;

@@ -23,6 +23,9 @@ namespace cinnabar::hl {
 // Set in RemoteGrant::access if the memory is far (bulk/far_memory.hpp), so that its user asks for bulk transfers.
 inline constexpr std::uint8_t remote_far_bit = 4;
 
+// Set there if processes of the owner's host may access the memory by themselves (direct_span.hpp).
+inline constexpr std::uint8_t remote_direct_bit = 8;
+
 // The sealed part. The owner chose all values.
 struct RemoteGrant {
     std::uint64_t node = 0;     // random, chosen when the node was opened; 0: no grant
@@ -31,7 +34,7 @@ struct RemoteGrant {
     std::uint64_t bytes = 0;
     std::uint32_t slot = 0;
     std::uint32_t lease = 0;               // generation of the slot
-    na::Access access = na::Access::read;  // and remote_far_bit
+    na::Access access = na::Access::read;  // and remote_far_bit, remote_direct_bit
     std::uint64_t seal = 0;
 
     friend bool operator==(const RemoteGrant&, const RemoteGrant&) = default;
@@ -55,6 +58,10 @@ class RemoteBytes {
     // Whether it names a file or the memory of a device, which is read and written by spans, lists and plans only.
     [[nodiscard]] bool is_far() const noexcept {
         return (static_cast<std::uint8_t>(grant_.access) & remote_far_bit) != 0;
+    }
+    // Whether processes of the owner's host may access the memory without its owner (map_remote).
+    [[nodiscard]] bool is_direct() const noexcept {
+        return (static_cast<std::uint8_t>(grant_.access) & remote_direct_bit) != 0;
     }
     // Whether the token names a version of the contents, so that it becomes stale when they are renewed.
     [[nodiscard]] bool names_version() const noexcept { return grant_.version != 0; }

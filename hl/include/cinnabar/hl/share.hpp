@@ -58,6 +58,11 @@ class CINNABAR_API SharedBytes {
         return token(0, bytes_, access_, names);
     }
 
+    // Lets processes of this host and user access the memory by themselves (direct_span.hpp), with tokens that name no
+    // version and are made afterwards. From then on only aligned words of 4 and 8 bytes are read and written
+    // atomically. withdraw() ends it, and is `busy` while such a process is stopped in an access. unsupported: this
+    // node has no shm that copies, or the memory is not a region from NodeRef::allocate; stale: it was withdrawn.
+    Result<void> allow_direct();
     // At once makes stale all tokens that name a version of the contents: writes in progress are refused, and the
     // results of reads are not returned. Never waits, and calls no function. Change the contents after renew(), and
     // hand out new tokens after that.
@@ -65,7 +70,8 @@ class CINNABAR_API SharedBytes {
     // Ends the sharing: makes all tokens stale, stops operations in progress, and waits for them and for the function
     // of on_notified(). ok: nobody accesses the memory any more. would_deadlock: called on a loop or pool thread, or
     // inside a task, while some of them are in progress; in_use() tells when they have ended. busy: operations have
-    // ended, but a peer may still access the memory (bulk::Region::quarantined). After either, call it again.
+    // ended, but a peer may still access the memory (bulk::Region::quarantined, allow_direct). After either, call it
+    // again.
     [[nodiscard]] Errc withdraw() noexcept;
     // Whether bulk operations, or the function of on_notified(), are in progress.
     [[nodiscard]] bool in_use() const noexcept;
