@@ -12,8 +12,8 @@
 
 namespace cinnabar::shm {
 
-// Calls `found` with each slot of the board + 1 that the ring's writer accesses directly, until it returns true. Returns
-// whether it did.
+// Calls `found` with each slot of the board + 1 that the ring's writer accesses directly, until it returns true.
+// Returns whether it did.
 template <typename Found>
 [[nodiscard]] bool find_direct(const RingHeader& ring, const Found& found) noexcept {
     std::uint64_t left = ring.places.load(std::memory_order_seq_cst);

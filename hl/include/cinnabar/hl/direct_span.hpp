@@ -24,6 +24,7 @@
 #include <cinnabar/hl/remote.hpp>
 #include <cinnabar/na/direct_memory.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <type_traits>
@@ -128,8 +129,9 @@ struct MapSpan {
 }  // namespace detail
 
 // Asks the owner, and maps the memory that the token names. Send it in one of the four ways of a call (call.hpp).
-// Errors: those of an operation with that token; unsupported: not of this host and user, not over shm, or not allowed by
-// the owner (SharedBytes::allow_direct): use the token's own operations; overloaded: the connection has 48 such mappings.
+// Errors: those of an operation with that token; unsupported: not of this host and user, not over shm, or not allowed
+// by the owner (SharedBytes::allow_direct): use the token's own operations; overloaded: the connection has its 48
+// mappings, drop some.
 template <RemoteObject T>
 [[nodiscard]] auto map_remote(const NodeRef& node, const RemoteSpan<T>& span, const RemoteOptions& options = {}) {
     detail::DirectAsk ask = detail::direct_ask(node, span.token(), options);

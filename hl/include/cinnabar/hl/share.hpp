@@ -62,6 +62,7 @@ class CINNABAR_API SharedBytes {
     // version and are made afterwards. From then on only aligned words of 4 and 8 bytes are read and written
     // atomically. withdraw() ends it, and is `busy` while such a process is stopped in an access. unsupported: this
     // node has no shm that copies, or the memory is not a region from NodeRef::allocate; stale: it was withdrawn.
+    // Requires: the node lives.
     Result<void> allow_direct();
     // At once makes stale all tokens that name a version of the contents: writes in progress are refused, and the
     // results of reads are not returned. Never waits, and calls no function. Change the contents after renew(), and
