@@ -43,7 +43,8 @@ class CINNABAR_API SharedBytes {
     SharedBytes() = default;
     SharedBytes(SharedBytes&& other) noexcept;
     SharedBytes& operator=(SharedBytes&& other) noexcept;
-    // Ends the sharing like withdraw(), but does not wait.
+    // Ends the sharing like withdraw(), but does not wait, except for up to 100 ms for a process that is stopped in a
+    // direct access (allow_direct).
     ~SharedBytes();
 
     explicit operator bool() const noexcept { return slot_ != nullptr; }
