@@ -110,7 +110,7 @@ namespace {
 
 // A chunk that this side, the owner of the memory, moves. It is deleted when both serve() and the transfer have ended.
 struct ServedMove : bulk::FarLender::Use {
-    ServedMove(Request& of, bulk::FarLender& from) noexcept : request(of), lender(from) {}
+    ServedMove(Request& of, bulk::FarLender& owner) noexcept : request(of), lender(owner) {}
     Request& request;
     bulk::FarLender& lender;
     bulk::RemoteRegion window;  // unless it is moved by handle
