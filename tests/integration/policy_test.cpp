@@ -195,7 +195,7 @@ TEST_F(NodePolicy, BytesAreOfWhoeverProvesTheKey) {
     EXPECT_EQ(refused.code(), Errc::overloaded);
     EXPECT_NE(refused.error().message().find("refused there by the quota small: key:ann has "), std::string::npos)
         << refused.error().message();
-    EXPECT_EQ(told(2).back(), "-key:ann policy.slow");
+    EXPECT_EQ(told(3).back(), "-key:ann policy.slow");
     auto of_bob = other.node.call(slow, other.peer, large).future();
     while (inside < 2) std::this_thread::yield();
     open = true;
