@@ -409,10 +409,9 @@ Error CallOp::failure() const {
             "this node has no slot or no memory for another call: wait for earlier ones to end, or raise rpc.calls_max "
             "or rpc.overflow_bytes_max";
     if (by_quota_)
-        error.hint =
-            code == Errc::too_large
-                ? "a quota of the policy never allows that much: move less at once, or raise it"
-                : "a quota of the policy allows no more at a time: wait for earlier calls to end, or raise it";
+        error.hint = code == Errc::too_large
+                         ? "a quota of the policy never allows that much: move less at once, or raise it"
+                         : "a quota of the policy allows no more at a time: wait for earlier calls to end, or raise it";
     if (code == Errc::too_large && !by_quota_)
         error.hint =
             "over NodeOptions::rpc.argument_bytes_max of this node or the peer, or, decoded, over half of "

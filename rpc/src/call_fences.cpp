@@ -82,9 +82,8 @@ void CallFences::end_all() noexcept {
     drive_while([this] {
         const na::Context::Ownership ownership(*base_.na);
         bool any = false;
-        origin_.calls.for_each([&any](const Call& call) {
-            any |= call.whole_.awaiting_release && call.whole_.shows_memory;
-        });
+        origin_.calls.for_each(
+            [&any](const Call& call) { any |= call.whole_.awaiting_release && call.whole_.shows_memory; });
         return any;
     });
     {

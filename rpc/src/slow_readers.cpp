@@ -42,8 +42,7 @@ void SlowReaders::watch() noexcept {
 
 // One peer at a time: its slots become free, and the next refusal checks again.
 void SlowReaders::disconnect_worst() noexcept {
-    if (target_.requests.taken() < target_.requests.slots_max() - target_.requests.slots_max() / 8)
-        return;
+    if (target_.requests.taken() < target_.requests.slots_max() - target_.requests.slots_max() / 8) return;
     PeerBook* worst = nullptr;
     peers_.books.for_each([&](PeerBook& book) {
         if (!book.peer || !book.open) return;

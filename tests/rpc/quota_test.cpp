@@ -112,15 +112,17 @@ TEST_P(CallerQuotaTest, ARefusalOfArgumentsSaysWhoseBytesTheyAreAndWhenToTryAgai
     hold(origin_, 400'001, later);
     ASSERT_TRUE(until([&] { return later.count == 1; }));
     EXPECT_EQ(later.result, Errc::overloaded) << to_string(later.result);
-    EXPECT_EQ(later.app_text, who + " has 600000 of 1000000 bytes in progress, and this is 400001: call again when "
-                                    "others have ended");
+    EXPECT_EQ(later.app_text, who +
+                                  " has 600000 of 1000000 bytes in progress, and this is 400001: call again when "
+                                  "others have ended");
     expect_refusals(1, "hold", "bytes");
     Ending never;
     hold(origin_, 1'000'001, never);
     ASSERT_TRUE(until([&] { return never.count == 1; }));
     EXPECT_EQ(never.result, Errc::too_large) << to_string(never.result);
-    EXPECT_EQ(never.app_text, who + " may have at most 1000000 bytes in progress, and this is 1000001: send or lend "
-                                    "less at once");
+    EXPECT_EQ(never.app_text, who +
+                                  " may have at most 1000000 bytes in progress, and this is 1000001: send or lend "
+                                  "less at once");
     expect_refusals(2, "hold", "bytes");
     answer_all();
     EXPECT_EQ(first.result, Errc::ok) << to_string(first.result);

@@ -62,11 +62,10 @@ const std::map<std::string_view, Names> banned_name_exceptions{
 // The files that see a whole context of rpc: they open, drive, show and close it, are its public faces, or belong to
 // the parts that each small call goes through (origin, replies, target, serving).
 const Names whole_contexts{
-    "rpc/src/context.cpp", "rpc/src/drain_on_close.cpp", "rpc/src/snapshot.cpp",
-    "rpc/src/call.cpp",    "rpc/src/call_lend.cpp",      "rpc/src/engine.cpp",
-    "rpc/src/notice.cpp",  "rpc/src/request.cpp",        "rpc/src/view.cpp",
-    "rpc/src/finish.cpp",  "rpc/src/on_arrival.cpp",     "rpc/src/post_reply.cpp",
-    "rpc/src/replies.cpp", "rpc/src/send.cpp",           "rpc/src/target.cpp",
+    "rpc/src/context.cpp",   "rpc/src/drain_on_close.cpp", "rpc/src/snapshot.cpp",   "rpc/src/call.cpp",
+    "rpc/src/call_lend.cpp", "rpc/src/engine.cpp",         "rpc/src/notice.cpp",     "rpc/src/request.cpp",
+    "rpc/src/view.cpp",      "rpc/src/finish.cpp",         "rpc/src/on_arrival.cpp", "rpc/src/post_reply.cpp",
+    "rpc/src/replies.cpp",   "rpc/src/send.cpp",           "rpc/src/target.cpp",
 };
 
 Finding at(const Source& source, std::size_t index, std::string text) {
