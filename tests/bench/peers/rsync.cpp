@@ -48,8 +48,9 @@ std::string RsyncDaemon::url() const { return "rsync://127.0.0.1:" + std::to_str
 
 std::string RsyncDaemon::write_configuration(const std::filesystem::path& root) const {
     const auto path = root.parent_path() / ("rsyncd-" + std::to_string(port_) + ".conf");
-    std::ofstream(path) << "use chroot = no\nlog file = /dev/null\n[there]\npath = " << root.string()
-                        << "\nread only = no\nuid = " << getuid() << "\ngid = " << getgid() << '\n';
+    // A daemon without chroot would change the target of each symbolic link, unless told not to.
+    std::ofstream(path) << "use chroot = no\nmunge symlinks = no\nlog file = /dev/null\n[there]\npath = "
+                        << root.string() << "\nread only = no\nuid = " << getuid() << "\ngid = " << getgid() << '\n';
     return path.string();
 }
 
