@@ -111,9 +111,14 @@ void Access::tell_refusal(const Request& request, const CallerAccount& account, 
     tell(policy_->event(request.source_, request.handler_->name, request.provider_, *account.quota(), limit));
 }
 
-void Access::note_refused_bytes(Request& request) noexcept {
+void Access::tell_refused_bytes(const Request& request) noexcept {
     if (!request.counted_by_ || request.whole_.refusal.limit == QuotaLimit::none) return;
-    base_.owned([&] { tell_refusal(request, *request.counted_by_, request.whole_.refusal); });
+    tell_refusal(request, *request.counted_by_, request.whole_.refusal);
+}
+
+void Access::note_refused_bytes(const Request& request) noexcept {
+    if (!request.counted_by_ || request.whole_.refusal.limit == QuotaLimit::none) return;
+    base_.owned([&] { tell_refused_bytes(request); });
 }
 
 std::uint32_t Access::explain_refused_bytes(Request& request) noexcept {

@@ -46,8 +46,10 @@ class Access {
     }
     void set(std::shared_ptr<const Policy> wanted) noexcept;  // any thread
 
-    // If the quota of its caller has just refused bytes to the request: tells the audit function. Any thread.
-    void note_refused_bytes(Request& request) noexcept;
+    // If the quota of its caller has just refused bytes to the request: tells the audit function.
+    void tell_refused_bytes(const Request& request) noexcept;
+    // The same, for whoever does not own the context; inside a Receiver function, for the owner as well.
+    void note_refused_bytes(const Request& request) noexcept;
     // Writes the text of the reply's error about the last such refusal, and returns its size; 0: there was none, or
     // there is no room. Whoever may use the request.
     [[nodiscard]] static std::uint32_t explain_refused_bytes(Request& request) noexcept;

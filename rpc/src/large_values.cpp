@@ -123,7 +123,7 @@ void LargeValues::pull_input(Request& request, ConstBytes descriptor) noexcept {
             &request, bulk::Deliver::internal, nullptr, failed);
     }
     if (request.pull_) return watch(request);
-    parts_.access.note_refused_bytes(request);
+    parts_.access.tell_refused_bytes(request);
     request.output_bytes_ = Access::explain_refused_bytes(request);
     release_input(request);
     parts_.serving.answer_now(request, failed);

@@ -139,7 +139,7 @@ void Serving::post_reply(Request& request) noexcept {
                                           request.message_->bytes().subspan(reply_header_bytes, request.output_bytes_));
         } else {
             request.answer_ = failed;
-            core_.access.note_refused_bytes(request);
+            core_.access.tell_refused_bytes(request);
             request.output_bytes_ = Access::explain_refused_bytes(request);
         }
         return post_reply(request);

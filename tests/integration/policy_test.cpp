@@ -224,6 +224,26 @@ TEST_F(NodePolicy, WhatIsLentToAPeerHasAQuota) {
         EXPECT_EQ(client.call(size, peer, Bulk(region.slice(0, 50'000))).wait().value(), 50'000u);
 }
 
+// The owner of the context finds this out, when it sends a result that the caller's messages do not hold.
+TEST_F(NodePolicy, AResultThatIsTooLargeForTheMessagesOfACallerHasTheQuota) {
+    log_.allow("has as many bytes in progress as the quota small allows");
+    constexpr Rpc<std::string(std::uint64_t)> text{"policy.text"};
+    NodeOptions options;
+    options.rpc.policy = policy("all allow anyone *\nsmall quota anyone 9 1000\n");
+    const auto server = Node::listen("tcp://127.0.0.1:0", options).value();
+    server.serve(text, [](const Request<std::uint64_t>& request) { return std::string(*request, 'x'); }).value();
+    NodeOptions small;
+    small.transport.message_bytes_max = 4'096;  // the server has more
+    const auto [client, peer] = Node::connect(server.address(), small).value();
+    const auto refused = client.call(text, peer, std::uint64_t{10'000}).wait();
+    EXPECT_EQ(refused.code(), Errc::too_large);
+    EXPECT_NE(refused.error().message().find("refused there by the quota small: "), std::string::npos)
+        << refused.error().message();
+    const auto events = told(2);
+    EXPECT_TRUE(events.back().starts_with("-") && events.back().ends_with(" policy.text")) << events.back();
+    EXPECT_EQ(client.call(text, peer, std::uint64_t{900}).wait().value().size(), 900u) << "the server goes on";
+}
+
 TEST_F(NodePolicy, UsersAreToldByTheKernel) {
     NodeOptions options;
     const std::string uid = std::to_string(::geteuid());
