@@ -154,7 +154,7 @@ TEST_F(TogetherTest, OnlyEqualErrandsGoTogether) {
     EXPECT_FALSE(go_together(copied, other)) << "one is named on the command line, the other one is in a tree";
 }
 
-TEST_F(TogetherTest, FoldersOfAGroupsTreeNeedOneCall) {
+TEST_F(TogetherTest, FoldersOfAGroupsTreeNeedOneCallForEachDepth) {
     std::map<std::string, files::Attributes> folders;
     std::vector<std::string> names;
     for (int i = 0; i < 10; ++i) {
@@ -163,20 +163,24 @@ TEST_F(TogetherTest, FoldersOfAGroupsTreeNeedOneCall) {
         names.push_back(folder_name + "/link");
         names.push_back(folder_name);
     }
-    folders.emplace("top", files::Attributes{});
-    folders.emplace("top/d3/bad", files::Attributes{});
+    for (const auto* name : {"top", "top/d3/bad", "top/away", "top/away/inner"})
+        folders.emplace(name, files::Attributes{});
     (void)fs::create_directories(folder.at("top/d3"));
+    (void)fs::create_directories(folder.at("elsewhere"));
     (void)folder.put("top/d3/bad", "a file has the name of a folder");
+    fs::create_directory_symlink("../elsewhere", folder.at("top/away"));
+    const auto good = names.size();
     names.emplace_back("top/d3/bad/link");
+    names.emplace_back("top/away/inner");
     spread::FoldersThere folders_there(std::move(folders));
     const auto made = hl::sync_wait(folders_there.make_all(0, *client, names)).value();
     ASSERT_EQ(made.size(), names.size());
-    for (std::size_t i = 0; i + 1 < made.size(); ++i) EXPECT_TRUE(made[i].ok()) << names[i];
-    EXPECT_FALSE(made.back().ok());
+    for (std::size_t i = 0; i < made.size(); ++i) EXPECT_EQ(made[i].ok(), i < good) << names[i];
     EXPECT_TRUE(fs::is_directory(folder.at("top/d9")));
+    EXPECT_FALSE(fs::exists(folder.at("elsewhere/inner"))) << "a link that has the name of a folder is not followed";
     EXPECT_EQ(calls("cinnabar.save.make_many"), 1u);
-    EXPECT_EQ(calls("cinnabar.save.make"), 0u);
-    names.pop_back();
+    EXPECT_EQ(calls("cinnabar.save.make"), 2u) << "the only ones of their depths";
+    names.resize(good);
     EXPECT_EQ(hl::sync_wait(folders_there.make_all(0, *client, names)).value().size(), names.size());
     EXPECT_EQ(calls("cinnabar.save.make_many"), 1u) << "all of them are known";
 }

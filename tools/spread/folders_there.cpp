@@ -24,6 +24,18 @@ std::vector<std::string> path_to(const std::string& name) {
     return path;
 }
 
+using Failures = std::map<std::string, Error>;
+
+// Of the name or a folder above it, the outermost one; null: none has failed.
+const Error* failure_on(const Failures& failed, const std::string& name) {
+    if (failed.empty()) return nullptr;
+    for (const auto& folder : path_to(name)) {
+        const auto failure = failed.find(folder);
+        if (failure != failed.end()) return &failure->second;
+    }
+    return nullptr;
+}
+
 }  // namespace
 
 bool FoldersThere::is_missing(std::size_t server, const std::string& folder) const {
@@ -45,31 +57,33 @@ hl::Task<Result<void>> FoldersThere::make(std::size_t server, files::Client& cli
     co_return Result<void>();
 }
 
+// By depth: a folder that cannot be made may be a link there, and what is in it would be made where the link leads.
 hl::Task<std::vector<Result<void>>> FoldersThere::make_all(std::size_t server, files::Client& client,
                                                            const std::vector<std::string>& names) {
-    std::vector<files::NewEntry> missing;
-    std::set<std::string> chosen;
+    std::map<std::size_t, std::set<std::string>> missing;  // by depth
     for (const auto& name : names) {
-        for (const auto& folder : path_to(name)) {
-            if (is_missing(server, folder) && chosen.insert(folder).second)
-                missing.push_back({files::MakeKind::folder, folder, {}, {}, false});
+        const auto path = path_to(name);
+        for (std::size_t depth = 0; depth < path.size(); ++depth) {
+            if (is_missing(server, path[depth])) missing[depth].insert(path[depth]);
         }
     }
-    auto making = client.make_many(missing);
-    const std::vector<Result<void>> made = co_await std::move(making);
-    std::map<std::string, Error> failed;
-    for (std::size_t i = 0; i < missing.size(); ++i) {
-        if (made[i]) at_[server][missing[i].name] = true;
-        if (!made[i]) failed.emplace(missing[i].name, made[i].error());
+    Failures failed;
+    for (const auto& [depth, folders] : missing) {
+        std::vector<files::NewEntry> entries;
+        for (const auto& folder : folders) {
+            if (!failure_on(failed, folder)) entries.push_back({files::MakeKind::folder, folder, {}, {}, false});
+        }
+        auto making = client.make_many(entries);
+        const std::vector<Result<void>> made = co_await std::move(making);
+        for (std::size_t i = 0; i < entries.size(); ++i) {
+            if (made[i]) at_[server][entries[i].name] = true;
+            if (!made[i]) failed.emplace(entries[i].name, made[i].error());
+        }
     }
     std::vector<Result<void>> results;
     for (const auto& name : names) {
-        Result<void> result;
-        for (const auto& folder : path_to(name)) {
-            const auto failure = failed.find(folder);
-            if (result && failure != failed.end()) result = failure->second;
-        }
-        results.push_back(result);
+        const Error* const failure = failure_on(failed, name);
+        results.push_back(failure ? Result<void>(*failure) : Result<void>());
     }
     co_return results;
 }

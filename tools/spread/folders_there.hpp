@@ -25,8 +25,8 @@ class FoldersThere {
     // Makes those folders of the trees that contain `name`, and `name` itself if it is one of them. Errors: those of
     // files::Client::make_folder.
     [[nodiscard]] hl::Task<Result<void>> make(std::size_t server, files::Client& client, std::string name);
-    // As make() for each name, many folders in one call. Returns a result for each name, in order. `names` must live
-    // until the task ends.
+    // As make() for each name, many folders of one depth in one call. Returns a result for each name, in order. `names`
+    // must live until the task ends.
     [[nodiscard]] hl::Task<std::vector<Result<void>>> make_all(std::size_t server, files::Client& client,
                                                                const std::vector<std::string>& names);
     // Records that the server has `name`, and so the folders above it. finish() then also finishes those of them that
