@@ -24,8 +24,8 @@ int take_part(const std::string& seed, const std::string& listen, const NodeOpti
         std::cerr << joined.error().message() << '\n';
         return 1;
     }
-    test::serve_late(node, *joined, [] {});
     test::serve_words(node, *joined, [] {});
+    test::serve_late(node, *joined, [] {});
     for (std::string line; std::getline(std::cin, line);) {
     }
     if (leaves) joined->leave();

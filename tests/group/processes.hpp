@@ -99,10 +99,10 @@ inline group::GroupOptions quick_group_of_many() {
     return options;
 }
 
-// `begun` is called when a handler begins to wait. The group must outlive its handlers.
+// `begun` is called when a handler begins to wait. The group must outlive its handlers. get_pid is served last: who
+// answers it serves the others as well.
 template <typename F>
 void serve_late(NodeRef node, const group::Group& group, F begun) {
-    group.serve(get_pid, [] { return static_cast<int>(::getpid()); }).value();
     const auto late = [node, begun]() -> Task<int> {
         begun();
         (void)co_await node.sleep_for(std::chrono::seconds(1));
@@ -117,6 +117,7 @@ void serve_late(NodeRef node, const group::Group& group, F begun) {
         co_return reached->count;
     };
     group.serve(pass_barrier, pass).value();
+    group.serve(get_pid, [] { return static_cast<int>(::getpid()); }).value();
 }
 
 }  // namespace cinnabar::test

@@ -38,8 +38,8 @@ void serve(PartnerSide& side, const Cores& cores, const std::string& listen, con
     side.announce("");  // before there is a thread in any of the processes, and before the others can be found
     const hl::Node node = hl::Node::listen(listen).value();
     const Group group = join(node, folder, members, rank);
-    test::serve_late(node, group, [] {});  // for get_pid
     test::serve_words(node, group, [] {});
+    test::serve_late(node, group, [] {});  // for get_pid
     while (side.wait_slice()) side.end_slice();
     group.leave();
 }
