@@ -17,7 +17,8 @@ row() {
     [[ $5 == 0 ]] || other="$5 cut off"
     [[ $6 == 0 ]] || other="$6 stopped"
     measured=$(CINNABAR_GROUP_MEMBERS=$1 CINNABAR_GROUP_PERIODS=$2 CINNABAR_GROUP_LOSS=$3 CINNABAR_GROUP_SLOW=$4 \
-        CINNABAR_GROUP_CUT=$5 CINNABAR_GROUP_STOPPED=$6 "$programs/swim_test" --gtest_filter=swim_scale.curves)
+        CINNABAR_GROUP_CUT=$5 CINNABAR_GROUP_STOPPED=$6 "$programs/swim_test" --gtest_filter=swim_scale.curves) ||
+        { printf '%s\n' "$measured" >&2 && return 1; }
     measured=$(sed -n 's/^curve: //p' <<<"$measured")
     [[ $measured ]] || { echo "$programs/swim_test gave no figures for $1 members" >&2 && return 1; }
     printf '| %s | %s %% | %s %% | %s | %s | %s\n' "$(with_commas "$1")" "$(($3 / 10))" "$4" "$other" \
