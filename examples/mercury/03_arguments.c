@@ -4,7 +4,7 @@
 #include <mercury_macros.h>
 #include <mercury_proc_string.h>
 
-MERCURY_GEN_PROC(sum_in_t, ((int32_t)(x))((int32_t)(y))((hg_const_string_t)(who)))
+MERCURY_GEN_PROC(sum_in_t, ((int32_t)(x))((int32_t)(y))((hg_const_string_t)(caller)))
 MERCURY_GEN_PROC(sum_out_t, ((int32_t)(sum)))
 
 static hg_id_t sum_id;
@@ -12,7 +12,7 @@ static hg_id_t sum_id;
 static hg_return_t sum(hg_handle_t handle) {
     sum_in_t in;
     REQUIRE(HG_Get_input(handle, &in) == HG_SUCCESS);
-    printf("server: %d + %d for %s\n", in.x, in.y, in.who);
+    printf("server: %d + %d for %s\n", in.x, in.y, in.caller);
     fflush(stdout);
     sum_out_t out = {in.x + in.y};
     HG_Free_input(handle, &in);

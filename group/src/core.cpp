@@ -191,11 +191,11 @@ void Core::hear_time(std::uint64_t time, Rank from) {
     const auto ahead_us = static_cast<std::uint64_t>(std::max<std::int64_t>(ahead.count(), 0));
     const Entry& member = table().at(from);
     if (from != no_rank && (!member.present() || !drifted_.insert(from).second)) return;
-    const std::string who = from == no_rank ? std::string("a caller") : "member " + std::to_string(from);
-    const std::string peer = member.profile ? member.profile->address.log_name() : who;
+    const std::string member_name = from == no_rank ? std::string("a caller") : "member " + std::to_string(from);
+    const std::string peer = member.profile ? member.profile->address.log_name() : member_name;
     log_limited(lines, LogLevel::warning, "group", {peer_field(peer), LogField("ahead_us", ahead_us)},
                 "the clock of %s is %lld ms ahead of this host's; its times are ignored: set the clocks of both hosts",
-                who.c_str(), static_cast<long long>(ahead.count() / 1000));
+                member_name.c_str(), static_cast<long long>(ahead.count() / 1000));
     if (from != no_rank) tell_readers({{Happened::drifted, from, member.incarnation}}, table().stamp());
 }
 

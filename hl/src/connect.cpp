@@ -35,7 +35,7 @@ std::string own_host_towards(const std::string& host) {
 
 // The address to open in order to reach an endpoint. RDMA uses one device: that of the interface by which the kernel
 // reaches the peer. On a simulated network this node needs its own name.
-std::string place_towards(const std::string& endpoint, const std::string& scheme) {
+std::string client_towards(const std::string& endpoint, const std::string& scheme) {
     if (scheme == "self://") return scheme;
     const auto uri = na::Uri::parse(endpoint);
     if (scheme == "sim://") {
@@ -53,19 +53,19 @@ std::string place_towards(const std::string& endpoint, const std::string& scheme
 Result<Connected> Node::connect(std::string_view address, Options options, std::string_view transport) {
     CINNABAR_TRY(const na::Addr peer, na::Addr::parse(address));
     std::vector<std::string> schemes;
-    std::vector<std::string> places;
+    std::vector<std::string> clients;  // what to open to reach the peer, of each scheme once
     for (const std::string& endpoint : peer.body().endpoints) {
         std::string scheme = endpoint.substr(0, endpoint.find("://") + 3);
         const bool wanted = transport.empty() || scheme == std::string(transport) + "://";
         if (!wanted || std::find(schemes.begin(), schemes.end(), scheme) != schemes.end()) continue;
-        places.push_back(place_towards(endpoint, scheme));
+        clients.push_back(client_towards(endpoint, scheme));
         schemes.push_back(std::move(scheme));
     }
-    if (places.empty())
+    if (clients.empty())
         return Error(Errc::bad_address,
                      "the peer does not listen on the transport that was asked for: choose a scheme of its address",
                      std::string(address));
-    const std::vector<std::string_view> views(places.begin(), places.end());
+    const std::vector<std::string_view> views(clients.begin(), clients.end());
     CINNABAR_TRY(NodeCore * core, NodeCore::open(views, std::move(options), Purpose::connect));
     Node node(core);
     CINNABAR_TRY(na::Addr found, node.lookup(address));

@@ -49,7 +49,7 @@ ContextReport report_of(rpc::Context& context) {
     report.leases = counts.leases;
     report.quarantined = counts.quarantined;
     report.transfers = counts.transfers;
-    report.replies_owed = counts.replies_owed;
+    report.replies_pending = counts.replies_pending;
     report.replies_unsent = counts.replies_unsent;
     report.completions = context.na().completions();
     report.credits_given = counts.credits_granted;

@@ -76,9 +76,9 @@ void keep_abandoned(hg_handle& handle) noexcept {
         const std::int32_t left = seen - whose - 1;
         // The response is not given yet, and nobody holds the handle to give it. At most the reference of the response
         // is left (none, if the user dropped that too). This thread answers and holds a reference until then.
-        const bool abandoned = (left & ~1) == hg_handle::answer_owed;
+        const bool abandoned = (left & ~1) == hg_handle::response_pending;
         const bool last = left == 0 || left == hg_handle::listed;
-        const std::int32_t next = abandoned ? left + 1 - hg_handle::answer_owed : last ? 0 : left;
+        const std::int32_t next = abandoned ? left + 1 - hg_handle::response_pending : last ? 0 : left;
         if (!handle.references.compare_exchange_weak(seen, next, std::memory_order_acq_rel)) continue;
         if (abandoned) [[unlikely]]
             return abandon(handle);
@@ -144,7 +144,7 @@ void drop(hg_handle& handle, std::int32_t whose) noexcept {
         handle.references.store(0, std::memory_order_relaxed);
         return free_handle(handle);
     }
-    const bool others_stay = (left & ~1) != hg_handle::answer_owed && left != hg_handle::listed;
+    const bool others_stay = (left & ~1) != hg_handle::response_pending && left != hg_handle::listed;
     if (!others_stay || !handle.references.compare_exchange_strong(seen, left, std::memory_order_acq_rel)) {
         drop_with_care(handle, whose);
     }

@@ -20,15 +20,15 @@ struct hg_handle : cinnabar::PoolSlot {
     hg_info info{};
     hg_addr peer;  // target of info.addr; kept for the next use of the slot, which usually has the same peer
     cinnabar::mercury::Registration* registration = nullptr;
-    // The count is in the low bits. Bits: `answer_owed`: one of the references belongs to a response that is not given
-    // yet; `handler_runs`: one belongs to the thread that runs the handler; `listed`: the handle is in
+    // The count is in the low bits. Bits: `response_pending`: one of the references belongs to a response that is not
+    // given yet; `handler_runs`: one belongs to the thread that runs the handler; `listed`: the handle is in
     // hg_context::abandoned.
     std::atomic<std::int32_t> references{0};
-    static constexpr std::int32_t answer_owed = 1 << 24;
+    static constexpr std::int32_t response_pending = 1 << 24;
     static constexpr std::int32_t handler_runs = 1 << 25;
     static constexpr std::int32_t listed = 1 << 26;
     [[nodiscard]] std::int32_t reference_count() const noexcept {
-        return references.load(std::memory_order_relaxed) & (answer_owed - 1);
+        return references.load(std::memory_order_relaxed) & (response_pending - 1);
     }
     // An operation is in flight and holds a reference: the call at the origin, the response at the target.
     std::atomic<bool> busy{false};

@@ -38,7 +38,7 @@ void answer_for(hg_handle& handle, const char* whose, hg_return_t value) noexcep
                 HG_Error_to_string(value));
     if (!handle.busy.exchange(false)) return;
     handle.request->respond_error(to_errc(value), app_code_of(value));
-    drop(handle, hg_handle::answer_owed);
+    drop(handle, hg_handle::response_pending);
 }
 
 // `brought`: the result of fetching the missing data of an HG_Core message.
@@ -70,8 +70,8 @@ void run_handler(rpc::Request& request, void* target) noexcept {
     if (!registration.handler && !registration.core_handler) return refuse(request, HG_INVALID_ARG);
     hg_return_t why = HG_SUCCESS;
     // References: the user's, the response's unless the call is one-way, and this function's. The high bits say that
-    // the answer is owed, and that the handler runs.
-    const std::int32_t references = (request.one_way() ? 2 : 3 + hg_handle::answer_owed) + hg_handle::handler_runs;
+    // the response is pending, and that the handler runs.
+    const std::int32_t references = (request.one_way() ? 2 : 3 + hg_handle::response_pending) + hg_handle::handler_runs;
     hg_handle* const handle = take_handle(context, references, why);
     if (!handle) return refuse(request, why);
     handle->input_state.reset(request.input_stays());
@@ -115,9 +115,9 @@ hg_return_t mercury::respond(hg_handle& handle, std::size_t bytes) noexcept {
     handle.tally.add(Tally::replies_sent);
     const bool tells = handle.respond_callback || handle.core_respond_callback;
     handle.leaving.store(tells, std::memory_order_relaxed);
-    if (tells) handle.references.fetch_sub(hg_handle::answer_owed, std::memory_order_relaxed);
+    if (tells) handle.references.fetch_sub(hg_handle::response_pending, std::memory_order_relaxed);
     handle.request->respond(bytes, 0, tells ? left : nullptr, &handle);
-    if (!tells) drop(handle, hg_handle::answer_owed);
+    if (!tells) drop(handle, hg_handle::response_pending);
     return HG_SUCCESS;
 }
 

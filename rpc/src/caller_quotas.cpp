@@ -118,14 +118,14 @@ QuotaName CallerAccount::quota_name() const noexcept {
 }
 
 std::size_t CallerAccount::explain(const QuotaRefusal& refusal, std::span<char> room) const noexcept {
-    constexpr std::size_t who_bytes_max = 96;
+    constexpr std::size_t caller_bytes_max = 96;
     const QuotaName quota = quota_name();
     const LimitWords& words = words_of(refusal.limit);
     QuotaText text(room);
     text.add("by the quota ");
     text.add(quota.data());
     text.add(": ");
-    text.add(std::string_view(name_).substr(0, who_bytes_max));
+    text.add(std::string_view(name_).substr(0, caller_bytes_max));
     if (refusal.code() == Errc::too_large) {
         text.add(" may have at most ");
         text.add(refusal.most);

@@ -239,7 +239,7 @@ Context::Counts Context::counts() {
         counts.leases = core_->fences.lent();
         counts.quarantined = core_->fences.quarantined();
         counts.transfers = core_->mover->transfers();
-        counts.replies_owed = core_->replies.expected();
+        counts.replies_pending = core_->replies.expected();
         counts.replies_kept = core_->replies.kept();
         counts.sessions_ended = core_->control.sessions_ended();
         counts.replies_unsent = core_->credits.replies_unsent();

@@ -47,16 +47,16 @@ struct PeerBook : PoolSlot {
     bool open = false;        // connected; the counts below are of this connection
 
     // As origin.
-    Calls queued;                     // calls that wait to be sent
-    std::uint32_t sent = 0;           // calls that wait for a reply, or pull its result
-    std::uint32_t credits = 0;        // requests that may be sent
-    std::uint32_t posted = 0;         // requests that the transport has accepted and not sent yet
-    std::uint32_t connection = 0;     // counts connections, to recognize what was posted for an earlier one
-    std::uint32_t replies_owed = 0;   // receive slots that are reserved for replies
-    bool strict = false;              // the transport counts receive slots: a late reply still needs its own slot
-    std::uint64_t claimed_bytes = 0;  // of large results that are being pulled
-    ListLink<PeerBook> reply_waiter;  // in Replies::waiters_
-    bool one_way_sent = false;        // on this connection, or on the dial: a closing context asks for a receipt
+    Calls queued;                       // calls that wait to be sent
+    std::uint32_t sent = 0;             // calls that wait for a reply, or pull its result
+    std::uint32_t credits = 0;          // requests that may be sent
+    std::uint32_t posted = 0;           // requests that the transport has accepted and not sent yet
+    std::uint32_t connection = 0;       // counts connections, to recognize what was posted for an earlier one
+    std::uint32_t replies_pending = 0;  // receive slots that are reserved for replies
+    bool strict = false;                // the transport counts receive slots: a late reply still needs its own slot
+    std::uint64_t claimed_bytes = 0;    // of large results that are being pulled
+    ListLink<PeerBook> reply_waiter;    // in Replies::waiters_
+    bool one_way_sent = false;          // on this connection, or on the dial: a closing context asks for a receipt
     CallPhase stuck_on = CallPhase::unknown;  // why the last queued call could not be sent; unknown: none is queued
     bool looks_again = false;  // `look` is queued or `retry` is armed: what waits will be tried again soon
     Work look;

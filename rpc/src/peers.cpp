@@ -117,21 +117,21 @@ void Peers::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept {
 }
 
 bool Peers::add_up() noexcept {
-    std::uint32_t owed = 0;
+    std::uint32_t pending = 0;
     std::uint32_t made = 0;
     std::uint32_t open = 0;
     std::uint32_t unsent = 0;
     bool each = true;
     books.for_each([&](const PeerBook& book) {
         if (!book.peer) return;
-        owed += book.replies_owed;
+        pending += book.replies_pending;
         unsent += book.account.unsent();
         each &= account_adds_up(book);
         if (!book.open) return;
         ++open;
         made += book.account.budget();
     });
-    return each && owed == parts_.replies.expected() && open == connections_ && parts_.replies.add_up() &&
+    return each && pending == parts_.replies.expected() && open == connections_ && parts_.replies.add_up() &&
            parts_.credits.adds_up(made, open, unsent);
 }
 

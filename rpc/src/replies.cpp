@@ -27,7 +27,7 @@ void Replies::wake_waiter() noexcept {
 }
 
 void Replies::settle_all(PeerBook& book) noexcept {
-    expected_ -= std::exchange(book.replies_owed, 0);
+    expected_ -= std::exchange(book.replies_pending, 0);
     wake_waiter();
 }
 

@@ -21,13 +21,13 @@ class Replies {
 
     // Call when a call that needs a reply is being sent.
     void expect(PeerBook& book) noexcept {
-        ++book.replies_owed;
+        ++book.replies_pending;
         ++expected_;
     }
     // Call when a slot is free again; wakes a peer that waits for one.
     [[gnu::always_inline]] void settle(PeerBook& book) noexcept {
-        if (book.replies_owed == 0) return;
-        --book.replies_owed;
+        if (book.replies_pending == 0) return;
+        --book.replies_pending;
         --expected_;
         if (!waiters_.empty()) wake_waiter();
     }

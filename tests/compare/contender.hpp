@@ -39,9 +39,9 @@ struct Work {
     std::vector<Contender> contenders;  // our own first
     std::string missing;                // contenders that are not installed
 
-    void add(bool is_installed, const char* who, Contender contender) {
+    void add(bool is_installed, const char* program, Contender contender) {
         if (is_installed) return contenders.push_back(std::move(contender));
-        missing += (missing.empty() ? "" : ", ") + std::string(who);
+        missing += (missing.empty() ? "" : ", ") + std::string(program);
     }
 };
 

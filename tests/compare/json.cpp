@@ -16,13 +16,13 @@ Json json_of(const std::optional<bench::Interval>& interval) {
 Json json_of(const Measured& measured) {
     Json figures = Json::array();
     for (const double figure : measured.figures) figures.push_back(figure > 0 ? Json(figure) : Json(nullptr));
-    const Contender& who = measured.contender;
-    return {{"name", who.name},
-            {"version", who.version},
-            {"server", who.server},
-            {"client", who.client},
-            {"remark", who.remark},
-            {"limit", who.is_limit},
+    const Contender& contender = measured.contender;
+    return {{"name", contender.name},
+            {"version", contender.version},
+            {"server", contender.server},
+            {"client", contender.client},
+            {"remark", contender.remark},
+            {"limit", contender.is_limit},
             {"figures", figures},
             {"median", json_of(measured.figure)},
             {"ours_over_it", json_of(measured.ours_over_it)},

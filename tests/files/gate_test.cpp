@@ -20,11 +20,15 @@ struct GateTest : testing::Test {
     static constexpr Gate::Limits limits{1 << 20, 8};
 
     static Key key() { return Key::from("a key of at least 16 bytes").value(); }
-    HelloOut hello(Gate& gate, const na::Addr& who) const { return gate.hello({protocol_version, nonce}, who).value(); }
+    HelloOut hello(Gate& gate, const na::Addr& client) const {
+        return gate.hello({protocol_version, nonce}, client).value();
+    }
     LoginIn login(const HelloOut& greeted) const {
         return {nonce, greeted.challenge, key().prove_client(nonce, greeted.challenge.nonce)};
     }
-    Token token_of(Gate& gate, const na::Addr& who) const { return gate.login(login(hello(gate, who)), who)->token; }
+    Token token_of(Gate& gate, const na::Addr& client) const {
+        return gate.login(login(hello(gate, client)), client)->token;
+    }
 };
 
 TEST_F(GateTest, TheRightKeyGetsAProofAndAToken) {

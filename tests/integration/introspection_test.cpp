@@ -35,9 +35,9 @@ namespace look = hl::introspection;
 constexpr Rpc<int(int)> echo{"look.echo"};
 constexpr Rpc<int(int)> stuck_there{"look.stuck"};
 
-NodeOptions asked_by(Introspection who) {
+NodeOptions asked_by(Introspection by) {
     NodeOptions options;
-    options.introspection = who;
+    options.introspection = by;
     return options;
 }
 

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 namespace cinnabar {
 namespace {
 
-constexpr Rpc<unsigned()> who{"who"};
+constexpr Rpc<unsigned()> which{"which"};
 constexpr Rpc<void()> hang_there{"hang"};
 constexpr Rpc<bool(unsigned)> outer{"outer"};
 constexpr Rpc<int()> turn{"turn"};
@@ -31,7 +31,7 @@ TEST(Options, each_context_of_a_node_has_a_loop_and_an_identity_of_its_own) {
     std::mutex mutex;
     std::set<const hl::Executor*> loops;
     ASSERT_TRUE(server
-                    .serve(who,
+                    .serve(which,
                            [&](Request<rpc::Empty> request) -> unsigned {
                                const std::lock_guard lock(mutex);
                                loops.insert(hl::Executor::current());
@@ -41,12 +41,12 @@ TEST(Options, each_context_of_a_node_has_a_loop_and_an_identity_of_its_own) {
     for (unsigned there = 0; there < 3; ++there) {
         const Addr to = server.rpc_context(there).self_addr();
         for (unsigned here = 0; here < 3; ++here) {
-            EXPECT_EQ(client.call(who, to, {.context = here}).wait().value(), here);
+            EXPECT_EQ(client.call(which, to, {.context = here}).wait().value(), here);
         }
         EXPECT_EQ(loops.size(), there + 1) << "each context serves on its own loop";
     }
-    EXPECT_EQ(client.call(who, server.self_addr()).wait().value(), 0u) << "the first, unless one is named";
-    EXPECT_EQ(client.call(who, server.self_addr(), {.context = 4}).wait().value(), 1u) << "of as many as there are";
+    EXPECT_EQ(client.call(which, server.self_addr()).wait().value(), 0u) << "the first, unless one is named";
+    EXPECT_EQ(client.call(which, server.self_addr(), {.context = 4}).wait().value(), 1u) << "of as many as there are";
     EXPECT_EQ(Node::open("tcp://", {.contexts = 0}).code(), Errc::invalid_argument);
 }
 
@@ -55,12 +55,12 @@ TEST(Options, a_call_from_a_handler_takes_the_context_that_runs_it) {
     Node middle = Node::listen("tcp://127.0.0.1:0", {.contexts = 2}).value();
     static constexpr Rpc<unsigned()> through{"through"};
     ASSERT_TRUE(
-        server.serve(who, [](Request<rpc::Empty> request) -> unsigned { return request.source().body().context; })
+        server.serve(which, [](Request<rpc::Empty> request) -> unsigned { return request.source().body().context; })
             .ok());
     ASSERT_TRUE(middle
                     .serve(through,
                            [to = server.self_addr()](Request<rpc::Empty> request) -> Task<Result<unsigned>> {
-                               co_return co_await request.node().call(who, to);
+                               co_return co_await request.node().call(which, to);
                            })
                     .ok());
     Node client = Node::open("tcp://").value();

@@ -23,7 +23,7 @@
 namespace cinnabar {
 namespace {
 
-constexpr Rpc<std::string()> who{"policy.who"};
+constexpr Rpc<std::string()> whoami{"policy.whoami"};
 constexpr Rpc<std::string()> where{"policy.where"};
 
 class NodePolicy : public testing::Test {
@@ -36,12 +36,12 @@ class NodePolicy : public testing::Test {
         return Policy::parse(text,
                              [this](const AuditEvent& event) {
                                  const std::lock_guard lock(mutex_);
-                                 told_.push_back((event.allowed ? "+" : "-") + event.who + " " + event.rpc);
+                                 told_.push_back((event.allowed ? "+" : "-") + event.caller + " " + event.rpc);
                              })
             .value();
     }
     static void serve(const Node& node) {
-        for (const auto& rpc : {who, where}) {
+        for (const auto& rpc : {whoami, where}) {
             node.serve(rpc, [](const Request<>& request) { return caller_name(request.source()); }).value();
         }
     }
@@ -82,20 +82,20 @@ void NodePolicy::keys_are_told_apart(const std::string& address) {
     };
     const auto [anns, peer_of_ann] = client_of(ann);
     const auto [bobs, peer_of_bob] = client_of(bob);
-    EXPECT_EQ(anns.call(who, peer_of_ann).wait().value(), "key:ann");
+    EXPECT_EQ(anns.call(whoami, peer_of_ann).wait().value(), "key:ann");
     EXPECT_EQ(bobs.call(where, peer_of_bob).wait().value(), "key:bob");
-    const auto refused = bobs.call(who, peer_of_bob).wait();
+    const auto refused = bobs.call(whoami, peer_of_bob).wait();
     EXPECT_EQ(refused.code(), Errc::permission);
     EXPECT_NE(refused.error().message().find("not allowed there, no rule allows it"), std::string::npos)
         << refused.error().message();
     EXPECT_EQ(told(3),
-              (std::vector<std::string>{"+key:ann policy.who", "+key:bob policy.where", "-key:bob policy.who"}));
+              (std::vector<std::string>{"+key:ann policy.whoami", "+key:bob policy.where", "-key:bob policy.whoami"}));
 
     server.set_policy(policy("nobody deny key:ann *\nall allow proven *\n"));
-    const auto later = anns.call(who, peer_of_ann).wait();
+    const auto later = anns.call(whoami, peer_of_ann).wait();
     EXPECT_EQ(later.code(), Errc::permission);
     EXPECT_NE(later.error().message().find("by the rule nobody"), std::string::npos) << later.error().message();
-    EXPECT_EQ(bobs.call(who, peer_of_bob).wait().value(), "key:bob");
+    EXPECT_EQ(bobs.call(whoami, peer_of_bob).wait().value(), "key:bob");
 }
 
 TEST_F(NodePolicy, KeysAreToldApart) { keys_are_told_apart("tcps://127.0.0.1:0"); }
@@ -247,23 +247,23 @@ TEST_F(NodePolicy, AResultThatIsTooLargeForTheMessagesOfACallerHasTheQuota) {
 TEST_F(NodePolicy, UsersAreToldByTheKernel) {
     NodeOptions options;
     const std::string uid = std::to_string(::geteuid());
-    options.rpc.policy = policy("own allow uid:" + uid + " policy.who\nothers allow uid:4294967294 policy.where\n");
+    options.rpc.policy = policy("own allow uid:" + uid + " policy.whoami\nothers allow uid:4294967294 policy.where\n");
     const auto server = Node::listen("shm://", options).value();
     serve(server);
     const auto [client, peer] = Node::connect(server.address()).value();
-    EXPECT_EQ(client.call(who, peer).wait().value(), "uid:" + uid);
+    EXPECT_EQ(client.call(whoami, peer).wait().value(), "uid:" + uid);
     EXPECT_EQ(client.call(where, peer).wait().code(), Errc::permission);
     EXPECT_EQ(server.call(where, server.self_addr()).wait().value(), "own") << "a node may call itself";
 }
 
 TEST_F(NodePolicy, ANodeThatWasDialledCallsBackByItsOwnRule) {
     NodeOptions options;
-    options.rpc.policy = policy("back allow dialled policy.who\n");
+    options.rpc.policy = policy("back allow dialled policy.whoami\n");
     const auto server = Node::listen("tcp://127.0.0.1:0").value();
     server
         .serve(where,
                [](Request<> request) -> Task<Result<std::string>> {
-                   const auto here = co_await request.node().call(who, request.source());
+                   const auto here = co_await request.node().call(whoami, request.source());
                    const auto other = co_await request.node().call(where, request.source());
                    co_return std::string(to_string(here.code())) + ", " + std::string(to_string(other.code()));
                })
@@ -281,7 +281,7 @@ TEST_F(NodePolicy, ANodeWhoseAddressBeginsWithSelfIsAStranger) {
     server
         .serve(where,
                [](Request<> request) -> Task<Result<std::string>> {
-                   const auto here = co_await request.node().call(who, request.source());
+                   const auto here = co_await request.node().call(whoami, request.source());
                    co_return std::string(to_string(here.code()));
                })
         .value();
@@ -289,7 +289,7 @@ TEST_F(NodePolicy, ANodeWhoseAddressBeginsWithSelfIsAStranger) {
     serve(client);
     const na::Addr made = na::Addr::parse("self://x," + server.address()).value();
     EXPECT_EQ(client.call(where, made).wait().value(), "permission");
-    EXPECT_EQ(told(1), (std::vector<std::string>{"-" + made.to_string() + " policy.who"}));
+    EXPECT_EQ(told(1), (std::vector<std::string>{"-" + made.to_string() + " policy.whoami"}));
 }
 
 }  // namespace

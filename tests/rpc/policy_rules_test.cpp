@@ -42,8 +42,8 @@ TEST(PolicyRules, TheFirstThatIsAboutTheCallerAndTheRpcDecides) {
         "readers  allow  key:ann,cert:build-*   store.get,list.*\r\n"
         "admins   allow  uid:1000,gid:27        store.*  1,2\n"
         "known    allow  proven                 ping\n");
-    const auto rule = [&](const na::Addr& who, std::string_view rpc, ProviderId provider = 0) {
-        const Policy::Verdict& verdict = policy->decide(who, rpc, provider);
+    const auto rule = [&](const na::Addr& caller, std::string_view rpc, ProviderId provider = 0) {
+        const Policy::Verdict& verdict = policy->decide(caller, rpc, provider);
         return (verdict.allow ? "+" : "-") + verdict.name;
     };
     EXPECT_EQ(rule(proven(By::key, "ann"), "store.get"), "+readers");
@@ -146,8 +146,8 @@ TEST(PolicyRules, TheFirstQuotaThatIsAboutACallerCounts) {
         "robots  quota  cert:build-*   64\n"
         "all     allow  anyone         *\n"
         "rest    quota  proven,uid:5   8   1000000\n");
-    const auto quota = [&](const na::Addr& who) {
-        const Policy::Quota* const found = policy->quota_of(who);
+    const auto quota = [&](const na::Addr& caller) {
+        const Policy::Quota* const found = policy->quota_of(caller);
         if (!found) return std::string();
         return found->name + " " + std::to_string(found->requests_max) + " " + std::to_string(found->bytes_max);
     };

@@ -137,12 +137,12 @@ TEST_P(PolicyTest, TheAuditHearsOfTheFirstCallAndOfEachThatIsRefused) {
     EXPECT_TRUE(events_[0].allowed);
     EXPECT_EQ(events_[0].rpc, "open.one");
     EXPECT_EQ(events_[0].rule, "some");
-    EXPECT_FALSE(events_[0].who.empty());
+    EXPECT_FALSE(events_[0].caller.empty());
     for (int i = 1; i < 3; ++i) {
         EXPECT_FALSE(events_[i].allowed);
         EXPECT_EQ(events_[i].rpc, "shut.one");
         EXPECT_EQ(events_[i].rule, "closed");
-        EXPECT_EQ(events_[i].who, events_[0].who);
+        EXPECT_EQ(events_[i].caller, events_[0].caller);
         EXPECT_EQ(events_[i].left_out, 0u);
     }
 }

@@ -44,7 +44,7 @@ class CallerQuotaTest : public RpcTest {
         EXPECT_EQ(refused_.back().rule, "few");
         EXPECT_EQ(refused_.back().rpc, rpc);
         EXPECT_EQ(refused_.back().limit, limit);
-        EXPECT_FALSE(refused_.back().who.empty());
+        EXPECT_FALSE(refused_.back().caller.empty());
     }
 
     void hold(Side& from, std::size_t bytes, Ending& ending, bool one_way = false) {
@@ -107,12 +107,12 @@ TEST_P(CallerQuotaTest, ARefusalOfArgumentsSaysWhoseBytesTheyAreAndWhenToTryAgai
     Ending first;
     hold(origin_, 600'000, first);
     ASSERT_TRUE(held(1));
-    const std::string who = "by the quota few: " + caller_name(held_[0]->source()).substr(0, 96);
+    const std::string quota = "by the quota few: " + caller_name(held_[0]->source()).substr(0, 96);
     Ending later;
     hold(origin_, 400'001, later);
     ASSERT_TRUE(until([&] { return later.count == 1; }));
     EXPECT_EQ(later.result, Errc::overloaded) << to_string(later.result);
-    EXPECT_EQ(later.app_text, who +
+    EXPECT_EQ(later.app_text, quota +
                                   " has 600000 of 1000000 bytes in progress, and this is 400001: call again when "
                                   "others have ended");
     expect_refusals(1, "hold", "bytes");
@@ -120,7 +120,7 @@ TEST_P(CallerQuotaTest, ARefusalOfArgumentsSaysWhoseBytesTheyAreAndWhenToTryAgai
     hold(origin_, 1'000'001, never);
     ASSERT_TRUE(until([&] { return never.count == 1; }));
     EXPECT_EQ(never.result, Errc::too_large) << to_string(never.result);
-    EXPECT_EQ(never.app_text, who +
+    EXPECT_EQ(never.app_text, quota +
                                   " may have at most 1000000 bytes in progress, and this is 1000001: send or lend "
                                   "less at once");
     expect_refusals(2, "hold", "bytes");

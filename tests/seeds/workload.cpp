@@ -232,7 +232,7 @@ void Workload::check_quiet() {
         EXPECT_EQ(counts.transfers, 0u);
         EXPECT_EQ(counts.replies_kept, 0u);
         EXPECT_EQ(counts.overflow_bytes, 0u);
-        EXPECT_EQ(counts.replies_owed, 0u);
+        EXPECT_EQ(counts.replies_pending, 0u);
         EXPECT_EQ(counts.leases, counts.quarantined);
         const auto host = mesh_.world().counts(process->name());
         EXPECT_EQ(host.slots, 0u);
@@ -249,7 +249,7 @@ void Workload::check_quiet_over_real_network() {
     const auto is_quiet = [](const std::unique_ptr<Process>& process) {
         const auto counts = process->context().counts();
         return counts.calls == 0 && counts.requests == 0 && counts.queued == 0 && counts.transfers == 0 &&
-               counts.replies_kept == 0 && counts.overflow_bytes == 0 && counts.replies_owed == 0 &&
+               counts.replies_kept == 0 && counts.overflow_bytes == 0 && counts.replies_pending == 0 &&
                counts.leases == 0 && process->context().na().ops_posted() == 0;
     };
     const auto settled = [&] {

@@ -243,6 +243,11 @@ TEST(Words, RetiredOnesAreFoundInEachSpellingOfAName) {
     EXPECT_TRUE(clean("base/src/a.cpp", "int output, offset; // what was put off\n"));
     EXPECT_FALSE(clean("base/src/a.cpp", "int card;\n"));
     EXPECT_TRUE(clean("base/src/a.cpp", "int discard; // a network card\n")) << "in prose that is English";
+    for (const std::string_view text :
+         {"int replies_owed;\n", "f(owed());\n", "Addr who;\n", "Addr who_;\n", "f(a.who);\n"})
+        EXPECT_FALSE(clean("base/src/a.cpp", text)) << text;
+    EXPECT_TRUE(clean("base/src/a.cpp", "f(followed, allowed, whole, whoami); // who is owed what\n"));
+    EXPECT_TRUE(clean("base/src/a.cpp", "TEST(Calls, WhoStays) { who_leaves(); }\n")) << "a sentence";
     EXPECT_FALSE(clean("base/src/a.cpp", "// a newcomer\n"));
     EXPECT_FALSE(clean("docs/a.md", "a newcomer\n"));
     EXPECT_TRUE(clean("docs/decisions/0001-a.md", "a newcomer\n")) << "decisions are not edited";

@@ -230,15 +230,15 @@ TEST_F(Watch, OnATerminalANodeThatHangsIsShownAndQuitWorks) {
 }
 
 TEST(ServeIntrospection, IsWhatTheOptionSays) {
-    for (const std::string who : {"off", "own-user", "anyone"}) {
-        Process server({"perf", "serve", "--introspection", who});
+    for (const std::string audience : {"off", "own-user", "anyone"}) {
+        Process server({"perf", "serve", "--introspection", audience});
         const std::string line = server.read_line();
         ASSERT_TRUE(line.starts_with("listening on ")) << line;
         const Outcome looked = run({"top", line.substr(13), "--count", "1"});
-        const ExitCode expected = who == "off"        ? ExitCode::protocol
-                                  : who == "own-user" ? ExitCode::permission
-                                                      : ExitCode::ok;
-        EXPECT_EQ(looked.exit, static_cast<int>(expected)) << who << looked.err;
+        const ExitCode expected = audience == "off"        ? ExitCode::protocol
+                                  : audience == "own-user" ? ExitCode::permission
+                                                           : ExitCode::ok;
+        EXPECT_EQ(looked.exit, static_cast<int>(expected)) << audience << looked.err;
     }
     EXPECT_EQ(run({"perf", "serve", "--introspection", "me"}).exit, static_cast<int>(ExitCode::usage));
 }

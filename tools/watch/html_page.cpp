@@ -201,13 +201,13 @@ std::string lease_table(const State& state) {
                      {"transfers"},
                      {"large values"},
                      {"decoded"},
-                     {"replies owed"},
+                     {"replies pending"},
                      {"handlers and callbacks that wait"}});
     for (std::size_t i = 0; i < state.node.contexts.size(); ++i) {
         const look::ContextReport& context = state.node.contexts[i];
         table.add({fmt::format("{}", i), fmt::format("{}", context.leases), fmt::format("{}", context.quarantined),
                    fmt::format("{}", context.transfers), human_bytes(context.large_bytes),
-                   human_bytes(context.decoded_bytes), fmt::format("{}", context.replies_owed),
+                   human_bytes(context.decoded_bytes), fmt::format("{}", context.replies_pending),
                    fmt::format("{}", context.completions)});
     }
     return table.html();

@@ -141,8 +141,8 @@ constexpr std::array<ContextValue, 14> context_values{{
     {"credits_given", "gauge", "Requests that peers may send.", [](const auto& c) { return c.credits_given; }},
     {"large_bytes", "gauge", "Memory of large arguments and results.", [](const auto& c) { return c.large_bytes; }},
     {"decoded_bytes", "gauge", "Memory of decoded arguments.", [](const auto& c) { return c.decoded_bytes; }},
-    {"replies_owed", "gauge", "Receive slots reserved for answers.",
-     [](const auto& c) { return std::uint64_t{c.replies_owed}; }},
+    {"replies_pending", "gauge", "Receive slots reserved for answers.",
+     [](const auto& c) { return std::uint64_t{c.replies_pending}; }},
     {"sessions_ended_total", "counter", "Sessions of peers that broke the rules.",
      [](const auto& c) { return c.sessions_ended; }},
 }};

@@ -80,7 +80,7 @@ std::string context_json(const look::ContextReport& context) {
     object.number("connections", std::uint64_t{context.connections}).number("leases", std::uint64_t{context.leases});
     object.number("quarantined", std::uint64_t{context.quarantined});
     object.number("transfers", std::uint64_t{context.transfers});
-    object.number("replies_owed", std::uint64_t{context.replies_owed});
+    object.number("replies_pending", std::uint64_t{context.replies_pending});
     object.number("replies_unsent", std::uint64_t{context.replies_unsent});
     object.number("credits_given", context.credits_given).number("large_bytes", context.large_bytes);
     object.number("decoded_bytes", context.decoded_bytes).number("sessions_ended", context.sessions_ended);

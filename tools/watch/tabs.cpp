@@ -134,14 +134,14 @@ std::vector<std::string> leases_of(const State& state, std::size_t width) {
                  {"large", 9},
                  {"kept", 9},
                  {"decoded", 9},
-                 {"owed", 6}});
+                 {"pending", 8}});
     for (std::size_t i = 0; i < state.node.contexts.size(); ++i) {
         const look::ContextReport& context = state.node.contexts[i];
         const auto& memory = state.node.context_memory;
         table.add({fmt::format("{}", i), fmt::format("{}", context.leases), fmt::format("{}", context.quarantined),
                    fmt::format("{}", context.transfers), human_bytes(context.large_bytes),
                    i < memory.size() ? human_bytes(memory[i].large_bytes_kept) : "-",
-                   human_bytes(context.decoded_bytes), fmt::format("{}", context.replies_owed)});
+                   human_bytes(context.decoded_bytes), fmt::format("{}", context.replies_pending)});
     }
     return table.lines(width);
 }

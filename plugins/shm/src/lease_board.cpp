@@ -26,14 +26,14 @@ Errc LeaseBoard::open() noexcept {
 }
 
 std::uint32_t LeaseBoard::show(const na::Lease& lease, const BoardPiece* pieces, std::size_t count,
-                               const FilePlace& place_in_file) noexcept {
-    Place* place = places_.acquire();
-    if (!place) return no_slot;
-    if (place->slot_index >= slots()) {
-        places_.release(*place);
+                               const FilePlace& place) noexcept {
+    LeaseSlot* own = leases_.acquire();
+    if (!own) return no_slot;
+    if (own->slot_index >= slots()) {
+        leases_.release(*own);
         return no_slot;
     }
-    BoardSlot& slot = at(place->slot_index);
+    BoardSlot& slot = at(own->slot_index);
     slot.access = static_cast<std::uint32_t>(lease.access);
     slot.bytes = lease.bytes;
     slot.pieces = static_cast<std::uint32_t>(count);
@@ -44,14 +44,14 @@ std::uint32_t LeaseBoard::show(const na::Lease& lease, const BoardPiece* pieces,
         const auto segments = lease.memory->segments();
         const std::byte* base = segments.empty() ? nullptr : segments.front().base;
         slot.address = reinterpret_cast<std::uintptr_t>(base) + lease.offset;
-        slot.offset = place_in_file.position + lease.offset;
+        slot.offset = place.position + lease.offset;
     }
-    slot.file = count != 0 ? 0 : place_in_file.file;
-    slot.serial = place_in_file.serial;
+    slot.file = count != 0 ? 0 : place.file;
+    slot.serial = place.serial;
     slot.name = name_of({lease.slot, lease.generation, lease.key});
     slot.key.store(lease.key, std::memory_order_relaxed);
     slot.pins.store(0, std::memory_order_release);
-    return place->slot_index;
+    return own->slot_index;
 }
 
 void LeaseBoard::close(std::uint32_t slot) noexcept {
@@ -65,9 +65,9 @@ bool LeaseBoard::pinned(std::uint32_t slot) const noexcept {
 void LeaseBoard::give_back(std::uint32_t slot) noexcept {
     at(slot).key.store(0, std::memory_order_relaxed);
     at(slot).pins.store(BoardSlot::closed, std::memory_order_release);
-    Place* place = places_.at(slot);
-    CINNABAR_ASSERT(place);
-    places_.release(*place);
+    LeaseSlot* own = leases_.at(slot);
+    CINNABAR_ASSERT(own);
+    leases_.release(*own);
 }
 
 Errc BoardView::attach(int fd, std::uint32_t slots) noexcept {

@@ -51,7 +51,7 @@ class LeaseBoard {
     static constexpr std::uint32_t slots_max = 64 * 1024;
     static constexpr std::uint32_t no_slot = 0xffff'ffff;
 
-    LeaseBoard() : places_(Threads::many, slots_max) {}
+    LeaseBoard() : leases_(Threads::many, slots_max) {}
 
     // Creates the shared memory, with fewer slots if the size of files is limited. unsupported, out_of_memory,
     // overloaded.
@@ -70,10 +70,10 @@ class LeaseBoard {
     [[nodiscard]] bool pinned(std::uint32_t slot) const noexcept;
     // Frees a closed slot for another lease. Pins that it still has are those of dead processes.
     void give_back(std::uint32_t slot) noexcept;
-    [[nodiscard]] na::PendingFence& fence_of(std::uint32_t slot) noexcept { return places_.at(slot)->fence; }
+    [[nodiscard]] na::PendingFence& fence_of(std::uint32_t slot) noexcept { return leases_.at(slot)->fence; }
 
   private:
-    struct Place : PoolSlot {
+    struct LeaseSlot : PoolSlot {
         na::PendingFence fence;
     };
     [[nodiscard]] BoardSlot& at(std::uint32_t slot) const noexcept {
@@ -81,7 +81,7 @@ class LeaseBoard {
     }
     Segment segment_;
     UniqueFd fd_;
-    SlotPool<Place> places_;
+    SlotPool<LeaseSlot> leases_;
 };
 
 // A peer's board, mapped here. Its content is untrusted, but can only name memory of that peer.

@@ -52,8 +52,8 @@ bool set_mode(const std::string& path, mode_t mode) noexcept {
     return ::chmod(self.data(), mode) == 0;
 }
 
-bool peer_in_group(int fd, const Credentials& who, gid_t group) noexcept {
-    if (who.gid == group) return true;
+bool peer_in_group(int fd, const Credentials& peer, gid_t group) noexcept {
+    if (peer.gid == group) return true;
     std::array<gid_t, 1024> groups{};
     socklen_t bytes = sizeof groups;
     if (::getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &bytes) != 0) return false;
@@ -124,10 +124,10 @@ Credentials credentials_of(int fd) noexcept {
     return {found.pid, found.uid, found.gid};
 }
 
-bool is_own_user(const Credentials& who) noexcept { return who.uid == ::geteuid(); }
+bool is_own_user(const Credentials& peer) noexcept { return peer.uid == ::geteuid(); }
 
-bool may_be_peer(int fd, const Credentials& who, std::optional<gid_t> group) noexcept {
-    return is_own_user(who) || who.uid == 0 || (group && peer_in_group(fd, who, *group));
+bool may_be_peer(int fd, const Credentials& peer, std::optional<gid_t> group) noexcept {
+    return is_own_user(peer) || peer.uid == 0 || (group && peer_in_group(fd, peer, *group));
 }
 
 bool send_greeting(int fd, const na::Hello& hello, const Terms& terms, const OwnFds* fds) noexcept {

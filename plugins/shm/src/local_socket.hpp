@@ -29,10 +29,10 @@ struct Credentials {
 // descriptors.
 [[nodiscard]] Errc connect_to(const std::string& path, UniqueFd& out) noexcept;
 [[nodiscard]] Credentials credentials_of(int fd) noexcept;
-[[nodiscard]] bool is_own_user(const Credentials& who) noexcept;
+[[nodiscard]] bool is_own_user(const Credentials& peer) noexcept;
 // Whether the process at the other end of the socket may be a peer: it must run as this user or as root, or as a member
 // of `group`.
-[[nodiscard]] bool may_be_peer(int fd, const Credentials& who, std::optional<gid_t> group) noexcept;
+[[nodiscard]] bool may_be_peer(int fd, const Credentials& peer, std::optional<gid_t> group) noexcept;
 
 // The descriptors sent with a greeting; borrowed.
 struct OwnFds {

@@ -60,10 +60,10 @@ struct CmEvent {
 // The error code for a failed connect. `status` is a reject reason of InfiniBand, or a negative errno.
 [[nodiscard]] Errc connect_error(int status, Errc otherwise) noexcept;
 
-// How much of the remaining time the next of `places` addresses may use: a silent address must not use up the time of
+// How much of the remaining time the next one of `addresses` may use: a silent address must not use up the time of
 // the others.
-[[nodiscard]] constexpr TimeUs share_of(TimeUs left, std::size_t places) noexcept {
-    return left / std::max<std::size_t>(places, 1);
+[[nodiscard]] constexpr TimeUs share_of(TimeUs left, std::size_t addresses) noexcept {
+    return left / std::max<std::size_t>(addresses, 1);
 }
 
 [[nodiscard]] CmStep step_of(Stage stage, rdma_cm_event_type event, int status) noexcept;

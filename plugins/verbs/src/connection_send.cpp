@@ -189,7 +189,7 @@ void Connection::completed(std::uint32_t place, ibv_wc_status status) noexcept {
         return;
     }
     alive_at = port_->host().now_us();
-    sign_of_life_.told(alive_at, !sent_.owed());
+    sign_of_life_.told(alive_at, !sent_.pending());
     if (stage_ != Stage::open) return;
     if (!(peer_->messages.empty() && peer_->rma.empty()) || receives.must_tell()) port_->dirty(*this);
 }
@@ -210,7 +210,7 @@ void Connection::ended(const Sent& sent, ibv_wc_status status) noexcept {
 bool Connection::probe(TimeUs since, TimeUs patience) noexcept {
     const TimeUs now = port_->host().now_us();
     if (sign_of_life_.overdue(now, patience)) return false;
-    if (sent_.owed()) return sign_of_life_.owed(now), true;
+    if (sent_.pending()) return sign_of_life_.expect(now), true;
     if (alive_at >= since || sent_.room() == 0 || !port_->room().any()) return true;
     ibv_sge bin = port_->cells().bin();
     ibv_send_wr request;
@@ -219,7 +219,7 @@ bool Connection::probe(TimeUs since, TimeUs patience) noexcept {
     sent.read = true;
     enter(request, sent).send_flags = IBV_SEND_SIGNALED;
     sent_.signalled();
-    sign_of_life_.owed(now);
+    sign_of_life_.expect(now);
     (void)post(&request);  // on failure the session ends
     return true;
 }

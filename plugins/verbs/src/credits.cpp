@@ -18,8 +18,8 @@ bool ReceiveCredits::came() noexcept {
 }
 
 std::uint16_t ReceiveCredits::give_back() noexcept {
-    used_ -= owed_;
-    return static_cast<std::uint16_t>(std::exchange(owed_, 0));
+    used_ -= returnable_;
+    return static_cast<std::uint16_t>(std::exchange(returnable_, 0));
 }
 
 }  // namespace cinnabar::verbs

@@ -37,22 +37,22 @@ class ReceiveCredits {
   public:
     void open(std::uint32_t window) noexcept {
         window_ = window;
-        used_ = owed_ = 0;
+        used_ = returnable_ = 0;
     }
     [[nodiscard]] std::uint32_t window() const noexcept { return window_; }
     // Call when a message has arrived. False: the other side had no credit for it.
     [[nodiscard]] bool came() noexcept;
     // Call when the message's slot, or another in its place, was posted again.
-    void posted_again() noexcept { ++owed_; }
+    void posted_again() noexcept { ++returnable_; }
     // Takes all credits that can be returned, for the next header.
     [[nodiscard]] std::uint16_t give_back() noexcept;
     // Whether enough credits can be returned that a credit message must be sent.
-    [[nodiscard]] bool must_tell() const noexcept { return owed_ > 0 && owed_ >= window_ / 2; }
+    [[nodiscard]] bool must_tell() const noexcept { return returnable_ > 0 && returnable_ >= window_ / 2; }
 
   private:
     std::uint32_t window_ = 0;
-    std::uint32_t used_ = 0;  // messages that have arrived and whose credit has not been returned
-    std::uint32_t owed_ = 0;  // of those, the ones whose credit can be returned
+    std::uint32_t used_ = 0;        // messages that have arrived and whose credit has not been returned
+    std::uint32_t returnable_ = 0;  // of those, the ones whose credit can be returned
 };
 
 }  // namespace cinnabar::verbs

@@ -85,14 +85,14 @@ bool ReceiveSlots::post_free() noexcept {
     const std::uint32_t wanted = std::min(promised_ + beyond_promised, posted_max_);
     while (posted_ < wanted && !free_.empty() && queue_) {
         std::array<ibv_recv_wr, batch_max> requests;
-        std::array<ibv_sge, batch_max> places;
+        std::array<ibv_sge, batch_max> pieces;
         const std::size_t count = std::min<std::size_t>({wanted - posted_, free_.size(), batch_max});
         for (std::size_t i = 0; i < count; ++i) {
             const std::uint32_t slot = free_.back();
             free_.pop_back();
-            places[i] = {reinterpret_cast<std::uintptr_t>(bytes(slot)), static_cast<std::uint32_t>(slot_bytes_),
+            pieces[i] = {reinterpret_cast<std::uintptr_t>(bytes(slot)), static_cast<std::uint32_t>(slot_bytes_),
                          blocks_[slot / block_slots].lkey()};
-            requests[i] = {WorkId::of_receive(slot).raw(), i + 1 < count ? &requests[i + 1] : nullptr, &places[i], 1};
+            requests[i] = {WorkId::of_receive(slot).raw(), i + 1 < count ? &requests[i + 1] : nullptr, &pieces[i], 1};
         }
         ibv_recv_wr* refused = nullptr;
         if (::ibv_post_srq_recv(queue_, requests.data(), &refused) != 0) {

@@ -33,7 +33,7 @@ class SentWork {
     [[nodiscard]] bool empty() const noexcept { return head_ == tail_; }
     [[nodiscard]] std::uint32_t reads_out() const noexcept { return reads_out_; }
     // Whether the device has a signalled request, so that a completion will come.
-    [[nodiscard]] bool owed() const noexcept { return head_ - tail_ > unsignalled_; }
+    [[nodiscard]] bool pending() const noexcept { return head_ - tail_ > unsignalled_; }
 
     // Adds a request; returns its place. Requires: room.
     std::uint32_t enter(const Sent& sent) noexcept {

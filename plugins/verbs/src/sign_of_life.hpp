@@ -12,22 +12,22 @@ namespace cinnabar::verbs {
 
 class SignOfLife {
   public:
-    void open() noexcept { owed_since_ = told_at_ = 0; }
+    void open() noexcept { expected_since_ = told_at_ = 0; }
     // Call when a completion is expected.
-    void owed(TimeUs now) noexcept {
-        if (owed_since_ == 0) owed_since_ = now;
+    void expect(TimeUs now) noexcept {
+        if (expected_since_ == 0) expected_since_ = now;
     }
     // Call when a completion has arrived. `all`: no other one is expected.
     void told(TimeUs now, bool all) noexcept {
         told_at_ = now;
-        if (all) owed_since_ = 0;
+        if (all) expected_since_ = 0;
     }
     [[nodiscard]] bool overdue(TimeUs now, TimeUs patience) const noexcept {
-        return owed_since_ != 0 && now - std::max(owed_since_, told_at_) >= patience;
+        return expected_since_ != 0 && now - std::max(expected_since_, told_at_) >= patience;
     }
 
   private:
-    TimeUs owed_since_ = 0;  // 0: none is expected
+    TimeUs expected_since_ = 0;  // 0: none is expected
     TimeUs told_at_ = 0;
 };
 

@@ -27,9 +27,9 @@ Usage Usage::operator-(const Usage& other) const noexcept {
 
 namespace {
 
-double cpu_seconds(int who) noexcept {
+double cpu_seconds(int whose) noexcept {
     rusage used{};
-    getrusage(who, &used);
+    getrusage(whose, &used);
     const auto seconds = [](const timeval& t) {
         return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
     };

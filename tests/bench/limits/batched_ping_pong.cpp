@@ -49,8 +49,8 @@ class BatchedPingPong : public Subject {
             std::size_t sent = 0;
             while (side.running()) {
                 received += receive_some(fd, requests.data(), requests.size());
-                const auto owed = received / frame.request * frame.reply - sent;
-                if (owed > 0) sent += send_some(fd, replies.data(), owed);
+                const auto pending = received / frame.request * frame.reply - sent;
+                if (pending > 0) sent += send_some(fd, replies.data(), pending);
             }
             side.end_slice();
         }

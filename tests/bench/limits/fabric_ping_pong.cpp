@@ -99,10 +99,10 @@ class FabricPingPong : public Subject {
         port.meet_client();
         side.end_slice();
         while (side.wait_slice()) {
-            std::size_t owed = 0;
+            std::size_t pending = 0;
             while (side.running()) {
-                owed += end.poll();
-                for (; owed > 0 && end.send(); --owed) {
+                pending += end.poll();
+                for (; pending > 0 && end.send(); --pending) {
                 }
                 end.post_receives();
             }

@@ -23,12 +23,12 @@ class SharedPools : public TcpTest {
     // Starts a session with `gets` pending gets, none of which can complete.
     void owe(Process& server, const Lent& lent, unsigned gets) {
         Debtor& debtor = debtors_.emplace_back();
-        const auto who = static_cast<na::Incarnation>(debtors_.size());
+        const auto incarnation = static_cast<na::Incarnation>(debtors_.size());
         debtor.messages = std::make_unique<RawSocket>(server.endpoint());
-        debtor.messages->write(dial_greeting(who));
+        debtor.messages->write(dial_greeting(incarnation));
         std::optional<Greeting> accepted;
         ASSERT_TRUE(until([&] { return (accepted = debtor.messages->take_greeting()).has_value(); }));
-        Greeting lane = dial_greeting(who);
+        Greeting lane = dial_greeting(incarnation);
         lane.hello.kind = na::HelloKind::lane;
         lane.hello.lane = 1;
         lane.hello.peer_incarnation = server.transport->incarnation();

@@ -19,10 +19,10 @@ TEST_F(TlsProof, ASharedKeyNamesWhoeverHasIt) {
     connect(second, peer(second, server), server);
     ASSERT_EQ(server.receiver.messages.size(), 2u);
     for (const auto& [index, name] : {std::pair(0u, "alice"), std::pair(1u, "bob")}) {
-        const na::ProvenIdentity* who = server.receiver.messages[index].source->addr().identity();
-        ASSERT_TRUE(who);
-        EXPECT_EQ(who->by, na::ProvenIdentity::By::key);
-        EXPECT_EQ(who->name, name);
+        const na::ProvenIdentity* identity = server.receiver.messages[index].source->addr().identity();
+        ASSERT_TRUE(identity);
+        EXPECT_EQ(identity->by, na::ProvenIdentity::By::key);
+        EXPECT_EQ(identity->name, name);
     }
     EXPECT_TRUE(server.transport->caps().proves_peers);
 }
@@ -72,10 +72,10 @@ TEST_F(TlsProof, CertificatesNameBothSides) {
     Process& server = serve(certificate("ca", server_of()));
     Process& client = dial_from(certificate("ca", {"client-7", {}, false}));
     connect(client, peer(client, server), server);
-    const na::ProvenIdentity* who = server.receiver.messages.front().source->addr().identity();
-    ASSERT_TRUE(who);
-    EXPECT_EQ(who->by, na::ProvenIdentity::By::certificate);
-    EXPECT_EQ(who->name, "client-7");
+    const na::ProvenIdentity* identity = server.receiver.messages.front().source->addr().identity();
+    ASSERT_TRUE(identity);
+    EXPECT_EQ(identity->by, na::ProvenIdentity::By::certificate);
+    EXPECT_EQ(identity->name, "client-7");
 }
 
 TEST_F(TlsProof, ACertificateIsForTheHostThatWasDialled) {

@@ -62,12 +62,12 @@ TEST(CmEvents, WhatStoodIsLost) {
     }
 }
 
-TEST(Dial, PlacesThatSayNothingShareItsTime) {
+TEST(Dial, AddressesThatSayNothingShareItsTime) {
     constexpr TimeUs whole = 10'000'000;
     TimeUs left = whole;
-    for (std::size_t places = 4; places > 0; --places) {
-        const TimeUs share = share_of(left, places);
-        EXPECT_EQ(share, whole / 4) << places;
+    for (std::size_t addresses = 4; addresses > 0; --addresses) {
+        const TimeUs share = share_of(left, addresses);
+        EXPECT_EQ(share, whole / 4) << addresses;
         left -= share;
     }
     EXPECT_EQ(left, 0u);

@@ -37,7 +37,7 @@ TEST(Credits, AMessageWithoutOneIsNoticed) {
     EXPECT_TRUE(credits.came());
 }
 
-TEST(Credits, AreToldOfWhenHalfOfTheWindowIsOwed) {
+TEST(Credits, AreToldOfWhenHalfOfTheWindowCanBeReturned) {
     ReceiveCredits credits;
     credits.open(8);
     EXPECT_FALSE(credits.must_tell());

@@ -51,25 +51,25 @@ class SentWorkTest : public testing::Test {
     Posted first, second, third;
 };
 
-TEST_F(SentWorkTest, OnlyWhatTheDeviceWasAskedToTellOfIsOwed) {
-    EXPECT_FALSE(work.owed());
+TEST_F(SentWorkTest, OnlyWhatTheDeviceWasAskedToTellOfIsPending) {
+    EXPECT_FALSE(work.pending());
     work.enter({nullptr, true});
-    EXPECT_FALSE(work.owed());
+    EXPECT_FALSE(work.pending());
     const std::uint32_t told = work.enter({&first, true});
     work.signalled();
-    EXPECT_TRUE(work.owed());
+    EXPECT_TRUE(work.pending());
     work.enter({nullptr, true});
-    EXPECT_TRUE(work.owed());
+    EXPECT_TRUE(work.pending());
     complete(told);
-    EXPECT_FALSE(work.owed());
+    EXPECT_FALSE(work.pending());
 }
 
-TEST_F(SentWorkTest, AFullQueueOwesSomething) {
+TEST_F(SentWorkTest, AFullQueueHasSomethingPending) {
     while (work.room() > 0) {
         work.enter({nullptr, true});
         if (work.must_signal(false)) work.signalled();
     }
-    EXPECT_TRUE(work.owed());
+    EXPECT_TRUE(work.pending());
 }
 
 TEST_F(SentWorkTest, ACompletionTellsOfWhatIsBeforeIt) {

@@ -8,20 +8,20 @@ namespace {
 
 constexpr TimeUs patience = 100;
 
-TEST(SignOfLife, NothingOwedIsNeverOverdue) {
+TEST(SignOfLife, NothingExpectedIsNeverOverdue) {
     SignOfLife sign;
     sign.open();
     EXPECT_FALSE(sign.overdue(1'000'000, patience));
-    sign.owed(1'000'000);
+    sign.expect(1'000'000);
     sign.told(1'000'001, true);
     EXPECT_FALSE(sign.overdue(2'000'000, patience));
 }
 
-TEST(SignOfLife, WhatIsOwedForTooLongIsOverdueHoweverOftenItIsLookedAt) {
+TEST(SignOfLife, WhatIsExpectedForTooLongIsOverdueHoweverOftenItIsLookedAt) {
     SignOfLife sign;
     sign.open();
-    sign.owed(1000);
-    sign.owed(1099);
+    sign.expect(1000);
+    sign.expect(1099);
     EXPECT_FALSE(sign.overdue(1099, patience));
     EXPECT_TRUE(sign.overdue(1100, patience));
 }
@@ -29,7 +29,7 @@ TEST(SignOfLife, WhatIsOwedForTooLongIsOverdueHoweverOftenItIsLookedAt) {
 TEST(SignOfLife, WhoeverDoesSomeOfItHasMoreTime) {
     SignOfLife sign;
     sign.open();
-    sign.owed(1000);
+    sign.expect(1000);
     sign.told(1090, false);
     EXPECT_FALSE(sign.overdue(1189, patience));
     EXPECT_TRUE(sign.overdue(1190, patience));
@@ -38,9 +38,9 @@ TEST(SignOfLife, WhoeverDoesSomeOfItHasMoreTime) {
 TEST(SignOfLife, WhatWasDoneLongAgoIsNoReasonToGiveUpWhatIsNew) {
     SignOfLife sign;
     sign.open();
-    sign.owed(1000);
+    sign.expect(1000);
     sign.told(1010, true);
-    sign.owed(500'000);
+    sign.expect(500'000);
     EXPECT_FALSE(sign.overdue(500'050, patience));
 }
 

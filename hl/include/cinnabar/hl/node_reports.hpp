@@ -39,7 +39,7 @@ struct ContextReport {  // rpc::Context::Counts, by name
     std::uint32_t leases = 0;
     std::uint32_t quarantined = 0;
     std::uint32_t transfers = 0;
-    std::uint32_t replies_owed = 0;
+    std::uint32_t replies_pending = 0;
     std::uint32_t replies_unsent = 0;
     std::uint32_t completions = 0;  // waiting for a thread to run them
     std::uint64_t credits_given = 0;

@@ -63,8 +63,8 @@
 namespace cinnabar::rpc {
 
 struct AuditEvent {
-    std::string who;  // caller_name()
-    std::string rpc;  // empty: a quota refused what a call to `who` would have lent to it
+    std::string caller;  // caller_name()
+    std::string rpc;     // empty: a quota refused what a call to `caller` would have lent to it
     ProviderId provider = 0;
     std::string rule;  // name of the rule or quota; empty: no rule matched
     bool allowed = false;

@@ -97,13 +97,13 @@ inline Result<std::vector<int>> place_addresses(const std::vector<MpiGreeting>& 
     std::vector<int> begins{0};
     for (std::size_t rank = 0; rank < greetings.size(); ++rank) {
         const MpiGreeting& each = greetings[rank];
-        const std::string who = "rank " + std::to_string(rank);
+        const std::string rank_name = "rank " + std::to_string(rank);
         if (each.address_bytes == 0)
-            return Error(Errc::invalid_argument, "a member must listen: make the node with Node::listen", who);
+            return Error(Errc::invalid_argument, "a member must listen: make the node with Node::listen", rank_name);
         if (each.group != greetings.front().group)
-            return Error(Errc::invalid_argument, "the name or the provider differs from that of rank 0", who);
+            return Error(Errc::invalid_argument, "the name or the provider differs from that of rank 0", rank_name);
         if (each.address_bytes > address_bytes_max)
-            return Error(Errc::too_large, "an address has at most 4,096 bytes: listen on fewer endpoints", who);
+            return Error(Errc::too_large, "an address has at most 4,096 bytes: listen on fewer endpoints", rank_name);
         begins.push_back(begins.back() + static_cast<int>(each.address_bytes));
     }
     return begins;
