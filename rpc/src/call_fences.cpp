@@ -14,14 +14,17 @@ namespace cinnabar::rpc {
 void CallFences::begin(Call& call) noexcept {
     if (!call.lends_ && !call.whole_.forwards && !call.whole_.shows_memory) return;
     if (!call.whole_.awaiting_release) return revoke_leases(call);
-    call.timer_.fire = [](Timer& timer) noexcept {
-        Call& overdue = call_of(timer.user);
-        if (overdue.whole_.shows_memory) tell_shown(overdue);
-        part_of<CallFences>(overdue).released(overdue);
-    };
+    call.timer_.fire = bind<&CallFences::not_released>;
     const Microseconds grace = call.whole_.shows_memory ? base_.options.shown_grace : base_.options.fence_grace;
     base_.na->arm(call.timer_, after(base_.na->now_us(), grace));
 }
+
+void CallFences::not_released(Call& call) noexcept {
+    if (call.whole_.shows_memory) tell_shown(call);
+    released(call);
+}
+
+void CallFences::give_up_copies(Call& call) noexcept { fences_.give_up_copies(&call); }
 
 void CallFences::released(Call& call) noexcept {
     call.whole_.awaiting_release = false;
@@ -51,10 +54,7 @@ void CallFences::revoke_leases(Call& call) noexcept {
     }
     --call.whole_.fences;
     if (!any_far || call.whole_.fences == 0) return;
-    call.timer_.fire = [](Timer& timer) noexcept {
-        Call& waiting = call_of(timer.user);
-        part_of<CallFences>(waiting).fences_.give_up_copies(&waiting);
-    };
+    call.timer_.fire = bind<&CallFences::give_up_copies>;
     base_.na->arm(call.timer_, after(base_.na->now_us(), base_.options.shown_grace));
 }
 

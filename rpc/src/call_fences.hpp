@@ -28,7 +28,10 @@ class CallFences {
     void end_all() noexcept;
 
   private:
+    // The time of the target to release the memory is over.
+    void not_released(Call& call) noexcept;
     void revoke_leases(Call& call) noexcept;
+    void give_up_copies(Call& call) noexcept;
     static void tell_shown(Call& call) noexcept;
     template <typename F>
     void drive_while(F&& left) noexcept;

@@ -10,7 +10,7 @@ namespace cinnabar::rpc {
 
 Deadlines::Deadlines(ContextBase& base, Origin& origin) noexcept : base_(base), origin_(origin) {
     first_.owner = this;
-    first_.fire = [](Timer& timer) noexcept { TimerOf<Deadlines>::owner_of(timer).look(); };
+    first_.fire = bind_timer<&Deadlines::look>;
 }
 
 // Most calls have a later deadline than the call before. These calls form a queue with one timer, which is armed for

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fences.hpp"
 
+#include "part_of.hpp"
 #include "peers.hpp"
 
 #include <cinnabar/base/log.hpp>
@@ -16,10 +17,15 @@ constexpr Microseconds quarantine_look_interval{200'000};
 
 }  // namespace
 
+template <>
+Fences& part_of<Fences>(const RpcLend& lend) noexcept {
+    return *lend.fences;
+}
+
 Fences::Fences(ContextBase& base, Peers& peers, Threads threads, std::uint32_t lends_max) noexcept
     : base_(base), peers_(peers), lends_(threads, lends_max) {
     look_.owner = this;
-    look_.fire = [](Timer& timer) noexcept { TimerOf<Fences>::owner_of(timer).look_at_quarantine(); };
+    look_.fire = bind_timer<&Fences::look_at_quarantine>;
 }
 
 void Fences::give_back(RpcLend& lend) noexcept {
@@ -33,10 +39,7 @@ bool Fences::take_back(RpcLend& lend, PeerBook* peer, std::uint32_t connection, 
     lend.fenced.run = [](Work& work) noexcept {
         RpcLend& fenced = static_cast<RpcLend&>(bulk::Lend::of(work));
         fenced.over.user = &fenced;
-        fenced.over.run = [](Work& over) noexcept {
-            RpcLend& finished = *static_cast<RpcLend*>(over.user);
-            finished.fences->fence_ended(finished);
-        };
+        fenced.over.run = bind<&Fences::fence_ended>;
         fenced.fences->base_.hand_over(fenced.over);
     };
     lend.fences = this;

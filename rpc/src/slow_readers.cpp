@@ -3,6 +3,7 @@
 
 #include "control.hpp"
 #include "credit_pool.hpp"
+#include "part_of.hpp"
 #include "peers.hpp"
 #include "target.hpp"
 
@@ -18,7 +19,7 @@ SlowReaders::SlowReaders(ContextBase& base, const Target& target, CreditPool& cr
                          Control& control) noexcept
     : base_(base), target_(target), credits_(credits), peers_(peers), control_(control) {
     look_.owner = this;
-    look_.fire = [](Timer& timer) noexcept { TimerOf<SlowReaders>::owner_of(timer).disconnect_worst(); };
+    look_.fire = bind_timer<&SlowReaders::disconnect_worst>;
 }
 
 void SlowReaders::close() noexcept { base_.na->disarm(look_); }
