@@ -29,23 +29,14 @@ std::size_t largest_frame(const OfiTransport& transport) noexcept {
 
 }  // namespace
 
-bool QueueWatch::watch(int fd) noexcept {
-    if (fd < 0) return true;
-    if (!port_.host().watch(fd, EPOLLIN, *this)) return false;
-    fd_ = fd;
-    return true;
-}
+QueueWatch::QueueWatch(OfiPort& port) noexcept : port_(port), watch_(port.host(), *this, &QueueWatch::ready) {}
 
-void QueueWatch::stop() noexcept {
-    if (fd_ >= 0) port_.host().unwatch(fd_);
-    fd_ = -1;
-}
+bool QueueWatch::start(int fd) noexcept { return fd < 0 || watch_.start(fd, EPOLLIN); }
 
 // Some providers leave their descriptor readable although there is nothing to do. It is then watched edge-triggered, so
 // that the context can sleep.
-void QueueWatch::on_ready(std::uint32_t) noexcept {
+void QueueWatch::ready() noexcept {
     constexpr TimeUs patience_us = 5000;
-    if (fd_ < 0) return;
     const TimeUs now = port_.host().now_us();
     if (port_.poll_endpoint() > 0) {
         fruitless_since_ = 0;
@@ -53,7 +44,7 @@ void QueueWatch::on_ready(std::uint32_t) noexcept {
         fruitless_since_ = now;
     } else if (!by_edges_ && now - fruitless_since_ > patience_us) {
         by_edges_ = true;
-        (void)port_.host().watch_again(fd_, EPOLLIN | EPOLLET, *this);
+        (void)watch_.change(EPOLLIN | EPOLLET);
     }
     (void)port_.settle();
 }
@@ -78,7 +69,7 @@ Result<void> OfiPort::open() {
     if (const Errc why = receives_.open(*endpoint_); why != Errc::ok) {
         return Error(why, "the provider takes no receives", transport_.diagnosis());
     }
-    if (!watch_.watch(endpoint_->wait_fd()) || !handshakes_.watch(transport_.listener())) {
+    if (!watch_.start(endpoint_->wait_fd()) || !handshakes_.watch(transport_.listener())) {
         return Error(errc_from_errno(errno), "watching a descriptor of the fabric", {}, errno);
     }
     return {};

@@ -12,6 +12,7 @@
 #include "session.hpp"
 #include "transport.hpp"
 
+#include <cinnabar/na/session/fd_watch.hpp>
 #include <cinnabar/na/session/output_lists.hpp>
 #include <cinnabar/na/session/socket_port.hpp>
 #include <cinnabar/na/session/withdrawals.hpp>
@@ -23,17 +24,18 @@ namespace cinnabar::ofi {
 class OfiPort;
 
 // The provider's descriptor in the context's epoll set.
-class QueueWatch final : public na::FdEvents {
+class QueueWatch {
   public:
-    explicit QueueWatch(OfiPort& port) noexcept : port_(port) {}
+    explicit QueueWatch(OfiPort& port) noexcept;
     // False, with errno: the kernel refused. fd -1: the provider has no descriptor.
-    [[nodiscard]] bool watch(int fd) noexcept;
-    void stop() noexcept;
-    void on_ready(std::uint32_t epoll_events) noexcept override;
+    [[nodiscard]] bool start(int fd) noexcept;
+    void stop() noexcept { watch_.stop(); }
 
   private:
+    void ready() noexcept;
+
     OfiPort& port_;
-    int fd_ = -1;
+    na::FdWatch<QueueWatch> watch_;
     bool by_edges_ = false;
     TimeUs fruitless_since_ = 0;  // since when events brought no completion; 0: the last event did
 };

@@ -19,18 +19,20 @@ constexpr std::uint64_t copy_bytes_large = 1024 * 1024;
 
 }  // namespace
 
+ContextBell::ContextBell(ShmPort& port) noexcept : port_(port), watch_(port.host(), *this, &ContextBell::ready) {}
+
 bool ContextBell::open() noexcept {
     fd_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     // Never read: with EPOLLET each write is an event.
-    return fd_ && port_.host().watch(fd_.get(), EPOLLIN | EPOLLET, *this);
+    return fd_ && watch_.start(fd_.get(), EPOLLIN | EPOLLET);
 }
 
 void ContextBell::close() noexcept {
-    if (fd_) port_.host().unwatch(fd_.get());
+    watch_.stop();
     fd_.reset();
 }
 
-void ContextBell::on_ready(std::uint32_t) noexcept {
+void ContextBell::ready() noexcept {
     (void)port_.hot_sessions().look();
     (void)port_.settle();
 }

@@ -10,6 +10,7 @@
 #include "session.hpp"
 #include "transport.hpp"
 
+#include <cinnabar/na/session/fd_watch.hpp>
 #include <cinnabar/na/session/message_pool.hpp>
 #include <cinnabar/na/session/output_lists.hpp>
 #include <cinnabar/na/session/small_traffic.hpp>
@@ -20,18 +21,20 @@
 namespace cinnabar::shm {
 
 // The bell of this context, an eventfd. Peers of hot sessions ring it while the context sleeps.
-class ContextBell final : public na::FdEvents {
+class ContextBell {
   public:
-    explicit ContextBell(ShmPort& port) noexcept : port_(port) {}
+    explicit ContextBell(ShmPort& port) noexcept;
     // False, with errno: the kernel refused.
     [[nodiscard]] bool open() noexcept;
     void close() noexcept;
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
-    void on_ready(std::uint32_t epoll_events) noexcept override;
 
   private:
+    void ready() noexcept;
+
     ShmPort& port_;
     UniqueFd fd_;
+    na::FdWatch<ContextBell> watch_;
 };
 
 class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {

@@ -4,7 +4,8 @@
 #pragma once
 
 #include "device.hpp"
-#include "watch.hpp"
+
+#include <cinnabar/na/session/fd_watch.hpp>
 
 namespace cinnabar::verbs {
 
@@ -27,7 +28,7 @@ class ConnectionManager {
 
     VerbsPort& port_;
     EventChannel channel_;
-    Watch<ConnectionManager> watch_;
+    na::FdWatch<ConnectionManager> watch_;
 };
 
 }  // namespace cinnabar::verbs

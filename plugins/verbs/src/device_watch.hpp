@@ -4,7 +4,8 @@
 #pragma once
 
 #include "device.hpp"
-#include "watch.hpp"
+
+#include <cinnabar/na/session/fd_watch.hpp>
 
 namespace cinnabar::verbs {
 
@@ -21,7 +22,7 @@ class DeviceWatch {
     void ready() noexcept;
 
     const Device& device_;
-    Watch<DeviceWatch> watch_;
+    na::FdWatch<DeviceWatch> watch_;
 };
 
 }  // namespace cinnabar::verbs

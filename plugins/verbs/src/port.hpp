@@ -15,8 +15,8 @@
 #include "receive_slots.hpp"
 #include "send_buffers.hpp"
 #include "transport.hpp"
-#include "watch.hpp"
 
+#include <cinnabar/na/session/fd_watch.hpp>
 #include <cinnabar/na/session/inbox.hpp>
 #include <cinnabar/na/session/session_port.hpp>
 
@@ -99,7 +99,7 @@ class VerbsPort final : public na::SessionPort {
     ConnectionManager manager_;
     Arrivals arrivals_;
     QueueRoom<Connection, &Connection::room_link> room_;
-    Watch<VerbsTransport> listener_watch_;
+    na::FdWatch<VerbsTransport> listener_watch_;
     DeviceWatch device_watch_;
 
     SlotPool<Connection> connections_;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "bare_host.hpp"
+
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/session/pending_handshakes.hpp>
 #include <cinnabar/na/session/socket.hpp>
@@ -9,7 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <set>
 #include <string>
 #include <utility>
@@ -17,28 +18,6 @@
 
 namespace cinnabar::na {
 namespace {
-
-// Nothing but a descriptor of epoll.
-class BareHost final : public PortHost {
-  public:
-    BareHost() = default;
-    [[nodiscard]] Receiver& receiver() noexcept override { std::abort(); }
-    void complete(Op&, Errc) noexcept override {}
-    [[nodiscard]] TimeUs now_us() noexcept override { return 0; }
-    void arm(Timer&, TimeUs) noexcept override {}
-    void disarm(Timer&) noexcept override {}
-    [[nodiscard]] int epoll_fd() noexcept override { return epoll_.get(); }
-    void wake() noexcept override {}
-    void submit(Work&) noexcept override {}
-    [[nodiscard]] ContextId context_id() const noexcept override { return {}; }
-    [[nodiscard]] Threads threads() const noexcept override { return Threads::one; }
-    [[nodiscard]] std::uint32_t initial_credits() const noexcept override { return 0; }
-    [[nodiscard]] bool spins() const noexcept override { return false; }
-    void peer_gone(Peer&) noexcept override {}
-
-  private:
-    UniqueFd epoll_{::epoll_create1(EPOLL_CLOEXEC)};
-};
 
 struct BarePort;
 

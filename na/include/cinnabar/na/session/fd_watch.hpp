@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A descriptor in a context's epoll set, and the member function to call when it is ready. Does not own the descriptor.
+// Must outlive the round in which it is stopped: epoll may have returned its event already, which then does nothing.
 // Owner of the context only.
 #pragma once
 
@@ -7,13 +8,15 @@
 
 #include <cstdint>
 
-namespace cinnabar::verbs {
+namespace cinnabar::na {
 
 template <typename Owner>
-class Watch final : public na::FdEvents {
+class FdWatch final : public FdEvents {
   public:
-    Watch(na::PortHost& host, Owner& owner, void (Owner::*ready)() noexcept) noexcept
+    FdWatch(PortHost& host, Owner& owner, void (Owner::*ready)() noexcept) noexcept
         : host_(host), owner_(owner), ready_(ready) {}
+    FdWatch(const FdWatch&) = delete;
+    FdWatch& operator=(const FdWatch&) = delete;
 
     // False, with errno: the kernel refused.
     [[nodiscard]] bool start(int fd, std::uint32_t epoll_events) noexcept {
@@ -21,6 +24,11 @@ class Watch final : public na::FdEvents {
         fd_ = fd;
         return true;
     }
+    // Waits for other events from now on. False, with errno: the kernel refused. Requires: started.
+    [[nodiscard]] bool change(std::uint32_t epoll_events) noexcept {
+        return host_.watch_again(fd_, epoll_events, *this);
+    }
+    // Call it before the descriptor is closed.
     void stop() noexcept {
         if (fd_ >= 0) host_.unwatch(fd_);
         fd_ = -1;
@@ -30,10 +38,10 @@ class Watch final : public na::FdEvents {
     }
 
   private:
-    na::PortHost& host_;
+    PortHost& host_;
     Owner& owner_;
     void (Owner::*ready_)() noexcept;
     int fd_ = -1;
 };
 
-}  // namespace cinnabar::verbs
+}  // namespace cinnabar::na
