@@ -135,16 +135,14 @@ void CallOp::tell_refusal() noexcept {
         stop_callback_.reset();
     }
     in_flight_ = false;
-    if (error_ == Errc::ok) {
-        result_held_ = true;
-        loop_->results_held.fetch_add(1, std::memory_order_relaxed);
-        return;
-    }
+    result_held_ = true;
+    loop_->results_held.fetch_add(1, std::memory_order_relaxed);
+    if (error_ == Errc::ok) return;
+    // Keeps the call until the outcome is taken, as that of a call that succeeded: another thread may be in cancel().
     tell_refusal();
     quarantined_ = !call_->fenced();
     was_sent_ = call_->was_sent();
     to_ = call_->peer();
-    give_back();
 }
 
 // The call cannot even be started.
@@ -246,6 +244,7 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
 
 bool CallOp::ended_well(std::uint16_t shape) noexcept {
     CINNABAR_ASSERT(!in_flight_);
+    if (error_ != Errc::ok) give_back();
     if (!call_) return false;
     const std::uint16_t theirs = call_->output_shape();
     if (shape == 0 || theirs == 0 || rpc::shapes_match(shape, theirs)) return true;

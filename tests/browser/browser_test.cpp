@@ -175,7 +175,7 @@ TEST_F(BrowserOfANode, ShowsThePage) {
     const auto text = driver_->run("return document.body.innerText").get<std::string>();
     for (const char* const part : {"browser.echo", "in its handler", "a line of the log", "tcp"})
         EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
-    EXPECT_EQ(driver_->run("return document.querySelectorAll('h2').length"), 9);
+    EXPECT_EQ(driver_->run("return document.querySelectorAll('h2').length"), 10);
     driver_->open(url + "calls.json");
     const auto json = driver_->run("return JSON.parse(document.body.innerText).calls.map(call => call.rpc)");
     EXPECT_EQ(std::ranges::count(json, Json(long_name)), 3 + 3) << "both sides of each: " << json;

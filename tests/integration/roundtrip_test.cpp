@@ -185,6 +185,19 @@ TEST_P(RoundTrip, callback_and_future) {
     while (called != 55) (void)caller().run_for(1ms);
 }
 
+// Under ThreadSanitizer: a cancel looks at a call that fails at the same time on the thread of the node.
+TEST_P(RoundTrip, futures_are_canceled_beside_their_failure) {
+    ASSERT_TRUE(server_.serve(answer, []() -> Result<int> { return Error{Errc::application, "no"}; }).ok());
+    for (int round = 0; round < 50; ++round) {
+        std::vector<Future<int>> futures;
+        for (int i = 0; i < 20; ++i) futures.push_back(caller().call(answer, to_).future());
+        EXPECT_EQ(futures.front().get().code(), Errc::application);
+        for (std::size_t i = 1; i < futures.size(); ++i) futures[i].cancel();
+        futures.erase(futures.begin() + 10, futures.end());
+        for (std::size_t i = 1; i < futures.size(); ++i) EXPECT_FALSE(futures[i].get().ok());
+    }
+}
+
 TEST_P(RoundTrip, dropped_unsent_is_not_sent) {
     std::atomic<int> calls{0};
     ASSERT_TRUE(server_.serve(answer, [&calls] { return ++calls; }).ok());

@@ -114,7 +114,7 @@ class CINNABAR_API CallOp {
     [[gnu::cold, gnu::noinline]] void begin_span(const TaskContext* task) noexcept;
     [[gnu::cold, gnu::noinline]] void end_span(const rpc::Call& call) const noexcept;
 
-    rpc::Call* call_ = nullptr;  // null: ended, or could not be made
+    rpc::Call* call_ = nullptr;  // null: the outcome was taken, or it could not be made
     Loop* loop_ = nullptr;       // holds a reference
     RpcStats* stats_ = nullptr;
     std::string_view name_;
@@ -134,7 +134,7 @@ class CINNABAR_API CallOp {
     std::atomic<std::uint8_t> arrived_{0};
     bool watched_ = false;
     bool in_flight_ = false;
-    bool result_held_ = false;  // counted in Loop::results_held
+    bool result_held_ = false;  // it ended and was not given back: counted in Loop::results_held
     bool quarantined_ = false;  // a part of the memory that it lent is in quarantine
     bool was_sent_ = false;     // set only if the call failed
     bool not_encoded_ = false;  // it failed in encode()
