@@ -4,6 +4,8 @@
 #include "direct.hpp"
 #include "port.hpp"
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -18,12 +20,17 @@ Result<MappedLease> map_lease(Channel& channel, const na::RemoteMemory& memory, 
     MappedLease lease;
     lease.key = na::LeaseKey::decode(reader);
     lease.slot = board_slot_of(memory.key);
+    // As in a copy: a pin that no ring names counts as that of a dead process, and its slot would be used again.
+    auto& holding = channel.peer_ring->header().holding;
+    holding.store(std::uint64_t{lease.slot} + 1, std::memory_order_seq_cst);
     BoardView::Pinned pinned;
-    if (const Errc why = channel.board.pin(lease.slot, lease.key, offset, bytes, want, pinned); why != Errc::ok) {
-        return Error(why, "the lease is revoked, or does not allow this access");
+    const Errc why = channel.board.pin(lease.slot, lease.key, offset, bytes, want, pinned);
+    if (why == Errc::ok) {
+        if (pinned.file != 0) lease.file = channel.files.map(channel.process, pinned.file, pinned.serial);
+        (void)channel.board.unpin(lease.slot);
     }
-    if (pinned.file != 0) lease.file = channel.files.map(channel.process, pinned.file, pinned.serial);
-    (void)channel.board.unpin(lease.slot);
+    holding.store(0, std::memory_order_release);
+    if (why != Errc::ok) return Error(why, "the lease is revoked, or does not allow this access");
     lease.position = pinned.offset + offset;
     const Segment* const file = lease.file.get();
     if (!file || lease.position > file->bytes() || bytes > file->bytes() - lease.position) {
