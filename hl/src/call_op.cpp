@@ -4,6 +4,7 @@
 #include "node_core.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/log.hpp>
 #include <cinnabar/hl/admission.hpp>
 #include <cinnabar/hl/call_op.hpp>
 #include <cinnabar/hl/request.hpp>
@@ -331,6 +332,18 @@ void add_waits(std::string& text, const rpc::CallWaits& waits, bool answered) {
     if (waits.phase != waits.queued_for && waits.phase != rpc::CallPhase::connecting) add(waits.phase, waits.sent_us);
 }
 
+// For whoever reads the log of a service whose callers keep errors to themselves. `text`: how the call ended.
+void log_ending(const CallEnding& ending, Errc error, const std::string& text) noexcept {
+    static constinit LogLimit lines;
+    if (!log_enabled(LogLevel::info, "hl")) return;
+    const std::string_view why = to_string(error);
+    log_limited(lines, LogLevel::info, "hl",
+                {rpc_field(ending.rpc), peer_field(ending.peer), transport_field(ending.transport), error_field(error),
+                 phase_field(to_string(ending.waits.phase))},
+                "%s at %s: %.*s%s", ending.rpc.c_str(), ending.peer.log_name().c_str(), static_cast<int>(why.size()),
+                why.data(), text.c_str());
+}
+
 }  // namespace
 
 // For example ", over tcp: waiting for a credit for 3.9 s behind 64 unanswered calls, ended after 4.0 s".
@@ -344,11 +357,13 @@ void CallOp::tell_ending(rpc::Call& call, TimeUs took_us) noexcept {
         auto detail = std::make_unique<CallEndingDetail>();
         detail->ending = {std::string(name_), call.peer(), std::string(call.scheme()), waits, longest_in_, took_us,
                           call.was_sent()};
-        told_ = std::make_unique<Told>();
-        told_->ending = SharedDetail(std::move(detail));
         std::string text = ", over " + std::string(call.scheme()) + ": ";
         if (ended_in_ != rpc::CallPhase::unknown) add_waits(text, waits, is_refused_there(error_, waits.phase));
-        told_->text = std::move(text.append("ended after ").append(span_text(took_us)));
+        text.append("ended after ").append(span_text(took_us));
+        log_ending(detail->ending, error_, text);
+        told_ = std::make_unique<Told>();
+        told_->ending = SharedDetail(std::move(detail));
+        told_->text = std::move(text);
     } catch (const std::bad_alloc&) {
         return;  // the error says less
     }

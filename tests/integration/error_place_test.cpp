@@ -2,6 +2,7 @@
 // The error of a call says where the call was, for how long, and what to check.
 #include "integration/gate.hpp"
 
+#include <cinnabar/base/log.hpp>
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/na/context.hpp>
 #include <cinnabar/na/peer.hpp>
@@ -9,8 +10,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -181,6 +185,57 @@ TEST_F(ErrorPlace, OneWhosePeerIsLostSaysWhereItWas) {
     EXPECT_EQ(ending->peer, client_.peer);
     EXPECT_TRUE(tells(ended.error(), "waiting for the answer for "));
     EXPECT_TRUE(tells(ended.error(), "no answer came"));
+}
+
+// Keeps the last line of the log about a call that ended early.
+class EndingLines {
+  public:
+    EndingLines() {
+        set_log_sink(&EndingLines::take, this);
+        EXPECT_EQ(set_log_level("hl", LogLevel::info), Errc::ok);
+    }
+    ~EndingLines() {
+        EXPECT_EQ(set_log_level("hl", LogLevel::warning), Errc::ok);
+        set_log_sink(nullptr, nullptr);
+    }
+    EndingLines(const EndingLines&) = delete;
+    EndingLines& operator=(const EndingLines&) = delete;
+    std::string text() {
+        const std::lock_guard lock(mutex_);
+        return text_;
+    }
+    std::string fields() {
+        const std::lock_guard lock(mutex_);
+        return fields_;
+    }
+
+  private:
+    static void take(const LogLine& line, void* user) {
+        if (line.module != "hl" || line.text.find("ended after") == std::string_view::npos) return;
+        auto& lines = *static_cast<EndingLines*>(user);
+        std::array<char, 1024> room{};
+        const std::lock_guard lock(lines.mutex_);
+        lines.text_ = line.text;
+        lines.fields_ = print_fields(line, room);
+    }
+    std::mutex mutex_;
+    std::string text_;
+    std::string fields_;
+};
+
+TEST_F(ErrorPlace, TheLogSaysItToo) {
+    ASSERT_TRUE(server_
+                    .serve(
+                        stuck, [this](int value) { return gate_.pass(), value; }, on(pool_))
+                    .ok());
+    EndingLines lines;
+    ASSERT_EQ(client_.node.call(stuck, client_.peer, 1, 100ms).wait().code(), Errc::timed_out);
+    EXPECT_NE(lines.text().find("place.stuck at "), std::string::npos) << lines.text();
+    EXPECT_NE(lines.text().find(": timed out, over tcp: "), std::string::npos) << lines.text();
+    EXPECT_NE(lines.text().find("waiting for the answer for "), std::string::npos) << lines.text();
+    EXPECT_NE(lines.fields().find(" rpc=place.stuck"), std::string::npos) << lines.fields();
+    EXPECT_NE(lines.fields().find(" transport=tcp"), std::string::npos) << lines.fields();
+    EXPECT_NE(lines.fields().find(" phase=\"waiting for the answer\""), std::string::npos) << lines.fields();
 }
 
 // The slot of a call that timed out is reused: the next call does not inherit its notes.

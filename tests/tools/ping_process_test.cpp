@@ -37,6 +37,18 @@ TEST_F(PingProcess, OneThatIsInterruptedBeforeAnyReplyWasInterrupted) {
     EXPECT_NE(ping.out().find("0 received\n"), std::string::npos) << ping.out();
 }
 
+TEST_F(PingProcess, OneThatIsNotAnsweredSaysWhereItsTimeWent) {
+    Process ping({"ping", "-c", "1000000", "-i", "0", "-W", "0.2", serving.uri()});
+    EXPECT_NE(ping.read_line().find("over "), std::string::npos);
+    EXPECT_NE(ping.read_line().find(" time="), std::string::npos);
+    serving.process().send(SIGSTOP);
+    EXPECT_TRUE(eventually([&] { return ping.err().find("timed out") != std::string::npos; }));
+    EXPECT_TRUE(eventually([&] { return ping.err().find(", ended after ") != std::string::npos; })) << ping.err();
+    EXPECT_NE(ping.err().find("waiting for the answer for "), std::string::npos) << ping.err();
+    ping.send(SIGKILL);
+    EXPECT_EQ(ping.wait(), 128 + SIGKILL);
+}
+
 TEST_F(PingProcess, PingAndInfo) {
     const auto ping = run({"ping", "-c", "3", "-i", "0", "--json", serving.uri()});
     EXPECT_EQ(ping.exit, 0) << ping.err;

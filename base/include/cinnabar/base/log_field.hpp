@@ -90,6 +90,7 @@ inline constexpr LogKey peer_key{"peer"};
 inline constexpr LogKey transport_key{"transport"};
 inline constexpr LogKey rpc_key{"rpc"};
 inline constexpr LogKey error_key{"error"};
+inline constexpr LogKey phase_key{"phase"};
 inline constexpr LogKey bytes_key{"bytes"};
 
 // The fields that lines of the library have, under the same keys everywhere.
@@ -105,6 +106,8 @@ template <NamedForLog T>
 }
 [[nodiscard]] constexpr LogField rpc_field(std::string_view name) noexcept { return LogField(rpc_key, name); }
 [[nodiscard]] inline LogField error_field(Errc code) noexcept { return LogField(error_key, to_string(code)); }
+// Where a call was when it ended.
+[[nodiscard]] constexpr LogField phase_field(std::string_view phase) noexcept { return LogField(phase_key, phase); }
 [[nodiscard]] constexpr LogField bytes_field(std::uint64_t bytes) noexcept { return LogField(bytes_key, bytes); }
 
 }  // namespace cinnabar
