@@ -187,6 +187,45 @@ TEST_F(ErrorPlace, OneWhosePeerIsLostSaysWhereItWas) {
     EXPECT_TRUE(tells(ended.error(), "no answer came"));
 }
 
+TEST_F(ErrorPlace, OneThatIsCanceledSaysWhereItWas) {
+    ASSERT_TRUE(server_
+                    .serve(
+                        stuck, [this](int value) { return gate_.pass(), value; }, on(pool_))
+                    .ok());
+    Future<int> call = client_.node.call(stuck, client_.peer, 1).future();
+    gate_.await(1);
+    call.cancel();
+    const auto ended = call.get();
+    ASSERT_EQ(ended.code(), Errc::canceled) << ended.error().message();
+    const auto ending = call_ending(ended.error());
+    ASSERT_TRUE(ending);
+    EXPECT_EQ(ending->waits.phase, CallPhase::sent);
+    EXPECT_TRUE(ending->was_sent);
+    EXPECT_EQ(ending->waits.connecting_us + ending->waits.queued_us + ending->waits.sent_us, ending->took_us);
+    EXPECT_TRUE(tells(ended.error(), "over tcp: waiting for the answer"));
+    EXPECT_TRUE(tells(ended.error(), ", ended after "));
+}
+
+TEST_F(ErrorPlace, OneThatIsCanceledBeforeItWasSentSaysWhatItWaitedFor) {
+    ASSERT_TRUE(server_.serve(held, [this](std::string_view text) { return gate_.pass(), text.size(); }).ok());
+    const std::string large(4'000, 'x');
+    std::vector<Future<std::size_t>> before;
+    for (int i = 0; i < 12; ++i) before.push_back(client_.node.call(held, client_.peer, large).future());
+    gate_.await(1);
+    before.back().cancel();
+    const auto ended = before.back().get();
+    before.pop_back();
+    ASSERT_EQ(ended.code(), Errc::canceled) << ended.error().message();
+    const auto ending = call_ending(ended.error());
+    ASSERT_TRUE(ending);
+    EXPECT_EQ(ending->waits.phase, CallPhase::waits_for_credit);
+    EXPECT_GT(ending->waits.ahead, 0u);
+    EXPECT_FALSE(ending->was_sent);
+    EXPECT_TRUE(tells(ended.error(), "waiting for a credit"));
+    gate_.open();
+    for (auto& call : before) EXPECT_TRUE(call.get().ok());
+}
+
 // Keeps the last line of the log about a call that ended early.
 class EndingLines {
   public:
