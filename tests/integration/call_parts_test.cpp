@@ -11,6 +11,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -25,6 +26,8 @@ using hl::RpcCounts;
 constexpr Rpc<int(int)> slow{"parts.slow"};
 constexpr Rpc<int(int)> quick{"parts.quick"};
 constexpr Rpc<std::string(int)> large{"parts.large"};
+constexpr Rpc<int(int)> keeps_busy{"parts.keeps_busy"};
+constexpr Rpc<std::size_t(std::string_view)> takes{"parts.takes"};
 constexpr Rpc<int(int)> refused{"parts.refused"};
 constexpr Rpc<int(Bulk)> pulls{"parts.pulls"};
 
@@ -161,6 +164,90 @@ TEST_F(SimulatedParts, TransfersAreToldApartFromTheirHandler) {
     EXPECT_LE(part(counts.parts_us, CallPart::in_transfers), 5'000u);
     EXPECT_GE(part(counts.parts_us, CallPart::in_handler), 14'000u);
     EXPECT_LE(part(counts.parts_us, CallPart::in_handler), 17'500u);
+}
+
+// Plain handlers of one context run one after the other.
+TEST_F(SimulatedParts, TheWaitForAHandlerIsToldApart) {
+    constexpr TimeUs busy_us = 300;
+    ASSERT_TRUE(server_
+                    ->serve(keeps_busy,
+                            [this](int value) {
+                                world_->run_to(world_->now_us() + busy_us);
+                                return value;
+                            })
+                    .ok());
+    ASSERT_TRUE(client_->call(quick, to_, 1).wait().ok());  // connects
+    constexpr std::uint64_t calls = 2;
+    TimeUs whole = 0;
+    const TimeUs before = world_->now_us();
+    for (std::uint64_t i = 0; i < calls; ++i) {
+        client_->call(keeps_busy, to_, 1).then([&](Result<int> result) {
+            EXPECT_TRUE(result.ok());
+            whole += world_->now_us() - before;
+        });
+    }
+    ASSERT_EQ(client_->run_for(1s), Errc::ok);
+    const RpcCounts counts = counts_of(*client_, "parts.keeps_busy");
+    EXPECT_EQ(timed(counts), calls);
+    EXPECT_EQ(sum(counts.parts_us), whole);
+    EXPECT_GE(part(counts.parts_us, CallPart::for_handler), busy_us) << "the second waits for the first";
+    EXPECT_LE(part(counts.parts_us, CallPart::for_handler), busy_us + way_us);
+    EXPECT_GE(part(counts.parts_us, CallPart::in_handler), calls * busy_us);
+}
+
+// Callbacks, too: the second answer has arrived, and waits for the callback of the first.
+TEST_F(SimulatedParts, TheWaitForTheCallerIsToldApart) {
+    constexpr TimeUs busy_us = 500;
+    ASSERT_TRUE(client_->call(quick, to_, 1).wait().ok());  // connects
+    const CallParts first = counts_of(*client_, "parts.quick").parts_us;
+    constexpr std::uint64_t calls = 2;
+    TimeUs whole = 0;
+    const TimeUs before = world_->now_us();
+    for (std::uint64_t i = 0; i < calls; ++i) {
+        client_->call(quick, to_, 1).then([&](Result<int> result) {
+            EXPECT_TRUE(result.ok());
+            whole += world_->now_us() - before;
+            world_->run_to(world_->now_us() + busy_us);
+        });
+    }
+    ASSERT_EQ(client_->run_for(1s), Errc::ok);
+    const RpcCounts counts = counts_of(*client_, "parts.quick");
+    EXPECT_EQ(timed(counts), calls + 1);
+    EXPECT_EQ(sum(counts.parts_us) - sum(first), whole);
+    const TimeUs for_caller = part(counts.parts_us, CallPart::for_caller) - part(first, CallPart::for_caller);
+    EXPECT_GE(for_caller, busy_us);
+    EXPECT_LE(for_caller, busy_us + way_us);
+}
+
+// Large arguments are fetched before the handler begins, a large result after the answer has arrived.
+TEST_F(SimulatedParts, LargeArgumentsAndResultsAddUpExactly) {
+    ASSERT_TRUE(server_->serve(takes, [](std::string_view text) { return text.size(); }).ok());
+    const auto give = [](int count) { return std::string(static_cast<std::size_t>(count), 'x'); };
+    ASSERT_TRUE(server_->serve(large, give).ok());
+    ASSERT_TRUE(client_->call(quick, to_, 1).wait().ok());  // connects
+    constexpr std::size_t bytes = 100'000;                  // more than travels with a message
+    const std::string text(bytes, 'x');
+    TimeUs whole = 0;
+    TimeUs before = world_->now_us();
+    client_->call(takes, to_, text).then([&](Result<std::size_t> result) {
+        EXPECT_EQ(result.value(), bytes);
+        whole = world_->now_us() - before;
+    });
+    ASSERT_EQ(client_->run_for(1s), Errc::ok);
+    const RpcCounts taken = counts_of(*client_, "parts.takes");
+    EXPECT_EQ(timed(taken), 1u);
+    EXPECT_EQ(sum(taken.parts_us), whole);
+    EXPECT_GE(part(taken.parts_us, CallPart::for_handler), way_us) << "the transfer";
+    before = world_->now_us();
+    client_->call(large, to_, static_cast<int>(bytes)).then([&](Result<std::string> result) {
+        EXPECT_EQ(result.value().size(), bytes);
+        whole = world_->now_us() - before;
+    });
+    ASSERT_EQ(client_->run_for(1s), Errc::ok);
+    const RpcCounts given = counts_of(*client_, "parts.large");
+    EXPECT_EQ(timed(given), 1u);
+    EXPECT_EQ(sum(given.parts_us), whole);
+    EXPECT_GE(on_the_wire(given.parts_us) + part(given.parts_us, CallPart::for_caller), 3 * way_us) << "the transfer";
 }
 
 class OneCreditAtATime : public SimulatedParts {
