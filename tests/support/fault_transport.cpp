@@ -178,7 +178,7 @@ unsigned FaultPort::poll() noexcept {
     }
     for (std::size_t count = held_.size(), i = 0; count > 0; --count) {
         ++done;  // also for fences that are only counted down, so that no context sleeps meanwhile
-        if (held_[i].polls-- == 0) {
+        if (faults_.late_polls == 0 || held_[i].polls-- == 0) {
             end_held(i);
         } else {
             ++i;

@@ -18,7 +18,7 @@ struct Faults {
     Errc fail_why = Errc::io;
     std::uint64_t again_one_in = 0;       // every Nth post returns `again`
     unsigned late_fences = 0;             // revoke returns `again`, and the fence completes after this many polls
-    unsigned late_polls = 0;              // completions are delayed by this many polls
+    unsigned late_polls = 0;              // completions are delayed by this many polls, or until this is 0 again
     std::uint64_t lose_peer_at_post = 0;  // the Nth post is sent, and its peer is disconnected right after
     std::uint64_t drop_arrival = 0;       // the Nth arrival is not delivered
     bool drop_all_arrivals = false;
