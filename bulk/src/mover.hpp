@@ -59,6 +59,7 @@ class Mover::Impl {
   public:
     const MoverOptions options_;
     OwnerMoves* owner_moves_ = nullptr;
+    TransferCount count_ = nullptr;
     SlotPool<TransferSlot> transfers_;  // shared
     Pump pump_;
     FarChunks far_;  // last, so destroyed first: copies in progress use the others

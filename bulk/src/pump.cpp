@@ -253,6 +253,7 @@ void Pump::chunk_done(ChunkOp& op) noexcept {
     if (result == Errc::ok) {
         retry_after_ = retry_after_min;
         slot.add_moved(bytes);
+        if (mover_.count_) mover_.count_(*book.peer, slot.args.direction, bytes);
         if (slot.progress) slot.progress(slot, slot.moved(), slot.user);
     } else if (result == Errc::unsupported && slot.by_handle && slot.by_owner && slot.error == Errc::ok) {
         mover_.stage_instead(slot);

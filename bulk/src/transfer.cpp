@@ -366,6 +366,7 @@ void Mover::peer_lost(na::Peer& peer, Errc why) noexcept {
     if (PeerBook* book = impl_->pump_.books().find(peer)) impl_->fail_peer(*book, why);
 }
 void Mover::set_owner_moves(OwnerMoves& moves) noexcept { impl_->owner_moves_ = &moves; }
+void Mover::set_count(TransferCount count) noexcept { impl_->count_ = count; }
 std::uint32_t Mover::transfers() const noexcept { return impl_->transfers_.taken(); }
 std::uint64_t Mover::bytes_inflight() const noexcept { return impl_->pump_.bytes_inflight(); }
 const MoverOptions& Mover::options() const noexcept { return impl_->options_; }

@@ -186,10 +186,10 @@ struct Cursor {
     }
 };
 
-// Looks at the context that the cursor names: `look` fills the span, `report` converts each entry.
-template <typename Snapshot, typename T, typename Look, typename Report>
-Page<T> page_of(NodeCore& node, const Ask& ask, Look look, Report report) {
-    Page<T> page;
+// Looks at the context that the cursor names: `look` fills the span, `add` adds what it says of each entry to the page.
+template <typename Snapshot, typename P, typename Look, typename Add>
+P page_of(NodeCore& node, const Ask& ask, Look look, Add add) {
+    P page;
     Cursor cursor(ask.from);
     if (cursor.context >= node.loops().size() || !node.loops()[cursor.context]->context()) return page;
     rpc::Context& context = *node.loops()[cursor.context]->context();
@@ -198,7 +198,7 @@ Page<T> page_of(NodeCore& node, const Ask& ask, Look look, Report report) {
     const unsigned count = look(context, cursor.place, room);
     const TimeUs now = context.now_us();
     for (const Snapshot& shown : room.first(count)) {
-        page.items.push_back(report(shown, now));
+        add(page, shown, now);
         page.items.back().context = static_cast<std::uint32_t>(cursor.context);
     }
     if (cursor.place.over) cursor = Cursor(static_cast<std::uint64_t>(cursor.context + 1) << 48);
@@ -292,14 +292,19 @@ Result<void> serve_introspection(NodeCore& core, Introspection to) {
     CINNABAR_TRY_VOID(
         serve_to(ref, introspection::rpcs, to, [&core](const Ask& ask) { return page_of_rpcs(core, ask); }));
     CINNABAR_TRY_VOID(serve_to(ref, introspection::peers, to, [&core](const Ask& ask) {
-        return page_of<rpc::PeerSnapshot, PeerReport>(
+        return page_of<rpc::PeerSnapshot, PeerPage>(
             core, ask, [](rpc::Context& context, auto& place, auto room) { return context.look_at_peers(place, room); },
-            [](const rpc::PeerSnapshot& peer, TimeUs now) { return report_of(peer, now); });
+            [](PeerPage& page, const rpc::PeerSnapshot& peer, TimeUs now) {
+                page.items.push_back(report_of(peer, now));
+                page.traffic.push_back({peer.bytes_sent, peer.bytes_received});
+            });
     }));
     return serve_to(ref, introspection::calls, to, [&core](const Ask& ask) {
-        return page_of<rpc::CallSnapshot, CallReport>(
+        return page_of<rpc::CallSnapshot, Page<CallReport>>(
             core, ask, [](rpc::Context& context, auto& place, auto room) { return context.look_at_calls(place, room); },
-            [&core](const rpc::CallSnapshot& call, TimeUs now) { return report_of(core, call, now); });
+            [&core](Page<CallReport>& page, const rpc::CallSnapshot& call, TimeUs now) {
+                page.items.push_back(report_of(core, call, now));
+            });
     });
 }
 

@@ -66,6 +66,10 @@ Result<void> ContextCore::open() {
     if (na->ports().size() == 1) only_port = na->ports().front().get();
     mover = std::make_unique<bulk::Mover>(*na, engine.transports(), options.bulk);
     mover->set_owner_moves(far_moves);
+    mover->set_count([](na::Peer& peer, bulk::Direction direction, std::uint64_t bytes) noexcept {
+        auto* const book = static_cast<PeerBook*>(peer.upper);
+        if (book) (direction == bulk::Direction::pull ? book->bytes_received : book->bytes_sent) += bytes;
+    });
     note_homes();
     return {};
 }

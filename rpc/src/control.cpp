@@ -96,6 +96,7 @@ void Control::flush(PeerBook& book) noexcept {
         return;
     }
     book.control_message = message;
+    book.bytes_sent += op.message_bytes;
     book.owes_ack = false;
     if (!records) return;
     book.control_unacked = true;

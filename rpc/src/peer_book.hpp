@@ -45,6 +45,9 @@ struct PeerBook : PoolSlot {
     na::Peer* peer = nullptr;
     std::uint32_t users = 0;  // calls and lent memory that refer to this book
     bool open = false;        // connected; the counts below are of this connection
+    // Messages and transfers of this side, of all connections. Each is beside what a message touches anyway: the other
+    // one is below `heard`.
+    std::uint64_t bytes_sent = 0;
 
     // As origin.
     Calls queued;                       // calls that wait to be sent
@@ -67,6 +70,7 @@ struct PeerBook : PoolSlot {
     // Armed while calls wait for replies and heartbeats are on, or while the peer is asked to leave.
     Timer beat;
     TimeUs heard = 0;   // when the last message arrived
+    std::uint64_t bytes_received = 0;
     TimeUs opened = 0;  // when the connection was made
     TimeUs pinged = 0;  // when the last beat sent a ping; 0: it sent none
 

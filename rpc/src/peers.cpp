@@ -34,6 +34,8 @@ PeerBook* Peers::make(na::Peer& peer) noexcept {
     book->peer = &peer;
     // The slot's last peer may have left these behind: one_way_sent a failed dial, the others a call that lent memory.
     book->one_way_sent = false;
+    book->bytes_sent = 0;
+    book->bytes_received = 0;
     book->verdicts.reset();
     book->counted.reset();
     book->strict = base_.transport_of(peer.port())->caps().counted_slots;

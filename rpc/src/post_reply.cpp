@@ -118,11 +118,13 @@ void Serving::post_reply(Request& request) noexcept {
         // large result is kept from then on.
         if ((!request.whole_way() || (!request.on_sent_ && !request.lend_)) &&
             core_.na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) {
+            book.bytes_sent += reply.size();
             return reply_over(request, Errc::ok);
         }
         taken = post_reply_op(request, reply);
         if (taken == Errc::ok) {
             request.whole_.reply_posted = true;
+            book.bytes_sent += reply.size();
             core_.credits.reply_begins(book);
             return;
         }

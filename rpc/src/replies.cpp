@@ -92,6 +92,7 @@ TimedCalls* Replies::begin_timing(PeerBook& book) noexcept {
     if (timed) take_times(book, call, arrival.bytes);
     const TimeUs now = core_.na->now_us();
     book.heard = now;
+    book.bytes_received += arrival.bytes.size();
     book.credits += frame.credits();
     call.use_.output_shape = frame.shape();
     core_.origin.finish_answered(call, book, now);
@@ -119,6 +120,7 @@ void Replies::take_any(na::Arrival& arrival) noexcept {
     PeerBook* book = core_.peers.book_of(*arrival.source);
     if (!book) return;
     book->heard = core_.na->now_us();
+    book->bytes_received += arrival.bytes.size();
     ReplyHeader header;
     ConstBytes payload;
     Errc decoded = decode_plain_reply(arrival.bytes, header, payload);

@@ -149,7 +149,9 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
     } else {
         reply = write_reply(request, credits);
     }
+    book.bytes_sent += reply.size();  // before it is sent, while the number is at hand
     if (core_.na->send_now(*book.peer, na::OpKind::send_expected, request.tag_, reply)) return true;
+    book.bytes_sent -= reply.size();
     account.take_back(credits);
     request.use_.credit_returned = true;
     core_.credits.watch_starving(book);

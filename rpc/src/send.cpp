@@ -62,8 +62,12 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
 // Fast path: true if the transport takes the request at once; then it was sent.
 [[gnu::always_inline]] inline bool Origin::leaves_at_once(const Call& call, PeerBook& book,
                                                           std::uint32_t bytes) noexcept {
-    return book.open && core_.na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(),
-                                           ConstBytes(call.message_->payload, bytes));
+    book.bytes_sent += bytes;  // before it is sent, while the number is at hand
+    if (book.open && core_.na->send_now(*book.peer, na::OpKind::send_unexpected, call.id(),
+                                        ConstBytes(call.message_->payload, bytes))) [[likely]]
+        return true;
+    book.bytes_sent -= bytes;
+    return false;
 }
 
 // Also records when the request is sent, which is now, unless on_delayed() corrects the time.
@@ -187,6 +191,7 @@ bool Origin::send_whole_way(Call& call, std::uint32_t bytes) noexcept {
         return true;
     }
     ++book.posted;
+    book.bytes_sent += bytes;
     request_left(call, book);
     if (call.args.one_way) {
         book.one_way_sent = true;

@@ -102,6 +102,7 @@ void Target::on_unexpected(na::Arrival& arrival) noexcept {
     if (!book || !book->open) [[unlikely]]
         return on_first_message(arrival);
     book->heard = core_.na->now_us();
+    book->bytes_received += arrival.bytes.size();
     const bool plain = PlainRequest::is_plain(arrival.bytes);
     if (!plain && frame_kind(arrival.bytes) == static_cast<std::uint8_t>(FrameKind::control)) {
         return core_.control.on_message(*book, arrival.bytes);

@@ -21,6 +21,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -328,6 +329,52 @@ TEST(Introspection, UnderstandsAnEarlierVersion) {
     EXPECT_TRUE(report->pool_loads.empty());
     EXPECT_TRUE(report->context_memory.empty());
     EXPECT_EQ(report->buffer_bytes_max, 0u);
+}
+
+TEST(Introspection, CountsTheBytesOfEachPeer) {
+    constexpr Rpc<std::size_t(std::string_view)> takes{"look.takes"};
+    const auto server = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
+    ASSERT_TRUE(server.serve(takes, [](std::string_view text) { return text.size(); }).ok());
+    const auto [client, peer] = Node::connect(server.address()).value();
+    constexpr std::size_t large_bytes = 1'000'000;
+    ASSERT_EQ(client.call(takes, peer, "short").wait().value(), 5u);
+    ASSERT_EQ(client.call(takes, peer, std::string(large_bytes, 'x')).wait().value(), large_bytes);
+    const auto page = server.call(look::peers, server.self_addr(), look::Ask()).wait().value();
+    ASSERT_EQ(page.traffic.size(), page.items.size());
+    int over_tcp = 0;
+    for (std::size_t i = 0; i < page.items.size(); ++i) {
+        if (page.items[i].scheme != "tcp") continue;
+        ++over_tcp;
+        EXPECT_GT(page.traffic[i].bytes_received, large_bytes) << "the server fetches large arguments";
+        EXPECT_GT(page.traffic[i].bytes_sent, 0u);
+        EXPECT_LT(page.traffic[i].bytes_sent, large_bytes);
+    }
+    EXPECT_EQ(over_tcp, 1);
+}
+
+constexpr Rpc<look::Page<look::PeerReport>(look::Ask)> earlier_peers{"cinnabar.peers"};
+
+TEST(Introspection, OfPeersIsUnderstoodByAnEarlierVersionAndTheReverse) {
+    const auto now = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
+    const auto [client, peer] = Node::connect(now.address()).value();
+    const auto page = client.call(earlier_peers, peer, look::Ask()).wait();
+    ASSERT_TRUE(page) << page.error().message();
+    EXPECT_FALSE(page->items.empty());
+    const auto earlier = Node::listen("tcp://127.0.0.1:0").value();
+    ASSERT_TRUE(earlier
+                    .serve(earlier_peers,
+                           [](const look::Ask&) {
+                               look::Page<look::PeerReport> one;
+                               one.items.emplace_back().peer = "a peer";
+                               return one;
+                           })
+                    .ok());
+    const auto [asks, at_earlier] = Node::connect(earlier.address()).value();
+    const auto report = asks.call(look::peers, at_earlier, look::Ask()).wait();
+    ASSERT_TRUE(report) << report.error().message();
+    ASSERT_EQ(report->items.size(), 1u);
+    EXPECT_EQ(report->items[0].peer, "a peer");
+    EXPECT_TRUE(report->traffic.empty());
 }
 
 TEST(Introspection, APageIsBoundedWhateverIsAskedFor) {

@@ -186,6 +186,38 @@ TEST_F(Look, BothSidesShowTheBytesOfTheArguments) {
     }
 }
 
+TEST_F(Look, CountsTheBytesOfAPeer) {
+    open_both();
+    const auto peer_of = [](const Side& side) {
+        std::vector<PeerSnapshot> page(4);
+        LookPlace place;
+        EXPECT_EQ(side.context->look_at_peers(place, page), 1u);
+        return page.front();
+    };
+    const auto agree = [&] {
+        const PeerSnapshot origin = peer_of(target_);
+        const PeerSnapshot target = peer_of(origin_);
+        return target.bytes_sent == origin.bytes_received && target.bytes_received == origin.bytes_sent;
+    };
+    call_until_held();
+    EXPECT_GT(peer_of(origin_).bytes_sent, 0u);
+    answer_all();
+    ASSERT_TRUE(until([&] { return ended_ == made_; }));
+    EXPECT_GT(peer_of(origin_).bytes_received, 0u);
+    EXPECT_TRUE(until(agree)) << "what one side sends, the other one receives";
+
+    // The side that moves large values counts them.
+    call(hold_id, large_bytes);
+    ASSERT_TRUE(until([&] { return held_.size() == 1; }));
+    EXPECT_GE(peer_of(target_).bytes_received, large_bytes);
+    EXPECT_LT(peer_of(origin_).bytes_sent, large_bytes);
+    answer_all();
+    call(large_id);
+    ASSERT_TRUE(until([&] { return ended_ == made_; }));
+    EXPECT_GE(peer_of(origin_).bytes_received, large_bytes);
+    EXPECT_LT(peer_of(target_).bytes_sent, large_bytes);
+}
+
 TEST_F(Look, WaitingForASlotForTheReply) {
     options_.context.initial_credits = 64;
     open_both({.receive_slots = 16});

@@ -116,6 +116,9 @@ enum class Deliver : std::uint8_t { queued, internal };
 // Called by the owner, inside progress(), whenever bytes_done has grown; must be short.
 using TransferProgress = void (*)(Transfer& transfer, std::uint64_t bytes_done, void* user) noexcept;
 
+// Called by the owner for each chunk that was moved from or to the memory of this peer; must be short.
+using TransferCount = void (*)(na::Peer& peer, Direction direction, std::uint64_t bytes) noexcept;
+
 // All transfers of one context.
 class CINNABAR_API Mover {
   public:
@@ -154,6 +157,8 @@ class CINNABAR_API Mover {
     // Sets the object that asks owners to move memory that only they can access (owner_moves.hpp). Call before the
     // first transfer. `moves` must outlive this object.
     void set_owner_moves(OwnerMoves& moves) noexcept;
+    // Sets a function that counts the bytes of each peer. Call before the first transfer.
+    void set_count(TransferCount count) noexcept;
 
     // The number of transfers that were started and not released yet.
     [[nodiscard]] std::uint32_t transfers() const noexcept;

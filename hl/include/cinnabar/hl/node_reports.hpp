@@ -137,6 +137,19 @@ struct PeerReport {
     std::uint64_t p99_us = 0;
 };
 
+// What a peer and this node have sent each other since the node knows it: messages, and transfers of this node. What the
+// peer itself reads or writes in lent memory is in the peer's counts.
+struct PeerTraffic {
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
+};
+struct PeerPage {  // as Page
+    std::vector<PeerReport> items;
+    std::uint64_t next = 0;
+    // Later additions, which nodes of an earlier version leave empty. In the order of `items`:
+    std::vector<PeerTraffic> traffic;
+};
+
 struct CallReport {
     std::uint32_t context = 0;
     bool as_target = false;
@@ -155,7 +168,7 @@ struct CallReport {
 
 inline constexpr Rpc<NodeReport()> node{"cinnabar.node"};
 inline constexpr Rpc<Page<RpcReport>(Ask)> rpcs{"cinnabar.rpcs"};
-inline constexpr Rpc<Page<PeerReport>(Ask)> peers{"cinnabar.peers"};
+inline constexpr Rpc<PeerPage(Ask)> peers{"cinnabar.peers"};
 inline constexpr Rpc<Page<CallReport>(Ask)> calls{"cinnabar.calls"};
 
 }  // namespace introspection

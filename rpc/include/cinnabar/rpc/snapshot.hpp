@@ -57,6 +57,10 @@ struct PeerSnapshot {
     std::uint32_t replies_unsent = 0;  // replies to the peer that were not sent yet
     std::uint64_t large_bytes = 0;     // of large values of its requests, and of results that are pulled from it
     std::uint64_t decoded_bytes = 0;   // of the decoded arguments of its requests
+    // Since this context knows the peer: messages with their headers, and what transfers of this side have moved. What
+    // the peer itself reads or writes in lent memory is counted there.
+    std::uint64_t bytes_sent = 0;
+    std::uint64_t bytes_received = 0;
     std::uint32_t timed = 0;           // calls that were timed and answered (CallArgs::timed)
     CallParts parts_us{};              // sums over them
     TimeUs p50_us = 0;                 // quantiles of their whole time until the answer
