@@ -61,6 +61,48 @@ TEST(History, WhereTimeGoesIsOfWhatIsNew) {
     EXPECT_EQ(history.take(state_at(4, {timed("a", 2, {1, 0, 0, 0, 0})})).at(0).timed, 0u) << "parts of before";
 }
 
+TEST(History, PeersHaveRatesOfTheirBytes) {
+    History history;
+    const auto at = [](int second, std::uint64_t bytes) {
+        State state = state_at(second, {});
+        state.peers = {connected("one"), connected("two")};
+        state.traffic = {{bytes, 0}, {bytes, bytes}};
+        return state;
+    };
+    const State first = at(0, 1'000);
+    (void)history.take(first);
+    EXPECT_TRUE(history.peers(first).at(0).past.empty()) << "of one state there is no rate";
+    (void)history.take(state_at(1, {}));  // of a view that does not ask for peers
+    const State second = at(2, 3'000);
+    (void)history.take(second);
+    const auto rows = history.peers(second);
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_DOUBLE_EQ(rows[0].bytes_per_second, 1'000);
+    EXPECT_DOUBLE_EQ(rows[1].bytes_per_second, 2'000);
+    EXPECT_EQ(rows[1].past, std::vector<double>{2'000});
+    ASSERT_TRUE(rows[1].traffic);
+    EXPECT_EQ(rows[1].traffic->bytes_received, 3'000u);
+    (void)history.take(at(3, 0));
+    EXPECT_DOUBLE_EQ(history.peers(second).at(0).bytes_per_second, 0) << "another process";
+    State gone = at(4, 0);
+    gone.peers.pop_back();
+    (void)history.take(gone);
+    EXPECT_EQ(history.peers(gone).at(0).past.size(), 3u);
+    (void)history.take(at(5, 0));
+    EXPECT_TRUE(history.peers(second).at(1).past.empty()) << "it was forgotten, and is new again";
+}
+
+TEST(History, OfPeersOfAnEarlierVersionThereIsNoRate) {
+    History history;
+    State state = state_at(0, {});
+    state.peers = {connected("one")};
+    (void)history.take(state);
+    state.when += std::chrono::seconds(1);
+    (void)history.take(state);
+    EXPECT_FALSE(history.peers(state).at(0).traffic);
+    EXPECT_TRUE(history.peers(state).at(0).past.empty());
+}
+
 TEST(History, KeepsAMinute) {
     History history;
     std::vector<RpcRow> rows;

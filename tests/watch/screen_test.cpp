@@ -186,16 +186,37 @@ TEST(Screen, ShowsMemoryWithItsLimitsAndLeases) {
     EXPECT_TRUE(has(lines, "     12           3         0")) << all_of(lines);
 }
 
+TEST(Screen, ShowsWhatPeersSendAndReceive) {
+    History history;
+    State state = state_at(0, {});
+    state.peers = {connected("tcp://10.0.0.7:1")};
+    (void)history.take(state);
+    EXPECT_EQ(draw(state, {}, history, "a", {Tab::peers, Order::rate, 80, 24})[3].find("tcp://10.0.0"), 0u);
+    state.traffic = {{1'000'000, 2'000'000}};
+    (void)history.take(state);
+    State later = state_at(2, {});
+    later.peers = state.peers;
+    later.traffic = {{2'000'000, 5'000'000}};
+    (void)history.take(later);
+    const std::string narrow = draw(later, {}, history, "a", {Tab::peers, Order::rate, 80, 24})[3];
+    EXPECT_NE(narrow.find("2.00 MB"), std::string::npos) << "4 MB in 2 s: " << narrow;
+    EXPECT_NE(narrow.find("\u2588"), std::string::npos) << narrow;
+    const std::string wide = draw(later, {}, history, "a", {Tab::peers, Order::rate, 200, 60})[3];
+    EXPECT_NE(wide.find("tcp://10.0.0.7:1"), std::string::npos) << wide;
+    EXPECT_NE(wide.find("5.00 MB"), std::string::npos) << wide;
+    EXPECT_TRUE(has(plain_lines(later, {}, history, Tab::peers), "5.00 MB"));
+}
+
 TEST(PlainLines, AreAsWideAsTheyNeedAndShowAllRows) {
     History history;
     const State state = busy();
     for (const Tab tab : all_tabs) {
-        const auto lines = plain_lines(state, history.take(state), tab);
+        const auto lines = plain_lines(state, history.take(state), history, tab);
         EXPECT_GE(lines.size(), 4u);
         for (const auto& line : lines) EXPECT_FALSE(line.ends_with(' ')) << line;
     }
-    EXPECT_EQ(plain_lines(state, {}, Tab::peers).size(), 101u);
-    EXPECT_TRUE(has(plain_lines(state, history.take(state), Tab::rpcs), std::string(300, 'n')));
+    EXPECT_EQ(plain_lines(state, {}, history, Tab::peers).size(), 101u);
+    EXPECT_TRUE(has(plain_lines(state, history.take(state), history, Tab::rpcs), std::string(300, 'n')));
 }
 
 TEST(Sparkline, HasTheLastValuesAsHeights) {

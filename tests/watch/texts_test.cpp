@@ -63,6 +63,7 @@ TEST(StateJson, IsOneLineWithAllOfIt) {
     State state = state_at(1, {timed("a \"name\"", 2, {2, 4, 6, 8, 10, 12, 14, 16, 18}), served("b", 3)});
     state.calls = {waiting("a", rpc::CallPhase::waits_for_credit, 4'000'000)};
     state.peers = {connected("tcp://10.0.0.7:1")};
+    state.traffic = {{70, 80}};
     add_pool(state, "disk", {4, 2, {1, 2, 3}});
     state.node.pools.push_back({"of an earlier version", 1, 5, 9});
     state.node.buffer_bytes = 7;
@@ -70,7 +71,7 @@ TEST(StateJson, IsOneLineWithAllOfIt) {
     state.node.contexts[0].leases = 12;
     state.node.failures = {failure("a", rpc::CallPhase::sent, Errc::peer_lost, 1),
                            failure("a", rpc::CallPhase::waits_for_credit, Errc::timed_out, 7)};
-    const std::string json = state_json(state, history.take(state));
+    const std::string json = state_json(state, history.take(state), history);
     EXPECT_EQ(json.find('\n'), std::string::npos);
     for (const std::string part :
          {"\"process\": 42, \"up_us\": 1000000, ",
@@ -86,7 +87,8 @@ TEST(StateJson, IsOneLineWithAllOfIt) {
           "\"pools\": [{\"pool\": \"disk\", \"threads\": 4, \"queued\": 6, \"queue_max\": 100, \"running\": 4, "
           "\"resumed\": 2, \"queued_by_priority\": {\"high\": 1, \"normal\": 2, \"low\": 3}}, "
           "{\"pool\": \"of an earlier version\", \"threads\": 1, \"queued\": 5, \"queue_max\": 9}]",
-          "\"buffer_bytes\": 7, \"buffer_bytes_max\": 8, ", "\"leases\": 12, ", "{\"peer\": \"tcp://10.0.0.7:1\", "})
+          "\"buffer_bytes\": 7, \"buffer_bytes_max\": 8, ", "\"leases\": 12, ", "{\"peer\": \"tcp://10.0.0.7:1\", ",
+          "\"bytes_sent\": 70, \"bytes_received\": 80, "})
         EXPECT_NE(json.find(part), std::string::npos) << part << "\nis not in: " << json;
     EXPECT_TRUE(json.ends_with("\"cut\": false}")) << json;
 }
@@ -111,6 +113,7 @@ TEST(Prometheus, TextIsWellFormed) {
     state.rpcs[1].timed = 2;
     state.rpcs[1].parts_us = {1'000, 2'000, 3'000, 0, 0, 4'000, 0, 0, 5'000};
     state.peers = {connected("one"), connected("two")};
+    state.traffic = {{1, 20}, {2, 30}};
     state.calls = {waiting("x", rpc::CallPhase::sent, 2'500'000)};
     add_pool(state, "pool", {1, 0, {0, 2, 0}});
     add_pool(state, "pool", {2, 1, {1, 4, 0}});
@@ -151,6 +154,8 @@ TEST(Prometheus, TextIsWellFormed) {
     EXPECT_NE(all.find("{rpc=\"plain\",phase=\"before it was sent\",error=\"unknown error\"} 3\n"), std::string::npos)
         << all;
     EXPECT_NE(all.find("cinnabar_peers{transport=\"tcp\",state=\"connected\"} 2\n"), std::string::npos);
+    EXPECT_NE(all.find("cinnabar_peers_sent_bytes{transport=\"tcp\"} 3\n"), std::string::npos) << all;
+    EXPECT_NE(all.find("cinnabar_peers_received_bytes{transport=\"tcp\"} 50\n"), std::string::npos) << all;
     EXPECT_NE(all.find("cinnabar_pool_queued{pool=\"pool\"} 7\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_pool_running{pool=\"pool\"} 3\n"), std::string::npos);
     EXPECT_NE(all.find("cinnabar_pool_threads{pool=\"pool\"} 8\n"), std::string::npos);
@@ -188,9 +193,11 @@ TEST(HtmlPage, ShowsPoolsMemoryAndWhereTimeGoes) {
     state.calls = {waiting("slow", rpc::CallPhase::connecting, 1'000)};
     add_pool(state, "disk", {4, 2, {11, 22, 33}});
     state.node.buffer_bytes_max = 256'000'000;
+    state.peers = {connected("tcp://10.0.0.7:1")};
+    state.traffic = {{7'000, 8'000}};
     const std::string page = html_page(state, history.take(state), history, "a", 2);
     for (const std::string part : {">in the handler</td>", ">3.00 s</td>", ">connecting</td>", ">disk</td>", ">33</td>",
-                                   ">256 MB</td>", "/state.json"})
+                                   ">256 MB</td>", ">7.00 kB</td>", ">8.00 kB</td>", "/state.json"})
         EXPECT_NE(page.find(part), std::string::npos) << part << "\nis not in: " << page;
 }
 

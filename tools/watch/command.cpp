@@ -149,12 +149,13 @@ class Top {
     // The state, or that there is none, as lines on a pipe.
     void tell() const {
         if (options_.json) {
-            print_line(view_.trouble.empty() ? state_json(state_, rows_) : JsonObject().failure(*last_failure_).line());
+            print_line(view_.trouble.empty() ? state_json(state_, rows_, history_)
+                                             : JsonObject().failure(*last_failure_).line());
             return;
         }
         print_line(view_.trouble.empty() ? summary(state_, rows_, history_) : view_.trouble);
         if (options_.show.empty() || !view_.trouble.empty()) return;
-        for (const std::string& line : plain_lines(state_, rows_, view_.tab)) print_line(line);
+        for (const std::string& line : plain_lines(state_, rows_, history_, view_.tab)) print_line(line);
     }
     void show() {
         const auto size = Terminal::size();

@@ -2,6 +2,7 @@
 #include "watch/history.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace cinnabar::tools::watch {
 namespace {
@@ -45,7 +46,42 @@ void add_times(RpcRow& row, const look::RpcReport& now, const look::RpcReport& b
 
 }  // namespace
 
+void History::take_peers(const State& state) {
+    if (state.peers.empty()) return;  // nobody asked for them
+    const double seconds = peers_when_ ? std::chrono::duration<double>(state.when - *peers_when_).count() : 0;
+    std::map<PeerKey, SeenPeer> present;
+    for (std::size_t i = 0; i < std::min(state.peers.size(), state.traffic.size()); ++i) {
+        const look::PeerReport& peer = state.peers[i];
+        const std::uint64_t bytes = state.traffic[i].bytes_sent + state.traffic[i].bytes_received;
+        PeerKey key(peer.context, peer.scheme, peer.peer);
+        SeenPeer& seen = present[key];
+        if (const auto before = peers_.find(key); before != peers_.end()) {
+            seen = std::move(before->second);
+            if (seconds > 0) seen.past.push_back(rate(bytes, seen.bytes, seconds));
+            if (seen.past.size() > kept) seen.past.pop_front();
+        }
+        seen.bytes = bytes;
+    }
+    peers_ = std::move(present);
+    peers_when_ = state.when;
+}
+
+std::vector<PeerRow> History::peers(const State& state) const {
+    std::vector<PeerRow> rows;
+    for (std::size_t i = 0; i < state.peers.size(); ++i) {
+        PeerRow& row = rows.emplace_back();
+        row.report = state.peers[i];
+        if (i < state.traffic.size()) row.traffic = state.traffic[i];
+        const auto seen = peers_.find(PeerKey(row.report.context, row.report.scheme, row.report.peer));
+        if (seen == peers_.end() || seen->second.past.empty()) continue;
+        row.past.assign(seen->second.past.begin(), seen->second.past.end());
+        row.bytes_per_second = row.past.back();
+    }
+    return rows;
+}
+
 std::vector<RpcRow> History::take(const State& state) {
+    take_peers(state);
     const double seconds = when_ ? std::chrono::duration<double>(state.when - *when_).count() : 0;
     if (seconds > 0 && state.node.processor_us >= processor_us_) {
         processor_share_ = static_cast<double>(state.node.processor_us - processor_us_) / 1e6 / seconds;

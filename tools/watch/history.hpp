@@ -7,10 +7,14 @@
 #include <cinnabar/hl/stats.hpp>
 
 #include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace cinnabar::tools::watch {
@@ -34,12 +38,21 @@ struct RpcRow {
     double handler_us = 0;
 };
 
+struct PeerRow {
+    look::PeerReport report;
+    std::optional<look::PeerTraffic> traffic;  // not reported by nodes of an earlier version
+    double bytes_per_second = 0;               // in both directions
+    std::vector<double> past;                  // bytes_per_second, newest last; empty: not known yet
+};
+
 class History {
   public:
     static constexpr std::size_t kept = 60;
 
     // The rows of `state`, with rates since the previous state.
     [[nodiscard]] std::vector<RpcRow> take(const State& state);
+    // The peers of `state`, with the rates that take() has computed.
+    [[nodiscard]] std::vector<PeerRow> peers(const State& state) const;
     // Share of one processor that the process used since the previous state.
     [[nodiscard]] double processor_share() const noexcept { return processor_share_; }
 
@@ -48,6 +61,16 @@ class History {
         look::RpcReport last;
         std::deque<double> past;
     };
+    // The context, the transport and the name.
+    using PeerKey = std::tuple<std::uint32_t, std::string, std::string>;
+    struct SeenPeer {
+        std::uint64_t bytes = 0;
+        std::deque<double> past;
+    };
+    void take_peers(const State& state);
+
+    std::map<PeerKey, SeenPeer> peers_;  // those of the last state with peers: callers come and go
+    std::optional<std::chrono::steady_clock::time_point> peers_when_;
     std::map<std::string, Seen> rpcs_;
     std::optional<std::chrono::steady_clock::time_point> when_;
     std::uint64_t processor_us_ = 0;

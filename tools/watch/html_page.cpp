@@ -82,7 +82,7 @@ std::string rpc_table(std::vector<RpcRow> rpcs) {
     return table.html();
 }
 
-std::string peer_table(const State& state) {
+std::string peer_table(const std::vector<PeerRow>& rows) {
     HtmlTable table({{"peer", "words"},
                      {"transport", "word"},
                      {"state", "word"},
@@ -93,14 +93,23 @@ std::string peer_table(const State& state) {
                      {"credits"},
                      {"p50"},
                      {"p99"},
-                     {"memory"}});
-    for (const auto& peer : state.peers) {
+                     {"memory"},
+                     {"sent"},
+                     {"received"},
+                     {"bytes/s"},
+                     {"the last minute", "word"}});
+    for (const PeerRow& row : rows) {
+        const look::PeerReport& peer = row.report;
         table.add({html_text(peer.peer), html_text(peer.scheme), html_text(peer.state),
                    fmt::format("{}", peer.requests), fmt::format("{}", peer.calls_sent),
                    fmt::format("{}", peer.calls_queued), fmt::format("{}", peer.replies_unsent),
                    fmt::format("{} / {}", peer.credits, peer.credits_given),
                    latency_text(static_cast<double>(peer.p50_us)), latency_text(static_cast<double>(peer.p99_us)),
-                   human_bytes(peer.large_bytes + peer.decoded_bytes)});
+                   human_bytes(peer.large_bytes + peer.decoded_bytes),
+                   row.traffic ? human_bytes(row.traffic->bytes_sent) : "-",
+                   row.traffic ? human_bytes(row.traffic->bytes_received) : "-",
+                   row.past.empty() ? "-" : human_bytes(static_cast<std::uint64_t>(row.bytes_per_second)),
+                   spark(row.past)});
     }
     return table.html();
 }
@@ -248,7 +257,7 @@ std::string html_page(const State& state, const std::vector<RpcRow>& rows, const
     page += "<h2>Calls that failed</h2>\n" + failure_table(state);
     page += "<h2>Pools</h2>\n" + pool_table(state);
     page += "<h2>Memory and leases</h2>\n" + memory_table(state) + lease_table(state);
-    page += "<h2>Peers</h2>\n" + peer_table(state);
+    page += "<h2>Peers</h2>\n" + peer_table(history.peers(state));
     page += "<h2>Calls under way</h2>\n" + call_table(state);
     page += "<h2>Log</h2>\n" + line_table(state);
     page += "<h2>Transports</h2>\n" + transports(state);

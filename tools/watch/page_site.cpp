@@ -40,7 +40,7 @@ HttpAnswer PageSite::answer(const std::string& path) {
     if (const auto fresh = refresh(); !fresh) return {503, text, fresh.error().message() + "\n"};
     if (path == "/metrics") return {200, "text/plain; version=0.0.4; charset=utf-8", prometheus_text(*state_)};
     if (path == "/calls.json") return {200, "application/json", calls_json(*state_, Microseconds{0})};
-    if (path == "/state.json") return {200, "application/json", state_json(*state_, rows_) + "\n"};
+    if (path == "/state.json") return {200, "application/json", state_json(*state_, rows_, history_) + "\n"};
     const auto refresh_seconds = static_cast<unsigned>(std::ceil(std::max(every_.count(), 1.0)));
     return {200, "text/html; charset=utf-8", html_page(*state_, rows_, history_, address_, refresh_seconds)};
 }

@@ -163,6 +163,19 @@ void peers(Text& text, const State& state) {
     for (const auto& [key, count] : counts) {
         text.sample(fmt::format("transport=\"{}\",state=\"{}\"", label(key.first), label(key.second)), count);
     }
+    std::map<std::string, look::PeerTraffic> bytes;
+    for (std::size_t i = 0; i < std::min(state.peers.size(), state.traffic.size()); ++i) {
+        look::PeerTraffic& sum = bytes[state.peers[i].scheme];
+        sum.bytes_sent += state.traffic[i].bytes_sent;
+        sum.bytes_received += state.traffic[i].bytes_received;
+    }
+    // Gauges: peers that are forgotten take their bytes with them.
+    text.family("peers_sent_bytes", "gauge", "Bytes sent to the present peers, by transport.");
+    for (const auto& [scheme, sum] : bytes)
+        text.sample(fmt::format("transport=\"{}\"", label(scheme)), sum.bytes_sent);
+    text.family("peers_received_bytes", "gauge", "Bytes received from the present peers, by transport.");
+    for (const auto& [scheme, sum] : bytes)
+        text.sample(fmt::format("transport=\"{}\"", label(scheme)), sum.bytes_received);
 }
 
 void stuck(Text& text, const State& state) {

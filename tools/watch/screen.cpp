@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string_view>
+#include <utility>
 
 namespace cinnabar::tools::watch {
 namespace {
@@ -55,27 +57,66 @@ std::vector<std::string> rpc_lines(std::vector<RpcRow> rows, const View& view) {
     return table.lines(view.width);
 }
 
-std::vector<std::string> peer_lines(std::vector<look::PeerReport> peers, const View& view) {
-    std::ranges::stable_sort(peers, [&view](const auto& a, const auto& b) {
+// Narrower screens leave out the columns that need more.
+struct PeerColumn {
+    Table::Column column;
+    std::size_t from_width;
+    std::string (*cell)(const PeerRow& row);
+};
+
+std::string bytes_text(const PeerRow& row, std::uint64_t look::PeerTraffic::*field) {
+    return row.traffic ? human_bytes((*row.traffic).*field) : "-";
+}
+
+constexpr std::size_t medium = 100;
+constexpr std::size_t wide = 160;
+constexpr std::array<PeerColumn, 13> peer_columns{{
+    {{"peer", 0, false}, 0, [](const PeerRow& row) { return files::printable(row.report.peer); }},
+    {{"state", 10, false}, 0, [](const PeerRow& row) { return files::printable(row.report.state); }},
+    {{"in", 5}, 0, [](const PeerRow& row) { return fmt::format("{}", row.report.requests); }},
+    {{"out", 5}, 0, [](const PeerRow& row) { return fmt::format("{}", row.report.calls_sent); }},
+    {{"queue", 5}, 0, [](const PeerRow& row) { return fmt::format("{}", row.report.calls_queued); }},
+    {{"unsent", 6}, wide, [](const PeerRow& row) { return fmt::format("{}", row.report.replies_unsent); }},
+    {{"credits", 8},
+     medium,
+     [](const PeerRow& row) { return fmt::format("{}/{}", row.report.credits, row.report.credits_given); }},
+    {{"sent", 9}, wide, [](const PeerRow& row) { return bytes_text(row, &look::PeerTraffic::bytes_sent); }},
+    {{"received", 9}, wide, [](const PeerRow& row) { return bytes_text(row, &look::PeerTraffic::bytes_received); }},
+    {{"bytes/s", 9},
+     0,
+     [](const PeerRow& row) {
+         return row.past.empty() ? std::string("-") : human_bytes(static_cast<std::uint64_t>(row.bytes_per_second));
+     }},
+    {{"p50", 8}, wide, [](const PeerRow& row) { return latency_text(static_cast<double>(row.report.p50_us)); }},
+    {{"p99", 8}, 0, [](const PeerRow& row) { return latency_text(static_cast<double>(row.report.p99_us)); }},
+    {{"silent", 8},
+     0,
+     [](const PeerRow& row) { return row.report.silent_us == 0 ? std::string("-") : duration(row.report.silent_us); }},
+}};
+
+std::vector<std::string> peer_lines(std::vector<PeerRow> peers, const View& view) {
+    std::ranges::stable_sort(peers, [&view](const PeerRow& one, const PeerRow& other) {
+        const look::PeerReport& a = one.report;
+        const look::PeerReport& b = other.report;
         if (view.order == Order::name) return a.peer < b.peer;
         return a.requests + a.calls_sent + a.calls_queued > b.requests + b.calls_sent + b.calls_queued;
     });
-    Table table({{"peer", 0, false},
-                 {"state", 10, false},
-                 {"in", 5},
-                 {"out", 5},
-                 {"queue", 5},
-                 {"unsent", 6},
-                 {"credits", 8},
-                 {"p50", 8},
-                 {"p99", 8},
-                 {"silent", 8}});
-    for (const auto& peer : peers) {
-        table.add({files::printable(peer.peer), peer.state, fmt::format("{}", peer.requests),
-                   fmt::format("{}", peer.calls_sent), fmt::format("{}", peer.calls_queued),
-                   fmt::format("{}", peer.replies_unsent), fmt::format("{}/{}", peer.credits, peer.credits_given),
-                   latency_text(static_cast<double>(peer.p50_us)), latency_text(static_cast<double>(peer.p99_us)),
-                   peer.silent_us == 0 ? "-" : duration(peer.silent_us)});
+    const std::size_t spark =
+        view.width == 0 ? History::kept : std::clamp<std::size_t>(view.width / 10, 8, History::kept);
+    std::vector<PeerColumn> shown;
+    std::vector<Table::Column> columns;
+    for (const PeerColumn& each : peer_columns) {
+        if (view.width != 0 && view.width < each.from_width) continue;
+        shown.push_back(each);
+        columns.push_back(each.column);
+    }
+    columns.push_back({"", spark, false});
+    Table table(std::move(columns));
+    for (const PeerRow& row : peers) {
+        std::vector<std::string> cells;
+        for (const PeerColumn& each : shown) cells.push_back(each.cell(row));
+        cells.push_back(sparkline(row.past, spark));
+        table.add(std::move(cells));
     }
     return table.lines(view.width);
 }
@@ -99,12 +140,13 @@ std::vector<std::string> log_lines(const std::vector<look::LineReport>& lines, c
     return table.lines(view.width);
 }
 
-std::vector<std::string> tab_lines(const State& state, std::vector<RpcRow> rows, const View& view) {
+std::vector<std::string> tab_lines(const State& state, std::vector<RpcRow> rows, const History& history,
+                                   const View& view) {
     switch (view.tab) {
         case Tab::rpcs:
             return rpc_lines(std::move(rows), view);
         case Tab::peers:
-            return peer_lines(state.peers, view);
+            return peer_lines(history.peers(state), view);
         case Tab::calls:
             return call_lines(state.calls, view);
         case Tab::time:
@@ -173,8 +215,8 @@ std::string summary(const State& state, const std::vector<RpcRow>& rows, const H
                        sum_of(state, &look::ContextReport::connections), 100 * history.processor_share());
 }
 
-std::vector<std::string> plain_lines(const State& state, std::vector<RpcRow> rows, Tab tab) {
-    auto lines = tab_lines(state, std::move(rows), {tab, Order::rate, 0, 0});
+std::vector<std::string> plain_lines(const State& state, std::vector<RpcRow> rows, const History& history, Tab tab) {
+    auto lines = tab_lines(state, std::move(rows), history, {tab, Order::rate, 0, 0});
     for (std::string& line : lines) line.erase(line.find_last_not_of(' ') + 1);
     return lines;
 }
@@ -184,7 +226,7 @@ std::vector<std::string> draw(const State& state, std::vector<RpcRow> rows, cons
     std::vector<std::string> lines;
     lines.push_back(fit(summary(state, rows, history), view.width));
     lines.push_back(fit(second_line(state, address, view), view.width));
-    for (std::string& line : tab_lines(state, std::move(rows), view)) {
+    for (std::string& line : tab_lines(state, std::move(rows), history, view)) {
         if (lines.size() + 1 < view.height) lines.push_back(fit(line, view.width));
     }
     lines.resize(std::max<std::size_t>(view.height, 1), std::string());

@@ -32,7 +32,8 @@ struct View {
                                             const std::string& address, const View& view);
 
 // What a tab shows, for a pipe: all rows, as wide as they need, without spaces at their ends.
-[[nodiscard]] std::vector<std::string> plain_lines(const State& state, std::vector<RpcRow> rows, Tab tab);
+[[nodiscard]] std::vector<std::string> plain_lines(const State& state, std::vector<RpcRow> rows, const History& history,
+                                                   Tab tab);
 
 // One line for a pipe: the first line of the screen.
 [[nodiscard]] std::string summary(const State& state, const std::vector<RpcRow>& rows, const History& history);

@@ -23,19 +23,35 @@ Error explained(Error error) {
     return error;
 }
 
-// Reads all pages of a list, up to pages_max.
-template <typename R, typename Items>
-Result<void> read(const hl::Connected& from, const R& rpc, Microseconds deadline, Items& items, bool& cut) {
+// Reads all pages of a list, up to pages_max, and passes each to `keep`.
+template <typename R, typename Keep>
+Result<void> read(const hl::Connected& from, const R& rpc, Microseconds deadline, bool& cut, Keep keep) {
     look::Ask ask;
     for (unsigned pages = 0; pages < pages_max; ++pages) {
         auto page = from.node.call(rpc, from.peer, ask, deadline).wait();
         if (!page) return explained(page.error());
-        std::move(page->items.begin(), page->items.end(), std::back_inserter(items));
+        keep(*page);
         if (page->next == 0) return {};
         ask.from = page->next;
     }
     cut = true;
     return {};
+}
+
+// A `keep` that appends the items of a page to a list.
+template <typename T>
+auto into(std::vector<T>& list) {
+    return [&list](auto& page) { std::move(page.items.begin(), page.items.end(), std::back_inserter(list)); };
+}
+
+// A node may send anything: afterwards there is traffic of each peer, or of none.
+void keep_peers(State& state, look::PeerPage& page) {
+    const std::size_t before = state.peers.size();
+    into(state.peers)(page);
+    if (page.traffic.empty() && state.traffic.empty()) return;
+    state.traffic.resize(before);
+    state.traffic.insert(state.traffic.end(), page.traffic.begin(), page.traffic.end());
+    state.traffic.resize(state.peers.size());
 }
 
 }  // namespace
@@ -46,9 +62,11 @@ Result<State> ask(const hl::Connected& node, const Wanted& wanted, Microseconds 
     if (!report) return explained(report.error());
     state.when = std::chrono::steady_clock::now();
     state.node = *std::move(report);
-    if (wanted.rpcs) CINNABAR_TRY_VOID(read(node, look::rpcs, deadline, state.rpcs, state.cut));
-    if (wanted.peers) CINNABAR_TRY_VOID(read(node, look::peers, deadline, state.peers, state.cut));
-    if (wanted.calls) CINNABAR_TRY_VOID(read(node, look::calls, deadline, state.calls, state.cut));
+    if (wanted.rpcs) CINNABAR_TRY_VOID(read(node, look::rpcs, deadline, state.cut, into(state.rpcs)));
+    if (wanted.peers)
+        CINNABAR_TRY_VOID(read(node, look::peers, deadline, state.cut,
+                               [&state](look::PeerPage& page) { keep_peers(state, page); }));
+    if (wanted.calls) CINNABAR_TRY_VOID(read(node, look::calls, deadline, state.cut, into(state.calls)));
     return state;
 }
 

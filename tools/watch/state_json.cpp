@@ -87,7 +87,8 @@ std::string context_json(const look::ContextReport& context) {
     return object.line();
 }
 
-std::string peer_json(const look::PeerReport& peer) {
+std::string peer_json(const PeerRow& row) {
+    const look::PeerReport& peer = row.report;
     JsonObject object;
     object.name("peer", peer.peer).name("transport", peer.scheme).name("state", peer.state);
     object.number("context", std::uint64_t{peer.context}).number("requests", std::uint64_t{peer.requests});
@@ -96,6 +97,9 @@ std::string peer_json(const look::PeerReport& peer) {
     object.number("replies_unsent", std::uint64_t{peer.replies_unsent});
     object.number("credits", std::uint64_t{peer.credits}).number("credits_given", std::uint64_t{peer.credits_given});
     object.number("large_bytes", peer.large_bytes).number("decoded_bytes", peer.decoded_bytes);
+    if (row.traffic)
+        object.number("bytes_sent", row.traffic->bytes_sent).number("bytes_received", row.traffic->bytes_received);
+    if (!row.past.empty()) object.number("bytes_per_second", row.bytes_per_second);
     object.number("p50_us", peer.p50_us).number("p99_us", peer.p99_us);
     if (peer.silent_us != 0) object.number("silent_us", peer.silent_us);
     return object.line();
@@ -103,7 +107,7 @@ std::string peer_json(const look::PeerReport& peer) {
 
 }  // namespace
 
-std::string state_json(const State& state, const std::vector<RpcRow>& rows) {
+std::string state_json(const State& state, const std::vector<RpcRow>& rows, const History& history) {
     const look::NodeReport& node = state.node;
     JsonObject object;
     object.number("process", static_cast<std::uint64_t>(node.process)).number("up_us", node.up_us);
@@ -112,7 +116,7 @@ std::string state_json(const State& state, const std::vector<RpcRow>& rows) {
     object.raw("in_progress", list_of(under_way(state), under_way_json));
     object.raw("failures", list_of(failure_rows(state), failure_json));
     object.raw("pools", list_of(pool_rows(state), pool_json)).raw("memory", memory_json(state));
-    object.raw("contexts", list_of(node.contexts, context_json)).raw("peers", list_of(state.peers, peer_json));
+    object.raw("contexts", list_of(node.contexts, context_json)).raw("peers", list_of(history.peers(state), peer_json));
     return object.flag("cut", state.cut).line();
 }
 
