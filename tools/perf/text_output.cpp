@@ -4,6 +4,7 @@
 #include "terminal/units.hpp"
 
 #include <cinnabar/files/name.hpp>
+#include <cinnabar/hl/stats.hpp>
 
 #include <fmt/format.h>
 
@@ -46,6 +47,7 @@ class TextOutput final : public Output {
         if (row.from_sending) line("  from sending", "", "", *row.from_sending);
         if (row.saturated())
             print_line("  the planned rate was not reached: latencies from the planned start grow with time");
+        if (const auto parts = part_text(row); !parts.empty()) print_line("  " + parts);
         trouble(row.outcomes, row.gave_up);
     }
     void add(const BulkResult& row, const Results&) override {
@@ -83,6 +85,17 @@ class TextOutput final : public Output {
 };
 
 }  // namespace
+
+std::string part_text(const CallResult& row) {
+    std::string parts;
+    for (std::size_t i = 0; row.timed != 0 && i < row.parts_us.size(); ++i) {
+        if (row.parts_us[i] == 0) continue;
+        const double mean_us = static_cast<double>(row.parts_us[i]) / static_cast<double>(row.timed);
+        parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", to_string(static_cast<hl::CallPart>(i)),
+                             human_latency(std::chrono::duration<double>(mean_us * 1e-6)));
+    }
+    return parts.empty() ? parts : fmt::format("means of {} timed calls: {}", row.timed, parts);
+}
 
 std::string count_text(double count) {
     if (count >= 999.5e6) return fmt::format("{:.2f} G", count * 1e-9);
