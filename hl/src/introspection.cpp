@@ -6,8 +6,10 @@
 
 #include <cinnabar/base/hex.hpp>
 #include <cinnabar/base/log.hpp>
+#include <cinnabar/base/log_linear.hpp>
 #include <cinnabar/hl/node_reports.hpp>
 #include <cinnabar/hl/serve.hpp>
+#include <cinnabar/rpc/peer_times.hpp>
 #include <cinnabar/rpc/snapshot.hpp>
 
 #include <sys/resource.h>
@@ -15,6 +17,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <span>
 
 namespace cinnabar::hl {
@@ -198,7 +202,7 @@ P page_of(NodeCore& node, const Ask& ask, Look look, Add add) {
     const unsigned count = look(context, cursor.place, room);
     const TimeUs now = context.now_us();
     for (const Snapshot& shown : room.first(count)) {
-        add(page, shown, now);
+        add(page, shown, now, context);
         page.items.back().context = static_cast<std::uint32_t>(cursor.context);
     }
     if (cursor.place.over) cursor = Cursor(static_cast<std::uint64_t>(cursor.context + 1) << 48);
@@ -239,6 +243,23 @@ PeerReport report_of(const rpc::PeerSnapshot& peer, TimeUs now) {
     report.p50_us = peer.p50_us;
     report.p99_us = peer.p99_us;
     return report;
+}
+
+// By powers of two: the finer buckets of the context would be four times as many numbers.
+PeerHistograms histograms_of(rpc::Context& context, const rpc::PeerSnapshot& peer) {
+    PeerHistograms histograms;
+    rpc::PeerTimes times;
+    if (peer.timed == 0 || !context.peer_times(peer, times)) return histograms;
+    for (const auto& counts : times.counts) {
+        std::vector<std::uint64_t>& sums = histograms.counts.emplace_back();
+        for (std::size_t i = 0; i < counts.size(); ++i) {
+            if (counts[i] == 0) continue;
+            const auto power = static_cast<std::size_t>(std::bit_width(log_linear_from(i, rpc::PeerTimes::bits)));
+            if (power >= sums.size()) sums.resize(power + 1);
+            sums[power] += counts[i];
+        }
+    }
+    return histograms;
 }
 
 std::string name_or_id(NodeCore& node, rpc::RpcId id) {
@@ -292,17 +313,19 @@ Result<void> serve_introspection(NodeCore& core, Introspection to) {
     CINNABAR_TRY_VOID(
         serve_to(ref, introspection::rpcs, to, [&core](const Ask& ask) { return page_of_rpcs(core, ask); }));
     CINNABAR_TRY_VOID(serve_to(ref, introspection::peers, to, [&core](const Ask& ask) {
+        const bool histograms = ask.histograms;
         return page_of<rpc::PeerSnapshot, PeerPage>(
             core, ask, [](rpc::Context& context, auto& place, auto room) { return context.look_at_peers(place, room); },
-            [](PeerPage& page, const rpc::PeerSnapshot& peer, TimeUs now) {
+            [histograms](PeerPage& page, const rpc::PeerSnapshot& peer, TimeUs now, rpc::Context& context) {
                 page.items.push_back(report_of(peer, now));
                 page.traffic.push_back({peer.bytes_sent, peer.bytes_received});
+                if (histograms) page.histograms.push_back(histograms_of(context, peer));
             });
     }));
     return serve_to(ref, introspection::calls, to, [&core](const Ask& ask) {
         return page_of<rpc::CallSnapshot, Page<CallReport>>(
             core, ask, [](rpc::Context& context, auto& place, auto room) { return context.look_at_calls(place, room); },
-            [&core](Page<CallReport>& page, const rpc::CallSnapshot& call, TimeUs now) {
+            [&core](Page<CallReport>& page, const rpc::CallSnapshot& call, TimeUs now, rpc::Context&) {
                 page.items.push_back(report_of(core, call, now));
             });
     });

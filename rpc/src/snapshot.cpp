@@ -261,8 +261,11 @@ unsigned Context::look_at_peers(LookPlace& place, std::span<PeerSnapshot> out) n
                 place.over = true;
                 return;
             }
-            ++place.peer;
-            if (book->peer) snapshots.describe(*book, out[filled++] = PeerSnapshot());
+            const std::uint32_t index = place.peer++;
+            if (!book->peer) continue;
+            PeerSnapshot& shown = out[filled++] = PeerSnapshot();
+            snapshots.describe(*book, shown);
+            shown.book = index;
         }
     });
     return filled;
@@ -277,6 +280,16 @@ bool Context::peer_times(const na::Addr& to, PeerTimes& out) noexcept {
             out = book->timed->times;
             found = true;
         }
+    });
+    return found;
+}
+
+bool Context::peer_times(const PeerSnapshot& of, PeerTimes& out) noexcept {
+    bool found = false;
+    core_->owned([&] {
+        const PeerBook* const book = core_->peers.books.at(of.book);
+        found = book && book->peer && book->timed && book->peer->addr() == of.addr;
+        if (found) out = book->timed->times;
     });
     return found;
 }

@@ -7,6 +7,7 @@
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/hl/node_reports.hpp>
 #include <cinnabar/hl/share.hpp>
+#include <cinnabar/hl/stats.hpp>
 #include <cinnabar/rpc/snapshot.hpp>
 
 #include <arpa/inet.h>
@@ -18,6 +19,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -348,6 +350,36 @@ TEST(Introspection, CountsTheBytesOfEachPeer) {
         EXPECT_GT(page.traffic[i].bytes_received, large_bytes) << "the server fetches large arguments";
         EXPECT_GT(page.traffic[i].bytes_sent, 0u);
         EXPECT_LT(page.traffic[i].bytes_sent, large_bytes);
+    }
+    EXPECT_EQ(over_tcp, 1);
+}
+
+TEST(Introspection, HasHistogramsOfEachPeerIfAskedForThem) {
+    const auto server = Node::listen("tcp://127.0.0.1:0").value();
+    ASSERT_TRUE(server.serve(echo, [](int value) { return value; }).ok());
+    NodeOptions all_timed = asked_by(Introspection::anyone);
+    all_timed.timed_one_in = 1;
+    const auto client = Node::listen("tcp://127.0.0.1:0", all_timed).value();
+    const Addr peer = client.lookup(server.address()).value();
+    constexpr std::uint64_t calls = 5;
+    for (std::uint64_t i = 0; i < calls; ++i) ASSERT_TRUE(client.call(echo, peer, 1).wait().ok());
+    look::Ask ask;
+    EXPECT_TRUE(client.call(look::peers, client.self_addr(), ask).wait().value().histograms.empty());
+    ask.histograms = true;
+    const auto page = client.call(look::peers, client.self_addr(), ask).wait().value();
+    ASSERT_EQ(page.histograms.size(), page.items.size());
+    int over_tcp = 0;
+    for (std::size_t i = 0; i < page.items.size(); ++i) {
+        if (page.items[i].scheme != "tcp") continue;
+        ++over_tcp;
+        EXPECT_EQ(page.items[i].timed, calls);
+        ASSERT_EQ(page.histograms[i].counts.size(), hl::call_parts + 1);
+        for (const auto& counts : page.histograms[i].counts) {
+            EXPECT_LE(counts.size(), 33u);
+            ASSERT_FALSE(counts.empty());
+            EXPECT_NE(counts.back(), 0u);
+            EXPECT_EQ(std::accumulate(counts.begin(), counts.end(), std::uint64_t{0}), calls);
+        }
     }
     EXPECT_EQ(over_tcp, 1);
 }

@@ -106,6 +106,37 @@ TEST(Prometheus, AHistogramEndsWithTheLongestTimeThatThereIs) {
     }
 }
 
+TEST(Prometheus, HistogramsAreOfTheBusiestPeers) {
+    State state = state_at(5, {});
+    for (std::uint64_t i = 0; i < histogram_peers_max + 4; ++i) {
+        look::PeerReport peer = connected("peer-" + std::to_string(i) + ".");
+        peer.timed = i + 1;
+        peer.parts_us.assign(hl::call_parts, 2'000'000);
+        state.peers.push_back(peer);
+        state.histograms.emplace_back().counts.assign(hl::call_parts + 1, std::vector<std::uint64_t>{0, 1, i});
+    }
+    state.peers.push_back(state.peers.back());  // the same peer, of another context
+    state.histograms.push_back(state.histograms.back());
+    state.peers.push_back(connected("of an earlier version"));
+    const std::string all = prometheus_text(state);
+    const auto series = [](const std::string& of, int peer, const std::string& part, const std::string& more = "") {
+        return "cinnabar_peer_call_part_seconds_" + of + "{peer=\"peer-" + std::to_string(peer) +
+               ".\",transport=\"tcp\",part=\"" + part + "\"" + more + "} ";
+    };
+    for (const std::string& line :
+         {series("bucket", 18, "in the handler", ",le=\"1e-06\"") + "0\n",
+          series("bucket", 18, "in the handler", ",le=\"4e-06\"") + "19\n",
+          series("bucket", 18, "in the handler", ",le=\"+Inf\"") + "19\n",
+          series("count", 18, "in the handler") + "19\n",
+          series("sum", 18, "in the handler") + "2\n", series("sum", 18, "until the answer") + "18\n",
+          series("count", 19, "until the answer") + "40\n", series("sum", 19, "connecting") + "4\n"})
+        EXPECT_NE(all.find(line), std::string::npos) << line << "is not in: " << all;
+    for (int peer = 0; peer < 4; ++peer)
+        EXPECT_EQ(all.find(series("count", peer, "connecting")), std::string::npos) << peer;
+    EXPECT_NE(all.find(series("count", 4, "connecting")), std::string::npos);
+    EXPECT_EQ(all.find("of an earlier version"), std::string::npos);
+}
+
 // Each line is a comment, or a name with labels and a number. The lines of a family are together, and no series occurs
 // twice.
 TEST(Prometheus, TextIsWellFormed) {

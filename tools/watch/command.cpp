@@ -213,7 +213,7 @@ ExitCode run_top(const TopOptions& options) {
     const auto node = reach(options.to, options.transport, 1, options.tls);
     if (!node) return failed(options.to, node.error());
     if (!options.prometheus) return Top(options, *node, interrupt).run();
-    const auto state = ask(*node, {}, answer_max);
+    const auto state = ask(*node, {.histograms = true}, answer_max);
     if (!state) return failed(options.to, state.error());
     print(prometheus_text(*state));
     return ExitCode::ok;

@@ -25,7 +25,7 @@ Result<void> PageSite::refresh() {
 }
 
 std::optional<Error> PageSite::query() {
-    auto state = ask(node_, {}, page_answer_max);
+    auto state = ask(node_, {.histograms = true}, page_answer_max);
     asked_at_ = std::chrono::steady_clock::now();  // the end, because a node that does not answer takes long
     if (!state) return std::move(state).error();
     state_ = *std::move(state);

@@ -12,8 +12,13 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace cinnabar::tools::watch {
 namespace {
@@ -178,6 +183,72 @@ void peers(Text& text, const State& state) {
         text.sample(fmt::format("transport=\"{}\"", label(scheme)), sum.bytes_received);
 }
 
+// The times of the calls to one peer, from all contexts.
+struct PeerSums {
+    std::string labels;
+    std::uint64_t timed = 0;
+    std::array<std::uint64_t, hl::call_parts> parts_us{};
+    std::array<std::array<std::uint64_t, 33>, hl::call_parts + 1> counts{};  // as PeerHistograms
+};
+
+void add(PeerSums& sums, const look::PeerReport& peer, const look::PeerHistograms& histograms) {
+    sums.timed += peer.timed;
+    for (std::size_t i = 0; i < std::min(sums.parts_us.size(), peer.parts_us.size()); ++i)
+        sums.parts_us[i] += peer.parts_us[i];
+    for (std::size_t i = 0; i < std::min(sums.counts.size(), histograms.counts.size()); ++i) {
+        const auto& counts = histograms.counts[i];
+        for (std::size_t power = 0; power < std::min(sums.counts[i].size(), counts.size()); ++power)
+            sums.counts[i][power] += counts[power];
+    }
+}
+
+// The peers with the most timed calls, so that the number of series does not grow with the number of peers.
+std::vector<PeerSums> busiest(const State& state) {
+    std::map<std::string, PeerSums> by_labels;
+    for (std::size_t i = 0; i < std::min(state.peers.size(), state.histograms.size()); ++i) {
+        const look::PeerReport& peer = state.peers[i];
+        if (state.histograms[i].counts.size() != hl::call_parts + 1) continue;  // none, or of another version
+        std::string labels = fmt::format("peer=\"{}\",transport=\"{}\"", label(peer.peer), label(peer.scheme));
+        add(by_labels[labels], peer, state.histograms[i]);
+    }
+    std::vector<PeerSums> sums;
+    for (auto& [labels, sum] : by_labels) {
+        sum.labels = labels;
+        sums.push_back(std::move(sum));
+    }
+    std::ranges::stable_sort(sums, [](const PeerSums& a, const PeerSums& b) { return a.timed > b.timed; });
+    sums.resize(std::min(sums.size(), histogram_peers_max));
+    return sums;
+}
+
+void peer_times(Text& text, const State& state) {
+    text.family("peer_call_part_seconds", "histogram",
+                "Timed calls to the busiest peers, by part and until the answer; edges are powers of four.");
+    for (const PeerSums& peer : busiest(state)) {
+        std::uint64_t whole_us = 0;
+        for (std::size_t i = 0; i <= hl::call_parts; ++i) {
+            const bool is_part = i < hl::call_parts;
+            const std::string labels = fmt::format(
+                "{},part=\"{}\"", peer.labels, is_part ? to_string(static_cast<hl::CallPart>(i)) : "until the answer");
+            constexpr std::size_t last_power = 28;  // over four minutes
+            std::uint64_t below = 0;
+            for (std::size_t power = 0; power < peer.counts[i].size(); ++power) {
+                below += peer.counts[i][power];
+                if (power % 2 != 0 || power > last_power) continue;
+                text.part("_bucket",
+                          fmt::format("{},le=\"{:.9g}\"", labels,
+                                      static_cast<double>(std::uint64_t{1} << power) / 1e6),
+                          fmt::format("{}", below));
+            }
+            if (is_part) whole_us += peer.parts_us[i];
+            text.part("_bucket", labels + ",le=\"+Inf\"", fmt::format("{}", below));
+            text.part("_sum", labels,
+                      fmt::format("{:.9g}", static_cast<double>(is_part ? peer.parts_us[i] : whole_us) / 1e6));
+            text.part("_count", labels, fmt::format("{}", below));
+        }
+    }
+}
+
 void stuck(Text& text, const State& state) {
     std::map<std::pair<bool, std::uint8_t>, double> oldest;
     for (const auto& call : state.calls) {
@@ -274,6 +345,7 @@ std::string prometheus_text(const State& state) {
     contexts(text, state);
     rpcs(text, state);
     peers(text, state);
+    peer_times(text, state);
     pools(text, state);
     calls_in_progress(text, state);
     failures(text, state);

@@ -25,8 +25,10 @@ Error explained(Error error) {
 
 // Reads all pages of a list, up to pages_max, and passes each to `keep`.
 template <typename R, typename Keep>
-Result<void> read(const hl::Connected& from, const R& rpc, Microseconds deadline, bool& cut, Keep keep) {
+Result<void> read(const hl::Connected& from, const R& rpc, Microseconds deadline, bool& cut, Keep keep,
+                  bool histograms = false) {
     look::Ask ask;
+    ask.histograms = histograms;
     for (unsigned pages = 0; pages < pages_max; ++pages) {
         auto page = from.node.call(rpc, from.peer, ask, deadline).wait();
         if (!page) return explained(page.error());
@@ -44,14 +46,21 @@ auto into(std::vector<T>& list) {
     return [&list](auto& page) { std::move(page.items.begin(), page.items.end(), std::back_inserter(list)); };
 }
 
-// A node may send anything: afterwards there is traffic of each peer, or of none.
+// Appends what a page says of its peers, which come after `before` others. A node may send anything: afterwards the
+// list has an entry for each of `now` peers, or none at all.
+template <typename T>
+void keep_beside(std::vector<T>& list, std::vector<T>& page, std::size_t before, std::size_t now) {
+    if (page.empty() && list.empty()) return;
+    list.resize(before);
+    std::move(page.begin(), page.end(), std::back_inserter(list));
+    list.resize(now);
+}
+
 void keep_peers(State& state, look::PeerPage& page) {
     const std::size_t before = state.peers.size();
     into(state.peers)(page);
-    if (page.traffic.empty() && state.traffic.empty()) return;
-    state.traffic.resize(before);
-    state.traffic.insert(state.traffic.end(), page.traffic.begin(), page.traffic.end());
-    state.traffic.resize(state.peers.size());
+    keep_beside(state.traffic, page.traffic, before, state.peers.size());
+    keep_beside(state.histograms, page.histograms, before, state.peers.size());
 }
 
 }  // namespace
@@ -64,8 +73,9 @@ Result<State> ask(const hl::Connected& node, const Wanted& wanted, Microseconds 
     state.node = *std::move(report);
     if (wanted.rpcs) CINNABAR_TRY_VOID(read(node, look::rpcs, deadline, state.cut, into(state.rpcs)));
     if (wanted.peers)
-        CINNABAR_TRY_VOID(read(node, look::peers, deadline, state.cut,
-                               [&state](look::PeerPage& page) { keep_peers(state, page); }));
+        CINNABAR_TRY_VOID(read(
+            node, look::peers, deadline, state.cut, [&state](look::PeerPage& page) { keep_peers(state, page); },
+            wanted.histograms));
     if (wanted.calls) CINNABAR_TRY_VOID(read(node, look::calls, deadline, state.cut, into(state.calls)));
     return state;
 }

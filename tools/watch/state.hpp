@@ -19,6 +19,7 @@ struct State {
     std::vector<look::RpcReport> rpcs;
     std::vector<look::PeerReport> peers;
     std::vector<look::PeerTraffic> traffic;  // in the order of `peers`; of nodes of an earlier version, empty
+    std::vector<look::PeerHistograms> histograms;  // as `traffic`; also empty unless Wanted::histograms
     std::vector<look::CallReport> calls;
     bool cut = false;  // a list had more than pages_max pages
 };
@@ -27,6 +28,7 @@ struct Wanted {
     bool rpcs = true;
     bool peers = true;
     bool calls = true;
+    bool histograms = false;  // of the times of the peers
 };
 
 inline constexpr unsigned pages_max = 64;  // per list

@@ -23,6 +23,7 @@ namespace introspection {
 struct Ask {
     std::uint64_t from = 0;
     std::uint32_t count = 64;
+    bool histograms = false;  // of `peers`: fills PeerPage::histograms; nodes of an earlier version do not know it
 };
 template <typename T>
 struct Page {
@@ -143,11 +144,18 @@ struct PeerTraffic {
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
 };
+struct PeerHistograms {
+    // By CallPart, then of the whole time until the answer: how many of the timed calls took no microsecond, less than
+    // 2, less than 4 and so on, each without those before it; at most 33 numbers, without trailing zeros. Empty: no
+    // call was timed.
+    std::vector<std::vector<std::uint64_t>> counts;
+};
 struct PeerPage {  // as Page
     std::vector<PeerReport> items;
     std::uint64_t next = 0;
     // Later additions, which nodes of an earlier version leave empty. In the order of `items`:
     std::vector<PeerTraffic> traffic;
+    std::vector<PeerHistograms> histograms;  // empty unless asked for
 };
 
 struct CallReport {

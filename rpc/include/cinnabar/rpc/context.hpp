@@ -93,6 +93,8 @@ class CINNABAR_API Context {
     // The times of the calls that were made to this address. False: none was timed since the connection was made. Looks
     // at all peers. Any thread, as above.
     [[nodiscard]] bool peer_times(const na::Addr& to, PeerTimes& out) noexcept;
+    // As above, without a search, for a peer that look_at_peers() has just found; false also if it is gone.
+    [[nodiscard]] bool peer_times(const PeerSnapshot& of, PeerTimes& out) noexcept;
     // The number of message buffers that slots of calls and requests retain, in use or not. For tests. Requires: no
     // other thread uses the context or its calls.
     [[nodiscard]] std::uint32_t messages_retained();

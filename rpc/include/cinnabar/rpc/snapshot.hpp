@@ -65,6 +65,7 @@ struct PeerSnapshot {
     CallParts parts_us{};              // sums over them
     TimeUs p50_us = 0;                 // quantiles of their whole time until the answer
     TimeUs p99_us = 0;
+    std::uint32_t book = 0;  // for Context::peer_times()
     TimeUs heard_us = 0;  // when its last message arrived, on the context's clock; 0: never
 
     static constexpr std::uint32_t steps_max = 1024;
