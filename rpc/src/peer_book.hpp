@@ -43,11 +43,9 @@ struct PeerBook : PoolSlot {
 
     ContextBase* base = nullptr;  // of its context
     na::Peer* peer = nullptr;
-    std::uint32_t users = 0;  // calls and lent memory that refer to this book
-    bool open = false;        // connected; the counts below are of this connection
-    // Messages and transfers of this side, of all connections. Each is beside what a message touches anyway: the other
-    // one is below `heard`.
-    std::uint64_t bytes_sent = 0;
+    std::uint32_t users = 0;       // calls and lent memory that refer to this book
+    bool open = false;             // connected; the counts below are of this connection
+    std::uint64_t bytes_sent = 0;  // in messages and by transfers of this side, over all connections
 
     // As origin.
     Calls queued;                       // calls that wait to be sent
@@ -69,10 +67,10 @@ struct PeerBook : PoolSlot {
 
     // Armed while calls wait for replies and heartbeats are on, or while the peer is asked to leave.
     Timer beat;
-    TimeUs heard = 0;   // when the last message arrived
-    std::uint64_t bytes_received = 0;
-    TimeUs opened = 0;  // when the connection was made
-    TimeUs pinged = 0;  // when the last beat sent a ping; 0: it sent none
+    TimeUs heard = 0;                  // when the last message arrived
+    std::uint64_t bytes_received = 0;  // as bytes_sent; here, because each message touches `heard` anyway
+    TimeUs opened = 0;                 // when the connection was made
+    TimeUs pinged = 0;                 // when the last beat sent a ping; 0: it sent none
 
     Leaving leaving = Leaving::no;
     TimeUs asked = 0;       // when the peer was asked to leave

@@ -137,8 +137,7 @@ class StuckCall : public testing::Test {
   protected:
     ~StuckCall() override { gate_.open(); }
     void serve_held(const Node& node, const Pool& pool) {
-        ASSERT_TRUE(node
-                        .serve(
+        ASSERT_TRUE(node.serve(
                             held, [this](int value) { return gate_.pass(), value; }, on(pool))
                         .ok());
     }

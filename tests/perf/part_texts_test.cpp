@@ -13,9 +13,10 @@ namespace {
 TEST(PerfPartTexts, AreTheMeansOfTheTimedCalls) {
     const CallResult row = call_row(16, 0);
     EXPECT_EQ(part_cells(row), "100,16.0,0.0,0.0,9.0,48.0,7.0,0.0,0.0,0.0");
-    EXPECT_EQ(part_text(row),
-              "means of 100 timed calls: connecting 16.0 us, on the wire there 9.00 us, waiting for the handler 48.0 us, "
-              "in the handler 7.00 us");
+    EXPECT_EQ(
+        part_text(row),
+        "means of 100 timed calls: connecting 16.0 us, on the wire there 9.00 us, waiting for the handler 48.0 us, "
+        "in the handler 7.00 us");
 }
 
 TEST(PerfPartTexts, OfNoTimedCallsAreEmpty) {

@@ -127,9 +127,9 @@ TEST(Prometheus, HistogramsAreOfTheBusiestPeers) {
          {series("bucket", 18, "in the handler", ",le=\"1e-06\"") + "0\n",
           series("bucket", 18, "in the handler", ",le=\"4e-06\"") + "19\n",
           series("bucket", 18, "in the handler", ",le=\"+Inf\"") + "19\n",
-          series("count", 18, "in the handler") + "19\n",
-          series("sum", 18, "in the handler") + "2\n", series("sum", 18, "until the answer") + "18\n",
-          series("count", 19, "until the answer") + "40\n", series("sum", 19, "connecting") + "4\n"})
+          series("count", 18, "in the handler") + "19\n", series("sum", 18, "in the handler") + "2\n",
+          series("sum", 18, "until the answer") + "18\n", series("count", 19, "until the answer") + "40\n",
+          series("sum", 19, "connecting") + "4\n"})
         EXPECT_NE(all.find(line), std::string::npos) << line << "is not in: " << all;
     for (int peer = 0; peer < 4; ++peer)
         EXPECT_EQ(all.find(series("count", peer, "connecting")), std::string::npos) << peer;

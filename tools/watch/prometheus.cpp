@@ -176,8 +176,7 @@ void peers(Text& text, const State& state) {
     }
     // Gauges: peers that are forgotten take their bytes with them.
     text.family("peers_sent_bytes", "gauge", "Bytes sent to the present peers, by transport.");
-    for (const auto& [scheme, sum] : bytes)
-        text.sample(fmt::format("transport=\"{}\"", label(scheme)), sum.bytes_sent);
+    for (const auto& [scheme, sum] : bytes) text.sample(fmt::format("transport=\"{}\"", label(scheme)), sum.bytes_sent);
     text.family("peers_received_bytes", "gauge", "Bytes received from the present peers, by transport.");
     for (const auto& [scheme, sum] : bytes)
         text.sample(fmt::format("transport=\"{}\"", label(scheme)), sum.bytes_received);
@@ -236,8 +235,7 @@ void peer_times(Text& text, const State& state) {
                 below += peer.counts[i][power];
                 if (power % 2 != 0 || power > last_power) continue;
                 text.part("_bucket",
-                          fmt::format("{},le=\"{:.9g}\"", labels,
-                                      static_cast<double>(std::uint64_t{1} << power) / 1e6),
+                          fmt::format("{},le=\"{:.9g}\"", labels, static_cast<double>(std::uint64_t{1} << power) / 1e6),
                           fmt::format("{}", below));
             }
             if (is_part) whole_us += peer.parts_us[i];

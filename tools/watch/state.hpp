@@ -18,7 +18,7 @@ struct State {
     look::NodeReport node;
     std::vector<look::RpcReport> rpcs;
     std::vector<look::PeerReport> peers;
-    std::vector<look::PeerTraffic> traffic;  // in the order of `peers`; of nodes of an earlier version, empty
+    std::vector<look::PeerTraffic> traffic;        // in the order of `peers`; of nodes of an earlier version, empty
     std::vector<look::PeerHistograms> histograms;  // as `traffic`; also empty unless Wanted::histograms
     std::vector<look::CallReport> calls;
     bool cut = false;  // a list had more than pages_max pages

@@ -10,7 +10,6 @@
 namespace cinnabar::tools::watch {
 
 // `rows`: those of the state (History::take).
-[[nodiscard]] std::string state_json(const State& state, const std::vector<RpcRow>& rows,
-                                     const History& history);
+[[nodiscard]] std::string state_json(const State& state, const std::vector<RpcRow>& rows, const History& history);
 
 }  // namespace cinnabar::tools::watch

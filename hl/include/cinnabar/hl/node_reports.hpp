@@ -138,8 +138,8 @@ struct PeerReport {
     std::uint64_t p99_us = 0;
 };
 
-// What a peer and this node have sent each other since the node knows it: messages, and transfers of this node. What the
-// peer itself reads or writes in lent memory is in the peer's counts.
+// What a peer and this node have sent each other since the node knows it: messages, and transfers of this node. What
+// the peer itself reads or writes in lent memory is in the peer's counts.
 struct PeerTraffic {
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;

@@ -61,12 +61,12 @@ struct PeerSnapshot {
     // the peer itself reads or writes in lent memory is counted there.
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;
-    std::uint32_t timed = 0;           // calls that were timed and answered (CallArgs::timed)
-    CallParts parts_us{};              // sums over them
-    TimeUs p50_us = 0;                 // quantiles of their whole time until the answer
+    std::uint32_t timed = 0;  // calls that were timed and answered (CallArgs::timed)
+    CallParts parts_us{};     // sums over them
+    TimeUs p50_us = 0;        // quantiles of their whole time until the answer
     TimeUs p99_us = 0;
     std::uint32_t book = 0;  // for Context::peer_times()
-    TimeUs heard_us = 0;  // when its last message arrived, on the context's clock; 0: never
+    TimeUs heard_us = 0;     // when its last message arrived, on the context's clock; 0: never
 
     static constexpr std::uint32_t steps_max = 1024;
 };
