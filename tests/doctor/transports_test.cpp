@@ -64,6 +64,35 @@ TEST(DoctorTransports, KeysThatAPeerMayGuessAreWorthAWarning) {
     EXPECT_NE(found.find("transport-verbs")->remedy.find("trust"), std::string::npos);
 }
 
+// What is found if there is only a transport with these abilities.
+template <bool confines, bool same_host_only>
+Findings found_with() {
+    na::Registry registry;
+    na::PluginInfo plugin = closed_plugin("verbs");
+    plugin.open = [](const na::Uri&, const na::TransportOptions&) -> Result<std::unique_ptr<na::Transport>> {
+        auto made = std::make_unique<bulk::FakeTransport>("verbs");
+        made->caps_.confines = confines;
+        made->caps_.same_host_only = same_host_only;
+        return std::unique_ptr<na::Transport>(std::move(made));
+    };
+    EXPECT_TRUE(registry.add(plugin));
+    Findings found;
+    check_transports(registry, true, found);
+    return found;
+}
+
+TEST(DoctorTransports, KeysThatAreValidForEveryConnectionAreWorthANote) {
+    const Findings found = found_with<false, false>();
+    ASSERT_EQ(severity_of(found, "transport-verbs"), Severity::note);
+    EXPECT_NE(found.find("transport-verbs")->what.find("every connected peer"), std::string::npos);
+    EXPECT_NE(found.find("transport-verbs")->remedy.find("verbss://, ofis://"), std::string::npos);
+    EXPECT_EQ(found.exit(true), ExitCode::ok) << "a trusted fabric is no fault";
+    const Findings confining = found_with<true, false>();
+    EXPECT_EQ(severity_of(confining, "transport-verbs"), Severity::good);
+    const Findings of_one_host = found_with<false, true>();
+    EXPECT_EQ(severity_of(of_one_host, "transport-verbs"), Severity::good);
+}
+
 TEST(DoctorTransports, VerbsIsMissedOnlyWhereThereAreDevices) {
     na::Registry registry;
     ASSERT_TRUE(registry.add(closed_plugin("verbs")));

@@ -60,6 +60,12 @@ TEST_F(PingProcess, PingAndInfo) {
     EXPECT_NE(info.out.find("shm://"), std::string::npos) << info.out;
     EXPECT_NE(info.out.find("answers in"), std::string::npos) << info.out;
     EXPECT_NE(info.out.find("reached by"), std::string::npos) << info.out;
+    const auto tcp = info.out.find("  tcp://");
+    ASSERT_NE(tcp, std::string::npos) << info.out;
+    const auto abilities = info.out.find("      can ", tcp);
+    ASSERT_NE(abilities, std::string::npos) << info.out;
+    const std::string line = info.out.substr(abilities, info.out.find('\n', abilities) - abilities);
+    EXPECT_NE(line.find("leases for one peer"), std::string::npos) << line;
     // For libfabric: the choice, the number of alternatives, and the providers that nobody has tested.
     if (const auto ofi = info.out.find("  ofi://"); ofi != std::string::npos) {
         for (const char* part : {"; the best of ", ", domain ", "cxi (UNTESTED)", "tcp;ofi_rxm"}) {

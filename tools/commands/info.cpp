@@ -65,6 +65,7 @@ std::string caps_of(const na::Caps& caps) {
     add(caps.wait_fd, "sleeps in the kernel");
     add(caps.same_host_only, "this host only");
     add(caps.views, "memory in place");
+    add(caps.confines, "leases for one peer");
     return text.empty() ? "messages, put, get" : text;
 }
 

@@ -15,10 +15,16 @@ void judge_open(const std::string& id, const na::PluginInfo& plugin, const na::T
     const std::string by = transport.diagnosis();
     const std::string what =
         fmt::format("{}://: {}{}{}", plugin.scheme, plugin.description, by.empty() ? "" : "; ", by);
-    if (!transport.caps().guessable_keys) return found.good(id, what);
-    found.warning(id, ExitCode::unsuitable, what,
-                  "keep peers that you do not trust off this fabric, or let them use tcps://, ofis:// or verbss:// "
-                  "only");
+    const na::Caps& caps = transport.caps();
+    if (caps.guessable_keys) {
+        return found.warning(id, ExitCode::unsuitable, what,
+                             "keep peers that you do not trust off this fabric, or let them use tcps://, ofis:// or "
+                             "verbss:// only");
+    }
+    // Processes of one user share their memory anyway, so a transport of one host needs no note.
+    if (caps.confines || caps.same_host_only) return found.good(id, what);
+    found.note(id, what + "; every connected peer can use the key of memory that was lent to another one",
+               "where peers must not use what is lent to others: verbss://, ofis:// or tcps://, which check who asks");
 }
 
 }  // namespace

@@ -87,6 +87,7 @@ TEST(Verbs, LentMemoryHasASecretAddress) {
     EXPECT_NE(transport->diagnosis().find("secret addresses"), std::string::npos);
     EXPECT_NE(transport->diagnosis().find("valid for every connection"), std::string::npos);
     EXPECT_FALSE(transport->caps().guessable_keys);
+    EXPECT_FALSE(transport->caps().confines);
     const auto iwarp = open("verbs://siw0").value();
     const auto there = iwarp->register_memory({&segment, 1}, na::Access::read_write).value();
     EXPECT_EQ(lent_at(*iwarp, *there), own);
