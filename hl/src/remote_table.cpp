@@ -2,6 +2,7 @@
 #include "remote_table.hpp"
 
 #include "node_core.hpp"
+#include "remote_seal.hpp"
 
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/base/test_yield.hpp>
@@ -13,16 +14,6 @@
 
 namespace cinnabar::hl {
 namespace {
-
-std::uint64_t seal_of(const SipKey& key, const RemoteGrant& grant) noexcept {
-    const std::array<std::uint64_t, 6> sealed{grant.node,
-                                              grant.version,
-                                              grant.first,
-                                              grant.bytes,
-                                              std::uint64_t{grant.slot} << 32 | grant.lease,
-                                              static_cast<std::uint64_t>(grant.access)};
-    return siphash(key, std::as_bytes(std::span(sealed)));
-}
 
 // False: more than descriptor_segments_max.
 bool append_segments(const bulk::Region& part, std::vector<na::Segment>& out) {
@@ -230,7 +221,7 @@ SharedSlot* RemoteTable::find(const RemoteGrant& grant) const noexcept {
 // The lease is checked first, because a grant of an earlier lease was sealed with another key.
 Errc RemoteTable::check(const SharedSlot& slot, const RemoteGrant& grant) noexcept {
     if (slot.state != SharedSlot::State::shared || slot.lease != grant.lease) return Errc::stale;
-    if (seal_of(slot.key, grant) != grant.seal) return Errc::permission;
+    if (!is_sealed_by(slot.key, grant)) return Errc::permission;
     return grant.version == 0 || grant.version == slot.version ? Errc::ok : Errc::stale;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/random.hpp>
+#include <cinnabar/base/same_secret.hpp>
 #include <cinnabar/na/guests.hpp>
 #include <cinnabar/na/lease_table.hpp>
 #include <cinnabar/na/peer.hpp>
@@ -91,7 +92,7 @@ LeaseTable::Pin LeaseTable::pin(const LeaseKey& key, std::uint64_t offset, std::
     const std::uint32_t before = slot->pins.fetch_add(1, std::memory_order_acquire);
     Pin pin(slot, nullptr, 0);  // from here on the slot cannot be reused
     if ((before & revoked_bit) != 0) return Pin(Errc::permission);
-    if (slot->key.load(std::memory_order_relaxed) != key.key ||
+    if (!same_secret(slot->key.load(std::memory_order_relaxed), key.key) ||
         slot->generation.load(std::memory_order_relaxed) != key.generation || !allows(slot->access, want)) {
         return Pin(Errc::permission);
     }

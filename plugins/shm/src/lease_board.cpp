@@ -4,6 +4,7 @@
 #include "full_fence.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/same_secret.hpp>
 
 #include <new>
 #include <utility>
@@ -101,7 +102,7 @@ Errc BoardView::pin(std::uint32_t slot, const na::LeaseKey& key, std::uint64_t o
     const std::uint64_t lease_bytes = shared.bytes;
     const auto access = static_cast<na::Access>(shared.access & 3);
     Errc why = Errc::ok;
-    if (shared.key.load(std::memory_order_relaxed) != key.key || shared.name != name_of(key) ||
+    if (!same_secret(shared.key.load(std::memory_order_relaxed), key.key) || shared.name != name_of(key) ||
         !na::allows(access, want)) {
         why = Errc::permission;
     } else if (offset > lease_bytes || bytes > lease_bytes - offset) {
