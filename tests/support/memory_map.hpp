@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mappings of this process, as the kernel describes them, and the search for bytes in them.
+// The mappings of a process, as the kernel describes them, and the search for bytes in them.
 #pragma once
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -28,9 +28,10 @@ struct Mapping {
     [[nodiscard]] bool contains(std::uintptr_t at) const { return begin <= at && at < end; }
 };
 
-inline std::vector<Mapping> mappings() {
+// `process`: its number, if it is not this one.
+inline std::vector<Mapping> mappings(const std::string& process = "self") {
     std::vector<Mapping> found;
-    std::ifstream file("/proc/self/smaps");
+    std::ifstream file("/proc/" + process + "/smaps");
     for (std::string line; std::getline(file, line);) {
         Mapping next;
         char access[5] = {};
