@@ -230,6 +230,46 @@ TEST_F(TcpsProcess, RevokedCertificatesAreRefused) {
     EXPECT_EQ(run({"cert", "revoke", folder_.at("ca")}).exit, 0) << "signs the list anew";
 }
 
+TEST_F(TcpsProcess, WhoProvesAnotherKeyIsToldWhatToDo) {
+    const std::string key = new_key("key");
+    const std::string file = folder_.put("a", "text");
+    Serving serving(folder_.at("root"), {"--listen", "tcps://127.0.0.1:0", "--key-file", key});
+    ASSERT_FALSE(serving.uri().empty()) << serving.process().err();
+    const Outcome other = run({"save", file, serving.uri(), "--key-file", new_key("other")});
+    EXPECT_EQ(other.exit, exit_permission);
+    EXPECT_NE(other.err.find("it has another one by that name, compare the key files"), std::string::npos) << other.err;
+    const Outcome unknown = run({"save", file, serving.uri(), "--key-file", new_key("bob", "bob")});
+    EXPECT_EQ(unknown.exit, exit_permission);
+    EXPECT_NE(unknown.err.find("compare the key files, or give a certificate"), std::string::npos) << unknown.err;
+}
+
+// Expired certificates, which the command does not make, are in TlsProof.CertificatesHaveTheirTimeAndTheirUse.
+TEST_F(TcpsProcess, WhoseCertificateIsRefusedIsToldWhatToDo) {
+    ASSERT_EQ(run({"cert", "ca", folder_.at("ca")}).exit, 0);
+    ASSERT_EQ(run({"cert", "ca", folder_.at("other")}).exit, 0);
+    ASSERT_EQ(run({"cert", "server", folder_.at("ca"), "storage", "--host", "127.0.0.1"}).exit, 0);
+    ASSERT_EQ(run({"cert", "client", folder_.at("ca"), "ann"}).exit, 0);
+    ASSERT_EQ(run({"cert", "revoke", folder_.at("ca"), "ann"}).exit, 0);
+    const std::string file = folder_.put("a", "text");
+    const Words list = {"--crl", folder_.at("ca/ca.crl")};
+    Serving serving(folder_.at("root"), joined(joined({"--listen", "tcps://127.0.0.1:0"}, certified("storage")), list));
+    ASSERT_FALSE(serving.uri().empty()) << serving.process().err();
+    const auto told = [&](const Words& secrets) {
+        const Outcome refused = run(joined({"save", file, serving.uri()}, secrets));
+        EXPECT_EQ(refused.exit, exit_permission) << refused.err;
+        return refused.err;
+    };
+    const Words ann = certified("ann");
+    const std::string revoked = told(ann);
+    EXPECT_NE(revoked.find("was revoked: get another one from the CA"), std::string::npos) << revoked;
+    Words other = ann;
+    other.back() = folder_.at("other/ca.pem");
+    const std::string of_other = told(other);
+    EXPECT_NE(of_other.find("compare the files of ca"), std::string::npos) << of_other;
+    const std::string elsewhere = told(joined(ann, {"--peer-name", "other.example"}));
+    EXPECT_NE(elsewhere.find("it is for other hosts, so dial one of these"), std::string::npos) << elsewhere;
+}
+
 TEST_F(TcpsProcess, CommandsThatAskAServerProveAKeyAsWell) {
     const std::string key = new_key("key");
     Serving serving(folder_.at("root"),

@@ -81,6 +81,25 @@ const char* tls_disbelief_of(long error) noexcept {
         case X509_V_ERR_CRL_HAS_EXPIRED:
         case X509_V_ERR_CRL_NOT_YET_VALID:
             return "has a certificate of a CA whose list in the file of crl is out of its time: get a new one";
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
+        case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+        case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+        case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+        case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+        case X509_V_ERR_CERT_SIGNATURE_FAILURE:
+            return "has a certificate that is not believed: no CA in this side's file of ca has signed it, compare the "
+                   "files of ca";
+        case X509_V_ERR_HOSTNAME_MISMATCH:
+            return "has a certificate that is not believed: it is for other hosts, so dial one of these, or give the "
+                   "name in it (name, --peer-name)";
+        case X509_V_ERR_CERT_HAS_EXPIRED:
+            return "has a certificate that is not believed: it has expired and wants a new one, unless a clock is "
+                   "wrong";
+        case X509_V_ERR_CERT_NOT_YET_VALID:
+            return "has a certificate that is not believed: its time has not come yet, compare the clocks";
+        case X509_V_ERR_INVALID_PURPOSE:
+            return "has a certificate that is not believed: it is not for its side of a connection, make one with "
+                   "`cinnabar cert server` or `cinnabar cert client`";
         default:
             return "has a certificate that is not believed";
     }
