@@ -171,6 +171,56 @@ TEST_F(TlsAttack, ASessionThatIsRepeatedToAnotherServerComesToNothing) {
     expect_others_served();
 }
 
+// Whoever holds a key may answer for it, so a relay can lead a client to another holder. It is no part of the session,
+// and the two ends know of each other that they hold the key, and no more.
+TEST_F(TlsAttack, ARelayLeadsToAnotherHolderOfTheKeyAndLearnsNothing) {
+    Process& other = serve(quick(alice()));
+    Relay elsewhere(other.endpoint());
+    std::vector<std::byte> seen;
+    elsewhere.change([&](std::vector<std::byte> bytes, bool) {
+        seen.insert(seen.end(), bytes.begin(), bytes.end());
+        return bytes;
+    });
+    (void)send(client_, peer(client_, elsewhere.endpoint()), 7, 512);
+    ASSERT_TRUE(until([&] {
+        elsewhere.step();
+        return other.receiver.count_tag(7) == 1;
+    }));
+    const na::ProvenIdentity* const who = other.receiver.messages.front().source->addr().identity();
+    ASSERT_TRUE(who);
+    EXPECT_EQ(who->by, na::ProvenIdentity::By::key);
+    EXPECT_EQ(who->name, "alice");
+    std::vector<std::byte> message(512);
+    support::fill_pattern(message, 7);
+    for (std::size_t at = 0; at + 32 <= message.size(); at += 32) {
+        const auto part = message.begin() + static_cast<std::ptrdiff_t>(at);
+        EXPECT_EQ(std::search(seen.begin(), seen.end(), part, part + 32), seen.end());
+    }
+    expect_nothing_came(server_);
+    Process& stranger = serve(quick(bob()));
+    log_.allow("compare the key files");
+    Relay to_stranger(stranger.endpoint());
+    Process& misled = dial_from(alice());
+    EXPECT_EQ(sent(misled, to_stranger.endpoint(), [&] { to_stranger.step(); }), Errc::permission)
+        << "who holds another key";
+    expect_nothing_came(stranger);
+}
+
+// A certificate names its host.
+TEST_F(TlsAttack, ByCertificatesARelayLeadsToNoOtherHost) {
+    log_.allow("is not believed: it is for other hosts");
+    log_.allow("does not accept this side's certificate");
+    authority("ca");
+    Process& wanted = serve(quick(certificate("ca", server_of())));
+    Process& other = serve(quick(certificate("ca", server_of("other.example"))));
+    const na::TlsOptions ann = certificate("ca", {"ann", {}, false});
+    Relay to_other(other.endpoint());
+    EXPECT_EQ(sent(dial_from(ann), to_other.endpoint(), [&] { to_other.step(); }), Errc::permission);
+    expect_nothing_came(other);
+    Relay to_wanted(wanted.endpoint());
+    EXPECT_EQ(sent(dial_from(ann), to_wanted.endpoint(), [&] { to_wanted.step(); }), Errc::ok);
+}
+
 TEST_F(TlsAttack, ACutInMidRecordLosesThePeer) {
     connect_over_relay();
     bool cut = false;
