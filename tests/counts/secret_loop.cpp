@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
     std::array<std::byte, 64> room{};
     const na::Segment segment{room.data(), room.size()};
     const auto memory = transport->register_memory({&segment, 1}, na::Access::read).value();
-    na::LeaseTable table(1);
+    na::LeaseTable table(16);
     na::Lease lease;
     lease.memory = memory.get();
     lease.bytes = room.size();
