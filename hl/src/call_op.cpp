@@ -430,6 +430,10 @@ Error CallOp::failure() const {
         error.hint =
             "over NodeOptions::rpc.argument_bytes_max of this node or the peer, or, decoded, over half of "
             "rpc.decoded_bytes_max there: lend it as a Bulk, or raise the limit";
+    if (code == Errc::permission && !was_sent_ && !not_encoded_ && !to_.empty())
+        error.hint =
+            "the call was not sent: this node and the peer do not accept each other's key, certificate or user, and the "
+            "log of this node or of the peer says why and what to do";
     if (code == Errc::unreachable && not_encoded_)
         error.hint =
             "an argument is memory that others cannot reach: its owner has to lend it as Bulk::forwardable(), and to "

@@ -98,6 +98,22 @@ void NodePolicy::keys_are_told_apart(const std::string& address) {
     EXPECT_EQ(bobs.call(whoami, peer_of_bob).wait().value(), "key:bob");
 }
 
+// The log has the advice for each case; the error leads there, and not to memory or files.
+TEST_F(NodePolicy, WhoMayNotConnectIsToldWhereTheReasonIs) {
+    log_.allow("compare the key files");
+    NodeOptions options;
+    options.transport.tls.key_file = key("ann", 'a');
+    const Node server = Node::listen("tcps://127.0.0.1:0", options).value();
+    serve(server);
+    NodeOptions own;
+    own.transport.tls.key_file = key("bob", 'b');
+    const Connected client = Node::connect(server.address(), own).value();
+    const auto refused = client.node.call(who, client.peer).wait();
+    ASSERT_EQ(refused.code(), Errc::permission);
+    EXPECT_NE(refused.error().message().find("do not accept each other's key, certificate or user"), std::string::npos)
+        << refused.error().message();
+}
+
 TEST_F(NodePolicy, KeysAreToldApart) { keys_are_told_apart("tcps://127.0.0.1:0"); }
 TEST_F(NodePolicy, KeysAreToldApartOverFabrics) {
     const std::string missing = support::missing_here(Node::listen("ofi+tcp;ofi_rxm://127.0.0.1:0"));
