@@ -213,7 +213,7 @@ void reduce_while_some_die(std::uint64_t seed) {
 TEST(storm, all_reduces_count_each_member_once_whoever_dies) { for_each_seed(reduce_while_some_die); }
 
 TEST(storm, collective_calls_keep_their_promises) {
-    for_each_seed([](std::uint64_t seed) { Storm(seed, 4 + seed % 5).run(); }, 2);
+    for_each_seed([](std::uint64_t seed) { Storm(seed, 4 + seed % 5).run(); }, 3);
 }
 
 // One seed of 300: it is as long as many with few members. Its trees are four levels deep, and inner members die.
