@@ -189,7 +189,7 @@ class BulkStorm {
 };
 
 TEST(storm, bulk_broadcasts_keep_their_promises) {
-    for_each_seed([](std::uint64_t seed) { BulkStorm(seed).run(); }, 10);
+    for_each_seed([](std::uint64_t seed) { BulkStorm(seed).run(); }, 15);
 }
 
 }  // namespace
