@@ -345,6 +345,33 @@ TEST_F(CallerTest, AWaitingCallDrivesANodeWithoutAThread) {
     EXPECT_EQ(caller.call(get, to_, 1).future().get().value(), 2);
 }
 
+TEST_F(CallerTest, OneBudgetCountsTheFailuresOfAllPeers) {
+    serve_failing(1000, Errc::overloaded);
+    Node other = Node::listen("tcp://127.0.0.1:0").value();
+    std::atomic<int> runs_of_other{0};
+    std::atomic<bool> fails{true};
+    const auto handler = [&](int value) -> Result<int> {
+        ++runs_of_other;
+        if (fails) return Errc::overloaded;
+        return value;
+    };
+    ASSERT_TRUE(other.serve(get, handler).ok());
+    CallerOptions options = quick();
+    options.retry.peer_tokens = 0;
+    options.retry.node_tokens = 4;
+    options.retry.tokens_back = 1;
+    const Caller caller(client_, options);
+    EXPECT_TRUE(says(caller.call(get, to_, 1).wait().error(), "2 attempts: "));
+    EXPECT_TRUE(says(caller.call(get, other.self_addr(), 1).wait().error(), "the retry budget is used up"));
+    EXPECT_EQ(runs_, 2);
+    EXPECT_EQ(runs_of_other, 1) << "it pays for what the first peer has failed";
+    EXPECT_EQ(caller.counts().out_of_budget, 2u);
+    fails = false;
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(caller.call(get, other.self_addr(), 1).wait().ok());
+    left_ = 1;
+    EXPECT_TRUE(caller.call(get, to_, 1).wait().ok()) << "what the second peer has done well counts for the first";
+}
+
 TEST_F(CallerTest, CallsInProgressToAPeerAreLimited) {
     const Caller caller(client_, gated({.peer_calls = 2}));
     std::vector<RetriedFuture<int>> calls;
@@ -358,6 +385,23 @@ TEST_F(CallerTest, CallsInProgressToAPeerAreLimited) {
     gate_.open();
     for (int i = 0; i < 5; ++i) EXPECT_EQ(calls[static_cast<std::size_t>(i)].get().value(), i);
     EXPECT_EQ(caller.counts().waiting, 0u);
+}
+
+TEST_F(CallerTest, CallsInProgressToAllPeersTogetherAreLimited) {
+    const Caller caller(client_, gated({.node_calls = 2}));
+    Node other = Node::listen("tcp://127.0.0.1:0").value();
+    ASSERT_TRUE(other.serve(put, [this](int value) { return ++runs_, value; }).ok());
+    auto first = caller.call(put, to_, 1).future();
+    auto second = caller.call(put, to_, 2).future();
+    gate_.await(2);
+    auto third = caller.call(put, other.self_addr(), 3).future();
+    ASSERT_TRUE(comes_true([&] { return caller.counts().waiting == 1; }));
+    EXPECT_EQ(runs_, 0) << "the calls to the first peer count for the second";
+    gate_.open();
+    EXPECT_EQ(first.get().value(), 1);
+    EXPECT_EQ(second.get().value(), 2);
+    EXPECT_EQ(third.get().value(), 3);
+    EXPECT_EQ(runs_, 1);
 }
 
 TEST_F(CallerTest, WaitingCallsGoByPriorityThenByDeadline) {
@@ -414,6 +458,27 @@ TEST_F(CallerTest, BytesInProgressAreLimited) {
     EXPECT_EQ(caller.counts().waiting, 2u);  // the small one would fit, but it is behind the large one
     gate_.open();
     for (auto& each : calls) EXPECT_TRUE(each.get().ok());
+}
+
+TEST_F(CallerTest, BytesInProgressToAllPeersTogetherAreLimited) {
+    const auto handler = [this](std::string text) { return note(0), gate_.pass(), text.size(); };
+    ASSERT_TRUE(server_.serve(measure, handler, on(pool_)).ok());
+    Node other = Node::listen("tcp://127.0.0.1:0").value();
+    ASSERT_TRUE(other.serve(measure, [this](std::string text) { return ++runs_, text.size(); }).ok());
+    CallerOptions options = quick();
+    options.quota.node_bytes = 2'500;
+    const Caller caller(client_, options);
+    auto first = caller.call(measure, to_, std::string(1'000, 'x')).future();
+    auto second = caller.call(measure, to_, std::string(1'000, 'x')).future();
+    gate_.await(2);
+    auto third = caller.call(measure, other.self_addr(), std::string(1'000, 'x')).future();
+    ASSERT_TRUE(comes_true([&] { return caller.counts().waiting == 1; }));
+    EXPECT_EQ(runs_, 0) << "the bytes to the first peer count for the second";
+    gate_.open();
+    EXPECT_TRUE(first.get().ok());
+    EXPECT_TRUE(second.get().ok());
+    EXPECT_EQ(third.get().value(), 1'000u);
+    EXPECT_EQ(runs_, 1);
 }
 
 // Some calls fail, some are canceled in any state, and all end.
