@@ -6,6 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
 namespace cinnabar::test {
 namespace {
 
@@ -101,6 +107,106 @@ TEST(variable, lazy_updates_arrive_and_those_that_tell_nobody_do_when_copies_are
     (void)put(all[0], "four", Sync::none).value();
     EXPECT_EQ(sync_wait(text_of(all[1]).invalidate(in_time))->number, third.number + 1);
     for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(get(all[i])->value, "four");
+}
+
+// Requests of collective calls that each member has served.
+std::vector<std::uint64_t> calls_served(SimGroup& all) {
+    std::vector<std::uint64_t> served(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (all[i].dead) continue;
+        for (const auto& rpc : all[i].node->stats()) {
+            if (rpc.name == "cinnabar.group.call") served[i] += rpc.requests;
+        }
+    }
+    return served;
+}
+
+// All members have a copy of "one", and only the root knows "two".
+SimMember& root_with_two(SimGroup& all) {
+    const Version first = put(all[0], "one", Sync::eager).value();
+    SimMember& root = all[root_of(all, first)];
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(get(all[i])->value, "one");
+    EXPECT_EQ(put(root, "two", Sync::none)->number, first.number + 1);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (&all[i] != &root) {
+            EXPECT_EQ(get(all[i])->value, "one") << "copies are used";
+        }
+    }
+    return root;
+}
+
+TEST(variable, an_invalidation_goes_down_the_tree_and_afterwards_no_copy_is_used) {
+    SimGroup all(20, 59);
+    SimMember& root = root_with_two(all);
+    const auto before = calls_served(all);
+    const Version version = sync_wait(text_of(root).invalidate(in_time)).value();
+    const auto told = calls_served(all);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (&all[i] != &root) {
+            EXPECT_GE(told[i] - before[i], 1u) << i << " was not told";
+        }
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto got = get(all[i]).value();
+        EXPECT_EQ(got.value, "two") << i;
+        EXPECT_EQ(got.version, version) << i;
+    }
+    const auto sum = [](const std::vector<std::uint64_t>& each) {
+        return std::accumulate(each.begin(), each.end(), std::uint64_t{0});
+    };
+    const auto fetched = calls_served(all);
+    EXPECT_GE(sum(fetched) - sum(told), 19u) << "each but the root had to ask";
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(get(all[i])->value, "two");
+    EXPECT_EQ(sum(calls_served(all)), sum(fetched)) << "then copies are used again";
+    EXPECT_EQ(sync_wait(text_of(all[1], "nothing").invalidate(in_time)).code(), Errc::not_found);
+}
+
+TEST(variable, an_invalidation_passes_by_a_member_that_has_died) {
+    SimGroup all(12, 60);
+    SimMember& root = root_with_two(all);
+    SimMember& victim = &root == &all[5] ? all[6] : all[5];
+    all.kill(victim);
+    const TimeUs before = all.world().now_us();
+    ASSERT_TRUE(sync_wait(text_of(root).invalidate(in_time)).ok());
+    const auto waited = Microseconds(all.world().now_us() - before);
+    EXPECT_LE(waited, 2 * SimGroup::copy_max) << "until it is excluded, or its copy is old";
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (!all[i].dead) {
+            EXPECT_EQ(get(all[i])->value, "two") << i;
+        }
+    }
+}
+
+Task<void> invalidate_into(Text text, VariableOptions options, std::optional<Result<Version>>& out) {
+    auto invalidating = text.invalidate(options);
+    out.emplace(co_await invalidating);
+}
+
+TEST(variable, an_invalidation_that_waits_for_a_member_can_be_canceled) {
+    SimGroup all(5, 61);
+    SimMember& root = root_with_two(all);
+    SimMember& deaf = &root == &all[4] ? all[3] : all[4];
+    all.partition(root, deaf);
+    std::stop_source stop;
+    const std::stop_token token = stop.get_token();
+    VariableOptions options = in_time;
+    options.stop = &token;
+    std::optional<Result<Version>> out;
+    ASSERT_EQ(root.node->spawn(invalidate_into(text_of(root), options, out)), Errc::ok);
+    all.run_for(200ms);
+    EXPECT_FALSE(out.has_value()) << "it waits for the one that hears nothing";
+    stop.request_stop();
+    all.run_for(100ms);
+    ASSERT_TRUE(out.has_value());
+    EXPECT_EQ(out->code(), Errc::canceled);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (&all[i] != &deaf) {
+            EXPECT_EQ(get(all[i])->value, "two") << i << " was told before the cancel";
+        }
+    }
+    all.heal();
+    ASSERT_TRUE(sync_wait(text_of(root).invalidate(in_time)).ok());
+    EXPECT_EQ(get(deaf)->value, "two");
 }
 
 TEST(variable, the_next_root_takes_over_what_the_others_have) {
