@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A replicated key-value store: of the members of a group, each key has an owner and two followers. A write goes to the
-// owner, and is answered when all living holders of the key have it. If the owner dies, its first follower takes over,
-// and the members make a third copy again.
+// A replicated key-value store on a group: each key has an owner and two followers. A write is answered when all living
+// holders of the key have it. If the owner dies, its first follower takes over, and a third copy is made again.
 //
-// What this does not give: there is no consensus. If the network is cut, both parts accept writes of the same key; when
-// they merge, the later one wins, and the other is lost without a message. A read may see a write that is not answered
-// yet, and that dies with the owner. A write that failed may have happened. An owner that has just joined, or come
-// back, has no values, or old ones, until the others have sent it theirs. If all holders of a key die, so does it. If
-// clocks of hosts differ by more than a second (ClockOptions::drift_max), an older write may win.
+// There is no consensus. If the network is cut, both parts accept writes; when they merge, the later write of a key
+// wins, and the other is lost without a message. A read may see a write that is not answered yet, and that dies with
+// the owner. A write that failed may have happened. An owner that has just joined, or come back, has old values or none
+// until the others have sent it theirs. If all holders of a key die, so does it. If clocks of hosts differ by more than
+// ClockOptions::drift_max, an older write may win.
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/cinnabar.hpp>
 #include <cinnabar/group/group.hpp>
@@ -74,7 +73,6 @@ struct Replica {
     Node node;
     Group group;
 };
-using Replicas = std::vector<std::unique_ptr<Replica>>;
 
 void serve(Replica& replica) {
     const auto puts = [&group = replica.group](Entry entry) {
@@ -105,8 +103,7 @@ std::unique_ptr<Replica> start(unsigned number) {
     return replica;
 }
 
-// The client calls the owner. If the owner is lost, the client waits until the view has changed, and calls the next
-// owner.
+// Calls the owner. If that is lost, waits until the view has changed, and calls the next owner.
 template <typename Out, typename In>
 Task<Result<Out>> ask_owner(Group client, const Rpc<Out(In)>& rpc, std::string key, In in) {
     Events events = client.events();
@@ -119,12 +116,10 @@ Task<Result<Out>> ask_owner(Group client, const Rpc<Out(In)>& rpc, std::string k
         CINNABAR_CO_TRY([[maybe_unused]] const Event event, co_await events.next());
     }
 }
-void write(const Group& client, const std::string& key, const std::string& value) {
-    sync_wait(ask_owner(client, put, key, Entry{key, value, {}})).value();
-}
+void write(const Group& client, const Entry& entry) { sync_wait(ask_owner(client, put, entry.key, entry)).value(); }
 Entry read(const Group& client, const std::string& key) { return sync_wait(ask_owner(client, get, key, key)).value(); }
 
-std::size_t copies(const Replicas& replicas) {
+std::size_t copies(const std::vector<std::unique_ptr<Replica>>& replicas) {
     std::size_t sum = 0;
     for (const auto& replica : replicas) sum += replica ? replica->entries.size() : 0;
     return sum;
@@ -132,15 +127,13 @@ std::size_t copies(const Replicas& replicas) {
 
 int main() {
     auto world = sim::World::numbered(20, {.seed = 20});
-    Replicas replicas;
+    std::vector<std::unique_ptr<Replica>> replicas;
     for (unsigned i = 0; i < 5; ++i) replicas.push_back(start(i));
     for (const auto& replica : replicas) sync_wait(replica->group.wait_for_members(5)).value();
     Node node = Node::open("sim://client?world=20").value();
     const Group client = sync_wait(Group::follow(node, {"sim://host0", "sim://host1"}, {.seed = 100})).value();
-
-    for (int i = 0; i < 20; ++i) write(client, "key" + std::to_string(i), "first");
+    for (int i = 0; i < 20; ++i) write(client, {"key" + std::to_string(i), "first", {}});
     std::cout << "20 values, " << copies(replicas) << " copies\n";
-
     const Entry first = read(client, "key0");
     const Rank owner = holders_of("key0", client.view()).front();
     world->kill("host" + std::to_string(owner));  // its process dies
@@ -150,8 +143,7 @@ int main() {
     std::cout << found << " values found without the owner of key0\n";
     while (copies(replicas) < 60) (void)node.run_for(1s);
     std::cout << copies(replicas) << " copies again\n";
-
-    write(client, "key0", "second");
+    write(client, {"key0", "second", {}});
     const std::vector<Rank> holders = holders_of("key0", client.view());
     sync_wait(client.broadcast(keep, {first}, {.only = holders})).value();  // the older write arrives once more
     std::cout << "key0 is " << read(client, "key0").value << '\n';
