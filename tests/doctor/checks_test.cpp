@@ -190,9 +190,51 @@ TEST_F(Doctor, ADeviceOnAnotherNode) {
     expect("rdma-locality", Severity::good, "node of this process");
 }
 
+TEST_F(Doctor, AnInterfaceOnAnotherNode) {
+    host.files["/sys/class/net/eth0/operstate"] = "down\n";
+    host.files["/sys/class/net/eth0/device/numa_node"] = "1\n";
+    host.files["/sys/devices/system/node/node1/cpulist"] = "4-7\n";
+    EXPECT_EQ(examine(host).find("nic-locality"), nullptr) << "it carries nothing";
+    host.files["/sys/class/net/eth0/operstate"] = "up\n";
+    expect("nic-locality", Severity::warning, "eth0 is on NUMA node 1", ExitCode::unsuitable);
+    expect("nic-locality", Severity::warning, "numactl --cpunodebind=1", ExitCode::unsuitable);
+    host.files["/proc/self/status"] = MadeUpHost::status("0000000000000000", "0-7");
+    expect("nic-locality", Severity::note, "from the other nodes");
+    host.files["/proc/self/status"] = MadeUpHost::status("0000000000000000", "4-5");
+    expect("nic-locality", Severity::good, "node of this process");
+    host.files["/sys/class/net/eth0/device/numa_node"] = "-1\n";
+    EXPECT_EQ(examine(host).find("nic-locality"), nullptr) << "the machine has one node";
+}
+
+TEST_F(Doctor, ProcessorsOfOneCore) {
+    host.files["/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"] = "0-1\n";
+    expect("processor-pinning", Severity::warning, "threads of one core", ExitCode::overloaded);
+    host.files["/sys/devices/system/cpu/cpu0/topology/thread_siblings_list"] = "0,2\n";
+    expect("processor-pinning", Severity::good, "processors 0-1");
+}
+
+TEST_F(Doctor, IsolatedProcessors) {
+    host.files["/sys/devices/system/cpu/isolated"] = "0-3\n";
+    expect("processor-pinning", Severity::warning, "moves no thread between them", ExitCode::overloaded);
+    host.files["/sys/devices/system/cpu/isolated"] = "1-3\n";
+    expect("processor-pinning", Severity::good, "processors 0-1");
+}
+
+TEST_F(Doctor, ProcessorsOfSeveralNodes) {
+    host.files["/sys/devices/system/node/node0/cpulist"] = "0\n";
+    host.files["/sys/devices/system/node/node1/cpulist"] = "1\n";
+    expect("processor-pinning", Severity::note, "2 NUMA nodes (node0, node1)");
+    expect("processor-pinning", Severity::note, "numactl");
+    host.files["/sys/devices/system/node/node0/cpulist"] = "0-1\n";
+    host.files["/sys/devices/system/node/node1/cpulist"] = "2-3\n";
+    host.files["/sys/devices/system/cpu/online"] = "0-3\n";
+    expect("processor-pinning", Severity::good, "of 4 that this host has");
+}
+
 TEST_F(Doctor, OneProcessor) {
     host.files["/proc/self/status"] = MadeUpHost::status("0000000000000000", "3");
     expect("processors", Severity::warning, "processor 3 only", ExitCode::overloaded);
+    EXPECT_EQ(examine(host).find("processor-pinning"), nullptr) << "that is told already";
 }
 
 TEST_F(Doctor, AControlGroupThatBoundsTime) {

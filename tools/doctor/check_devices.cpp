@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks RDMA devices: whether their ports are up and have addresses, whether this user may open them, and how far they
-// are from the processors.
+// Checks RDMA devices: whether their ports are up and have addresses, and whether this user may open them; and how far
+// they and the network's interfaces are from the processors.
 #include "doctor/checks.hpp"
 #include "doctor/parse.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 namespace cinnabar::tools::doctor {
 namespace {
@@ -71,6 +73,32 @@ void check_access(const Host& host, Findings& found) {
     found.good("rdma-access", "the devices may be opened");
 }
 
+struct Device {
+    std::string id;  // of the finding
+    std::string name;
+    std::string folder;  // in /sys/class
+};
+
+// Reports how far a device is from the processors on which this process may run.
+void judge_locality(const Host& host, const Device& device, const std::vector<unsigned>& allowed, Findings& found) {
+    const auto node = read_number(host, device.folder + "/device/numa_node");
+    if (!node) return;  // a software device, or a machine with one node (-1)
+    const auto near = processors_of(read_word(host, fmt::format("/sys/devices/system/node/node{}/cpulist", *node)));
+    if (near.empty() || allowed.empty()) return;
+    const auto is_near = [&near](unsigned processor) { return std::ranges::count(near, processor) > 0; };
+    const auto remedy = fmt::format("numactl --cpunodebind={0} --membind={0} PROGRAM", *node);
+    if (std::ranges::none_of(allowed, is_near))
+        found.warning(device.id, ExitCode::unsuitable,
+                      fmt::format("{} is on NUMA node {}, and this process may only run on others", device.name, *node),
+                      remedy);
+    else if (!std::ranges::all_of(allowed, is_near))
+        found.note(device.id,
+                   fmt::format("{} is on NUMA node {}; from the other nodes a call takes longer", device.name, *node),
+                   remedy);
+    else
+        found.good(device.id, fmt::format("{} is on the node of this process", device.name));
+}
+
 }  // namespace
 
 void check_devices(const Host& host, Findings& found) {
@@ -89,23 +117,13 @@ void check_devices(const Host& host, Findings& found) {
 void check_locality(const Host& host, Findings& found) {
     const auto field = field_of(host.read("/proc/self/status").value_or(""), "Cpus_allowed_list");
     const auto allowed = processors_of(field.value_or(""));
-    for (const auto& device : host.list(devices_folder)) {
-        const auto node = read_number(host, devices_folder + "/" + device + "/device/numa_node");
-        if (!node) continue;  // a software device, or a machine with one node (-1)
-        const auto near = processors_of(read_word(host, fmt::format("/sys/devices/system/node/node{}/cpulist", *node)));
-        if (near.empty() || allowed.empty()) continue;
-        const auto is_near = [&near](unsigned processor) { return std::ranges::count(near, processor) > 0; };
-        const auto remedy = fmt::format("numactl --cpunodebind={0} --membind={0} PROGRAM", *node);
-        if (std::ranges::none_of(allowed, is_near))
-            found.warning("rdma-locality", ExitCode::unsuitable,
-                          fmt::format("{} is on NUMA node {}, and this process may only run on others", device, *node),
-                          remedy);
-        else if (!std::ranges::all_of(allowed, is_near))
-            found.note("rdma-locality",
-                       fmt::format("{} is on NUMA node {}; from the other nodes a call takes longer", device, *node),
-                       remedy);
-        else
-            found.good("rdma-locality", fmt::format("{} is on the node of this process", device));
+    for (const auto& name : host.list(devices_folder))
+        judge_locality(host, {"rdma-locality", name, devices_folder + "/" + name}, allowed, found);
+    const std::string interfaces = "/sys/class/net";
+    for (const auto& name : host.list(interfaces)) {
+        // One that carries nothing is near enough.
+        if (read_word(host, interfaces + "/" + name + "/operstate") == "up")
+            judge_locality(host, {"nic-locality", name, interfaces + "/" + name}, allowed, found);
     }
 }
 
