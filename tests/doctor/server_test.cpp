@@ -3,6 +3,7 @@
 #include "doctor/towards.hpp"
 #include "made_up_host.hpp"
 #include "perf/service.hpp"
+#include "support/sanitizers.hpp"
 #include "support/test_key.hpp"
 
 #include <cinnabar/hl/node.hpp>
@@ -13,6 +14,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <utility>
 
 namespace cinnabar::tools::doctor {
 namespace {
@@ -73,6 +76,26 @@ TEST_F(DoctorServer, AWayThatIsNotTheBest) {
 TEST_F(DoctorServer, ALocalOneWithoutSharedMemory) {
     serve({"tcp://127.0.0.1:0"});
     expect(look(node->address()), "server-way", Severity::note, "does not listen in shared memory");
+}
+
+TEST_F(DoctorServer, ARemoteOneThatDoesNotListenOnRdmaDevices) {
+    serve({"tcp://127.0.0.1:0"});
+    const auto port = na::Uri::parse(node->endpoints().front()).value().port.value();
+    // Also reaches this host, but does not tell so.
+    const std::string uri = "tcp://0.0.0.0:" + std::to_string(port);
+    EXPECT_EQ(look(uri).find("server-way"), nullptr);
+    host.add_device("mlx5_0");
+    expect(look(uri), "server-way", Severity::note, "this host has RDMA devices");
+}
+
+TEST_F(DoctorServer, APoorProviderOfLibfabric) {
+    if (support::sanitized) GTEST_SKIP() << "that provider is not run under sanitizers";
+    auto listening = hl::Node::listen("ofi+sockets://127.0.0.1:0");
+    if (!listening) GTEST_SKIP() << "libfabric has no provider sockets here: " << listening.error().message();
+    node.emplace(*std::move(listening));
+    const auto found = look(node->address());
+    expect(found, "server-reach", Severity::good, "over ofi+sockets");
+    expect(found, "server-way", Severity::warning, "libfabric does not maintain it", ExitCode::unsuitable);
 }
 
 // The address has the folder of another host, so shared memory cannot be used.

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace cinnabar::tools::doctor {
@@ -91,6 +92,30 @@ TEST(DoctorTransports, KeysThatAreValidForEveryConnectionAreWorthANote) {
     EXPECT_EQ(severity_of(confining, "transport-verbs"), Severity::good);
     const Findings of_one_host = found_with<false, true>();
     EXPECT_EQ(severity_of(of_one_host, "transport-verbs"), Severity::good);
+}
+
+// What is found about a transport of that scheme, which is a fake one.
+Findings look_at_provider(std::string_view scheme) {
+    na::Registry registry;
+    na::PluginInfo plugin = closed_plugin(scheme);
+    plugin.open = [](const na::Uri& uri, const na::TransportOptions&) -> Result<std::unique_ptr<na::Transport>> {
+        return std::unique_ptr<na::Transport>(std::make_unique<bulk::FakeTransport>(uri.scheme));
+    };
+    EXPECT_TRUE(registry.add(plugin));
+    Findings found;
+    check_transports(registry, false, found);
+    return found;
+}
+
+TEST(DoctorTransports, APoorProviderOfLibfabricIsWorthAWarning) {
+    for (const std::string_view scheme : {"ofi+sockets", "ofi+udp;ofi_rxd"}) {
+        const auto found = look_at_provider(scheme);
+        ASSERT_EQ(severity_of(found, "ofi-provider"), Severity::warning);
+        EXPECT_NE(found.find("ofi-provider")->what.find(scheme), std::string::npos);
+        EXPECT_NE(found.find("ofi-provider")->remedy.find("FI_PROVIDER"), std::string::npos);
+        EXPECT_EQ(found.exit(true), ExitCode::unsuitable);
+    }
+    EXPECT_EQ(look_at_provider("ofi+tcp;ofi_rxm").find("ofi-provider"), nullptr);
 }
 
 TEST(DoctorTransports, VerbsIsMissedOnlyWhereThereAreDevices) {

@@ -108,7 +108,7 @@ TEST_F(NodePolicy, WhoMayNotConnectIsToldWhereTheReasonIs) {
     NodeOptions own;
     own.transport.tls.key_file = key("bob", 'b');
     const Connected client = Node::connect(server.address(), own).value();
-    const auto refused = client.node.call(who, client.peer).wait();
+    const auto refused = client.node.call(whoami, client.peer).wait();
     ASSERT_EQ(refused.code(), Errc::permission);
     EXPECT_NE(refused.error().message().find("do not accept each other's key, certificate or user"), std::string::npos)
         << refused.error().message();

@@ -3,6 +3,7 @@
 
 #include "commands/address.hpp"
 #include "doctor/parse.hpp"
+#include "doctor/provider.hpp"
 #include "perf/bulk_load.hpp"
 #include "perf/call_load.hpp"
 #include "perf/target.hpp"
@@ -68,6 +69,7 @@ class Visit {
         if (!trip) trip = reach_otherwise(*addr, trip.error());
         if (!trip) return unreached(trip.error());
         tell_ways(*addr);
+        tell_better(*addr);
         auto target = perf::find_target(target_.uri, target_.transport, {}, stop_, question_.tls);
         if (target) {
             target_ = *std::move(target);
@@ -136,11 +138,26 @@ class Visit {
                 found_.note("server-way", fmt::format("{}:// works as well: {} a call", scheme, latency(*trip)),
                             "omit --transport to use the best one");
         }
+    }
+    // Reports better ways that the address does not name.
+    void tell_better(const na::Addr& addr) {
+        if (const auto drawback = drawback_of(target_.way); !drawback.empty())
+            found_.warning("server-way", ExitCode::unsuitable, fmt::format("{}:// is taken: {}", target_.way, drawback),
+                           "let the server listen on tcp:// as well, or on verbs:// or ofi+tcp;ofi_rxm://, and choose "
+                           "that by --transport");
+        if (target_.way != "tcp") return;
+        const auto schemes = schemes_of(addr);
         const auto local = stays_on_host(addr.body().endpoints.front());
-        const bool has_shm = std::ranges::count(schemes_of(addr), "shm") > 0;
-        if (target_.way == "tcp" && local && *local && !has_shm)
-            found_.note("server-way", "the server is on this host and does not listen in shared memory",
-                        "let it listen on shm:// as well: --listen tcp://... --listen shm://");
+        if (local && *local) {
+            if (std::ranges::count(schemes, "shm") == 0)
+                found_.note("server-way", "the server is on this host and does not listen in shared memory",
+                            "let it listen on shm:// as well: --listen tcp://... --listen shm://");
+            return;
+        }
+        const bool rdma = std::ranges::any_of(schemes, [](const auto& scheme) { return scheme.starts_with("verbs"); });
+        if (!rdma && !host_.list("/sys/class/infiniband").empty())
+            found_.note("server-way", "this host has RDMA devices, and the server does not listen on them",
+                        "if its host has such a device, too: --listen tcp://... --listen verbs://");
     }
     std::optional<unsigned> mtu_to(const na::Addr& addr) const {
         for (const auto& endpoint : addr.body().endpoints) {

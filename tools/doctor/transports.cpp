@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "doctor/transports.hpp"
 
+#include "doctor/provider.hpp"
+
 #include <cinnabar/na/transport.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 
 namespace cinnabar::tools::doctor {
 namespace {
@@ -27,6 +30,16 @@ void judge_open(const std::string& id, const na::PluginInfo& plugin, const na::T
                "where peers must not use what is lent to others: verbss://, ofis:// or tcps://, which check who asks");
 }
 
+void judge_provider(const na::PluginInfo& plugin, const na::Transport& transport, Findings& found) {
+    const std::string_view drawback = drawback_of(transport.scheme());
+    if (drawback.empty()) return;
+    found.warning(
+        "ofi-provider", ExitCode::unsuitable,
+        fmt::format("{}:// takes the provider of {}://: {}", plugin.scheme, transport.scheme(), drawback),
+        "have libfabric offer tcp;ofi_rxm (unset FI_PROVIDER; fi_info -l lists what it has), or use tcp:// or "
+        "verbs://");
+}
+
 }  // namespace
 
 void check_transports(const na::Registry& registry, bool devices, Findings& found) {
@@ -40,6 +53,7 @@ void check_transports(const na::Registry& registry, bool devices, Findings& foun
         if (opened) {
             ++open;
             judge_open(id, plugin, **opened, found);
+            judge_provider(plugin, **opened, found);
             continue;
         }
         const Error& error = opened.error();
