@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
@@ -85,6 +86,10 @@ Words with_key(const Words& words) {
 [[noreturn]] void become(const Words& words, int out, int err, const Surroundings& in) {
     (void)::dup2(out, STDOUT_FILENO);
     (void)::dup2(err, STDERR_FILENO);
+    if (in.prepare && !in.prepare()) {
+        ::perror("the surroundings of the command could not be made");
+        ::_exit(125);
+    }
     if (in.file_bytes_max != 0) {
         const rlimit limit{in.file_bytes_max, in.file_bytes_max};
         (void)::setrlimit(RLIMIT_FSIZE, &limit);

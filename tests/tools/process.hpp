@@ -30,6 +30,9 @@ struct Surroundings {
     int out_fd = -1;                            // becomes its stdout instead of the pipe
     std::optional<uid_t> user = {};             // needs root
     std::vector<std::string> environment = {};  // "NAME=value", in addition to this process's environment
+    // Run in the new process, as the user of this one, before it becomes the command, for example to enter a namespace.
+    // False: it ends with 125, and says why by errno.
+    std::function<bool()> prepare = {};
 };
 
 class Process {
