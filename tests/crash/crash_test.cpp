@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Saves of random trees whose server or client is killed, or whose server's system calls fail, at random points. After
-// each one, every existing name has complete contents, either the old ones or the saved ones; no old file is lost; and
-// the staging folder is bounded. With --delete, what no source has is removed only when everything else is there. In
-// the end the same command finishes the rest.
+// Random trees are saved, fetched, copied and saved on a group while a process that gives or takes them is killed, or
+// its system calls fail, at random points. After each attempt, every existing name has complete contents, either the
+// old ones or the new ones; no old file is lost; and what is unfinished is bounded. With --delete, what no source has
+// is removed only when everything else is there. With --sync=each and batch, no file gets its name before it is synced;
+// with none, that alone is not promised. In the end the same command finishes the rest.
 #include "process.hpp"
 #include "random_tree.hpp"
 #include "support/content.hpp"
@@ -12,10 +13,14 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
+#include <system_error>
+#include <vector>
 
 namespace cinnabar::crash {
 namespace {
@@ -26,16 +31,48 @@ using tools::Serving;
 using tools::Surroundings;
 using tools::Words;
 
+enum class Command { save, fetch, copy, save_on_group };
+
+Command draw_command(std::mt19937_64& random) {
+    static constexpr Command commands[] = {Command::save,  Command::save, Command::save, Command::fetch,
+                                           Command::fetch, Command::copy, Command::copy, Command::save_on_group};
+    return commands[random() % std::size(commands)];
+}
+
+std::string draw_sync(std::mt19937_64& random) {
+    static const std::vector<std::string> modes{"each", "batch", "none"};
+    return modes[random() % modes.size()];
+}
+
+// The unfinished files in a receiving folder: those of a server are in a folder of their own, which also has its number
+// in a group.
+std::vector<fs::path> unfinished_in(const fs::path& root) {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(root)) {
+        if (!entry.path().filename().string().starts_with(".cinnabar-")) continue;
+        if (!entry.is_directory()) {
+            found.push_back(entry.path());
+            continue;
+        }
+        for (const auto& staged : fs::directory_iterator(entry.path())) {
+            if (staged.path().filename() != "server") found.push_back(staged.path());
+        }
+    }
+    return found;
+}
+
 class Round {
   public:
     explicit Round(std::uint64_t seed) : random_(seed) {
-        fs::create_directories(folder_.at("source"));
-        fs::create_directory(root_);
-        write_tree(tree_, folder_.at("source"));
-        write_tree(older_, root_);
+        fs::create_directories(source_);
+        write_tree(tree_, source_);
+        for (const auto& root : roots_) {
+            fs::create_directory(root);
+            write_tree(older_, root);
+        }
         if (!deletes_) return;
-        fs::create_directories(root_ + "/tree");
-        std::ofstream(root_ + "/" + extraneous_) << "in no source";
+        fs::create_directories(roots_.front() + "/tree");
+        std::ofstream(roots_.front() + "/" + extraneous_) << "in no source";
     }
 
     void run() {
@@ -47,82 +84,140 @@ class Round {
     }
 
   private:
-    enum class Kind { kill_server, kill_client, fail_calls };
-
-    // The faults in the system calls of the process once the file `on_` exists.
-    Surroundings faults(std::uint64_t kill_at, std::uint64_t rate) {
-        Surroundings in;
-        in.environment = {"LD_PRELOAD=" CINNABAR_FAULTS, "CINNABAR_FAULTS_ON=" + on_,
-                          "CINNABAR_FAULTS_SEED=" + std::to_string(random_()),
-                          "CINNABAR_KILL_AT=" + std::to_string(kill_at), "CINNABAR_FAULT_RATE=" + std::to_string(rate)};
-        return in;
-    }
-    Words save(const std::string& uri) const {
-        Words words{"save", "-q", "--replace"};
-        if (push_) words.emplace_back("--push");
-        if (deletes_) words.emplace_back("--delete");
-        words.insert(words.end(), {folder_.at("source/tree"), uri});
-        return words;
-    }
-    void crash() {
-        const auto kind = static_cast<Kind>(random_() % 3);
+    // What a process that gives the tree, or takes it, is exposed to.
+    Surroundings faults(bool gives) {
+        const bool kills = random_() % 2 == 0;
         const auto kill_at = 1 + random_() % 400;
         const auto rate = 5 + random_() % 60;
-        fs::remove(on_);
-        Serving serving(root_, {}, kind == Kind::kill_client ? Surroundings() : server_faults(kind, kill_at, rate));
-        ASSERT_FALSE(serving.uri().empty());
-        std::ofstream(on_) << "on";
-        Process client(save(serving.uri()), kind == Kind::kill_client ? faults(kill_at, 0) : Surroundings());
-        const auto exit = client.wait();
-        ASSERT_TRUE(exit) << "the client hangs: " << client.err();
-        EXPECT_NE(*exit, 15) << client.err();
-        serving.process().send(SIGKILL);
-        ASSERT_TRUE(serving.process().wait());
-        auto there = read_tree(root_);
-        // What the source does not have goes only when all that it has is there.
-        if (there.erase(extraneous_) == 0 && deletes_) {
-            EXPECT_EQ(find_unfinished(there, tree_, older_), "") << client.err();
+        auto in = watched();
+        in.environment.insert(in.environment.end(),
+                              {"CINNABAR_FAULTS_ON=" + on_, "CINNABAR_FAULTS_SEED=" + std::to_string(random_()),
+                               "CINNABAR_KILL_AT=" + std::to_string(kills ? kill_at : 0),
+                               "CINNABAR_FAULT_RATE=" + std::to_string(kills ? 0 : rate)});
+        if (gives) in.environment.emplace_back("CINNABAR_FAULT_READS=1");
+        return in;
+    }
+    Surroundings watched() const {
+        Surroundings in;
+        in.environment = {"LD_PRELOAD=" CINNABAR_FAULTS, "CINNABAR_UNSYNCED=" + unsynced_};
+        return in;
+    }
+    Words words(const std::string& command, const Words& more) const {
+        Words words{command, "-q", "--replace", "--sync=" + sync_};
+        if (push_) words.emplace_back("--push");
+        if (deletes_) words.emplace_back("--delete");
+        words.insert(words.end(), more.begin(), more.end());
+        return words;
+    }
+    // Runs the command once, in processes with these surroundings. In the end none of them runs.
+    tools::Outcome attempt(const Surroundings& giver, const Surroundings& taker) {
+        const auto tree = source_ + "/tree";
+        const auto& root = roots_.front();
+        switch (command_) {
+            case Command::save: {
+                Serving server(root, {}, taker);
+                return ended(words("save", {tree, server.uri()}), giver, {&server});
+            }
+            case Command::fetch: {
+                Serving server(source_, {}, giver);
+                return ended(words("fetch", {server.uri() + "/tree", "-o", root}), taker, {&server});
+            }
+            case Command::copy: {
+                Serving from(source_, {}, giver);
+                Serving to(root, {}, taker);
+                return ended(words("copy", {from.uri() + "/tree", to.uri()}), {}, {&from, &to});
+            }
+            case Command::save_on_group:
+                break;
         }
-        EXPECT_EQ(find_broken(there, tree_, older_), "") << client.err();
-        expect_bounded();
+        const Words member{"--listen", "tcp://127.0.0.1:0", "--insecure", "--group"};
+        Serving first(root, member, taker);
+        auto joins = member;
+        joins.insert(joins.end(), {"--join", first.uri()});
+        Serving second(roots_.back(), joins);
+        const auto both = [&] { return tools::run({"group", first.uri()}).out.starts_with("group: 2 present"); };
+        EXPECT_TRUE(tools::eventually(both));
+        return ended(words("save", {"--insecure", "--group", first.uri(), "--replicas", "2", tree}), giver,
+                     {&first, &second});
     }
-    Surroundings server_faults(Kind kind, std::uint64_t kill_at, std::uint64_t rate) {
-        return kind == Kind::kill_server ? faults(kill_at, 0) : faults(0, rate);
+    // The outcome of a client; then its servers are killed.
+    tools::Outcome ended(const Words& words, const Surroundings& in, const std::vector<Serving*>& servers) const {
+        tools::Outcome outcome;
+        for (const auto* server : servers) EXPECT_FALSE(server->uri().empty());
+        std::ofstream(on_) << "on";
+        Process client(words, in);
+        const auto exit = client.wait();
+        EXPECT_TRUE(exit) << "the client hangs: " << client.err();
+        outcome.exit = exit.value_or(-1);
+        outcome.err = client.err();
+        for (auto* server : servers) {
+            server->process().send(SIGKILL);
+            EXPECT_TRUE(server->process().wait());
+        }
+        fs::remove(on_);
+        return outcome;
     }
-    // The staging folder has no more files than the tree, with a journal each, and no more bytes than the tree and
+    void crash() {
+        const bool gives = random_() % 3 == 0;
+        const auto in = faults(gives);
+        const auto outcome = attempt(gives ? in : Surroundings(), gives ? watched() : in);
+        EXPECT_NE(outcome.exit, 15) << outcome.err;
+        for (const auto& root : roots_) {
+            auto there = read_tree(root);
+            // What the source does not have goes only when all that it has is there.
+            if (there.erase(extraneous_) == 0 && deletes_) {
+                EXPECT_EQ(find_unfinished(there, tree_, older_), "") << outcome.err;
+            }
+            EXPECT_EQ(find_broken(there, tree_, older_), "") << outcome.err;
+            expect_bounded(root);
+        }
+        if (sync_ != "none") {
+            EXPECT_FALSE(fs::exists(unsynced_)) << "a file had its name before it was synced";
+        }
+    }
+    // There are no more unfinished files than the tree has, with a journal each, and no more bytes than the tree and
     // 1 MiB more.
-    void expect_bounded() const {
-        const auto staging = fs::path(root_) / ".cinnabar-staging";
+    void expect_bounded(const std::string& root) const {
         std::uint64_t bytes = 0;
         std::uint64_t all = 0;
-        std::size_t files = 0;
+        const auto files = unfinished_in(root);
         for (const auto& [name, content] : tree_) all += content.size();
-        if (fs::exists(staging)) {
-            for (const auto& entry : fs::directory_iterator(staging)) {
-                std::error_code gone;  // the server removes some meanwhile
-                const auto size = entry.file_size(gone);
-                if (!gone) bytes += size, ++files;
-            }
+        for (const auto& file : files) {
+            std::error_code link;  // that leads nowhere
+            const auto size = fs::file_size(file, link);
+            if (!link) bytes += size;
         }
         EXPECT_LE(bytes, all + (1 << 20));
-        EXPECT_LE(files, 2 * tree_.size());  // each staged file has a journal
+        EXPECT_LE(files.size(), 2 * tree_.size());  // each staged file has a journal
     }
     void finish() {
-        Serving serving(root_);
-        const auto last = tools::run(save(serving.uri()));
+        const auto last = attempt({}, {});
         EXPECT_EQ(last.exit, 0) << last.err;
-        EXPECT_EQ(find_unfinished(read_tree(root_), tree_, older_), "");
-        const auto staging = fs::path(root_) / ".cinnabar-staging";
-        EXPECT_EQ(support::Folder::list_of(staging), Words{}) << "nothing is left of what was finished";
+        for (const auto& root : roots_) {
+            EXPECT_EQ(find_unfinished(read_tree(root), tree_, older_), "");
+            EXPECT_EQ(unfinished_in(root), std::vector<fs::path>{}) << "nothing is left of what was finished";
+        }
+        if (command_ == Command::save_on_group) return;  // which places each name by itself
+        for (const auto& [name, content] : tree_) {
+            const auto first = first_name_of(tree_, name);
+            if (first.empty()) continue;
+            EXPECT_TRUE(fs::equivalent(roots_.front() + "/" + first, roots_.front() + "/" + name)) << name;
+        }
     }
 
     std::mt19937_64 random_;
     support::Folder folder_{fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()};
-    const std::string root_ = folder_.at("root");
+    const std::string source_ = folder_.at("source");
     const std::string on_ = folder_.at("on");
+    const std::string unsynced_ = folder_.at("unsynced");
     const std::string extraneous_ = "tree/in no source";
-    const bool push_ = random_() % 2 == 0;
-    const bool deletes_ = random_() % 2 == 0;
+    const Command command_ = draw_command(random_);
+    const std::string sync_ = draw_sync(random_);
+    const bool push_ = random_() % 2 == 0 && command_ == Command::save;
+    const bool deletes_ = random_() % 2 == 0 && (command_ == Command::save || command_ == Command::fetch);
+    // The folders that get the tree.
+    const Words roots_ =
+        command_ == Command::save_on_group ? Words{folder_.at("root"), folder_.at("other")} : Words{folder_.at("root")};
     const Contents tree_ = make_tree(random_);
     const Contents older_ = make_older(tree_, random_);
 };
@@ -131,6 +226,26 @@ TEST(Crash, WhateverIsKilledOrFailsEveryNameIsWholeAndTheSameCommandFinishes) {
     if (support::address_sanitizer || support::thread_sanitizer)
         GTEST_SKIP() << "what is loaded before the C library does not go with a sanitizer";
     test::for_each_seed([](std::uint64_t seed) { Round(seed).run(); }, 10);
+}
+
+// So that the rounds see a missing sync.
+TEST(Crash, OnlyWithoutSyncAFileGetsItsNameBeforeItIsSynced) {
+    if (support::address_sanitizer || support::thread_sanitizer)
+        GTEST_SKIP() << "what is loaded before the C library does not go with a sanitizer";
+    const support::Folder folder;
+    const auto small = folder.put("small", support::pattern(1000));
+    const auto large = folder.put("large", support::pattern(5u << 20));
+    for (const std::string sync : {"each", "batch", "none"}) {
+        const auto unsynced = folder.at("unsynced-" + sync);
+        const auto root = folder.at("root-" + sync);
+        fs::create_directory(root);
+        Surroundings in;
+        in.environment = {"LD_PRELOAD=" CINNABAR_FAULTS, "CINNABAR_UNSYNCED=" + unsynced};
+        Serving serving(root, {}, in);
+        const auto saved = tools::run({"save", "-q", "--sync=" + sync, small, large, serving.uri()});
+        EXPECT_EQ(saved.exit, 0) << saved.err;
+        EXPECT_EQ(fs::exists(unsynced), sync == "none") << sync;
+    }
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 //     CINNABAR_KILL_AT      kill the process before its n-th call; 0: never
 //     CINNABAR_FAULT_RATE   how many of a thousand calls fail
 //     CINNABAR_FAULT_READS  if set, reads may fail too
+//     CINNABAR_UNSYNCED     this file gets the name of each file that is renamed before its last bytes are synced
 // Calls are numbered in the order in which the threads of the process make them.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -19,6 +20,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <utility>
 
 namespace {
 
@@ -70,6 +75,54 @@ bool fails() {
     return fault != 0;
 }
 
+// Which files have bytes that were not synced, in a process that is asked for them (CINNABAR_UNSYNCED).
+class Unsynced {
+  public:
+    void written(int fd) { note(fd, true); }
+    void synced(int fd) { note(fd, false); }
+    // Reports a file that is about to get a name.
+    void named(int folder, const char* from, const char* name) {
+        if (!report_) return;
+        const int before = errno;
+        struct stat status {};
+        if (::fstatat(folder, from, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(status.st_mode)) {
+            const std::lock_guard lock(mutex_);
+            if (files_.contains({status.st_dev, status.st_ino})) report(name);
+        }
+        errno = before;
+    }
+
+  private:
+    void note(int fd, bool written) {
+        if (!report_) return;
+        const int before = errno;
+        struct stat status {};
+        if (::fstat(fd, &status) == 0) {
+            const std::lock_guard lock(mutex_);
+            if (written) files_.insert({status.st_dev, status.st_ino});
+            if (!written) files_.erase({status.st_dev, status.st_ino});
+        }
+        errno = before;
+    }
+    void report(const char* name) const {
+        const int fd = ::open(report_, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        if (fd < 0) return;
+        (void)!::write(fd, name, std::strlen(name));
+        (void)!::write(fd, "\n", 1);
+        (void)::close(fd);
+    }
+
+    const char* const report_ = std::getenv("CINNABAR_UNSYNCED");
+    std::mutex mutex_;
+    std::set<std::pair<dev_t, ino_t>> files_;
+};
+
+// Never destroyed: threads may still write when the process ends.
+Unsynced& unsynced() {
+    static auto& made = *new Unsynced;
+    return made;
+}
+
 template <typename F>
 F* real(const char* name) {
     return reinterpret_cast<F*>(::dlsym(RTLD_NEXT, name));
@@ -82,13 +135,32 @@ F* real(const char* name) {
         static auto* const next = real<result parameters>(#name);              \
         return fails() ? -1 : next arguments;                                  \
     }
-WRAP(fsync, int, (int fd), (fd))
-WRAP(fdatasync, int, (int fd), (fd))
-WRAP(renameat, int, (int from, const char* old, int to, const char* name), (from, old, to, name))
-WRAP(renameat2, int, (int from, const char* old, int to, const char* name, unsigned flags),
-     (from, old, to, name, flags))
+WRAP(linkat, int, (int from, const char* old, int to, const char* name, int flags), (from, old, to, name, flags))
 WRAP(mkdirat, int, (int folder, const char* name, mode_t mode), (folder, name, mode))
 WRAP(symlinkat, int, (const char* target, int folder, const char* name), (target, folder, name))
+
+// Bytes that are written during the sync are not synced.
+#define WRAP_SYNC(name)                                                  \
+    extern "C" __attribute__((visibility("default"))) int name(int fd) { \
+        static auto* const next = real<int(int)>(#name);                 \
+        if (fails()) return -1;                                          \
+        unsynced().synced(fd);                                           \
+        const int done = next(fd);                                       \
+        if (done != 0) unsynced().written(fd);                           \
+        return done;                                                     \
+    }
+WRAP_SYNC(fsync)
+WRAP_SYNC(fdatasync)
+
+#define WRAP_RENAME(name, parameters, arguments)                            \
+    extern "C" __attribute__((visibility("default"))) int name parameters { \
+        static auto* const next = real<int parameters>(#name);              \
+        if (fails()) return -1;                                             \
+        unsynced().named(from, old, as);                                    \
+        return next arguments;                                              \
+    }
+WRAP_RENAME(renameat, (int from, const char* old, int to, const char* as), (from, old, to, as))
+WRAP_RENAME(renameat2, (int from, const char* old, int to, const char* as, unsigned flags), (from, old, to, as, flags))
 
 #define WRAP_WRITE(name)                                                                                   \
     extern "C" __attribute__((visibility("default"))) ssize_t name(int fd, const void* from, size_t bytes, \
@@ -99,6 +171,7 @@ WRAP(symlinkat, int, (const char* target, int folder, const char* name), (target
             errno = errno_of(fault);                                                                       \
             return -1;                                                                                     \
         }                                                                                                  \
+        unsynced().written(fd);                                                                            \
         return next(fd, from, fault != 0 && bytes > 1 ? bytes / 2 : bytes, offset);                        \
     }
 WRAP_WRITE(pwrite)

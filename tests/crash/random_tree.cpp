@@ -5,6 +5,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <vector>
 
 namespace cinnabar::crash {
@@ -32,7 +33,41 @@ std::string content_of(std::mt19937_64& random, std::uint64_t bytes) {
     return support::pattern(bytes, static_cast<unsigned>(random()));
 }
 
+// Zeros with a few pieces between them.
+std::string sparse_content(std::mt19937_64& random) {
+    std::string content((1 << 20) + up_to(random, 6 << 20), '\0');
+    for (auto left = 1 + up_to(random, 2); left > 0; --left) {
+        const auto piece = content_of(random, 1 + up_to(random, 20 << 10));
+        content.replace(up_to(random, content.size() - piece.size()), piece.size(), piece);
+    }
+    return content;
+}
+
+// Blocks of zeros become holes.
+void write_file(const fs::path& path, const std::string& content) {
+    constexpr std::size_t block = 4096;
+    std::ofstream file(path, std::ios::binary);
+    for (std::size_t at = 0; at < content.size(); at += block) {
+        const auto part = std::string_view(content).substr(at, block);
+        if (part.find_first_not_of('\0') == part.npos) continue;
+        file.seekp(static_cast<std::streamoff>(at));
+        file.write(part.data(), static_cast<std::streamsize>(part.size()));
+    }
+    file.close();
+    fs::resize_file(path, content.size());
+}
+
 }  // namespace
+
+std::string first_name_of(const Contents& tree, const std::string& name) {
+    const auto leaf = name.rfind('/') + 1;
+    if (leaf >= name.size() || name[leaf] != 'h') return {};
+    auto first = name;
+    first[leaf] = 'f';
+    const auto has = tree.find(first);
+    const auto own = tree.find(name);
+    return has != tree.end() && own != tree.end() && has->second == own->second ? first : std::string();
+}
 
 Contents make_tree(std::mt19937_64& random) {
     Contents tree{{"tree", "/"}};
@@ -43,8 +78,12 @@ Contents make_tree(std::mt19937_64& random) {
     }
     for (auto i = 3 + up_to(random, 25); i > 0; --i) {
         const auto& folder = folders[up_to(random, folders.size() - 1)];
-        tree[folder + "/f" + std::to_string(i)] = content_of(random, random_size(random));
-        if (up_to(random, 5) == 0) tree[folder + "/l" + std::to_string(i)] = "-> f" + std::to_string(i);
+        const auto number = std::to_string(i);
+        const bool sparse = up_to(random, 11) == 0;
+        auto& content = tree[folder + "/f" + number];
+        content = sparse ? sparse_content(random) : content_of(random, random_size(random));
+        if (up_to(random, 5) == 0) tree[folder + "/h" + number] = content;
+        if (up_to(random, 5) == 0) tree[folder + "/l" + number] = "-> f" + number;
     }
     return tree;
 }
@@ -64,7 +103,12 @@ void write_tree(const Contents& tree, const fs::path& at) {
         if (content == "/") {
             fs::create_directories(at / name);
         } else if (is_file(content)) {
-            std::ofstream(at / name, std::ios::binary) << content;
+            const auto first = first_name_of(tree, name);
+            if (first.empty()) {
+                write_file(at / name, content);
+            } else {
+                fs::create_hard_link(at / first, at / name);
+            }
         } else {
             fs::create_symlink(content.substr(3), at / name);
         }
@@ -75,7 +119,7 @@ Contents read_tree(const fs::path& at) {
     Contents there;
     for (auto entry = fs::recursive_directory_iterator(at); entry != fs::recursive_directory_iterator(); ++entry) {
         const auto name = entry->path().lexically_relative(at).string();
-        if (name == ".cinnabar-staging") {
+        if (name.starts_with(".cinnabar-")) {
             entry.disable_recursion_pending();
         } else if (entry->is_symlink()) {
             there[name] = "-> " + fs::read_symlink(entry->path()).string();
