@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/beneath.hpp"
 
+#include "file/folded_case.hpp"
+
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
 
@@ -54,7 +56,10 @@ Result<void> check_target(int parent, const std::string& leaf, std::string_view 
         return file_error(errno, "cannot look at the name", name);
     }
     if (S_ISDIR(status.st_mode)) return file_error(EISDIR, {}, name);
-    if (existing == Existing::keep) return file_error(EEXIST, {}, name);
+    if (existing == Existing::keep) {
+        CINNABAR_TRY_VOID(check_case(parent, leaf, name));
+        return file_error(EEXIST, {}, name);
+    }
     if (!S_ISREG(status.st_mode) && !S_ISLNK(status.st_mode))
         return Error{Errc::invalid_argument, "what has that name is not a file", printable(name)};
     return {};

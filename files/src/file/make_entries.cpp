@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Folders, links and hard links: what a tree has besides files. Each is made below the root or not at all.
 #include "file/beneath.hpp"
+#include "file/folded_case.hpp"
 #include "file/naming.hpp"
 #include "file/read_entries.hpp"
 
@@ -95,6 +96,7 @@ Result<void> Root::make_folder(std::string_view name, UniqueFd* unsynced) const 
     struct stat status {};
     if (::fstatat(parent.get(), leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
         if (!S_ISDIR(status.st_mode)) return not_a_folder(name);
+        CINNABAR_TRY_VOID(check_case(parent.get(), leaf, name));
         open_to_owner(parent.get(), leaf, device_);
         return {};
     }
@@ -103,6 +105,7 @@ Result<void> Root::make_folder(std::string_view name, UniqueFd* unsynced) const 
         if (errno != EEXIST) return file_error(errno, "cannot make the folder", name);
         if (::fstatat(parent.get(), leaf.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(status.st_mode))
             return not_a_folder(name);
+        CINNABAR_TRY_VOID(check_case(parent.get(), leaf, name));
     }
     return sync_or_leave(std::move(parent), name, unsynced);
 }

@@ -2,6 +2,7 @@
 #include "file/naming.hpp"
 
 #include "file/beneath.hpp"
+#include "file/folded_case.hpp"
 
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/files/file_error.hpp>
@@ -47,19 +48,24 @@ Result<void> check_place(const Target& target) {
 
 Result<void> give_name(int staging, const std::string& staged, const Target& target) {
     const char* const leaf = target.leaf.c_str();
-    if (target.existing == Existing::replace) {
+    if (::renameat2(staging, staged.c_str(), target.parent, leaf, RENAME_NOREPLACE) == 0) return {};
+    const int why = errno;
+    // Two names that differ by case only may be under way at once, so only the rename shows that they are one.
+    if (why == EEXIST) CINNABAR_TRY_VOID(check_case(target.parent, target.leaf, target.name));
+    const bool unable = why == EINVAL || why == ENOSYS;  // the file system does not support RENAME_NOREPLACE (NFS)
+    if (target.existing == Existing::replace && (why == EEXIST || unable)) {
         if (::renameat(staging, staged.c_str(), target.parent, leaf) == 0) return {};
         return file_error(errno, "cannot rename the file into place", target.name);
     }
-    if (::renameat2(staging, staged.c_str(), target.parent, leaf, RENAME_NOREPLACE) == 0) return {};
-    if (errno == EINVAL || errno == ENOSYS) {
-        // The file system does not support RENAME_NOREPLACE (NFS). link() does not replace an existing name either.
+    if (target.existing == Existing::keep && unable) {
+        // link() does not replace an existing name either.
         if (::linkat(staging, staged.c_str(), target.parent, leaf, 0) == 0) {
             (void)::unlinkat(staging, staged.c_str(), 0);
             return {};
         }
+        return file_error(errno, "cannot rename the file into place", target.name);
     }
-    return file_error(errno, "cannot rename the file into place", target.name);
+    return file_error(why, "cannot rename the file into place", target.name);
 }
 
 Result<void> sync_folder(int folder, std::string_view name) {

@@ -31,7 +31,7 @@ struct Target {
 [[nodiscard]] Result<void> check_place(const Target& target);
 
 // Renames the staged entry into place; does not sync. exists: the name was taken meanwhile, and Existing::keep was
-// given.
+// given; or check_case().
 [[nodiscard]] Result<void> give_name(int staging, const std::string& staged, const Target& target);
 [[nodiscard]] Result<void> sync_folder(int folder, std::string_view name);
 
