@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files over tcps and ofis, with keys and certificates made by `cinnabar key` and `cinnabar cert`.
 #include "process.hpp"
+#include "support/content.hpp"
 #include "support/folder.hpp"
 #include "support/test_key.hpp"
 
+#include <signal.h>
 #include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
 
 namespace cinnabar::tools {
 namespace {
@@ -13,6 +18,7 @@ using support::Folder;
 
 constexpr int exit_exists = 3;
 constexpr int exit_permission = 4;
+constexpr int exit_no_space = 5;
 
 class TcpsProcess : public testing::Test {
   protected:
@@ -40,6 +46,64 @@ class TcpsProcess : public testing::Test {
         EXPECT_EQ(folder_.get("root/a").size(), 100'000u);
         const Outcome fetched = run(joined({"fetch", uri + "/a", "-o", folder_.at("back")}, secrets));
         return fetched.exit;
+    }
+    static Words listening(const std::string& address, const std::string& key) {
+        return {"--listen", address, "--key-file", key};
+    }
+    void put_tree() {
+        std::filesystem::create_directories(folder_.at("tree/d/empty"));
+        (void)folder_.put("tree/small", "small");
+        (void)folder_.put("tree/d/large", support::pattern((2u << 20) + 17));
+        std::filesystem::create_symlink("../small", folder_.at("tree/d/link"));
+    }
+    void expect_tree(const std::string& at) {
+        EXPECT_EQ(Folder::list_of(folder_.at(at)), Folder::list_of(folder_.at("tree"))) << at;
+        for (const char* name : {"/small", "/d/large", "/d/link"})
+            EXPECT_TRUE(folder_.get(at + name) == folder_.get(std::string("tree") + name)) << at << name;
+    }
+    void expect_trees_go_there_and_back(const std::string& address) {
+        const std::string key = new_key("key");
+        Serving serving(folder_.at("root"), listening(address, key));
+        ASSERT_FALSE(serving.uri().empty()) << serving.process().err();
+        put_tree();
+        const Outcome saved = run({"save", "--key-file", key, folder_.at("tree"), serving.uri()});
+        EXPECT_EQ(saved.exit, 0) << saved.err;
+        expect_tree("root/tree");
+        const Outcome fetched = run({"fetch", "--key-file", key, serving.uri() + "/tree", "-o", folder_.at("back")});
+        EXPECT_EQ(fetched.exit, 0) << fetched.err;
+        expect_tree("back/tree");
+    }
+    // The limit for the size of its files ends the first save as a full disk does.
+    void expect_saves_to_resume(const std::string& address) {
+        const std::string key = new_key("key");
+        const std::string content = support::pattern(24u << 20);
+        const std::string file = folder_.put("file", content);
+        {
+            Serving full(folder_.at("root"), listening(address, key), {.file_bytes_max = std::size_t{16} << 20});
+            ASSERT_FALSE(full.uri().empty()) << full.process().err();
+            EXPECT_EQ(run({"save", "--key-file", key, file, full.uri()}).exit, exit_no_space);
+            full.process().send(SIGTERM);
+            EXPECT_EQ(full.process().wait(), 0) << full.process().err();
+        }
+        Serving serving(folder_.at("root"), listening(address, key));
+        const Outcome again = run({"save", "--json", "--key-file", key, file, serving.uri()});
+        EXPECT_EQ(again.exit, 0) << again.err;
+        EXPECT_NE(again.out.find("\"had_bytes\": "), std::string::npos) << again.out;
+        EXPECT_EQ(again.out.find("\"had_bytes\": 0"), std::string::npos) << again.out;
+        EXPECT_TRUE(folder_.get("root/file") == content);
+    }
+    void expect_copies_from_server_to_server(const std::string& address) {
+        const std::string key = new_key("key");
+        std::filesystem::create_directory(folder_.at("other"));
+        Serving from(folder_.at("root"), listening(address, key));
+        Serving to(folder_.at("other"), listening(address, key));
+        ASSERT_FALSE(from.uri().empty() || to.uri().empty()) << from.process().err() << to.process().err();
+        put_tree();
+        std::filesystem::copy(folder_.at("tree"), folder_.at("root/tree"),
+                              std::filesystem::copy_options::recursive | std::filesystem::copy_options::copy_symlinks);
+        const Outcome copied = run({"copy", "--key-file", key, from.uri() + "/tree", to.uri()});
+        EXPECT_EQ(copied.exit, 0) << copied.err;
+        expect_tree("other/tree");
     }
 
     Folder folder_;
@@ -73,6 +137,12 @@ TEST_F(TcpsProcess, FilesGoByASharedKey) {
     EXPECT_EQ(serving.process().err().find(secret), std::string::npos);
 }
 
+TEST_F(TcpsProcess, TreesGoThereAndBack) { expect_trees_go_there_and_back("tcps://127.0.0.1:0"); }
+
+TEST_F(TcpsProcess, SavesResume) { expect_saves_to_resume("tcps://127.0.0.1:0"); }
+
+TEST_F(TcpsProcess, CopiesGoFromServerToServer) { expect_copies_from_server_to_server("tcps://127.0.0.1:0"); }
+
 #ifdef CINNABAR_TEST_OFIS
 TEST_F(TcpsProcess, FilesGoOverAFabricByASharedKey) {
     {
@@ -87,6 +157,14 @@ TEST_F(TcpsProcess, FilesGoOverAFabricByASharedKey) {
     EXPECT_EQ(moved(serving.uri(), {"--key-file", key}), 0);
     EXPECT_EQ(moved(serving.uri(), {"--key-file", new_key("wrong")}), exit_permission);
     EXPECT_NE(run({"save", folder_.at("a"), serving.uri()}).exit, 0) << "without a key";
+}
+
+TEST_F(TcpsProcess, TreesGoThereAndBackOverAFabric) { expect_trees_go_there_and_back("ofis+tcp://127.0.0.1:0"); }
+
+TEST_F(TcpsProcess, SavesResumeOverAFabric) { expect_saves_to_resume("ofis+tcp://127.0.0.1:0"); }
+
+TEST_F(TcpsProcess, CopiesGoFromServerToServerOverAFabric) {
+    expect_copies_from_server_to_server("ofis+tcp://127.0.0.1:0");
 }
 #endif
 
