@@ -7,6 +7,8 @@
 
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/files/client.hpp>
+#include <cinnabar/files/copy.hpp>
+#include <cinnabar/files/key.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/server.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
@@ -38,11 +40,15 @@ using test::ThingPtr;
 
 constexpr std::size_t window_bytes = 64u << 10;
 
-// The server and the model. The nodes are reused for all walks.
+// Servers connect to others only for clients that prove it.
+Key model_key() { return Key::from("a key of at least 16 bytes").value(); }
+
+// The server and the model, and a second server that files are copied from. The nodes are reused for all walks.
 class Both {
   public:
     Both() {
         fs::create_directories(folder_.at("root"));
+        fs::create_directories(folder_.at("lender"));
         keeps_attributes_ = ::setxattr(folder_.at("root").c_str(), "user.try", "x", 1, 0) == 0;
         begin();
     }
@@ -52,6 +58,7 @@ class Both {
         begin();
     }
     [[nodiscard]] Client& client() { return *client_; }
+    [[nodiscard]] Client& lender() { return *lender_client_; }
     [[nodiscard]] const support::Folder& folder() const { return folder_; }
     [[nodiscard]] bool keeps_attributes() const { return keeps_attributes_; }
     // How often a command has succeeded and has been refused.
@@ -67,27 +74,40 @@ class Both {
         options.window_bytes = window_bytes;
         options.buffers = 8;
         options.disk_threads = 2;
-        server_ = Server::make(Root::serve(folder_.at("root")).value(), std::nullopt, options).value();
+        server_ = Server::make(Root::serve(folder_.at("root")).value(), model_key(), options).value();
         there_ = hl::Node::listen("tcp://127.0.0.1:0").value();
         ASSERT_TRUE(server_->serve_on(*there_).ok());
+        lender_ = Server::make(Root::serve(folder_.at("lender")).value(), model_key(), options).value();
+        lender_there_ = hl::Node::listen("tcp://127.0.0.1:0").value();
+        ASSERT_TRUE(lender_->serve_on(*lender_there_).ok());
         here_ = hl::Node::open("tcp://", {.progress_thread = false}).value();
-        client_.emplace(*here_, here_->lookup(there_->endpoints().front()).value(), nullptr);
+        client_.emplace(*here_, here_->lookup(there_->endpoints().front()).value(), &key_);
         ASSERT_TRUE(hl::sync_wait(client_->open()).ok());
+        lender_client_.emplace(*here_, here_->lookup(lender_there_->endpoints().front()).value(), &key_);
+        ASSERT_TRUE(hl::sync_wait(lender_client_->open()).ok());
     }
     void end() {
+        EXPECT_TRUE(hl::sync_wait(lender_client_->close()).ok());
         EXPECT_TRUE(hl::sync_wait(client_->close()).ok());
+        lender_client_.reset();
         client_.reset();
         here_.reset();
         there_.reset();
+        lender_there_.reset();
         server_.reset();
+        lender_.reset();
     }
 
     support::Folder folder_{fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path()};
     bool keeps_attributes_ = false;
+    const Key key_ = model_key();
     std::unique_ptr<Server> server_;
+    std::unique_ptr<Server> lender_;
     std::optional<hl::Node> there_;
+    std::optional<hl::Node> lender_there_;
     std::optional<hl::Node> here_;
     std::optional<Client> client_;
+    std::optional<Client> lender_client_;
 };
 
 mode_t umask_here() {
@@ -212,7 +232,7 @@ class ModelWalk {
     // --- commands
 
     void command() {
-        switch (random_.below(16)) {
+        switch (random_.below(19)) {
             case 0:
             case 1:
             case 2:
@@ -238,6 +258,12 @@ class ModelWalk {
             case 13:
                 return look();
             case 14:
+                return copy_file();
+            case 15:
+                return copy_pack();
+            case 16:
+                return remove_several();
+            case 17:
                 return random_.chance(40) ? both_.restart() : verify();
             default:
                 return remove();
@@ -289,6 +315,53 @@ class ModelWalk {
             if (thing->kind == EntryKind::folder && random_.chance(2)) return plain_folder(at + name + "/", thing);
         }
         return at;
+    }
+    CopyMode copy_mode() {
+        CopyMode mode;
+        mode.existing = random_.chance(2) ? Existing::replace : Existing::keep;
+        mode.exact = random_.chance(2);
+        mode.sync = random_.chance(2) ? Sync::none : Sync::batch;
+        return mode;
+    }
+    ThingPtr make_lent(const CopyMode& mode, std::size_t bytes, const std::string& name) {
+        SaveMode as_saved;
+        as_saved.exact = mode.exact;
+        return make_source(as_saved, bytes, both_.folder().at("lender/" + name));
+    }
+    void copy_file() {
+        const auto name = this->name();
+        const auto mode = copy_mode();
+        const std::string lent = "lent";
+        const auto file = make_lent(mode, size(), lent);
+        const auto copied = hl::sync_wait(files::copy(both_.lender(), lent, both_.client(), name, mode));
+        const Errc expected = expected_put(name, file, mode.existing == Existing::replace);
+        ASSERT_TRUE(agree(code_of(copied), expected, "copy " + printable(name)));
+        if (!copied) return;
+        EXPECT_EQ(copied->bytes, file->content.size());
+    }
+    // No two files get one name: which of them is first would depend on chance.
+    void copy_pack() {
+        const auto folder = plain_folder({}, model_.root());
+        const auto mode = copy_mode();
+        std::vector<CopiedFile> files;
+        std::vector<ThingPtr> things;
+        std::set<std::string> begun;
+        const std::size_t count = 1 + random_.below(6);
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto as = folder + leaf();
+            if (!begun.insert(as).second) continue;
+            const auto lent = "lent" + std::to_string(i);
+            things.push_back(make_lent(mode, std::min<std::size_t>(size(), 9000), lent));
+            files.push_back({lent, as, things.back()->content.size()});
+        }
+        const auto outcome = hl::sync_wait(files::copy_small(both_.lender(), files, both_.client(), mode));
+        ASSERT_TRUE(outcome.ok());
+        const auto& copied = *outcome;
+        ASSERT_EQ(copied.size(), files.size());
+        for (std::size_t i = 0; i < files.size(); ++i) {
+            const Errc expected = expected_put(files[i].as, things[i], mode.existing == Existing::replace);
+            ASSERT_TRUE(agree(code_of(copied[i]), expected, "copy together " + printable(files[i].as)));
+        }
     }
     void make_folder() {
         const auto name = this->name();
@@ -431,6 +504,25 @@ class ModelWalk {
         ASSERT_TRUE(agree(code_of(removed), expected, "remove " + printable(name)));
     }
 
+    // As --delete does.
+    void remove_several() {
+        std::vector<std::string> names;
+        const std::size_t count = 1 + random_.below(6);
+        for (std::size_t i = 0; i < count; ++i) {
+            auto name = this->name();
+            if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+        }
+        const auto outcome = hl::sync_wait(both_.client().remove_many(names));
+        ASSERT_TRUE(outcome.ok());
+        const auto& removed = *outcome;
+        ASSERT_EQ(removed.size(), names.size());
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            const Errc can_be = ModelTree::check(names[i]);
+            const Errc expected = can_be != Errc::ok ? can_be : model_.remove(names[i]);
+            ASSERT_TRUE(agree(code_of(removed[i]), expected, "remove together " + printable(names[i])));
+        }
+    }
+
     // --- whether both hold the same
 
     void compare(const Entry& entry, const std::string& name, const Thing& thing) const {
@@ -503,7 +595,7 @@ TEST(ModelTest, RandomCommandsDoWhatATreeInMemoryDoes) {
         },
         10);
     if (walks < 10) return;
-    EXPECT_EQ(both.counts.size(), 8u) << "save, make, finish, fetch, verify, list, look, remove";
+    EXPECT_EQ(both.counts.size(), 9u) << "save, copy, make, finish, fetch, verify, list, look, remove";
     for (const auto& [command, count] : both.counts)
         EXPECT_TRUE(count.done > 0 && count.refused > 0) << command << ": " << count.done << ", " << count.refused;
 }
