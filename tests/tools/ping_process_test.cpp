@@ -66,6 +66,7 @@ TEST_F(PingProcess, PingAndInfo) {
     ASSERT_NE(abilities, std::string::npos) << info.out;
     const std::string line = info.out.substr(abilities, info.out.find('\n', abilities) - abilities);
     EXPECT_NE(line.find("leases for one peer"), std::string::npos) << line;
+    EXPECT_NE(info.out.find("atomics by the owner"), std::string::npos) << info.out;
     // For libfabric: the choice, the number of alternatives, and the providers that nobody has tested.
     if (const auto ofi = info.out.find("  ofi://"); ofi != std::string::npos) {
         for (const char* part : {"; the best of ", ", domain ", "cxi (UNTESTED)", "tcp;ofi_rxm"}) {

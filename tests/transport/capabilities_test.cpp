@@ -54,6 +54,7 @@ na::Caps over_cable(const na::Transport& transport) {
     caps.offset_addressing = false;
     caps.guessable_keys = transport.diagnosis().find("iWARP") != std::string::npos;
     caps.atomics = !caps.guessable_keys;
+    caps.atomics_by_device = caps.atomics;
     return caps;
 }
 
@@ -69,6 +70,7 @@ TEST_P(Capabilities, MatchTheTable) {
     EXPECT_EQ(seen.ordered, expected.ordered);
     EXPECT_EQ(seen.put_notify, expected.put_notify);
     EXPECT_EQ(seen.atomics, expected.atomics);
+    EXPECT_EQ(seen.atomics_by_device, expected.atomics_by_device);
     EXPECT_EQ(seen.offset_addressing, expected.offset_addressing);
     EXPECT_EQ(seen.revocable, expected.revocable);
     EXPECT_EQ(seen.detects_loss, expected.detects_loss);

@@ -58,7 +58,7 @@ std::string caps_of(const na::Caps& caps) {
     };
     add(caps.ordered, "ordered");
     add(caps.put_notify, "put-notify");
-    add(caps.atomics, "atomics");
+    add(caps.atomics, caps.atomics_by_device ? "atomics by the device" : "atomics by the owner");
     add(caps.offset_addressing, "offset addressing");
     add(caps.revocable, "revocable leases");
     add(caps.detects_loss, "detects loss");

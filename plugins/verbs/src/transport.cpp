@@ -45,6 +45,7 @@ VerbsTransport::VerbsTransport(std::shared_ptr<Device> device, const na::Transpo
     options_.receive_slots = std::min(options_.receive_slots, std::max(posted_max_ / 2, 1u));
     const DeviceTraits& traits = device_->traits();
     caps_.atomics = traits.atomics;
+    caps_.atomics_by_device = traits.atomics;
     caps_.guessable_keys = !traits.picks_addresses;
     caps_.offset_addressing = false;
     limits_.rma_bytes_max = traits.rma_bytes_max;

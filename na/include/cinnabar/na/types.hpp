@@ -31,6 +31,9 @@ struct Caps {
     bool ordered = false;     // messages between two contexts arrive in the order of posting
     bool put_notify = false;  // OpKind::put_notify: a 32-bit value arrives after the bytes
     bool atomics = false;     // fetch_add and compare_swap on 8 aligned bytes
+    // Atomics are carried out by the device, and are not atomic with accesses of the owner's processor. If false, the
+    // owner's context carries them out; where `atomics` is false too, only those of hl exist, which are calls to it.
+    bool atomics_by_device = false;
     // A put or get may span several of the peer's segments, because the owner resolves offsets.
     bool offset_addressing = false;
     bool revocable = false;     // a lease can be revoked at once, even during a transfer
