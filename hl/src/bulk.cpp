@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "checked_move.hpp"
 #include "node_core.hpp"
 
 #include <cinnabar/base/assert.hpp>
@@ -114,6 +115,20 @@ bool TransferOp::start(const TaskContext* task) noexcept {
     return false;
 }
 
+bool TransferOp::start_checked(std::coroutine_handle<> parent, const TaskContext* task) noexcept {
+    if (error_) return false;
+    if (!request_ && !node_) return code_ = Errc::invalid_argument, false;
+    try {
+        detail::CheckedMove move{args_.direction, args_.remote, args_.local, options_, request_, node_, args_.peer};
+        checked_.emplace(detail::move_checked(std::move(move)));
+    } catch (...) {
+        error_ = detail::error_of_exception();
+        return false;
+    }
+    checked_->start(parent, task).resume();
+    return true;  // the task may have ended by now, and this object may be destroyed
+}
+
 void TransferOp::begin_span(const TaskContext* task, const rpc::Context& context) noexcept {
     const TraceContext trace = task && task->request ? task->request->trace() : current_trace();
     began_us_ = context.now_us();
@@ -152,6 +167,13 @@ void TransferOp::on_done(bulk::Transfer& transfer, void* user) noexcept {
 }
 
 Result<std::uint64_t> TransferOp::await_resume() noexcept {
+    if (checked_) {
+        try {
+            return checked_->take();
+        } catch (...) {
+            return detail::error_of_exception();
+        }
+    }
     if (options_.moved) *options_.moved = moved_;
     if (error_) return std::move(*error_);
     if (code_ != Errc::ok) return failure();

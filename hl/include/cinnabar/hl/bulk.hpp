@@ -40,7 +40,11 @@
 
 namespace cinnabar::hl {
 
+class ChunkSums;
 class NodeCore;
+
+// How many times one checked transfer moves damaged chunks again, all chunks together.
+inline constexpr std::uint32_t again_max_default = 16;
 
 // Must stay trivially destructible; see CallOptions.
 struct TransferOptions {
@@ -64,6 +68,19 @@ struct TransferOptions {
     // Receives the number of bytes moved, even if the transfer ends early: at least that many are in place. Must live
     // until the transfer has ended. The error of a transfer that ended early contains it too.
     std::uint64_t* moved = nullptr;
+    // Checked transfers, of host, file and device memory: each chunk is compared when it has arrived, and moved again
+    // if it is damaged, `again_max` times in all; then the transfer ends with bad_checksum. `progress` and `moved`
+    // count bytes that were right; `progress` is called where the task runs, which on a pool may be several threads.
+    // `blocks` and `notify` do not go with it. invalid_argument: the memory is smaller than what the checksums cover.
+    //
+    // A pull compares with the checksums that the owner of the memory sent along (chunk_sums.hpp); they must live until
+    // the transfer has ended. `bytes` is theirs. Far memory is read again for it: permission, if its region is not
+    // read_write.
+    const ChunkSums* sums = nullptr;
+    // A push reads each chunk back, in chunks of 1 MiB, so it takes twice the traffic. permission: the memory was lent
+    // for writing only. Neither side may change the memory meanwhile.
+    bool read_back = false;
+    std::uint32_t again_max = again_max_default;
 };
 static_assert(std::is_trivially_destructible_v<TransferOptions>);
 
@@ -87,6 +104,7 @@ class CINNABAR_API TransferOp {
     [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <typename Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> handle) noexcept {
+        if (options_.sums || options_.read_back) return start_checked(handle, context_of(handle));
         job_.resumes(handle);
         return start(context_of(handle));
     }
@@ -94,6 +112,7 @@ class CINNABAR_API TransferOp {
 
   private:
     [[nodiscard]] bool start(const TaskContext* task) noexcept;
+    [[nodiscard]] bool start_checked(std::coroutine_handle<> parent, const TaskContext* task) noexcept;
     [[nodiscard]] Errc plan(const TaskContext* task, rpc::Context& context) noexcept;
     [[nodiscard]] rpc::Context* context(const TaskContext* task) noexcept;
     void resume() noexcept;
@@ -116,6 +135,7 @@ class CINNABAR_API TransferOp {
     std::uint64_t moved_ = 0;
     bool stalled_ = false;
     std::optional<Error> error_;
+    std::optional<Task<Result<std::uint64_t>>> checked_;  // does the work, if the chunks are compared
     [[nodiscard]] Error failure() const;
     // Called only if a trace was seen in this process.
     void begin_span(const TaskContext* task, const rpc::Context& context) noexcept;

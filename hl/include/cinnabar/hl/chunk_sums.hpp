@@ -5,7 +5,7 @@
 //     struct SaveIn { cinnabar::Bulk data; cinnabar::ChunkSums sums; };
 //     node.call(save, peer, SaveIn{region, ChunkSums::of(region)});
 //     // in the handler
-//     Result<std::uint64_t> moved = co_await pull_checked(request->data, buffer, request->sums);
+//     Result<std::uint64_t> moved = co_await request->data.pull(buffer, {.sums = &request->sums});
 //
 // The memory must not change from the moment the sums are computed until the call has ended.
 #pragma once
@@ -33,10 +33,17 @@ class CINNABAR_API ChunkSums {
     // Reads all of the memory. Requires: chunk_bytes is not 0; the memory is neither a file nor device memory.
     [[nodiscard]] static ChunkSums of(const bulk::Region& memory, std::uint64_t chunk_bytes = chunk_bytes_default);
 
+    // The same of memory of any kind. Files and device memory are read on threads of their own. Requires: chunk_bytes
+    // is not 0. Errors: those of reading; canceled and timed_out, by the task.
+    [[nodiscard]] static Task<Result<ChunkSums>> read(bulk::Region memory,
+                                                      std::uint64_t chunk_bytes = chunk_bytes_default);
+
     [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
     [[nodiscard]] std::uint64_t chunk_bytes() const noexcept { return chunk_bytes_; }
     [[nodiscard]] std::uint64_t chunks() const noexcept { return sums_.size(); }
-    // Whether `content` has the checksum of that chunk. Requires: there is such a chunk.
+    // Requires: there is such a chunk.
+    [[nodiscard]] std::uint32_t sum(std::uint64_t chunk) const noexcept;
+    // Whether `content` has the checksum of that chunk. Requires: there is such a chunk; the content is not far.
     [[nodiscard]] bool matches(std::uint64_t chunk, const bulk::Region& content) const noexcept;
 
     template <class P>
@@ -56,18 +63,12 @@ class CINNABAR_API ChunkSums {
     std::vector<std::uint32_t> sums_;
 };
 
-// How many times damaged chunks are fetched again in one pull, all chunks together.
-inline constexpr std::uint32_t fetch_again_max_default = 16;
-
-// Pulls the memory that the sums cover, like Bulk::pull, and compares it chunk by chunk. `options.offset` is where the
-// first of these bytes lies in the remote memory; `bytes`, `blocks` and `notify` are not used. `progress` and `moved`
-// count bytes that were checked; `progress` is called where the task runs, which on a pool may be several threads at
-// once. `from` and `sums` must live until the pull has ended, as parts of the request do. Returns the number of bytes.
-// bad_checksum: a chunk was still damaged after all fetches. invalid_argument: `into` is too small. unsupported: `into`
-// is a file or device memory. Other errors: those of the transfer.
+// Pulls the memory that the sums cover: Bulk::pull with TransferOptions::sums and again_max; `bytes`, `blocks` and
+// `notify` are not used. `options.offset` is where the first of these bytes lies in the remote memory. `from` and
+// `sums` must live until the pull has ended, as parts of the request do. Returns the number of bytes.
 [[nodiscard]] CINNABAR_API Task<Result<std::uint64_t>> pull_checked(
     const Bulk& from, bulk::Region into, const ChunkSums& sums, TransferOptions options = {},
-    std::uint32_t fetch_again_max = fetch_again_max_default);
+    std::uint32_t fetch_again_max = again_max_default);
 
 }  // namespace cinnabar::hl
 
