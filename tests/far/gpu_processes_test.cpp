@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <random>
+#include <thread>
 
 namespace cinnabar {
 namespace {
@@ -93,6 +94,40 @@ TEST_F(GpuProcesses, WhoeverIsShownMemoryMayDieMeanwhile) {
         const Errc code = pending.get().code();
         EXPECT_TRUE(code == Errc::ok || code == Errc::peer_lost) << to_string(code);
         EXPECT_TRUE(device_works());
+    }
+}
+
+// Over a network the bytes go through staging buffers of both processes.
+TEST_F(GpuProcesses, WhoeverMovesThroughTheHostMayDieMeanwhile) {
+    std::mt19937 random(9);
+    for (int round = 0; round < 6; ++round) {
+        start(killed_bytes(), "tcp://127.0.0.1:0");
+        auto pending = peer_moves(round % 2 == 0 ? peer_pull : peer_push);
+        pass_at_most(std::chrono::milliseconds(4), random);
+        other_->kill();
+        const Errc code = pending.get().code();
+        EXPECT_TRUE(code == Errc::ok || code == Errc::peer_lost) << to_string(code);
+        EXPECT_FALSE(region_.quarantined());
+        EXPECT_TRUE(device_works());
+    }
+}
+
+TEST_F(GpuProcesses, WhoeverMovesThroughTheHostMayBeStoppedMeanwhile) {
+    std::mt19937 random(10);
+    start(killed_bytes(), "tcp://127.0.0.1:0");
+    for (int round = 0; round < 4; ++round) {
+        const auto& moves = round % 2 == 0 ? peer_pull : peer_push;
+        auto pending = peer_moves(moves);
+        pass_at_most(std::chrono::milliseconds(4), random);
+        other_->stop();
+        pending.cancel();
+        const Errc code = pending.get().code();
+        EXPECT_TRUE(code == Errc::ok || code == Errc::canceled) << to_string(code);
+        other_->go_on();
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (region_.quarantined() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+        EXPECT_FALSE(region_.quarantined());
+        EXPECT_EQ(peer_moves(moves).get().value_or(0), killed_bytes());
     }
 }
 
