@@ -43,6 +43,10 @@ inline const std::vector<Way>& remote_ways() {
         std::vector<Way> list = ways();
         const std::string key = "?key=" + support::test_key_file();
         list.push_back({"tcps", "tcps://127.0.0.1:0/" + key, "tcps://" + key});
+        const std::string ofis = "ofis+tcp;ofi_rxm://127.0.0.1:0" + key;
+        na::Registry registry;
+        add_builtin(registry);
+        if (support::missing_here(registry.open(ofis, {})).empty()) list.push_back({"ofis_tcp_rxm", ofis, ofis});
         list.push_back({"self", "self://", "self://"});
         list.push_back({"sim", "sim://owner?world=", "sim://user?world="});
         return list;
