@@ -10,6 +10,7 @@
 #include <atomic>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 namespace cinnabar {
 namespace {
@@ -88,6 +89,7 @@ class Visitor {
         const auto part = token_.words.subspan(random_.below(words_ - size + 1), size).at(owner);
         const bool write = random_.chance(3);
         if (random_.chance(3)) co_return co_await visit_blocks(user, part, write);
+        if (random_.chance(4)) co_return co_await visit_by_plan(user, part, write);
         Words local(size, token_.version);
         if (write) {
             const auto written = co_await part.write(user, local);
@@ -116,6 +118,26 @@ class Visitor {
             co_return ended_well(written);
         }
         const auto read = co_await hl::read_blocks(user, part.token(), list, region);
+        count(read);
+        co_return ended_well(read) && (!read || Versions::holds(local, token_.version));
+    }
+    // Uses every third block of a plan.
+    Task<bool> visit_by_plan(hl::NodeRef user, RemoteSpan<std::uint64_t> part, bool write) {
+        const std::uint64_t each = 1 + random_.below(std::min<std::uint64_t>(part.size(), 50));
+        std::vector<std::uint32_t> there, here;
+        for (std::uint64_t i = 0; i < part.size() / each; i += 3) {
+            here.push_back(static_cast<std::uint32_t>(there.size()));
+            there.push_back(static_cast<std::uint32_t>(i));
+        }
+        Words local(there.size() * each, write ? token_.version : 0);
+        const auto region = Region::expose(std::as_writable_bytes(std::span(local)), Access::read_write).value();
+        const auto plan = hl::TransferPlan::make(user, part.token(), region, 8 * each).value();
+        if (write) {
+            const auto written = co_await plan.write(there, here);
+            count(written);
+            co_return ended_well(written);
+        }
+        const auto read = co_await plan.read(there, here);
         count(read);
         co_return ended_well(read) && (!read || Versions::holds(local, token_.version));
     }
