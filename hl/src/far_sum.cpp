@@ -13,7 +13,7 @@
 namespace cinnabar::hl::detail {
 namespace {
 
-constexpr std::size_t sum_piece_bytes = std::size_t{64} << 10;  // lies on the stack of the thread
+constexpr std::size_t sum_piece_bytes = std::size_t{64} << 10;    // lies on the stack of the thread
 constexpr std::uint64_t sum_turn_bytes = std::uint64_t{1} << 20;  // then a stop and the deadline are looked at
 
 WorkThreads* threads_of_far(const bulk::Region& memory) noexcept {

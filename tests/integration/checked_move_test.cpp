@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
@@ -114,6 +115,13 @@ TEST_P(CheckedMoveEach, host_memory_is_pushed_and_read_back) {
     EXPECT_EQ(push(exposed(room_)).value_or(0), bytes);
     EXPECT_EQ(room_, content_);
     EXPECT_EQ(moved_, bytes);
+}
+
+// Memory that may be read and written never travels in the call, whose copy would be the one from before the push.
+TEST_P(CheckedMoveEach, a_few_bytes_are_read_back_from_the_memory_itself) {
+    local_ = exposed(content_);
+    EXPECT_EQ(push(exposed(room_).slice(1, 100)).value_or(0), 100u);
+    EXPECT_TRUE(std::equal(room_.begin() + 1, room_.begin() + 101, content_.begin()));
 }
 
 TEST_P(CheckedMoveEach, a_file_is_pulled_into_a_file) {
