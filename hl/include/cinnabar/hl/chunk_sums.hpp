@@ -66,9 +66,9 @@ class CINNABAR_API ChunkSums {
 // Pulls the memory that the sums cover: Bulk::pull with TransferOptions::sums and again_max; `bytes`, `blocks` and
 // `notify` are not used. `options.offset` is where the first of these bytes lies in the remote memory. `from` and
 // `sums` must live until the pull has ended, as parts of the request do. Returns the number of bytes.
-[[nodiscard]] CINNABAR_API Task<Result<std::uint64_t>> pull_checked(
-    const Bulk& from, bulk::Region into, const ChunkSums& sums, TransferOptions options = {},
-    std::uint32_t fetch_again_max = again_max_default);
+[[nodiscard]] CINNABAR_API Task<Result<std::uint64_t>> pull_checked(const Bulk& from, bulk::Region into,
+                                                                    const ChunkSums& sums, TransferOptions options = {},
+                                                                    std::uint32_t fetch_again_max = again_max_default);
 
 }  // namespace cinnabar::hl
 
