@@ -144,6 +144,8 @@ void CallOp::tell_refusal() noexcept {
     quarantined_ = !call_->fenced();
     was_sent_ = call_->was_sent();
     to_ = call_->peer();
+    // A loop that closes has waited for the outcomes already, so no thread may use the context beside it from now on.
+    if (loop_->leaving()) give_back();
 }
 
 // The call cannot even be started.
