@@ -186,10 +186,10 @@ TEST_F(TlsAttack, ARelayLeadsToAnotherHolderOfTheKeyAndLearnsNothing) {
         elsewhere.step();
         return other.receiver.count_tag(7) == 1;
     }));
-    const na::ProvenIdentity* const who = other.receiver.messages.front().source->addr().identity();
-    ASSERT_TRUE(who);
-    EXPECT_EQ(who->by, na::ProvenIdentity::By::key);
-    EXPECT_EQ(who->name, "alice");
+    const na::ProvenIdentity* const proven = other.receiver.messages.front().source->addr().identity();
+    ASSERT_TRUE(proven);
+    EXPECT_EQ(proven->by, na::ProvenIdentity::By::key);
+    EXPECT_EQ(proven->name, "alice");
     std::vector<std::byte> message(512);
     support::fill_pattern(message, 7);
     for (std::size_t at = 0; at + 32 <= message.size(); at += 32) {
