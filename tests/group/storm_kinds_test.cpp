@@ -25,11 +25,11 @@ struct NoteOutcome {
 };
 
 // A barrier or an all-reduce that each process makes once.
-struct Meeting {
+struct Barrier {
     std::string name;
     std::size_t arrived = 0;  // processes that have made the call
 };
-struct MeetingOutcome {
+struct BarrierOutcome {
     bool ended = false;
     std::optional<group::Reached> reached;
     std::optional<group::Reduced<std::uint64_t>> reduced;
@@ -70,25 +70,25 @@ Task<void> scatter_notes(group::Group group, std::string call, group::Collective
     out.ended = true;
 }
 
-Task<void> meet_at_barrier(group::Group group, Meeting& meeting, group::CollectiveOptions options, std::stop_token stop,
-                           MeetingOutcome& out) {
+Task<void> meet_at_barrier(group::Group group, Barrier& barrier, group::CollectiveOptions options, std::stop_token stop,
+                           BarrierOutcome& out) {
     options.stop = &stop;
-    ++meeting.arrived;
-    auto task = group.barrier(meeting.name, options);
+    ++barrier.arrived;
+    auto task = group.barrier(barrier.name, options);
     auto result = co_await task;
     if (result.ok()) out.reached = *std::move(result);
-    out.arrived = meeting.arrived;
+    out.arrived = barrier.arrived;
     out.ended = true;
 }
 
-Task<void> meet_and_reduce(group::Group group, Meeting& meeting, std::uint64_t value, group::CollectiveOptions options,
-                           std::stop_token stop, MeetingOutcome& out) {
+Task<void> meet_and_reduce(group::Group group, Barrier& barrier, std::uint64_t value, group::CollectiveOptions options,
+                           std::stop_token stop, BarrierOutcome& out) {
     options.stop = &stop;
-    ++meeting.arrived;
-    auto task = group.all_reduce(meeting.name, value, group::plus, options);
+    ++barrier.arrived;
+    auto task = group.all_reduce(barrier.name, value, group::plus, options);
     auto result = co_await task;
     if (result.ok()) out.reduced = *std::move(result);
-    out.arrived = meeting.arrived;
+    out.arrived = barrier.arrived;
     out.ended = true;
 }
 
@@ -121,7 +121,7 @@ class KindsStorm {
         group_.heal();
         group_.run_for(8s);
         for (const NoteCall& call : notes_) check(call);
-        for (const MeetingCall& call : meetings_) check(call);
+        for (const BarrierCall& call : barriers_) check(call);
         group_.calm();
         EXPECT_TRUE(group_.converge(200s)) << "views converge after the last change";
     }
@@ -133,10 +133,10 @@ class KindsStorm {
         SimMember* owner;
         std::unique_ptr<NoteOutcome> outcome = std::make_unique<NoteOutcome>();  // null: its caller has died
     };
-    struct MeetingCall {
-        Meeting* meeting;
+    struct BarrierCall {
+        Barrier* barrier;
         SimMember* owner;
-        std::unique_ptr<MeetingOutcome> outcome = std::make_unique<MeetingOutcome>();  // null: its caller has died
+        std::unique_ptr<BarrierOutcome> outcome = std::make_unique<BarrierOutcome>();  // null: its caller has died
     };
 
     SimMember& some_member() {
@@ -158,7 +158,7 @@ class KindsStorm {
         if (kind < 2)
             begin_notes(name, kind == 1);
         else
-            begin_meeting(name, kind == 3);
+            begin_barrier(name, kind == 3);
     }
     void begin_notes(const std::string& name, bool scattered) {
         SimMember& origin = random_.chance(4) ? *client_ : some_member();
@@ -169,20 +169,20 @@ class KindsStorm {
             begin(*origin.group, name, some_options(), stops_.back().get_token(), *notes_.back().outcome));
     }
     // One in eight does not come.
-    void begin_meeting(const std::string& name, bool reduces) {
-        made_.push_back(std::make_unique<Meeting>(Meeting{name}));
-        Meeting& meeting = *made_.back();
+    void begin_barrier(const std::string& name, bool reduces) {
+        made_.push_back(std::make_unique<Barrier>(Barrier{name}));
+        Barrier& barrier = *made_.back();
         stops_.emplace_back();
         for (std::size_t i = 0; i < group_.size(); ++i) {
             if (group_[i].dead || random_.chance(8)) continue;
-            meetings_.push_back({&meeting, &group_[i]});
-            MeetingOutcome& outcome = *meetings_.back().outcome;
+            barriers_.push_back({&barrier, &group_[i]});
+            BarrierOutcome& outcome = *barriers_.back().outcome;
             const group::CollectiveOptions options = some_options();
             auto token = random_.chance(4) ? stops_.back().get_token() : std::stop_token();
             (void)(reduces
                        ? group_[i].node->spawn(
-                             meet_and_reduce(*group_[i].group, meeting, contribution_of(i), options, token, outcome))
-                       : group_[i].node->spawn(meet_at_barrier(*group_[i].group, meeting, options, token, outcome)));
+                             meet_and_reduce(*group_[i].group, barrier, contribution_of(i), options, token, outcome))
+                       : group_[i].node->spawn(meet_at_barrier(*group_[i].group, barrier, options, token, outcome)));
         }
     }
     void disturb() {
@@ -193,7 +193,7 @@ class KindsStorm {
             for (NoteCall& call : notes_) {
                 if (call.owner == &victim) call.outcome.reset();
             }
-            for (MeetingCall& call : meetings_) {
+            for (BarrierCall& call : barriers_) {
                 if (call.owner == &victim) call.outcome.reset();
             }
         } else if (what == 1 && group_.size() < processes_max) {
@@ -234,9 +234,9 @@ class KindsStorm {
     }
 
     // Who is counted has arrived, and each contribution is combined once.
-    void check(const MeetingCall& call) const {
+    void check(const BarrierCall& call) const {
         if (!call.outcome) return;
-        const MeetingOutcome& outcome = *call.outcome;
+        const BarrierOutcome& outcome = *call.outcome;
         EXPECT_TRUE(outcome.ended) << "no call waits for ever";
         if (outcome.reached) {
             EXPECT_GE(outcome.reached->count, 1u);
@@ -258,8 +258,8 @@ class KindsStorm {
     Random random_;
     unsigned calls_ = 0;
     std::vector<NoteCall> notes_;  // the calls and what they refer to outlive the members
-    std::vector<std::unique_ptr<Meeting>> made_;
-    std::vector<MeetingCall> meetings_;
+    std::vector<std::unique_ptr<Barrier>> made_;
+    std::vector<BarrierCall> barriers_;
     SimGroup group_;
     std::unique_ptr<SimMember> client_;
     std::vector<group::Rank> ranks_;  // of the processes

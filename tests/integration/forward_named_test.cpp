@@ -57,10 +57,10 @@ TEST(GuestsTest, AreKnownByWhatTheirConnectionHasProven) {
 
 // B gives the descriptor to C and D, who take it to its owner while B may still use it.
 void only_the_named_peer_gets_in(const std::string& listens, const std::string& opens) {
-    std::vector<Addr> met;  // the connections of C and D, as A sees them
+    std::vector<Addr> seen;  // the connections of C and D, as A sees them
     Node a = Node::listen(listens).value();
-    ASSERT_TRUE(a.serve(hello, [&met](const Request<>& request) {
-                     met.push_back(request.source());
+    ASSERT_TRUE(a.serve(hello, [&seen](const Request<>& request) {
+                     seen.push_back(request.source());
                      return 1;
                  }).ok());
     Node c = Node::open(opens).value();
@@ -69,7 +69,7 @@ void only_the_named_peer_gets_in(const std::string& listens, const std::string& 
     const Addr owner_for_d = d.lookup(a.address()).value();
     ASSERT_TRUE(c.call(hello, owner_for_c).wait().ok());
     ASSERT_TRUE(d.call(hello, owner_for_d).wait().ok());
-    ASSERT_EQ(met.size(), 2u);
+    ASSERT_EQ(seen.size(), 2u);
     Errc by_c = Errc::closed;
     Errc by_d = Errc::closed;
     Node b = Node::listen(listens).value();
@@ -87,7 +87,7 @@ void only_the_named_peer_gets_in(const std::string& listens, const std::string& 
     const auto region = a.expose(std::span<const std::byte>(bytes)).value();
     const Addr to = a.lookup(b.address()).value();
     for (const std::size_t named : {0u, 1u}) {
-        const Bulk data = Bulk(region).forwardable_to(Guests::of({}, {met[named]}).value());
+        const Bulk data = Bulk(region).forwardable_to(Guests::of({}, {seen[named]}).value());
         EXPECT_EQ(a.call(put, to, {"x", data}, 60s).wait().value_or(0), mib) << "the called peer";
         EXPECT_EQ(by_c, named == 0 ? Errc::ok : Errc::permission);
         EXPECT_EQ(by_d, named == 1 ? Errc::ok : Errc::permission);
