@@ -434,8 +434,8 @@ Error CallOp::failure() const {
             "rpc.decoded_bytes_max there: lend it as a Bulk, or raise the limit";
     if (code == Errc::permission && !was_sent_ && !not_encoded_ && !to_.empty())
         error.hint =
-            "the call was not sent: this node and the peer do not accept each other's key, certificate or user, and the "
-            "log of this node or of the peer says why and what to do";
+            "the call was not sent: this node and the peer do not accept each other's key, certificate or user, and "
+            "the log of this node or of the peer says why and what to do";
     if (code == Errc::unreachable && not_encoded_)
         error.hint =
             "an argument is memory that others cannot reach: its owner has to lend it as Bulk::forwardable(), and to "
