@@ -13,8 +13,9 @@
 namespace cinnabar::rpc {
 namespace {
 
-// Calls that wait for a peer must not keep answers to it from being sent: the peer may be waiting for them. Rounded to
-// blocks, because pools grow by blocks.
+// The most calls of a context at a time: calls_max, but at most three quarters of a transport's send slots, so that
+// answers can be sent to peers for which these calls wait. Those three quarters are rounded down to whole blocks, at
+// least one, because pools grow by blocks.
 std::uint32_t calls_of(const Engine& engine, const Options& wanted) noexcept {
     std::uint32_t most = std::min(wanted.calls_max, 1u << call_slot_bits);
     for (const auto& transport : engine.transports()) {

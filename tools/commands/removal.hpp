@@ -44,7 +44,7 @@ class TreeRemoval {
     // The contents of the folder have been added, or could not be listed. Adds it, unless it failed, and each folder
     // whose contents are complete by that.
     void close(const Found& folder, bool failed);
-    // Removes what was added, as long as it fills calls; `all`: to the end.
+    // Removes added entries, a full batch with each call; fewer stay for the next time. `all`: removes these as well.
     [[nodiscard]] hl::Task<void> remove_added(bool all);
     [[nodiscard]] hl::Task<void> remove_together(std::vector<std::string> names);
     // Ends the removal.

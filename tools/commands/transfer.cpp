@@ -100,7 +100,7 @@ class Movement {
         if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));
     }
 
-    // An errand that cannot be compared is tried: if that fails, too, its error is reported.
+    // An errand that cannot be compared is carried out: if that fails, too, its error is reported.
     hl::Task<void> ask(files::Client& session, const std::vector<Errand*>& errands, std::size_t& next) {
         while (next < errands.size() && !end_) {
             if (interrupt_.happened()) {

@@ -12,7 +12,7 @@
 
 namespace cinnabar::shm {
 
-// The position of bytes in such a file, as peers need it.
+// Where bytes are in the anonymous file of an allocation, in the form in which peers map them.
 struct FilePlace {
     std::uint32_t file = 0;      // the owner's descriptor + 1; 0: not in a file
     std::uint64_t serial = 0;    // identifies the file, because a descriptor's number may be reused

@@ -34,7 +34,7 @@ requires(!detail::must_be_named<A>) [[nodiscard]] auto sync_wait(A awaitable, st
     return *std::move(outcome);
 }
 
-// A Pending call blocks without a coroutine.
+// The same for a Pending call: blocks in its wait(), so that no coroutine is made.
 template <typename Out>
 [[nodiscard]] Result<Out> sync_wait(Pending<Out> call) {
     return call.wait();

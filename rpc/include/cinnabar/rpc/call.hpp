@@ -62,7 +62,7 @@ struct CallArgs {
     std::uint16_t shape = 0;  // of the argument type; 0: not checked
     // No reply is sent. The call completes when its request was sent, or, if its arguments are large, when the target
     // has fetched them. A completed one-way call reaches the handler even if this side then closes its context
-    // (Options::leave_max).
+    // and the request leaves within Options::leave_max.
     bool one_way = false;
     // Asks the target to report how long it had the request, and records where the time of the call goes here:
     // Call::times. Requires: Call::began_us is set. Not for one-way calls.
