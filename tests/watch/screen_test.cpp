@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -205,6 +206,21 @@ TEST(Screen, ShowsWhatPeersSendAndReceive) {
     EXPECT_NE(wide.find("tcp://10.0.0.7:1"), std::string::npos) << wide;
     EXPECT_NE(wide.find("5.00 MB"), std::string::npos) << wide;
     EXPECT_TRUE(has(plain_lines(later, {}, history, Tab::peers), "5.00 MB"));
+}
+
+TEST(Screen, OfBytesThatNoPeerCanSendThereIsNoRate) {
+    History history;
+    State state = state_at(0, {});
+    state.peers = {connected("tcp://10.0.0.7:1")};
+    state.traffic = {{0, 0}};
+    (void)history.take(state);
+    State later = state_at(1, {});
+    later.peers = state.peers;
+    later.traffic = {{~std::uint64_t{0}, 0}};  // a node may send any number
+    (void)history.take(later);
+    const std::string line = draw(later, {}, history, "a", {Tab::peers, Order::rate, 80, 24})[3];
+    EXPECT_EQ(line.find(" B"), std::string::npos) << line;
+    EXPECT_EQ(line.find("B/s"), std::string::npos) << line;
 }
 
 TEST(PlainLines, AreAsWideAsTheyNeedAndShowAllRows) {

@@ -100,15 +100,15 @@ std::string peer_table(const std::vector<PeerRow>& rows) {
                      {"the last minute", "word"}});
     for (const PeerRow& row : rows) {
         const look::PeerReport& peer = row.report;
-        table.add(
-            {html_text(peer.peer), html_text(peer.scheme), html_text(peer.state), fmt::format("{}", peer.requests),
-             fmt::format("{}", peer.calls_sent), fmt::format("{}", peer.calls_queued),
-             fmt::format("{}", peer.replies_unsent), fmt::format("{} / {}", peer.credits, peer.credits_given),
-             latency_text(static_cast<double>(peer.p50_us)), latency_text(static_cast<double>(peer.p99_us)),
-             human_bytes(peer.large_bytes + peer.decoded_bytes),
-             row.traffic ? human_bytes(row.traffic->bytes_sent) : "-",
-             row.traffic ? human_bytes(row.traffic->bytes_received) : "-",
-             row.past.empty() ? "-" : human_bytes(static_cast<std::uint64_t>(row.bytes_per_second)), spark(row.past)});
+        table.add({html_text(peer.peer), html_text(peer.scheme), html_text(peer.state),
+                   fmt::format("{}", peer.requests), fmt::format("{}", peer.calls_sent),
+                   fmt::format("{}", peer.calls_queued), fmt::format("{}", peer.replies_unsent),
+                   fmt::format("{} / {}", peer.credits, peer.credits_given),
+                   latency_text(static_cast<double>(peer.p50_us)), latency_text(static_cast<double>(peer.p99_us)),
+                   human_bytes(peer.large_bytes + peer.decoded_bytes),
+                   row.traffic ? human_bytes(row.traffic->bytes_sent) : "-",
+                   row.traffic ? human_bytes(row.traffic->bytes_received) : "-",
+                   row.past.empty() ? "-" : human_rate(row.bytes_per_second), spark(row.past)});
     }
     return table.html();
 }

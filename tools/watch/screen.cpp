@@ -84,9 +84,7 @@ constexpr std::array<PeerColumn, 13> peer_columns{{
     {{"received", 9}, wide, [](const PeerRow& row) { return bytes_text(row, &look::PeerTraffic::bytes_received); }},
     {{"bytes/s", 9},
      0,
-     [](const PeerRow& row) {
-         return row.past.empty() ? std::string("-") : human_bytes(static_cast<std::uint64_t>(row.bytes_per_second));
-     }},
+     [](const PeerRow& row) { return row.past.empty() ? std::string("-") : human_rate(row.bytes_per_second); }},
     {{"p50", 8}, wide, [](const PeerRow& row) { return latency_text(static_cast<double>(row.report.p50_us)); }},
     {{"p99", 8}, 0, [](const PeerRow& row) { return latency_text(static_cast<double>(row.report.p99_us)); }},
     {{"silent", 8},
