@@ -88,6 +88,8 @@ class PlainReply {
                detail::load<std::uint32_t>(frame.data() + 12) == 0;
     }
     [[nodiscard]] std::size_t payload_bytes() const noexcept { return detail::load<std::uint32_t>(at_ + 4); }
+    // Header and payload, without times.
+    [[nodiscard]] std::size_t bytes() const noexcept { return reply_header_bytes + payload_bytes(); }
     [[nodiscard]] std::uint16_t shape() const noexcept { return detail::load<std::uint16_t>(at_ + 8); }
     [[nodiscard]] std::uint16_t credits() const noexcept { return detail::load<std::uint16_t>(at_ + 10); }
     [[nodiscard]] const std::byte* payload() const noexcept { return at_ + reply_header_bytes; }

@@ -92,7 +92,7 @@ TimedCalls* Replies::begin_timing(PeerBook& book) noexcept {
     if (timed) take_times(book, call, arrival.bytes);
     const TimeUs now = core_.na->now_us();
     book.heard = now;
-    book.bytes_received += arrival.bytes.size();
+    book.bytes_received += frame.bytes();
     book.credits += frame.credits();
     call.use_.output_shape = frame.shape();
     core_.origin.finish_answered(call, book, now);

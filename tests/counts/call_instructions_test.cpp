@@ -73,12 +73,12 @@ constexpr Bound bounds[] = {
     {"rpc_self_1", CINNABAR_CALL_LOOP, "self", 1, 3230},
     {"rpc_self_64", CINNABAR_CALL_LOOP, "self", 64, 1630},
     {"rpc_tcp_64", CINNABAR_CALL_LOOP, "tcp", 64, 1570},
-    {"rpc_shm_64", CINNABAR_CALL_LOOP, "shm", 64, 1512, 7},
-    {"rpc_shm_64_on_arrival", CINNABAR_CALL_LOOP, "shm", 64, 1257, 4, " on_arrival"},
-    {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 2232, 19},
+    {"rpc_shm_64", CINNABAR_CALL_LOOP, "shm", 64, 1528, 7},
+    {"rpc_shm_64_on_arrival", CINNABAR_CALL_LOOP, "shm", 64, 1279, 4, " on_arrival"},
+    {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 2260, 19},
     {"hl_shm_64_on_arrival", CINNABAR_TYPED_LOOP, "shm", 64, 1972, 16, " on_arrival"},
 #ifdef CINNABAR_MERCURY_LOOP
-    {"mercury_shm_64", CINNABAR_MERCURY_LOOP, "shm", 64, 2420, 16},
+    {"mercury_shm_64", CINNABAR_MERCURY_LOOP, "shm", 64, 2447, 16},
 #endif
 };
 

@@ -216,9 +216,10 @@ TEST(storm, collective_calls_keep_their_promises) {
     for_each_seed([](std::uint64_t seed) { Storm(seed, 4 + seed % 5).run(); }, 3);
 }
 
-// One seed of 300: it is as long as many with few members. Its trees are four levels deep, and inner members die.
+// One seed of 300: it is as long as many with few members. Its trees have inner members, which die. With 180 members
+// (CINNABAR_GROUP_MEMBERS) it takes minutes.
 TEST(storm, collective_calls_of_many_members_keep_their_promises) {
-    const std::size_t members = number_from_environment("CINNABAR_GROUP_MEMBERS", support::sanitized ? 40u : 180u);
+    const std::size_t members = number_from_environment("CINNABAR_GROUP_MEMBERS", support::sanitized ? 24u : 64u);
     for_each_seed([&](std::uint64_t seed) { Storm(seed, members).run(); }, 300);
 }
 
