@@ -76,7 +76,10 @@ class FaultPort final : public na::Port, private na::PortHost, private na::Recei
         return kept;
     }
     [[nodiscard]] Errc detach(na::Kept& kept) noexcept override { return inner_->detach(kept); }
-    void release(na::Kept& kept) noexcept override { inner_->release(kept); }
+    void release(na::Kept& kept) noexcept override {
+        kept.port = &*inner_;
+        inner_->release(kept);
+    }
     void stop_accepting() noexcept override { inner_->stop_accepting(); }
 
   private:
