@@ -8,6 +8,7 @@
 #include "bad_surroundings.hpp"
 
 #include "support/folder.hpp"
+#include "support/os_limits.hpp"
 #include "tools/process.hpp"
 
 #include <gtest/gtest.h>
@@ -41,9 +42,7 @@ void expect_finding(const Outcome& outcome, const std::string& id, const std::st
 // Limits and folders that any user can choose.
 TEST(DoctorLimits, FewDescriptorsAtFirst) {
     constexpr rlim_t enough = 4096;
-    rlimit limit{};
-    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
-    if (limit.rlim_max < enough) GTEST_SKIP() << "the hard limit is lower";
+    if (const std::string lack = support::allow_descriptors(enough); !lack.empty()) GTEST_SKIP() << lack;
     Surroundings in;
     in.files_max = enough;
     in.files_at_first = 1024;

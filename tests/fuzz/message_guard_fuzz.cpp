@@ -7,15 +7,14 @@
 // and, by its highest bit, whether they are frames or chunks. Only what the other end has sealed is opened, as it was,
 // with a key that is not too old, and frames once.
 #include "guards.hpp"
+#include "key_file.hpp"
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/session/message_guard.hpp>
 
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,8 +24,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,15 +36,6 @@ using Message = std::vector<std::byte>;
 
 constexpr std::size_t trailer = na::MessageGuard::trailer_bytes;
 constexpr std::array<std::byte, 8> head{std::byte{1}, std::byte{2}};
-
-// In memory, so that no file is left behind.
-std::string key_file() {
-    constexpr std::string_view line = "tests:000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
-    static const UniqueFd file(::memfd_create("key", MFD_CLOEXEC));
-    CINNABAR_ASSERT(::fchmod(file.get(), 0600) == 0);
-    CINNABAR_ASSERT(::pwrite(file.get(), line.data(), line.size(), 0) == static_cast<ssize_t>(line.size()));
-    return "/proc/self/fd/" + std::to_string(file.get());
-}
 
 const TlsGuards& guards() {
     static const std::shared_ptr<const TlsGuards> made = [] {

@@ -9,14 +9,13 @@
 // has the identity of the key.
 #include "greeting.hpp"
 #include "guards.hpp"
+#include "key_file.hpp"
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,8 +23,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,20 +40,11 @@ Pair connected() {
     return {UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
-// In memory, so that no file is left behind.
-std::string key_file() {
-    constexpr std::string_view line = "tests:000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
-    static const UniqueFd file(::memfd_create("key", MFD_CLOEXEC));
-    CINNABAR_ASSERT(::fchmod(file.get(), 0600) == 0);
-    CINNABAR_ASSERT(::pwrite(file.get(), line.data(), line.size(), 0) == static_cast<ssize_t>(line.size()));
-    return "/proc/self/fd/" + std::to_string(file.get());
-}
-
 const TlsGuards& guards() {
     static const std::shared_ptr<const TlsGuards> made = [] {
         set_log_sink([](const LogLine&, void*) {}, nullptr);  // each input causes a log line
         na::TlsOptions options;
-        options.key_file = key_file();
+        options.key_file = fuzz::key_file();
         auto loaded = TlsGuards::make(options, {.scheme = {"tcps", Greeting::wire_bytes}});
         CINNABAR_ASSERT(loaded.ok());
         return *std::move(loaded);

@@ -6,14 +6,13 @@
 // No byte is received that the other side did not send, and those that it sent are received once, in their order and
 // without a gap, until the session ends.
 #include "guards.hpp"
+#include "key_file.hpp"
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,8 +21,6 @@
 #include <deque>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,15 +31,6 @@ using tls::TlsGuards;
 using Record = std::vector<std::byte>;
 
 constexpr std::size_t head_bytes = 5;  // of a record: type, version, and the length in the last two
-
-// In memory, so that no file is left behind.
-std::string key_file() {
-    constexpr std::string_view line = "tests:000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n";
-    static const UniqueFd file(::memfd_create("key", MFD_CLOEXEC));
-    CINNABAR_ASSERT(::fchmod(file.get(), 0600) == 0);
-    CINNABAR_ASSERT(::pwrite(file.get(), line.data(), line.size(), 0) == static_cast<ssize_t>(line.size()));
-    return "/proc/self/fd/" + std::to_string(file.get());
-}
 
 // Keys change often, so that the messages that announce it are on the way, too.
 const TlsGuards& guards() {
