@@ -5,6 +5,8 @@
 #include <cinnabar/na/lease_table.hpp>
 
 #include <algorithm>
+#include <memory>
+#include <vector>
 
 namespace cinnabar::contract {
 
@@ -132,6 +134,54 @@ TEST_P(Rma, LocalSegmentsAreGatheredAndScattered) {
     for (GuardedBuffer& piece : pieces) {
         EXPECT_TRUE(piece.holds(4, 0, piece.size(), first));
         first += piece.size();
+    }
+}
+
+TEST_P(Rma, ShortTransfersAcrossPagesAreWhole) {
+    Node& a = make_node("a");
+    Node& b = make_node("b");
+    na::Peer& peer = peer_of(a, b);
+    constexpr std::size_t page = 4096;
+    std::vector<std::byte> mine(3 * page);
+    std::vector<std::byte> theirs(3 * page);
+    const auto two_pages = [](std::vector<std::byte>& room) {
+        void* at = room.data();
+        std::size_t left = room.size();
+        return Bytes(static_cast<std::byte*>(std::align(page, 2 * page, at, left)), 2 * page);
+    };
+    const Bytes here = two_pages(mine);
+    const Bytes there = two_pages(theirs);
+    auto local = register_memory(a, {{here.data(), here.size()}});
+    Lent& remote = lend(b, {{there.data(), there.size()}});
+    struct Part {
+        std::size_t begin;
+        std::size_t bytes;
+    };
+    std::vector<Part> parts;
+    for (const std::size_t bytes : {std::size_t{2}, std::size_t{27}, std::size_t{32}, std::size_t{33}, std::size_t{48}})
+        for (const std::size_t before : {std::size_t{1}, bytes / 3, bytes / 2, bytes - 1})
+            if (before > 0) parts.push_back({page - before, bytes});
+    for (const na::OpKind kind : {na::OpKind::get, na::OpKind::put}) {
+        const Bytes from = kind == na::OpKind::get ? there : here;
+        const Bytes to = kind == na::OpKind::get ? here : there;
+        for (const Part& part : parts) {
+            support::fill_pattern(from, part.begin + part.bytes);
+            std::fill(to.begin(), to.end(), std::byte{0});
+            // Several at once, so that some wait in the queue of the device.
+            std::vector<TestOp*> ops;
+            for (int i = 0; i < 4; ++i) {
+                TestOp& op = make_rma(kind, peer, *local, remote, part.bytes, part.begin, part.begin);
+                ops.push_back(&op);
+                post(a, op);
+            }
+            for (TestOp* op : ops) {
+                ASSERT_TRUE(run_until_done(*op));
+                ASSERT_EQ(op->result, Errc::ok);
+            }
+            EXPECT_TRUE(support::holds_pattern(to.subspan(part.begin, part.bytes), part.begin + part.bytes,
+                                               part.begin))
+                << part.bytes << " bytes, " << page - part.begin << " on the first page";
+        }
     }
 }
 

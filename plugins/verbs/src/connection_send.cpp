@@ -149,7 +149,7 @@ bool Connection::send_rma() noexcept {
     std::size_t count = 0;
     if (!na::is_atomic(op.kind))
         count = static_cast<const VerbsMemory&>(*op.local).pieces(op.local_offset, op.bytes, pieces);
-    const std::uint32_t reads = reads_of(op, count, traits);
+    const std::uint32_t reads = reads_of(op, posted->remote, std::span(pieces).first(count), traits);
     if (reads > 0 && sent_.reads_out() > 0 && sent_.reads_out() + reads > read_depth_) return false;
     if (takes_credit(op) && !sends.any()) return false;
     HeaderBytes notification{};

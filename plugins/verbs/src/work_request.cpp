@@ -27,6 +27,26 @@ void aim(ibv_send_wr& request, std::uint64_t address, std::uint32_t rkey) noexce
     request.wr.rdma.rkey = rkey;
 }
 
+// How many bytes of a piece, which lies at `address` on the other side, the first read of it takes.
+std::uint32_t first_read(std::uint64_t address, std::uint32_t bytes, const DeviceTraits& traits) noexcept {
+    constexpr std::uint32_t page = 4096;  // the smallest: larger ones have their boundaries there as well
+    const auto on_page = page - static_cast<std::uint32_t>(address % page);
+    return traits.garbles_short_messages && bytes <= short_message_bytes_max ? std::min(bytes, on_page) : bytes;
+}
+
+// Copies the pieces; returns how many there are when those that need two reads are cut in two.
+std::size_t cut(std::uint64_t address, std::span<const ibv_sge> pieces, const DeviceTraits& traits,
+                std::span<ibv_sge> out) noexcept {
+    std::size_t count = 0;
+    for (const ibv_sge& piece : pieces) {
+        const std::uint32_t bytes = first_read(address, piece.length, traits);
+        out[count++] = {piece.addr, bytes, piece.lkey};
+        if (bytes < piece.length) out[count++] = {piece.addr + bytes, piece.length - bytes, piece.lkey};
+        address += piece.length;
+    }
+    return count;
+}
+
 void append_reads(const RemotePlace& remote, std::span<ibv_sge> pieces, const DeviceTraits& traits,
                   WorkRequests& out) noexcept {
     std::uint64_t address = remote.address;
@@ -45,16 +65,20 @@ void build_rma(const na::Op& op, const RemotePlace& remote, std::span<const ibv_
                const SpecialPieces& special, const DeviceTraits& traits, WorkRequests& out) noexcept {
     CINNABAR_DEBUG_ASSERT(local.size() <= op_pieces_max);
     out.count = out.reads = 0;
-    std::copy(local.begin(), local.end(), out.pieces.begin());
-    const std::span<ibv_sge> pieces = std::span(out.pieces).first(local.size());
     const std::span<ibv_sge> bin = std::span(out.pieces).last(1);
     bin.front() = special.bin;
-    if (op.kind == na::OpKind::get)
+    if (op.kind == na::OpKind::get) {
+        const std::span<ibv_sge> pieces =
+            std::span(out.pieces).first(cut(remote.address, local, traits, std::span(out.pieces).first(op_pieces_max)));
         return append_reads(pieces.empty() ? special.beacon : remote, pieces.empty() ? bin : pieces, traits, out);
+    }
+    std::copy(local.begin(), local.end(), out.pieces.begin());
+    const std::span<ibv_sge> pieces = std::span(out.pieces).first(local.size());
     const bool immediate = op.kind == na::OpKind::put_notify && !traits.iwarp;
     ibv_send_wr& write = append(out, immediate ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE, pieces);
     aim(write, remote.address, remote.rkey);
     if (immediate) write.imm_data = htonl(op.notify);
+    if (traits.garbles_short_messages && op.bytes <= short_message_bytes_max) write.send_flags |= IBV_SEND_INLINE;
     if (!traits.iwarp) return;
     if (op.kind == na::OpKind::put_notify) {
         const std::span<ibv_sge> notification = std::span(out.pieces).last(2).first(1);
@@ -87,10 +111,16 @@ void build_probe(ibv_sge& bin, const RemotePlace& beacon, ibv_send_wr& out) noex
 
 bool takes_credit(const na::Op& op) noexcept { return is_message(op.kind) || op.kind == na::OpKind::put_notify; }
 
-std::uint32_t reads_of(const na::Op& op, std::size_t pieces, const DeviceTraits& traits) noexcept {
+std::uint32_t reads_of(const na::Op& op, const RemotePlace& remote, std::span<const ibv_sge> local,
+                       const DeviceTraits& traits) noexcept {
     if (is_message(op.kind)) return 0;
     if (is_atomic(op.kind)) return 1;
     if (op.kind != na::OpKind::get) return traits.iwarp ? 1 : 0;
+    std::size_t pieces = local.size();
+    if (traits.garbles_short_messages) {
+        std::array<ibv_sge, op_pieces_max> all;
+        pieces = cut(remote.address, local, traits, all);
+    }
     const std::size_t each = traits.read_pieces_max;
     return static_cast<std::uint32_t>(std::max<std::size_t>(1, (pieces + each - 1) / each));
 }

@@ -19,6 +19,7 @@ struct DeviceTraits {
     bool iwarp = false;  // a write completes when it is sent, not when it is placed, and there is no immediate data
     bool picks_addresses = false;  // a lease can be registered under another address than its memory has
     bool lets_go_late = false;     // deregistering returns while bytes are still being placed
+    bool garbles_short_messages = false;  // see short_message_bytes_max
     bool atomics = false;
     std::uint32_t send_pieces_max = 1;  // scatter-gather entries per write
     std::uint32_t read_pieces_max = 1;  // per read
@@ -28,10 +29,15 @@ struct DeviceTraits {
     std::uint32_t connections_max = ~std::uint32_t{0};
 };
 
+// siw, a software driver, copies the only piece of a message of at most so many bytes into the packet. If the piece lies
+// on two pages, it copies wrong bytes (siw_try_1seg of Linux, at least up to 6.12). So a read of such a piece is made as
+// two reads, and a write carries its bytes inline.
+inline constexpr std::uint32_t short_message_bytes_max = 32;
+
 // The most pieces of local memory of one operation.
 inline constexpr std::uint32_t op_pieces_max = 16;
 // The most work requests of one operation: a read for each piece, or a write with its notification and the read after
-// it.
+// it. Devices that garble short messages take half as many pieces, since a piece may need two reads.
 inline constexpr std::uint32_t op_requests_max = op_pieces_max;
 static_assert(op_requests_max >= 3);
 
@@ -63,6 +69,7 @@ void build_probe(ibv_sge& bin, const RemotePlace& beacon, ibv_send_wr& out) noex
 
 // Whether an operation uses a credit; how many reads it adds to those that the read depth limits.
 [[nodiscard]] bool takes_credit(const na::Op& op) noexcept;
-[[nodiscard]] std::uint32_t reads_of(const na::Op& op, std::size_t pieces, const DeviceTraits& traits) noexcept;
+[[nodiscard]] std::uint32_t reads_of(const na::Op& op, const RemotePlace& remote, std::span<const ibv_sge> local,
+                                     const DeviceTraits& traits) noexcept;
 
 }  // namespace cinnabar::verbs

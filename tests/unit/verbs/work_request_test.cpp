@@ -50,7 +50,7 @@ TEST(WorkRequests, AGetIsOneReadOfAllPieces) {
     EXPECT_EQ(all[0]->wr.rdma.remote_addr, 0x1000u);
     EXPECT_EQ(all[0]->wr.rdma.rkey, 7u);
     EXPECT_EQ(work.reads, 1u);
-    EXPECT_EQ(reads_of(op, pieces.size(), roce()), work.reads);
+    EXPECT_EQ(reads_of(op, remote, pieces, roce()), work.reads);
 }
 
 TEST(WorkRequests, OrOneForEachPieceWhereTheDeviceTakesNoMore) {
@@ -67,7 +67,38 @@ TEST(WorkRequests, OrOneForEachPieceWhereTheDeviceTakesNoMore) {
         EXPECT_EQ(all[i]->wr.rdma.remote_addr, address);
         address += pieces[i].length;
     }
-    EXPECT_EQ(reads_of(op, pieces.size(), iwarp()), 3u);
+    EXPECT_EQ(reads_of(op, remote, pieces, iwarp()), 3u);
+}
+
+TEST(WorkRequests, ShortMessagesAcrossTwoPagesAreAvoidedWhereTheDeviceGarblesThem) {
+    DeviceTraits traits = iwarp();
+    traits.garbles_short_messages = true;
+    na::Op op;
+    WorkRequests work;
+    const RemotePlace there{0x2000 - 17, 7};
+    const std::vector<ibv_sge> local{{0x100, 27, 1}, {0x200, short_message_bytes_max, 2}, {0x300, 5000, 3}};
+    build_rma(op_of(op, na::OpKind::get), there, local, special, traits, work);
+    const auto all = chain(work);
+    ASSERT_EQ(all.size(), 4u);
+    EXPECT_EQ(work.reads, 4u);
+    EXPECT_EQ(reads_of(op, there, local, traits), 4u);
+    EXPECT_EQ(all[0]->wr.rdma.remote_addr, 0x2000u - 17);
+    EXPECT_EQ(all[0]->sg_list->length, 17u);
+    EXPECT_EQ(all[1]->wr.rdma.remote_addr, 0x2000u);
+    EXPECT_EQ(all[1]->sg_list->addr, 0x100u + 17);
+    EXPECT_EQ(all[1]->sg_list->length, 10u);
+    EXPECT_EQ(all[1]->sg_list->lkey, 1u);
+    EXPECT_EQ(all[2]->wr.rdma.remote_addr, 0x2000u + 10);
+    EXPECT_EQ(all[2]->sg_list->length, short_message_bytes_max);
+    EXPECT_EQ(all[3]->sg_list->length, 5000u);
+
+    for (const std::uint64_t bytes : {short_message_bytes_max, short_message_bytes_max + 1}) {
+        const std::vector<ibv_sge> piece{{0x100, static_cast<std::uint32_t>(bytes), 1}};
+        op_of(op, na::OpKind::put).bytes = bytes;
+        build_rma(op, there, piece, special, traits, work);
+        const bool inlined = (work.requests[0].send_flags & IBV_SEND_INLINE) != 0;
+        EXPECT_EQ(inlined, bytes <= short_message_bytes_max);
+    }
 }
 
 TEST(WorkRequests, AReadOfNothingReadsTheBeacon) {
@@ -80,7 +111,7 @@ TEST(WorkRequests, AReadOfNothingReadsTheBeacon) {
         ASSERT_EQ(all[0]->num_sge, 1);
         EXPECT_EQ(all[0]->sg_list->lkey, 9u);
         EXPECT_EQ(all[0]->wr.rdma.remote_addr, 0x2000u);
-        EXPECT_EQ(reads_of(op, 0, traits), 1u);
+        EXPECT_EQ(reads_of(op, remote, {}, traits), 1u);
     }
     ibv_sge bin = special.bin;
     ibv_send_wr probe;
@@ -97,7 +128,7 @@ TEST(WorkRequests, APutIsOneWrite) {
     ASSERT_EQ(all.size(), 1u);
     EXPECT_EQ(all[0]->opcode, IBV_WR_RDMA_WRITE);
     EXPECT_EQ(work.reads, 0u);
-    EXPECT_EQ(reads_of(op, pieces.size(), roce()), 0u);
+    EXPECT_EQ(reads_of(op, remote, pieces, roce()), 0u);
     EXPECT_FALSE(takes_credit(op));
 }
 
@@ -123,7 +154,7 @@ TEST(WorkRequests, OnIwarpAPutIsDoneWhenAReadBehindItIsAnswered) {
     EXPECT_EQ(all[1]->opcode, IBV_WR_RDMA_READ);
     EXPECT_EQ(all[1]->sg_list->lkey, 9u);
     EXPECT_EQ(all[1]->wr.rdma.rkey, 12u);
-    EXPECT_EQ(reads_of(op, pieces.size(), iwarp()), 1u);
+    EXPECT_EQ(reads_of(op, remote, pieces, iwarp()), 1u);
 
     build_rma(op_of(op, na::OpKind::put_notify), remote, pieces, special, iwarp(), work);
     all = chain(work);
@@ -152,7 +183,7 @@ TEST(WorkRequests, Atomics) {
     EXPECT_EQ(work.requests[0].opcode, IBV_WR_ATOMIC_CMP_AND_SWP);
     EXPECT_EQ(work.requests[0].wr.atomic.compare_add, 6u);
     EXPECT_EQ(work.requests[0].wr.atomic.swap, 5u);
-    EXPECT_EQ(reads_of(op, 0, roce()), 1u);
+    EXPECT_EQ(reads_of(op, remote, {}, roce()), 1u);
 }
 
 }  // namespace
