@@ -14,8 +14,9 @@ namespace cinnabar::bench {
 namespace {
 
 constexpr const char* usage_text =
-    "cinnabar-bench [--quick] [--only NAME]... [--list] [--json FILE] [--tool CINNABAR]\n"
-    "  --quick        5 seconds a figure instead of 60 at most\n"
+    "cinnabar-bench [--quick] [--seconds N] [--only NAME]... [--list] [--json FILE] [--tool CINNABAR]\n"
+    "  --quick        5 seconds a figure instead of 60 at most, and less work where a figure has much\n"
+    "  --seconds N    N seconds a figure at most, of the same work as without; from 1 to 3600\n"
     "  --only NAME    this figure, or all whose name begins with NAME; may be repeated\n"
     "  --list         print the names and stop\n"
     "  --json FILE    also write the rows there\n"
@@ -37,6 +38,9 @@ bool parse(int argc, char** argv, Arguments& arguments) {
             arguments.settings.effort.seconds_max = 5;
             arguments.settings.effort.slice = std::chrono::milliseconds{50};
             arguments.settings.effort.rounds_min = 8;
+        } else if (word == "--seconds" && more) {
+            double& seconds = arguments.settings.effort.seconds_max;
+            if (std::sscanf(argv[++i], "%lf", &seconds) != 1 || !(seconds >= 1 && seconds <= 3600)) return false;
         } else if (word == "--list") {
             arguments.list = true;
         } else if (word == "--only" && more) {
@@ -58,6 +62,12 @@ bool wanted(const Arguments& arguments, const std::string& name) {
            });
 }
 
+bool write_json(const std::string& path, const std::vector<Row>& rows) {
+    std::ofstream file{path};
+    file << to_json(rows);
+    return static_cast<bool>(file.flush());
+}
+
 int run(Arguments& arguments) {
 #ifdef CINNABAR_TOOL
     if (arguments.settings.tool.empty()) arguments.settings.tool = CINNABAR_TOOL;
@@ -72,6 +82,7 @@ int run(Arguments& arguments) {
     pin_to(arguments.settings.cores.client);
     std::vector<Row> rows;
     int failures = 0;
+    bool written = true;
     for (const auto& figure : figures) {
         if (!wanted(arguments, figure.name)) continue;
         std::fprintf(stderr, "%s ...\n", figure.name.c_str());
@@ -81,17 +92,12 @@ int run(Arguments& arguments) {
             std::fprintf(stderr, "%s: %s\n", figure.name.c_str(), error.what());
             ++failures;
         }
+        // After each figure, so that a run which is stopped has told what it measured.
+        if (!arguments.json.empty()) written = write_json(arguments.json, rows);
     }
     std::fputs(to_table(rows).c_str(), stdout);
-    if (!arguments.json.empty()) {
-        std::ofstream file{arguments.json};
-        file << to_json(rows);
-        if (!file.flush()) {
-            std::fprintf(stderr, "cannot write %s\n", arguments.json.c_str());
-            ++failures;
-        }
-    }
-    return failures == 0 ? 0 : 1;
+    if (!written) std::fprintf(stderr, "cannot write %s\n", arguments.json.c_str());
+    return failures == 0 && written ? 0 : 1;
 }
 
 }  // namespace
