@@ -98,8 +98,8 @@ INSTANTIATE_TEST_SUITE_P(UnpluggedAt, CableTest, testing::Values(Cable::End::nea
 
 TEST_P(CableTest, ends_calls_and_a_transfer_by_the_keepalive) {
     ASSERT_NO_FATAL_FAILURE(start_all_that_ends_by_the_keepalive());
-    const auto unplugged = Clock::now();
     cable_->unplug(GetParam());
+    const auto unplugged = Clock::now();
     expect_all_to_end_by_the_keepalive(unplugged);
     works_when_plugged_in();
 }
@@ -114,8 +114,8 @@ TEST_P(CableTest, ends_calls_and_a_transfer_whose_interface_is_taken_down) {
 TEST_P(CableTest, ends_calls_that_are_made_afterwards) {
     start(1s);
     ASSERT_EQ(client_->call(twice, to_, 1, 30s).wait().value(), 2);
-    const auto unplugged = Clock::now();
     cable_->unplug(GetParam());
+    const auto unplugged = Clock::now();
     calls_.make(*client_, to_, calls_held, no_deadline);
     calls_.expect_to_end(*client_, Errc::peer_lost, unplugged, 1s + patience);
     works_when_plugged_in();
