@@ -31,10 +31,7 @@ void Deadlines::arm_first(TimeUs deadline) noexcept {
 
 void Deadlines::watch_alone(Call& call) noexcept {
     call.whole_way_ = true;
-    call.timer_.fire = [](Timer& timer) noexcept {
-        Call& late = call_of(timer.user);
-        part_of<Origin>(late).finish(late, Errc::timed_out);
-    };
+    call.timer_.fire = bind<&Origin::time_out>;
     base_.na->arm(call.timer_, call.args.deadline);
 }
 

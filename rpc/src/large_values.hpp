@@ -63,6 +63,8 @@ class LargeValues {
     // Detects pulls that stall or are too slow (stall.cpp).
     void watch(Request& request) noexcept;
     void watch(Call& call) noexcept;
+    void look_at_input(Request& request) noexcept;
+    void look_at_output(Call& call) noexcept;
     [[nodiscard]] bool stalls(StallWatch& watch, const bulk::Transfer& pull) noexcept;
     [[nodiscard]] TimeUs next_look() const noexcept;
 

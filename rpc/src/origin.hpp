@@ -34,6 +34,7 @@ class Origin {
     void on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes message) noexcept;
 
     void finish(Call& call, Errc result) noexcept;
+    void time_out(Call& call) noexcept { finish(call, Errc::timed_out); }
     void finish_answered(Call& call, PeerBook& book, TimeUs now) noexcept;
     void complete_if_over(Call& call) noexcept;
     void cancel_requested(Call& call) noexcept;

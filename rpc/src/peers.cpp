@@ -65,22 +65,22 @@ void Peers::drop_closed_if_idle(PeerBook& book) noexcept {
     if (!book.peer || book.dropping || !book.idle()) return;
     book.dropping = true;
     book.drop.user = &book;
-    book.drop.run = [](Work& work) noexcept {
-        PeerBook& idle = *static_cast<PeerBook*>(work.user);
-        Peers& part = part_of<Peers>(idle);
-        idle.dropping = false;
-        if (idle.open || !idle.idle()) return;
-        na::Peer* peer = std::exchange(idle.peer, nullptr);
-        peer->upper = nullptr;
-        part.parts_.replies.stop_waiting(idle);
-        part.books.release(idle);
-        peer->release();
-    };
+    book.drop.run = bind<&Peers::drop>;
     if (base_.closed_) {
         book.drop.run(book.drop);
     } else {
         base_.na->submit(book.drop);
     }
+}
+
+void Peers::drop(PeerBook& book) noexcept {
+    book.dropping = false;
+    if (book.open || !book.idle()) return;
+    na::Peer* peer = std::exchange(book.peer, nullptr);
+    peer->upper = nullptr;
+    parts_.replies.stop_waiting(book);
+    books.release(book);
+    peer->release();
 }
 
 void Peers::on_peer(na::Peer& peer, na::PeerEvent event, Errc why) noexcept {

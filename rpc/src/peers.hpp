@@ -76,6 +76,7 @@ class Peers {
   private:
     [[nodiscard]] PeerBook* make(na::Peer& peer) noexcept;
     [[gnu::noinline]] void drop_closed_if_idle(PeerBook& book) noexcept;
+    void drop(PeerBook& book) noexcept;
     template <typename Visit>
     void each_call(PeerBook& book, Visit visit) noexcept;
     void note_waits(PeerBook& book) noexcept;

@@ -27,28 +27,27 @@ TimeUs LargeValues::next_look() const noexcept {
 void LargeValues::watch(Request& request) noexcept {
     request.watch_ = {base_.na->now_us(), {}};
     request.timer_.user = &request;
-    request.timer_.fire = [](Timer& timer) noexcept {
-        Request& watched = request_of(timer.user);
-        LargeValues& part = part_of<LargeValues>(watched);
-        if (!part.stalls(watched.watch_, *watched.pull_)) return part.base_.na->arm(timer, part.next_look());
-        watched.whole_.stalled = true;
-        part.base_.mover->cancel(*watched.pull_);
-    };
+    request.timer_.fire = bind<&LargeValues::look_at_input>;
     base_.na->arm(request.timer_, next_look());
+}
+
+void LargeValues::look_at_input(Request& request) noexcept {
+    if (!stalls(request.watch_, *request.pull_)) return base_.na->arm(request.timer_, next_look());
+    request.whole_.stalled = true;
+    base_.mover->cancel(*request.pull_);
 }
 
 // The timer also enforces the deadline.
 void LargeValues::watch(Call& call) noexcept {
     call.watch_ = {base_.na->now_us(), {}};
-    call.timer_.fire = [](Timer& timer) noexcept {
-        Call& watched = call_of(timer.user);
-        LargeValues& part = part_of<LargeValues>(watched);
-        const bool late = part.base_.na->now_us() >= watched.args.deadline;
-        if (late || part.stalls(watched.watch_, *watched.pull_))
-            return part.parts_.origin.finish(watched, Errc::timed_out);
-        part.base_.na->arm(timer, std::min(watched.args.deadline, part.next_look()));
-    };
+    call.timer_.fire = bind<&LargeValues::look_at_output>;
     parts_.deadlines.forget(call);
+    base_.na->arm(call.timer_, std::min(call.args.deadline, next_look()));
+}
+
+void LargeValues::look_at_output(Call& call) noexcept {
+    const bool late = base_.na->now_us() >= call.args.deadline;
+    if (late || stalls(call.watch_, *call.pull_)) return parts_.origin.finish(call, Errc::timed_out);
     base_.na->arm(call.timer_, std::min(call.args.deadline, next_look()));
 }
 
