@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The headers of frames of a tcp connection: the first byte selects the lane. Accepted headers respect the limits on
 // which the connection relies, and encode to bytes that decode to the same. access_frame_fuzz.cpp tests the bodies.
-#include "framing.hpp"
+#include "frame.hpp"
 
 #include <cinnabar/base/assert.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "raw_crowd.hpp"
 
-#include "framing.hpp"
+#include "tcp/src/frame.hpp"
 
 #include <cinnabar/na/uri.hpp>
 

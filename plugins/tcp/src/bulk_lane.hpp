@@ -11,7 +11,7 @@
 #pragma once
 
 #include "connection.hpp"
-#include "framing.hpp"
+#include "frame.hpp"
 
 #include <cinnabar/na/pipe_memory.hpp>
 #include <cinnabar/na/session/remote_access.hpp>

@@ -4,7 +4,7 @@
 
 #include "batch_pool.hpp"
 #include "connection.hpp"
-#include "framing.hpp"
+#include "frame.hpp"
 
 #include <cinnabar/na/session/receive_blocks.hpp>
 #include <cinnabar/na/session/socket.hpp>

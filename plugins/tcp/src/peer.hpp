@@ -2,7 +2,7 @@
 // A remote context as this port knows it. Owner of the context only.
 #pragma once
 
-#include "framing.hpp"
+#include "frame.hpp"
 #include "greeting.hpp"
 
 #include <cinnabar/na/session/dial_targets.hpp>

@@ -2,7 +2,7 @@
 // A hand-made peer: a plain socket that sends bytes of the test's choice. Never blocks.
 #pragma once
 
-#include "tcp/src/framing.hpp"
+#include "tcp/src/frame.hpp"
 #include "tcp/src/greeting.hpp"
 
 #include <cinnabar/base/bytes.hpp>

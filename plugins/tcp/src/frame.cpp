@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "framing.hpp"
+#include "frame.hpp"
 
 #include <cinnabar/base/assert.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "framing.hpp"
+#include "frame.hpp"
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ const std::vector<FrameKind> lane1{FrameKind::get,          FrameKind::get_data,
                                    FrameKind::put_done,     FrameKind::stop,       FrameKind::fetch_add,
                                    FrameKind::compare_swap, FrameKind::atomic_done};
 
-TEST(Framing, HeadersRoundTrip) {
+TEST(TcpFrame, HeadersRoundTrip) {
     Frame out;
     ASSERT_EQ(decode_header(encoded({FrameKind::expected, 0, Errc::ok, 4096, 0x1122334455667788}), Lane::messages,
                             message_max, out),
@@ -42,13 +42,13 @@ TEST(Framing, HeadersRoundTrip) {
     EXPECT_EQ(out.id, 0x1122334455667788u);
 }
 
-TEST(Framing, BytesAreWhereTheDocumentSays) {
+TEST(TcpFrame, BytesAreWhereTheDocumentSays) {
     const auto bytes = encoded({FrameKind::put_done, 0, Errc::permission, 0, 0x0807060504030201});
     const std::array<std::uint8_t, 16> expected{20, 0, 14, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8};
     for (std::size_t i = 0; i < bytes.size(); ++i) EXPECT_EQ(std::to_integer<std::uint8_t>(bytes[i]), expected[i]) << i;
 }
 
-TEST(Framing, EachKindBelongsToOneLane) {
+TEST(TcpFrame, EachKindBelongsToOneLane) {
     for (const FrameKind kind : lane0) {
         EXPECT_EQ(decoded({kind}, Lane::messages), Errc::ok);
         EXPECT_EQ(decoded({kind}, Lane::bulk), Errc::protocol);
@@ -63,7 +63,7 @@ TEST(Framing, EachKindBelongsToOneLane) {
     }
 }
 
-TEST(Framing, LengthsOverTheLimitAreRefused) {
+TEST(TcpFrame, LengthsOverTheLimitAreRefused) {
     EXPECT_EQ(decoded({FrameKind::unexpected, 0, Errc::ok, message_max}, Lane::messages), Errc::ok);
     EXPECT_EQ(decoded({FrameKind::unexpected, 0, Errc::ok, message_max + 1}, Lane::messages), Errc::protocol);
     EXPECT_EQ(decoded({FrameKind::unexpected, 0, Errc::ok, 0xffffffff}, Lane::messages), Errc::protocol);
@@ -74,7 +74,7 @@ TEST(Framing, LengthsOverTheLimitAreRefused) {
     EXPECT_EQ(decoded({FrameKind::lane_wanted, 0, Errc::ok, 1}, Lane::messages), Errc::protocol);
 }
 
-TEST(Framing, FlagsAndStatusOnlyForTheirKinds) {
+TEST(TcpFrame, FlagsAndStatusOnlyForTheirKinds) {
     EXPECT_EQ(decoded({FrameKind::put, flag_notify}, Lane::bulk), Errc::ok);
     EXPECT_EQ(decoded({FrameKind::put, 2}, Lane::bulk), Errc::protocol);
     EXPECT_EQ(decoded({FrameKind::get, flag_notify}, Lane::bulk), Errc::protocol);
@@ -89,7 +89,7 @@ TEST(Framing, FlagsAndStatusOnlyForTheirKinds) {
     EXPECT_EQ(decode_header(bytes, Lane::bulk, message_max, out), Errc::protocol);
 }
 
-TEST(Framing, BodiesRoundTrip) {
+TEST(TcpFrame, BodiesRoundTrip) {
     FrameBody body;
     body.key = {3, 4, 0xabcdef0123456789};
     body.offset = 1u << 30;
@@ -123,7 +123,7 @@ TEST(Framing, BodiesRoundTrip) {
     }
 }
 
-TEST(Framing, ReservedBytesOfABodyAreChecked) {
+TEST(TcpFrame, ReservedBytesOfABodyAreChecked) {
     FrameBody body;
     body.compare = 6;  // of neither kind below
     for (const auto& [kind, zero] : {std::pair{FrameKind::put, 36u}, std::pair{FrameKind::fetch_add, 32u}}) {
@@ -141,7 +141,7 @@ TEST(Framing, ReservedBytesOfABodyAreChecked) {
     }
 }
 
-TEST(Framing, APutHasNoMoreDataThanIsLeft) {
+TEST(TcpFrame, APutHasNoMoreDataThanIsLeft) {
     std::array<std::byte, frame_header_bytes + frame_body_bytes_max> bytes{};
     FrameBody body;
     body.left = 10;
@@ -154,7 +154,7 @@ TEST(Framing, APutHasNoMoreDataThanIsLeft) {
     }
 }
 
-TEST(Framing, ATruncatedBodyIsRefused) {
+TEST(TcpFrame, ATruncatedBodyIsRefused) {
     const std::array<std::byte, 40> bytes{};
     FrameBody out;
     for (const FrameKind kind : lane1) {
