@@ -15,13 +15,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t siz
     constexpr std::size_t message_bytes_max = 4096;
     if (size < 1 + frame_header_bytes) return 0;
     const ConstBytes in = std::as_bytes(std::span(bytes, size)).subspan(1);
-    const Lane lane = bytes[0] % 2 ? Lane::bulk : Lane::messages;
+    const LaneKind lane = bytes[0] % 2 ? LaneKind::bulk : LaneKind::messages;
     Frame frame;
     if (decode_header(in, lane, message_bytes_max, frame) != Errc::ok) return 0;
     const std::size_t length = body_bytes(frame.kind);
     CINNABAR_ASSERT(length <= frame_body_bytes_max);
     CINNABAR_ASSERT(frame.bytes <= std::max<std::size_t>(message_bytes_max, frame_data_bytes_max));
-    CINNABAR_ASSERT(lane == Lane::bulk || frame.bytes <= message_bytes_max);
+    CINNABAR_ASSERT(lane == LaneKind::bulk || frame.bytes <= message_bytes_max);
     std::array<std::byte, frame_header_bytes> header{};
     frame.encode(header);
     Frame again;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers in which connections collect small messages before sending. Owner of the context only.
+// Buffers in which lanes collect small messages before sending. Owner of the context only.
 #pragma once
 
 #include <cstddef>

@@ -10,8 +10,8 @@
 // the frame's header has announced.
 #pragma once
 
-#include "connection.hpp"
 #include "frame.hpp"
+#include "lane.hpp"
 
 #include <cinnabar/na/pipe_memory.hpp>
 #include <cinnabar/na/session/remote_access.hpp>
@@ -22,7 +22,7 @@
 
 namespace cinnabar::tcp {
 
-class BulkLane final : public Connection, public na::RemoteAccess {
+class BulkLane final : public Lane, public na::RemoteAccess {
   public:
     [[nodiscard]] bool start(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept;
     // Closes the socket; ends admitted operations with `why`.

@@ -93,7 +93,7 @@ unsigned BulkLane::read_lane() noexcept {
             budget -= static_cast<std::size_t>(std::min<std::uint64_t>(budget, placed + came));
             ++did;
         }
-        port().hot_connections().add(*this);
+        port().hot_lanes().add(*this);
         if (came > 0) did += parse(staging.first(came));
         if (came < asked) break;
     }
@@ -130,7 +130,7 @@ ConstBytes BulkLane::parse_head(ConstBytes bytes, unsigned& did) noexcept {
     if (in_have_ < need) return {};
     Errc wrong = Errc::ok;
     if (!header_known_) {
-        wrong = decode_header(in_head_, Lane::bulk, 0, in_);
+        wrong = decode_header(in_head_, LaneKind::bulk, 0, in_);
         header_known_ = wrong == Errc::ok;
     }
     if (header_known_ && in_have_ == frame_header_bytes + body_bytes(in_.kind)) {

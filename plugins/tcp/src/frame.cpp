@@ -36,7 +36,7 @@ void Frame::encode(std::span<std::byte, frame_header_bytes> out) const noexcept 
     writer.u64(id);
 }
 
-Errc decode_header(ConstBytes in, Lane lane, std::size_t message_bytes_max, Frame& out) noexcept {
+Errc decode_header(ConstBytes in, LaneKind lane, std::size_t message_bytes_max, Frame& out) noexcept {
     CINNABAR_DEBUG_ASSERT(in.size() >= frame_header_bytes);
     Reader reader(in.first(frame_header_bytes));
     out.kind = static_cast<FrameKind>(reader.u8());
@@ -46,7 +46,7 @@ Errc decode_header(ConstBytes in, Lane lane, std::size_t message_bytes_max, Fram
     out.bytes = reader.u32();
     out.id = reader.u64();
     if (zero != 0) return Errc::protocol;
-    return lane == Lane::bulk ? check_bulk(out) : check_message(out, message_bytes_max);
+    return lane == LaneKind::bulk ? check_bulk(out) : check_message(out, message_bytes_max);
 }
 
 std::size_t encode_frame(const Frame& frame, const FrameBody& body, Bytes out) noexcept {

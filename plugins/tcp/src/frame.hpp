@@ -29,7 +29,7 @@ enum class FrameKind : std::uint8_t {
     atomic_done = 24,
 };
 
-enum class Lane : std::uint8_t { messages = 0, bulk = 1 };
+enum class LaneKind : std::uint8_t { messages = 0, bulk = 1 };
 
 inline constexpr std::size_t frame_header_bytes = 16;
 inline constexpr std::size_t frame_body_bytes_max = na::access_body_bytes_max;
@@ -70,7 +70,7 @@ using FrameBody = na::AccessBody;
 
 // protocol: a kind that does not belong on the lane, or flags, a status or a length that the kind does not allow.
 // `message_bytes_max`: this side's limit, as announced in its Hello. Requires: `in` has at least frame_header_bytes.
-[[nodiscard]] Errc decode_header(ConstBytes in, Lane lane, std::size_t message_bytes_max, Frame& out) noexcept;
+[[nodiscard]] Errc decode_header(ConstBytes in, LaneKind lane, std::size_t message_bytes_max, Frame& out) noexcept;
 
 // Encodes the header and body of a lane 1 frame; returns the number of bytes. Requires: room for both.
 std::size_t encode_frame(const Frame& frame, const FrameBody& body, Bytes out) noexcept;

@@ -8,7 +8,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-constexpr int checks_max = 8;  // per keepalive, for all connections together
+constexpr int checks_max = 8;  // per keepalive, for all lanes together
 // The rest may take as long as `keepalive`, plus the time that the whole message takes at this rate.
 constexpr std::size_t bytes_per_us_min = 1;
 
@@ -25,13 +25,13 @@ TimeUs InputDeadlines::due(std::size_t bytes) const noexcept {
     return keepalive.count() <= 0 ? time_never : after(port_.host().now_us(), keepalive) + bytes / bytes_per_us_min;
 }
 
-void InputDeadlines::changed(Connection& connection) noexcept {
-    if (connection.rest_due() == time_never) return remove(connection);
-    if (!Connections::linked(connection)) {
-        connections_.push_back(connection);
+void InputDeadlines::changed(Lane& lane) noexcept {
+    if (lane.rest_due() == time_never) return remove(lane);
+    if (!Lanes::linked(lane)) {
+        lanes_.push_back(lane);
         ++count_;
     }
-    check_by(connection.rest_due());
+    check_by(lane.rest_due());
 }
 
 // Limits the rate of checks: many parts that began one after the other are checked together.
@@ -44,9 +44,9 @@ void InputDeadlines::check_by(TimeUs due) noexcept {
     port_.host().arm(timer_, when);
 }
 
-void InputDeadlines::remove(Connection& connection) noexcept {
-    if (!Connections::linked(connection)) return;
-    connections_.remove(connection);
+void InputDeadlines::remove(Lane& lane) noexcept {
+    if (!Lanes::linked(lane)) return;
+    lanes_.remove(lane);
     --count_;
 }
 
@@ -54,13 +54,13 @@ void InputDeadlines::stop() noexcept { port_.host().disarm(timer_); }
 
 void InputDeadlines::check() noexcept {
     const TimeUs now = port_.host().now_us();
-    for (std::size_t left = count_; left > 0 && !connections_.empty(); --left) {
-        Connection& connection = *connections_.pop_front();
-        connections_.push_back(connection);
-        if (connection.rest_due() <= now) connection.end_if_late();
+    for (std::size_t left = count_; left > 0 && !lanes_.empty(); --left) {
+        Lane& lane = *lanes_.pop_front();
+        lanes_.push_back(lane);
+        if (lane.rest_due() <= now) lane.end_if_late();
     }
     TimeUs next = time_never;
-    for (const Connection* each = connections_.front(); each; each = Connections::next(*each)) {
+    for (const Lane* each = lanes_.front(); each; each = Lanes::next(*each)) {
         next = std::min(next, each->rest_due());
     }
     port_.host().disarm(timer_);

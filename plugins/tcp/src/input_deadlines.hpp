@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ends sessions whose peer has sent a part of a message, or of a guard's record, and not the rest in time, because the
-// part holds memory. Lists the connections that wait for the rest. Owner of the context only.
+// part holds memory. Lists the lanes that wait for the rest. Owner of the context only.
 #pragma once
 
-#include "connection.hpp"
+#include "lane.hpp"
 
 #include <cinnabar/base/timer_of.hpp>
 #include <cinnabar/na/transport.hpp>
@@ -14,12 +14,12 @@ namespace cinnabar::tcp {
 
 class InputDeadlines {
   public:
-    // `port`: the port of these connections.
+    // `port`: the port of these lanes.
     explicit InputDeadlines(TcpPort& port) noexcept;
 
-    // Call it when rest_due() of a connection has changed. Nothing is ever due if `keepalive` is 0.
-    void changed(Connection& connection) noexcept;
-    void remove(Connection& connection) noexcept;
+    // Call it when rest_due() of a lane has changed. Nothing is ever due if `keepalive` is 0.
+    void changed(Lane& lane) noexcept;
+    void remove(Lane& lane) noexcept;
     // Stops the timer.
     void stop() noexcept;
 
@@ -27,16 +27,16 @@ class InputDeadlines {
     [[nodiscard]] TimeUs due(std::size_t bytes) const noexcept;
 
   private:
-    using Connections = IntrusiveList<Connection, &Connection::partial_link>;
+    using Lanes = IntrusiveList<Lane, &Lane::partial_link>;
     void check() noexcept;
     // Arms the timer for `due`, or for the earliest time after it that the limit on the rate of checks allows. A timer
     // that expires sooner stays as it is.
     void check_by(TimeUs due) noexcept;
 
     TcpPort& port_;
-    Connections connections_;
+    Lanes lanes_;
     std::size_t count_ = 0;
-    TimerOf<InputDeadlines> timer_;  // armed while there are connections
+    TimerOf<InputDeadlines> timer_;  // armed while there are lanes
 };
 
 }  // namespace cinnabar::tcp

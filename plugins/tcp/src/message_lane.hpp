@@ -3,8 +3,8 @@
 #pragma once
 
 #include "batch_pool.hpp"
-#include "connection.hpp"
 #include "frame.hpp"
+#include "lane.hpp"
 
 #include <cinnabar/na/session/receive_blocks.hpp>
 #include <cinnabar/na/session/socket.hpp>
@@ -13,7 +13,7 @@
 
 namespace cinnabar::tcp {
 
-class MessageLane final : public Connection {
+class MessageLane final : public Lane {
   public:
     // Starts with the socket of a session whose handshake is done.
     [[nodiscard]] bool start(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept;

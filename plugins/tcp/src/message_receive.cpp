@@ -13,7 +13,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-constexpr unsigned reads_max = 4;  // from one connection, before others have their turn
+constexpr unsigned reads_max = 4;  // from one lane, before others have their turn
 
 }  // namespace
 
@@ -44,7 +44,7 @@ unsigned MessageLane::read_lane() noexcept {
             if (moved.why != Errc::again) fail(moved.why);
             return did;
         }
-        port().hot_connections().add(*this);
+        port().hot_lanes().add(*this);
         std::size_t left = moved.bytes;
         if (partial_) {
             const std::size_t part = std::min(left, partial_need_ - partial_have_);
@@ -82,7 +82,7 @@ unsigned MessageLane::parse(std::byte* from, std::size_t bytes) noexcept {
     while (bytes - at >= frame_header_bytes && !peer().ending()) {
         Frame frame;
         const Errc wrong =
-            decode_header({from + at, bytes - at}, Lane::messages, port().options().message_bytes_max, frame);
+            decode_header({from + at, bytes - at}, LaneKind::messages, port().options().message_bytes_max, frame);
         if (wrong != Errc::ok) {
             static constinit LogLimit lines;
             const std::string_view scheme = port().transport().scheme();
@@ -110,7 +110,7 @@ bool MessageLane::store_rest(ConstBytes rest) noexcept {
         return true;
     }
     Frame frame;
-    const Errc wrong = decode_header(rest, Lane::messages, port().options().message_bytes_max, frame);
+    const Errc wrong = decode_header(rest, LaneKind::messages, port().options().message_bytes_max, frame);
     CINNABAR_ASSERT(wrong == Errc::ok);  // parse() has checked the header
     partial_need_ = frame_header_bytes + padded(frame.bytes);
     partial_ = port().blocks().take(partial_need_);
@@ -126,7 +126,7 @@ unsigned MessageLane::deliver_partial() noexcept {
     na::ReceiveBlock& block = *std::exchange(partial_, nullptr);
     Frame frame;
     const Errc wrong =
-        decode_header({block.bytes(), partial_need_}, Lane::messages, port().options().message_bytes_max, frame);
+        decode_header({block.bytes(), partial_need_}, LaneKind::messages, port().options().message_bytes_max, frame);
     CINNABAR_ASSERT(wrong == Errc::ok);
     const unsigned did = deliver(frame, block.bytes() + frame_header_bytes, block);
     port().blocks().unreference(block);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t copied_bytes_max = 2048;
 constexpr std::size_t batch_max = 64;
 constexpr std::size_t call_bytes_max = 256 * 1024;
-constexpr unsigned calls_max = 8;  // for one connection, before others have their turn
+constexpr unsigned calls_max = 8;  // for one lane, before others have their turn
 constexpr TimeUs batch_shown_us = 1'000;
 
 std::size_t frame_bytes(const na::PostedOp& posted) noexcept {
@@ -149,7 +149,7 @@ void MessageLane::show_batch() noexcept {
     Frame frame;
     for (std::size_t at = 0; at < batch_end_; at += frame_header_bytes + padded(frame.bytes)) {
         const Bytes rest(batch_.get() + at, batch_end_ - at);
-        if (decode_header(rest, Lane::messages, BatchPool::batch_bytes, frame) != Errc::ok) return;
+        if (decode_header(rest, LaneKind::messages, BatchPool::batch_bytes, frame) != Errc::ok) return;
         if (at < batch_begin_) continue;
         const na::OpKind kind =
             frame.kind == FrameKind::unexpected ? na::OpKind::send_unexpected : na::OpKind::send_expected;

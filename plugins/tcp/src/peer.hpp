@@ -16,7 +16,7 @@ class TcpPeer;
 class TcpPort;
 
 // A dial for one lane.
-using Dial = na::OutgoingHandshake<TcpPort, TcpPeer, Lane>;
+using Dial = na::OutgoingHandshake<TcpPort, TcpPeer, LaneKind>;
 
 class TcpPeer final : public na::SocketPeer {
   public:

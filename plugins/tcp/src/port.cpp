@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TcpPort: posting and progress. Chooses which connections are read and written.
+// TcpPort: posting and progress. Chooses which lanes are read and written.
 #include "port.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace cinnabar::tcp {
 namespace {
 
-// Blocked connections that are retried per round. While the context sleeps, epoll watches all of them.
+// Blocked lanes that are retried per round. While the context sleeps, epoll watches all of them.
 constexpr unsigned blocked_tries_max = 8;
 
 }  // namespace
@@ -27,7 +27,7 @@ TcpPort::TcpPort(TcpTransport& transport, na::PortHost& host)
       access_pools_(options().connections_max),
       input_deadlines_(*this),
       withdrawals_(*this),
-      hot_connections_(host) {}
+      hot_lanes_(host) {}
 
 void TcpPort::stop_events() noexcept {
     transport_.ports().remove(*this);
@@ -65,7 +65,7 @@ void TcpPort::cancel_begun(na::SessionPeer& peer, na::PostedOp& posted) noexcept
 
 unsigned TcpPort::poll() noexcept {
     unsigned did = take_inbox();
-    did += hot_connections_.receive();
+    did += hot_lanes_.receive();
     if (!unread_.empty()) [[unlikely]]
         did += unread_.receive();
     if (host().spins()) did += output_.transmit_blocked(blocked_tries_max);
@@ -81,8 +81,8 @@ void TcpPort::flush() noexcept {
 
 bool TcpPort::prepare_wait() noexcept {
     if (!output_.empty() || !unread_.empty() || has_deferred_work()) return false;
-    for (Connection* connection = output_.blocked().front(); connection; connection = Connections::next(*connection)) {
-        connection->watch_room(true);
+    for (Lane* lane = output_.blocked().front(); lane; lane = Lanes::next(*lane)) {
+        lane->watch_room(true);
     }
     return true;
 }

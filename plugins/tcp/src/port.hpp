@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The port of a context on a tcp network: its peers, their connections, and which connections are read and written
+// The port of a context on a tcp network: its peers, their lanes, and which lanes are read and written
 // next. Owner of the context only, except messages and inbox: any thread.
 #pragma once
 
 #include "batch_pool.hpp"
 #include "bulk_lane.hpp"
-#include "hot_connections.hpp"
+#include "hot_lanes.hpp"
 #include "input_deadlines.hpp"
 #include "message_lane.hpp"
 #include "peer.hpp"
 #include "transport.hpp"
-#include "unread_connections.hpp"
+#include "unread_lanes.hpp"
 
 #include <cinnabar/na/session/message_pool.hpp>
 #include <cinnabar/na/session/output_lists.hpp>
@@ -35,7 +35,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
         return batches_.taken() != 0 || (transport_.guards() && !output_.blocked().empty());
     }
     unsigned poll() noexcept override;
-    [[nodiscard]] bool hot() const noexcept override { return !hot_connections_.empty(); }
+    [[nodiscard]] bool hot() const noexcept override { return !hot_lanes_.empty(); }
     void flush() noexcept override;
     [[nodiscard]] bool prepare_wait() noexcept override;
     [[nodiscard]] na::Message* take_message() noexcept override { return messages_.take(*this); }
@@ -46,14 +46,14 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     // Scratch memory for one system call: for messages that are sent together, and for data that are discarded.
     [[nodiscard]] Bytes scratch() noexcept { return {scratch_.get(), scratch_bytes}; }
 
-    // Used by the connections.
-    using Connections = na::OutputLists<Connection>::List;
+    // Used by the lanes.
+    using Lanes = na::OutputLists<Lane>::List;
     [[nodiscard]] BatchPool& batches() noexcept { return batches_; }
-    [[nodiscard]] na::OutputLists<Connection>& output() noexcept { return output_; }
-    [[nodiscard]] HotConnections& hot_connections() noexcept { return hot_connections_; }
-    [[nodiscard]] UnreadConnections& unread() noexcept { return unread_; }
+    [[nodiscard]] na::OutputLists<Lane>& output() noexcept { return output_; }
+    [[nodiscard]] HotLanes& hot_lanes() noexcept { return hot_lanes_; }
+    [[nodiscard]] UnreadLanes& unread() noexcept { return unread_; }
     [[nodiscard]] InputDeadlines& input_deadlines() noexcept { return input_deadlines_; }
-    [[nodiscard]] na::Withdrawals<TcpPort, Connection>& withdrawals() noexcept { return withdrawals_; }
+    [[nodiscard]] na::Withdrawals<TcpPort, Lane>& withdrawals() noexcept { return withdrawals_; }
     [[nodiscard]] na::SmallTraffic& small_traffic() noexcept { return small_; }
 
     // Sessions (sessions.cpp).
@@ -79,7 +79,7 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     void cancel_begun(na::SessionPeer& peer, na::PostedOp& posted) noexcept override;
     void stop_events() noexcept override;
 
-    void dial(TcpPeer& peer, Lane lane) noexcept;
+    void dial(TcpPeer& peer, LaneKind lane) noexcept;
     void accept_session(Incoming incoming) noexcept;
     void accept_lane(Incoming incoming) noexcept;
     // Called when the handshake on the socket is done.
@@ -97,11 +97,11 @@ class TcpPort final : public na::SocketPort<TcpPort, na::IncomingHandshake<TcpPo
     SlotPool<Dial> dials_;
     na::AccessPools access_pools_;
 
-    na::OutputLists<Connection> output_;
-    UnreadConnections unread_;
+    na::OutputLists<Lane> output_;
+    UnreadLanes unread_;
     InputDeadlines input_deadlines_;
-    na::Withdrawals<TcpPort, Connection> withdrawals_;
-    HotConnections hot_connections_;
+    na::Withdrawals<TcpPort, Lane> withdrawals_;
+    HotLanes hot_lanes_;
     na::SmallTraffic small_;
 };
 

@@ -81,7 +81,7 @@ void TcpPort::accept_lane(Incoming incoming) noexcept {
     const auto at = by_token_.find(incoming.greeting.token);
     TcpPeer* const peer = at == by_token_.end() || at->second->ending() ? nullptr : at->second;
     if (!peer) return reject(incoming, Errc::peer_lost);
-    const bool fits = !peer->bulk && theirs.lane == static_cast<std::uint8_t>(Lane::bulk) &&
+    const bool fits = !peer->bulk && theirs.lane == static_cast<std::uint8_t>(LaneKind::bulk) &&
                       theirs.peer_incarnation == transport_.incarnation() &&
                       theirs.incarnation == peer->incarnation() && theirs.context == peer->remote_context() &&
                       same_identity(incoming.stream.identity(), peer->lane->identity());
@@ -105,17 +105,17 @@ void TcpPort::begin_bulk(TcpPeer& peer, na::Stream stream) noexcept {
 
 void TcpPort::want_bulk(TcpPeer& peer) noexcept {
     if (peer.bulk || peer.bulk_dial || peer.bulk_wanted || peer.ending()) return;
-    if (peer.dialled) return dial(peer, Lane::bulk);
+    if (peer.dialled) return dial(peer, LaneKind::bulk);
     peer.bulk_wanted = true;
     peer.lane->want_bulk();
 }
 
-void TcpPort::begin_dial(na::SessionPeer& peer) noexcept { dial(static_cast<TcpPeer&>(peer), Lane::messages); }
+void TcpPort::begin_dial(na::SessionPeer& peer) noexcept { dial(static_cast<TcpPeer&>(peer), LaneKind::messages); }
 
-void TcpPort::dial(TcpPeer& peer, Lane lane) noexcept {
+void TcpPort::dial(TcpPeer& peer, LaneKind lane) noexcept {
     Dial* dial = dials_.acquire();
     if (!dial) return end_session(peer, Errc::overloaded);
-    if (lane == Lane::messages) {
+    if (lane == LaneKind::messages) {
         peer.dial = dial;
         return dial->start(*this, peer, lane, peer.targets.known, peer.targets.names);
     }
@@ -129,7 +129,7 @@ Greeting TcpPort::dial_greeting(const Dial& dial) const noexcept {
     Greeting greeting;
     greeting.hello = hello(na::HelloKind::dial, peer.wanted());
     greeting.hello.lane = static_cast<std::uint8_t>(dial.purpose());
-    if (dial.purpose() == Lane::messages) return greeting;
+    if (dial.purpose() == LaneKind::messages) return greeting;
     greeting.hello.kind = na::HelloKind::lane;
     greeting.hello.peer_incarnation = peer.incarnation();
     greeting.hello.peer_context = peer.remote_context();
@@ -140,7 +140,7 @@ Greeting TcpPort::dial_greeting(const Dial& dial) const noexcept {
 void TcpPort::dial_done(Dial& dial, Incoming answer) noexcept {
     TcpPeer& peer = dial.peer();
     const na::Hello& theirs = answer.greeting.hello;
-    if (dial.purpose() == Lane::bulk) {
+    if (dial.purpose() == LaneKind::bulk) {
         drop_dial(dials_, peer.bulk_dial);
         if (theirs.kind != na::HelloKind::accept) return end_session(peer, Errc::peer_lost);
         return begin_bulk(peer, std::move(answer.stream));
@@ -158,7 +158,7 @@ void TcpPort::dial_done(Dial& dial, Incoming answer) noexcept {
 
 void TcpPort::dial_failed(Dial& dial, Errc why) noexcept {
     TcpPeer& peer = dial.peer();
-    const bool bulk = dial.purpose() == Lane::bulk;
+    const bool bulk = dial.purpose() == LaneKind::bulk;
     drop_dial(dials_, bulk ? peer.bulk_dial : peer.dial);
     end_session(peer, bulk ? Errc::peer_lost : why);
 }

@@ -18,7 +18,7 @@ std::array<std::byte, frame_header_bytes> encoded(const Frame& frame) {
     return bytes;
 }
 
-Errc decoded(const Frame& frame, Lane lane) {
+Errc decoded(const Frame& frame, LaneKind lane) {
     Frame out;
     return decode_header(encoded(frame), lane, message_max, out);
 }
@@ -34,7 +34,7 @@ const std::vector<FrameKind> lane1{FrameKind::get,          FrameKind::get_data,
 
 TEST(TcpFrame, HeadersRoundTrip) {
     Frame out;
-    ASSERT_EQ(decode_header(encoded({FrameKind::expected, 0, Errc::ok, 4096, 0x1122334455667788}), Lane::messages,
+    ASSERT_EQ(decode_header(encoded({FrameKind::expected, 0, Errc::ok, 4096, 0x1122334455667788}), LaneKind::messages,
                             message_max, out),
               Errc::ok);
     EXPECT_EQ(out.kind, FrameKind::expected);
@@ -50,43 +50,43 @@ TEST(TcpFrame, BytesAreWhereTheDocumentSays) {
 
 TEST(TcpFrame, EachKindBelongsToOneLane) {
     for (const FrameKind kind : lane0) {
-        EXPECT_EQ(decoded({kind}, Lane::messages), Errc::ok);
-        EXPECT_EQ(decoded({kind}, Lane::bulk), Errc::protocol);
+        EXPECT_EQ(decoded({kind}, LaneKind::messages), Errc::ok);
+        EXPECT_EQ(decoded({kind}, LaneKind::bulk), Errc::protocol);
     }
     for (const FrameKind kind : lane1) {
-        EXPECT_EQ(decoded({kind}, Lane::bulk), Errc::ok);
-        EXPECT_EQ(decoded({kind}, Lane::messages), Errc::protocol);
+        EXPECT_EQ(decoded({kind}, LaneKind::bulk), Errc::ok);
+        EXPECT_EQ(decoded({kind}, LaneKind::messages), Errc::protocol);
     }
     for (const unsigned unknown : {0u, 4u, 15u, 25u, 255u}) {
-        EXPECT_EQ(decoded({static_cast<FrameKind>(unknown)}, Lane::messages), Errc::protocol);
-        EXPECT_EQ(decoded({static_cast<FrameKind>(unknown)}, Lane::bulk), Errc::protocol);
+        EXPECT_EQ(decoded({static_cast<FrameKind>(unknown)}, LaneKind::messages), Errc::protocol);
+        EXPECT_EQ(decoded({static_cast<FrameKind>(unknown)}, LaneKind::bulk), Errc::protocol);
     }
 }
 
 TEST(TcpFrame, LengthsOverTheLimitAreRefused) {
-    EXPECT_EQ(decoded({FrameKind::unexpected, 0, Errc::ok, message_max}, Lane::messages), Errc::ok);
-    EXPECT_EQ(decoded({FrameKind::unexpected, 0, Errc::ok, message_max + 1}, Lane::messages), Errc::protocol);
-    EXPECT_EQ(decoded({FrameKind::unexpected, 0, Errc::ok, 0xffffffff}, Lane::messages), Errc::protocol);
-    EXPECT_EQ(decoded({FrameKind::put, 0, Errc::ok, frame_data_bytes_max}, Lane::bulk), Errc::ok);
-    EXPECT_EQ(decoded({FrameKind::put, 0, Errc::ok, frame_data_bytes_max + 1}, Lane::bulk), Errc::protocol);
-    EXPECT_EQ(decoded({FrameKind::get_data, 0, Errc::ok, 0xffffffff}, Lane::bulk), Errc::protocol);
-    EXPECT_EQ(decoded({FrameKind::get, 0, Errc::ok, 1}, Lane::bulk), Errc::protocol);
-    EXPECT_EQ(decoded({FrameKind::lane_wanted, 0, Errc::ok, 1}, Lane::messages), Errc::protocol);
+    EXPECT_EQ(decoded({FrameKind::unexpected, 0, Errc::ok, message_max}, LaneKind::messages), Errc::ok);
+    EXPECT_EQ(decoded({FrameKind::unexpected, 0, Errc::ok, message_max + 1}, LaneKind::messages), Errc::protocol);
+    EXPECT_EQ(decoded({FrameKind::unexpected, 0, Errc::ok, 0xffffffff}, LaneKind::messages), Errc::protocol);
+    EXPECT_EQ(decoded({FrameKind::put, 0, Errc::ok, frame_data_bytes_max}, LaneKind::bulk), Errc::ok);
+    EXPECT_EQ(decoded({FrameKind::put, 0, Errc::ok, frame_data_bytes_max + 1}, LaneKind::bulk), Errc::protocol);
+    EXPECT_EQ(decoded({FrameKind::get_data, 0, Errc::ok, 0xffffffff}, LaneKind::bulk), Errc::protocol);
+    EXPECT_EQ(decoded({FrameKind::get, 0, Errc::ok, 1}, LaneKind::bulk), Errc::protocol);
+    EXPECT_EQ(decoded({FrameKind::lane_wanted, 0, Errc::ok, 1}, LaneKind::messages), Errc::protocol);
 }
 
 TEST(TcpFrame, FlagsAndStatusOnlyForTheirKinds) {
-    EXPECT_EQ(decoded({FrameKind::put, flag_notify}, Lane::bulk), Errc::ok);
-    EXPECT_EQ(decoded({FrameKind::put, 2}, Lane::bulk), Errc::protocol);
-    EXPECT_EQ(decoded({FrameKind::get, flag_notify}, Lane::bulk), Errc::protocol);
-    EXPECT_EQ(decoded({FrameKind::unexpected, 1}, Lane::messages), Errc::protocol);
-    EXPECT_EQ(decoded({FrameKind::unexpected, 0, Errc::io}, Lane::messages), Errc::protocol);
-    EXPECT_EQ(decoded({FrameKind::put_done, 0, Errc::permission}, Lane::bulk), Errc::ok);
-    EXPECT_EQ(decoded({FrameKind::put_done, 0, static_cast<Errc>(errc_count)}, Lane::bulk), Errc::protocol);
-    EXPECT_EQ(decoded({FrameKind::get_failed, 0, Errc::ok}, Lane::bulk), Errc::protocol) << "a failure has a reason";
+    EXPECT_EQ(decoded({FrameKind::put, flag_notify}, LaneKind::bulk), Errc::ok);
+    EXPECT_EQ(decoded({FrameKind::put, 2}, LaneKind::bulk), Errc::protocol);
+    EXPECT_EQ(decoded({FrameKind::get, flag_notify}, LaneKind::bulk), Errc::protocol);
+    EXPECT_EQ(decoded({FrameKind::unexpected, 1}, LaneKind::messages), Errc::protocol);
+    EXPECT_EQ(decoded({FrameKind::unexpected, 0, Errc::io}, LaneKind::messages), Errc::protocol);
+    EXPECT_EQ(decoded({FrameKind::put_done, 0, Errc::permission}, LaneKind::bulk), Errc::ok);
+    EXPECT_EQ(decoded({FrameKind::put_done, 0, static_cast<Errc>(errc_count)}, LaneKind::bulk), Errc::protocol);
+    EXPECT_EQ(decoded({FrameKind::get_failed, 0, Errc::ok}, LaneKind::bulk), Errc::protocol) << "a failure has a reason";
     auto bytes = encoded({FrameKind::get});
     bytes[3] = std::byte{1};
     Frame out;
-    EXPECT_EQ(decode_header(bytes, Lane::bulk, message_max, out), Errc::protocol);
+    EXPECT_EQ(decode_header(bytes, LaneKind::bulk, message_max, out), Errc::protocol);
 }
 
 TEST(TcpFrame, BodiesRoundTrip) {

@@ -41,7 +41,7 @@ class RmaWire : public TcpTest {
         Frame frame;
         std::optional<std::vector<std::byte>> bytes;
         EXPECT_TRUE(until([&] { return (bytes = raw_->take(frame_header_bytes)).has_value(); }));
-        EXPECT_EQ(decode_header(*bytes, Lane::bulk, 0, frame), Errc::ok);
+        EXPECT_EQ(decode_header(*bytes, LaneKind::bulk, 0, frame), Errc::ok);
         FrameBody got;
         if (const std::size_t more = body_bytes(frame.kind); more > 0) {
             EXPECT_TRUE(until([&] { return (bytes = raw_->take(more)).has_value(); }));

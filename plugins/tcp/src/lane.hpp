@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The socket of one lane of a session, and what both lanes have in common. Connections live in a pool whose memory
-// lives as long as the port, because epoll may report an event after the socket was closed; a closed Connection ignores
+// The socket of one lane of a session, and what both lanes have in common. Lanes live in a pool whose memory
+// lives as long as the port, because epoll may report an event after the socket was closed; a closed Lane ignores
 // the event.
 #pragma once
 
@@ -18,11 +18,11 @@ namespace cinnabar::tcp {
 class TcpPeer;
 class TcpPort;
 
-class Connection : public PoolSlot, public na::FdEvents {
+class Lane : public PoolSlot, public na::FdEvents {
   public:
-    Connection() = default;
-    Connection(const Connection&) = delete;
-    Connection& operator=(const Connection&) = delete;
+    Lane() = default;
+    Lane(const Lane&) = delete;
+    Lane& operator=(const Lane&) = delete;
 
     [[nodiscard]] bool is_open() const noexcept { return peer_ != nullptr; }
     [[nodiscard]] int fd() const noexcept { return stream_.fd(); }
@@ -40,7 +40,7 @@ class Connection : public PoolSlot, public na::FdEvents {
             list_guarded();
         return did;
     }
-    // Writes a bounded amount of what waits. If something is left, the connection is in an output list again. Requires:
+    // Writes a bounded amount of what waits. If something is left, the lane is in an output list again. Requires:
     // it is in no output list.
     void transmit() noexcept {
         if (stream_.guard()) [[unlikely]]
@@ -48,7 +48,7 @@ class Connection : public PoolSlot, public na::FdEvents {
         write_lane();
     }
 
-    // Whether it is read and written before connections for bulk data.
+    // Whether it is read and written before lanes for bulk data.
     [[nodiscard]] virtual bool urgent() const noexcept = 0;
 
     // Ends the session, deferred: a read or write failed, the bytes are malformed, or what the other side has proven is
@@ -64,16 +64,16 @@ class Connection : public PoolSlot, public na::FdEvents {
     void end_if_late() noexcept;
 
     // Used by the port.
-    ListLink<Connection> output_link;   // in TcpPort::output()
-    ListLink<Connection> unread_link;   // in the list of connections that are read again without an event
-    ListLink<Connection> partial_link;  // in InputDeadlines
-    ListLink<Connection> guarded_link;  // in Withdrawals
-    bool blocked = false;               // the last write found no room
-    bool hot = false;                   // in HotConnections
-    std::uint16_t misses = 0;           // reads in a row that found nothing, while hot
+    ListLink<Lane> output_link;   // in TcpPort::output()
+    ListLink<Lane> unread_link;   // in the list of lanes that are read again without an event
+    ListLink<Lane> partial_link;  // in InputDeadlines
+    ListLink<Lane> guarded_link;  // in Withdrawals
+    bool blocked = false;         // the last write found no room
+    bool hot = false;             // in HotLanes
+    std::uint16_t misses = 0;     // reads in a row that found nothing, while hot
 
   protected:
-    ~Connection() = default;
+    ~Lane() = default;
     // False: the kernel refused to watch the socket.
     [[nodiscard]] bool open(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept;
     void close() noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "connection.hpp"
+#include "lane.hpp"
 
 #include "port.hpp"
 
@@ -12,7 +12,7 @@ constexpr std::size_t guarded_record_bytes = 16 * 1024;  // the approximate size
 
 }  // namespace
 
-bool Connection::open(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept {
+bool Lane::open(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept {
     CINNABAR_ASSERT(!is_open());
     if (!port.host().watch(stream.fd(), EPOLLIN | EPOLLRDHUP, *this)) return false;
     stream_ = std::move(stream);
@@ -29,10 +29,10 @@ bool Connection::open(TcpPort& port, TcpPeer& peer, na::Stream stream) noexcept 
     return true;
 }
 
-void Connection::close() noexcept {
+void Lane::close() noexcept {
     CINNABAR_ASSERT(is_open());
     port_->output().remove(*this);
-    port_->hot_connections().remove(*this);
+    port_->hot_lanes().remove(*this);
     port_->unread().remove(*this);
     port_->input_deadlines().remove(*this);
     port_->withdrawals().remove(*this);
@@ -44,13 +44,13 @@ void Connection::close() noexcept {
     peer_ = nullptr;
 }
 
-void Connection::watch_room(bool wanted) noexcept {
+void Lane::watch_room(bool wanted) noexcept {
     if (wanted == watching_room_) return;
     const std::uint32_t events = EPOLLIN | EPOLLRDHUP | (wanted ? std::uint32_t{EPOLLOUT} : 0);
     if (port_->host().watch_again(stream_.fd(), events, *this)) watching_room_ = wanted;
 }
 
-void Connection::on_ready(std::uint32_t epoll_events) noexcept {
+void Lane::on_ready(std::uint32_t epoll_events) noexcept {
     if (!is_open()) return;
     TcpPort& port = *port_;
     if ((epoll_events & EPOLLOUT) != 0) {
@@ -63,8 +63,8 @@ void Connection::on_ready(std::uint32_t epoll_events) noexcept {
     (void)port.settle();
 }
 
-// Lists the connection if its guard holds bytes that it read in advance, or has an answer of its own to send.
-void Connection::list_guarded() noexcept {
+// Lists the lane if its guard holds bytes that it read in advance, or has an answer of its own to send.
+void Lane::list_guarded() noexcept {
     if (peer_->ending()) return;
     na::StreamGuard& guard = *stream_.guard();
     if (guard.unread()) port_->unread().add(*this);
@@ -72,23 +72,23 @@ void Connection::list_guarded() noexcept {
     if (const std::uint64_t partial = guard.partial_record(); partial != partial_record_) note_partial_record(partial);
 }
 
-void Connection::note_partial_record(std::uint64_t number) noexcept {
+void Lane::note_partial_record(std::uint64_t number) noexcept {
     partial_record_ = number;
     record_due_ = number == 0 ? time_never : port_->input_deadlines().due(guarded_record_bytes);
     port_->input_deadlines().changed(*this);
 }
 
-void Connection::set_partial_message(std::size_t bytes) noexcept {
+void Lane::set_partial_message(std::size_t bytes) noexcept {
     message_due_ = bytes == 0 ? time_never : port_->input_deadlines().due(bytes);
     port_->input_deadlines().changed(*this);
 }
 
-void Connection::end_if_late() noexcept {
+void Lane::end_if_late() noexcept {
     (void)receive();  // this context may not have read for a while
     if (is_open() && !peer_->ending() && rest_due() <= port_->host().now_us()) fail(Errc::timed_out);
 }
 
-void Connection::transmit_guarded() noexcept {
+void Lane::transmit_guarded() noexcept {
     na::StreamGuard& guard = *stream_.guard();
     if (guard.flush()) write_lane();
     if (!guard.unsent()) return;
@@ -96,6 +96,6 @@ void Connection::transmit_guarded() noexcept {
     port_->output().block(*this);
 }
 
-void Connection::fail(Errc why) noexcept { port_->end_session(*peer_, why); }
+void Lane::fail(Errc why) noexcept { port_->end_session(*peer_, why); }
 
 }  // namespace cinnabar::tcp
