@@ -22,11 +22,11 @@ constexpr unsigned polls_max = 64;   // of poll_all
 
 Arrivals::Arrivals(VerbsPort& port) noexcept : port_(port), queue_(port.host()) {}
 
-void Arrivals::add(Connection& connection) { by_queue_pair_[connection.queue_pair()] = &connection; }
+void Arrivals::add(Session& session) { by_queue_pair_[session.queue_pair()] = &session; }
 
-void Arrivals::remove(Connection& connection) noexcept {
-    by_queue_pair_.erase(connection.queue_pair());
-    queue_.forget(connection.queue_pair());
+void Arrivals::remove(Session& session) noexcept {
+    by_queue_pair_.erase(session.queue_pair());
+    queue_.forget(session.queue_pair());
 }
 
 unsigned Arrivals::poll() noexcept {
@@ -41,9 +41,9 @@ unsigned Arrivals::poll() noexcept {
                 received(done[k]);
                 continue;
             }
-            Connection* connection = port_.connections().at(id.connection());
-            if (connection && connection->stage() != Stage::closed && connection->life() == id.life()) {
-                connection->completed(id.place(), done[k].status);
+            Session* session = port_.sessions().at(id.session());
+            if (session && session->stage() != Stage::closed && session->life() == id.life()) {
+                session->completed(id.place(), done[k].status);
             }
         }
         did += static_cast<unsigned>(count);
@@ -62,31 +62,31 @@ void Arrivals::poll_all() noexcept {
 void Arrivals::received(const ibv_wc& done) noexcept {
     const std::uint32_t slot = WorkId(done.wr_id).slot();
     const auto at = by_queue_pair_.find(done.qp_num);
-    Connection* connection = at == by_queue_pair_.end() ? nullptr : at->second;
-    if (!connection || connection->stage() == Stage::draining) return port_.slots().free(slot);
+    Session* session = at == by_queue_pair_.end() ? nullptr : at->second;
+    if (!session || session->stage() == Stage::draining) return port_.slots().free(slot);
     if (done.status != IBV_WC_SUCCESS) {
         port_.slots().free(slot);
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::debug, "verbs", "a receive failed, its session ends: %s",
                     rdma().wc_status_str(done.status));
-        return port_.lost(*connection, session_error(done.status));
+        return port_.lost(*session, session_error(done.status));
     }
-    if (connection->stage() == Stage::open) return deliver(*connection, done);
+    if (session->stage() == Stage::open) return deliver(*session, done);
     // The message arrived before the session began. If this side has accepted, the message shows that the peer has
     // received the answer.
-    if (connection->held.size() >= connection->promised()) {  // more than its window
+    if (session->held.size() >= session->promised()) {  // more than its window
         port_.slots().free(slot);
-        return port_.lost(*connection, Errc::protocol);
+        return port_.lost(*session, Errc::protocol);
     }
-    connection->held.push_back(done);
-    if (connection->stage() == Stage::accepted) port_.accept_done(*connection);
+    session->held.push_back(done);
+    if (session->stage() == Stage::accepted) port_.accept_done(*session);
 }
 
-void Arrivals::deliver(Connection& connection, const ibv_wc& done) noexcept {
+void Arrivals::deliver(Session& session, const ibv_wc& done) noexcept {
     const std::uint32_t slot = WorkId(done.wr_id).slot();
-    VerbsPeer& peer = *connection.peer();
+    VerbsPeer& peer = *session.peer();
     if (peer.ending()) return port_.slots().free(slot);
-    connection.alive_at = port_.host().now_us();
+    session.alive_at = port_.host().now_us();
     MessageHeader header;
     const ConstBytes bytes(port_.slots().bytes(slot), done.byte_len);
     const bool immediate = (done.wc_flags & IBV_WC_WITH_IMM) != 0;
@@ -95,18 +95,18 @@ void Arrivals::deliver(Connection& connection, const ibv_wc& done) noexcept {
         header.value = ntohl(done.imm_data);
     } else if (!MessageHeader::decode(bytes, header)) {
         port_.slots().free(slot);
-        return port_.lost(connection, Errc::protocol);
+        return port_.lost(session, Errc::protocol);
     }
     const bool told_nothing = header.kind == MessageKind::credit && header.credits == 0;
-    const bool paid = header.kind == MessageKind::credit || connection.receives.came();
-    if (told_nothing || !paid || !connection.sends.give_back(header.credits)) {
+    const bool paid = header.kind == MessageKind::credit || session.receives.came();
+    if (told_nothing || !paid || !session.sends.give_back(header.credits)) {
         port_.slots().free(slot);
-        return port_.lost(connection, Errc::protocol);
+        return port_.lost(session, Errc::protocol);
     }
-    if (header.credits > 0 && !(peer.messages.empty() && peer.rma.empty())) port_.dirty(connection);
+    if (header.credits > 0 && !(peer.messages.empty() && peer.rma.empty())) port_.dirty(session);
     if (header.kind == MessageKind::credit) return port_.slots().free(slot);
-    connection.receives.posted_again();
-    if (connection.receives.must_tell()) port_.dirty(connection);
+    session.receives.posted_again();
+    if (session.receives.must_tell()) port_.dirty(session);
     if (header.kind == MessageKind::notify) {
         port_.slots().free(slot);
         return port_.host().receiver().on_notify(peer, header.value);

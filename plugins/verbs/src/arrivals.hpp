@@ -12,7 +12,7 @@
 
 namespace cinnabar::verbs {
 
-class Connection;
+class Session;
 class VerbsPort;
 
 class Arrivals {
@@ -20,10 +20,10 @@ class Arrivals {
     explicit Arrivals(VerbsPort& port) noexcept;
 
     [[nodiscard]] CompletionQueue& queue() noexcept { return queue_; }
-    // Delivers the receives of the connection's queue pair to it from now on. May throw bad_alloc.
-    void add(Connection& connection);
+    // Delivers the receives of the session's queue pair to it from now on. May throw bad_alloc.
+    void add(Session& session);
     // Call it when the queue pair is destroyed.
-    void remove(Connection& connection) noexcept;
+    void remove(Session& session) noexcept;
     // Handles the completions in the queue, at most a bounded number; returns how many.
     unsigned poll() noexcept;
     // As poll(), until the queue is empty. If completions keep coming, leaves the rest to poll().
@@ -31,7 +31,7 @@ class Arrivals {
     // How often poll() has emptied the queue.
     [[nodiscard]] std::uint64_t times_emptied() const noexcept { return times_emptied_; }
     // Delivers a receive of an open session.
-    void deliver(Connection& connection, const ibv_wc& done) noexcept;
+    void deliver(Session& session, const ibv_wc& done) noexcept;
     // As na::Port::keep.
     [[nodiscard]] Errc keep(na::Arrival& arrival, na::Kept& out) noexcept;
 
@@ -40,7 +40,7 @@ class Arrivals {
 
     VerbsPort& port_;
     CompletionQueue queue_;
-    std::unordered_map<std::uint32_t, Connection*> by_queue_pair_;
+    std::unordered_map<std::uint32_t, Session*> by_queue_pair_;
     std::uint64_t times_emptied_ = 0;
     bool in_hand_ = false;  // an arrival is being delivered and was not kept
 };

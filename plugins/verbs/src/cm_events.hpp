@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a connection begins and ends, as a table: the meaning of each event of the connection manager at each stage.
+// How a session begins and ends, as a table: the meaning of each event of the connection manager at each stage.
 // Pure, except next_event().
 #pragma once
 

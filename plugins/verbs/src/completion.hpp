@@ -10,20 +10,20 @@
 
 namespace cinnabar::verbs {
 
-// The value of ibv_wc::wr_id. For a send: the slot of its connection, how many queue pairs that slot had before
+// The value of ibv_wc::wr_id. For a send: the slot of its session, how many queue pairs that slot had before
 // (modulo 256), and the place in the send queue. For a receive: its receive slot.
 class WorkId {
   public:
     explicit WorkId(std::uint64_t raw) noexcept : raw_(raw) {}
-    [[nodiscard]] static WorkId of_send(std::uint32_t connection, std::uint16_t life, std::uint32_t place) noexcept {
-        return WorkId(std::uint64_t{connection & 0x7f'ffffu} << 40 | std::uint64_t{life & 0xffu} << 32 | place);
+    [[nodiscard]] static WorkId of_send(std::uint32_t session, std::uint16_t life, std::uint32_t place) noexcept {
+        return WorkId(std::uint64_t{session & 0x7f'ffffu} << 40 | std::uint64_t{life & 0xffu} << 32 | place);
     }
     [[nodiscard]] static WorkId of_receive(std::uint32_t slot) noexcept { return WorkId(receive_bit | slot); }
 
     [[nodiscard]] std::uint64_t raw() const noexcept { return raw_; }
     [[nodiscard]] bool is_receive() const noexcept { return (raw_ & receive_bit) != 0; }
     [[nodiscard]] std::uint32_t slot() const noexcept { return static_cast<std::uint32_t>(raw_); }
-    [[nodiscard]] std::uint32_t connection() const noexcept { return static_cast<std::uint32_t>(raw_ >> 40); }
+    [[nodiscard]] std::uint32_t session() const noexcept { return static_cast<std::uint32_t>(raw_ >> 40); }
     [[nodiscard]] std::uint8_t life() const noexcept { return static_cast<std::uint8_t>(raw_ >> 32); }
     [[nodiscard]] std::uint32_t place() const noexcept { return static_cast<std::uint32_t>(raw_); }
 

@@ -22,8 +22,8 @@ void ConnectionManager::ready() noexcept {
     constexpr unsigned events_max = 64;  // per call
     CmEvent event;
     for (unsigned i = 0; i < events_max && next_event(channel_.get(), event); ++i) {
-        // An incoming connection that was not answered yet has an id, but no Connection.
-        if (auto* connection = static_cast<Connection*>(event.id->context)) connection->on_cm_event(event);
+        // An incoming connection that was not answered yet has an id, but no Session.
+        if (auto* session = static_cast<Session*>(event.id->context)) session->on_cm_event(event);
     }
     (void)port_.settle();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A port's event channel of the connection manager (rdma_cm). Passes each event to its connection. Owner of the context
+// A port's event channel of the connection manager (rdma_cm). Passes each event to its session. Owner of the context
 // only.
 #pragma once
 

@@ -43,11 +43,11 @@ void DeviceWatch::ready() noexcept {
             case DeviceAction::ignore:
                 break;
             case DeviceAction::end_session: {
-                // Only marks the connection: its queue pair cannot be destroyed before the event is acknowledged.
-                Connection* const connection = ProcessQueuePairs::get().find(event.element.qp);
-                if (!connection) break;
-                connection->broken.store(step.why, std::memory_order_relaxed);
-                connection->port().failure().connection_broke();
+                // Only marks the session: its queue pair cannot be destroyed before the event is acknowledged.
+                Session* const session = ProcessQueuePairs::get().find(event.element.qp);
+                if (!session) break;
+                session->broken.store(step.why, std::memory_order_relaxed);
+                session->port().failure().session_broke();
                 break;
             }
             case DeviceAction::end_port:

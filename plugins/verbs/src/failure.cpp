@@ -8,14 +8,14 @@
 namespace cinnabar::verbs {
 
 unsigned Failure::end_sessions(VerbsPort& port) noexcept {
-    // Cleared before the connections are checked: what other threads mark from here on is handled by the next call.
+    // Cleared before the sessions are checked: what other threads mark from here on is handled by the next call.
     if (!pending_.exchange(false, std::memory_order_acq_rel)) return 0;
     const Errc failed = why();
     unsigned did = 0;
-    port.connections().for_each([&](Connection& connection) {
-        VerbsPeer* const peer = connection.peer();
+    port.sessions().for_each([&](Session& session) {
+        VerbsPeer* const peer = session.peer();
         if (!peer) return;
-        Errc ends = connection.stage() == Stage::open ? connection.broken.exchange(Errc::ok) : Errc::ok;
+        Errc ends = session.stage() == Stage::open ? session.broken.exchange(Errc::ok) : Errc::ok;
         if (failed != Errc::ok) ends = failed;
         if (ends == Errc::ok) return;
         static constinit LogLimit lines;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Failures of a port that asynchronous events of the device have reported: broken connections, or a port that has
+// Failures of a port that asynchronous events of the device have reported: broken sessions, or a port that has
 // failed for good. Any thread, except end_sessions(): owner of the context.
 #pragma once
 
@@ -16,15 +16,15 @@ class Failure {
   public:
     explicit Failure(na::PortHost& host) noexcept : host_(host) {}
 
-    // Call it after setting Connection::broken.
-    void connection_broke() noexcept {
+    // Call it after setting Session::broken.
+    void session_broke() noexcept {
         pending_.store(true, std::memory_order_seq_cst);
         host_.wake();
     }
     // Call when the port's queue or device has failed for good: all sessions end, and no session begins.
     void fail(Errc why) noexcept {
         Errc none = Errc::ok;
-        if (why_.compare_exchange_strong(none, why)) connection_broke();
+        if (why_.compare_exchange_strong(none, why)) session_broke();
     }
     // Why the port has failed; ok: it has not.
     [[nodiscard]] Errc why() const noexcept { return why_.load(std::memory_order_acquire); }

@@ -11,7 +11,7 @@
 namespace cinnabar::verbs {
 namespace {
 
-// How often draining connections are checked.
+// How often draining sessions are checked.
 constexpr TimeUs drain_look_us = 100'000;
 
 }  // namespace
@@ -29,16 +29,16 @@ void Liveness::arm() noexcept {
     if (port_.hot() && keepalive > 0) port_.host().arm(timer_, now + std::max<TimeUs>(keepalive / 4, 1));
 }
 
-void Liveness::drain(Connection& connection) noexcept {
-    draining_.push_back(connection);
+void Liveness::drain(Session& session) noexcept {
+    draining_.push_back(session);
     arm();
 }
 
 unsigned Liveness::close_drained() noexcept {
     unsigned did = 0;
     const TimeUs now = port_.host().now_us();
-    for (Connection* connection = draining_.front(); connection;) {
-        Connection& each = *std::exchange(connection, draining_.next(*connection));
+    for (Session* session = draining_.front(); session;) {
+        Session& each = *std::exchange(session, draining_.next(*session));
         each.give_slots_back();
         if (!each.idle() && now < each.drained_by) continue;
         draining_.remove(each);
@@ -68,14 +68,14 @@ void Liveness::beat() noexcept {
 void Liveness::probe_sessions(TimeUs keepalive) noexcept {
     const TimeUs now = port_.host().now_us();
     const TimeUs since = now - std::min(now, keepalive / 4);
-    port_.connections().for_each([&](Connection& connection) {
-        if (connection.stage() != Stage::open || connection.peer()->ending()) return;
-        if (connection.probe(since, keepalive / 2)) return;
+    port_.sessions().for_each([&](Session& session) {
+        if (session.stage() != Stage::open || session.peer()->ending()) return;
+        if (session.probe(since, keepalive / 2)) return;
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::debug, "verbs",
-                    {peer_field(connection.peer()->addr()), transport_field("verbs"), error_field(Errc::peer_lost)},
+                    {peer_field(session.peer()->addr()), transport_field("verbs"), error_field(Errc::peer_lost)},
                     "a peer does not answer: its session ends");
-        port_.end_session(*connection.peer(), Errc::peer_lost);
+        port_.end_session(*session.peer(), Errc::peer_lost);
     });
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A port's slow timer. It probes the peers of silent sessions, and ends sessions whose peer does not answer. It also
-// closes connections that have ended, once the device has returned their work requests. Owner of the context only.
+// closes sessions that have ended, once the device has returned their work requests. Owner of the context only.
 #pragma once
 
-#include "connection.hpp"
+#include "session.hpp"
 
 #include <cinnabar/base/timer_of.hpp>
 
@@ -13,16 +13,16 @@ class Liveness {
   public:
     explicit Liveness(VerbsPort& port) noexcept;
 
-    // Call it when a session has begun or a connection drains.
+    // Call it when a session has begun or drains.
     void arm() noexcept;
-    // Call when the connection has ended and drains. Requires: the connection is not in the port's list dirty_.
-    void drain(Connection& connection) noexcept;
+    // Call when the session has ended and drains. Requires: the session is not in the port's list dirty_.
+    void drain(Session& session) noexcept;
     [[nodiscard]] bool any_drains() const noexcept { return !draining_.empty(); }
-    // Closes connections that have drained or took too long; returns how many.
+    // Closes sessions that have drained or took too long; returns how many.
     unsigned close_drained() noexcept;
     // Stops the timer.
     void stop() noexcept;
-    // Call it when the port closes all connections.
+    // Call it when the port closes all sessions.
     void forget_all() noexcept;
 
   private:
@@ -30,7 +30,7 @@ class Liveness {
     void probe_sessions(TimeUs keepalive) noexcept;
 
     VerbsPort& port_;
-    IntrusiveList<Connection, &Connection::link> draining_;
+    IntrusiveList<Session, &Session::link> draining_;
     TimerOf<Liveness> timer_;
 };
 

@@ -6,14 +6,14 @@
 
 namespace cinnabar::verbs {
 
-class Connection;
+class Session;
 
 class VerbsPeer final : public na::SocketPeer {
   public:
     using SocketPeer::SocketPeer;
 
-    Connection* connection = nullptr;  // set while there is a session
-    Connection* dial = nullptr;        // set while dialling
+    Session* session = nullptr;  // set while there is a session
+    Session* dial = nullptr;     // set while dialling
 };
 
 }  // namespace cinnabar::verbs

@@ -13,10 +13,10 @@
 namespace cinnabar::verbs {
 namespace {
 
-// Room in the completion queue for the work requests of all connections of a port.
+// Room in the completion queue for the work requests of all sessions of a port.
 constexpr std::uint32_t in_queue_wanted = 8192;
-// Connections that are being made or drained, in addition to those that may be open.
-constexpr std::uint32_t connections_extra = 1024;
+// Sessions that are being made or drained, in addition to those that may be open.
+constexpr std::uint32_t sessions_extra = 1024;
 
 std::size_t slot_bytes(const na::TransportOptions& options) noexcept {
     constexpr std::size_t line = 64;
@@ -37,7 +37,7 @@ VerbsPort::VerbsPort(VerbsTransport& transport, na::PortHost& host)
       arrivals_(*this),
       listener_watch_(host, transport, &VerbsTransport::take_requests),
       device_watch_(host, transport.device()),
-      connections_(Threads::one, transport.limits().connections_max + connections_extra),
+      sessions_(Threads::one, transport.limits().connections_max + sessions_extra),
       failure_(host),
       liveness_(*this) {}
 
@@ -72,10 +72,10 @@ void VerbsPort::end_connections() noexcept {
     while (!dirty_.empty()) (void)dirty_.pop_front();
     liveness_.forget_all();
     room_.forget_all();
-    connections_.for_each([this](Connection& connection) {
-        if (connection.stage() == Stage::closed) return;
-        connection.close(Errc::canceled);
-        connections_.release(connection);
+    sessions_.for_each([this](Session& session) {
+        if (session.stage() == Stage::closed) return;
+        session.close(Errc::canceled);
+        sessions_.release(session);
     });
 }
 
@@ -98,14 +98,14 @@ Errc VerbsPort::post(na::Op& op) noexcept {
     posted.remote = remote;
     if (wrong != Errc::ok) {
         end(posted, wrong);
-    } else if (enqueue(peer, posted) && peer.connection) {
-        dirty(*peer.connection);
+    } else if (enqueue(peer, posted) && peer.session) {
+        dirty(*peer.session);
     }
     return Errc::ok;
 }
 
-void VerbsPort::dirty(Connection& connection) noexcept {
-    if (!Connections::linked(connection)) dirty_.push_back(connection);
+void VerbsPort::dirty(Session& session) noexcept {
+    if (!Sessions::linked(session)) dirty_.push_back(session);
 }
 
 unsigned VerbsPort::poll() noexcept {
@@ -125,9 +125,9 @@ void VerbsPort::flush() noexcept {
         log_limited(lines, LogLevel::error, "verbs", "posting receive slots failed");
     }
     if (dirty_.empty() && !anything_deferred()) return;
-    Connections now;
+    Sessions now;
     now.splice_back(dirty_);
-    while (Connection* connection = now.pop_front()) connection->transmit();
+    while (Session* session = now.pop_front()) session->transmit();
     (void)settle();
 }
 

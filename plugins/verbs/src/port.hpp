@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The port of a context on an RDMA network: its peers, their connections, and the queues that they share. Owner of the
+// The port of a context on an RDMA network: its peers, their sessions, and the queues that they share. Owner of the
 // context only, except messages, inbox and failure: any thread.
 #pragma once
 
 #include "arrivals.hpp"
 #include "atomic_cells.hpp"
-#include "connection.hpp"
 #include "connection_manager.hpp"
 #include "device_watch.hpp"
 #include "failure.hpp"
@@ -14,6 +13,7 @@
 #include "queue_room.hpp"
 #include "receive_slots.hpp"
 #include "send_buffers.hpp"
+#include "session.hpp"
 #include "transport.hpp"
 
 #include <cinnabar/na/session/fd_watch.hpp>
@@ -34,7 +34,7 @@ class VerbsPort final : public na::SessionPort {
     // Overrides of na::Port.
     [[nodiscard]] Errc post(na::Op& op) noexcept override;
     unsigned poll() noexcept override;
-    [[nodiscard]] bool hot() const noexcept override { return sessions_ > 0; }
+    [[nodiscard]] bool hot() const noexcept override { return open_sessions_ > 0; }
     void flush() noexcept override;
     [[nodiscard]] bool prepare_wait() noexcept override;
     [[nodiscard]] na::Message* take_message() noexcept override { return messages_.take(*this); }
@@ -58,21 +58,21 @@ class VerbsPort final : public na::SessionPort {
     [[nodiscard]] const ConnectionManager& manager() const noexcept { return manager_; }
     [[nodiscard]] Failure& failure() noexcept { return failure_; }
 
-    // Used by the connections.
+    // Used by the sessions.
     [[nodiscard]] ReceiveSlots& slots() noexcept { return slots_; }
     [[nodiscard]] AtomicCells& cells() noexcept { return cells_; }
     [[nodiscard]] Arrivals& arrivals() noexcept { return arrivals_; }
-    [[nodiscard]] SlotPool<Connection>& connections() noexcept { return connections_; }
-    // Connections that wait for room in the completion queue, or for an atomic cell; completed work requests free both.
+    [[nodiscard]] SlotPool<Session>& sessions() noexcept { return sessions_; }
+    // Sessions that wait for room in the completion queue, or for an atomic cell; completed work requests free both.
     [[nodiscard]] auto& room() noexcept { return room_; }
-    void dirty(Connection& connection) noexcept;  // the connection has something to send
+    void dirty(Session& session) noexcept;  // the session has something to send
     // Sessions (sessions.cpp).
-    void dial_done(Connection& dial) noexcept;
-    void dial_failed(Connection& dial, Errc why) noexcept;
-    void accept_done(Connection& connection) noexcept;
-    void lost(Connection& connection, Errc why) noexcept;
-    // Closes a connection that has no session.
-    void discard(Connection& connection, Errc why) noexcept;
+    void dial_done(Session& dial) noexcept;
+    void dial_failed(Session& dial, Errc why) noexcept;
+    void accept_done(Session& session) noexcept;
+    void lost(Session& session, Errc why) noexcept;
+    // Closes a session that is not open.
+    void discard(Session& session, Errc why) noexcept;
 
   private:
     // Overrides of na::SessionPort.
@@ -89,8 +89,8 @@ class VerbsPort final : public na::SessionPort {
     void release_all() noexcept override;
 
     void accept(Incoming incoming) noexcept;
-    void begin_session(VerbsPeer& peer, Connection& connection) noexcept;
-    void send_no_more(Connection& connection) noexcept;
+    void begin_session(VerbsPeer& peer, Session& session) noexcept;
+    void send_no_more(Session& session) noexcept;
 
     VerbsTransport& transport_;
     SendBuffers messages_;
@@ -98,18 +98,18 @@ class VerbsPort final : public na::SessionPort {
     AtomicCells cells_;
     ConnectionManager manager_;
     Arrivals arrivals_;
-    QueueRoom<Connection, &Connection::room_link> room_;
+    QueueRoom<Session, &Session::room_link> room_;
     na::FdWatch<VerbsTransport> listener_watch_;
     DeviceWatch device_watch_;
 
-    SlotPool<Connection> connections_;
+    SlotPool<Session> sessions_;
     na::Inbox<Incoming> inbox_;
 
-    using Connections = IntrusiveList<Connection, &Connection::link>;
-    Connections dirty_;
+    using Sessions = IntrusiveList<Session, &Session::link>;
+    Sessions dirty_;
     Failure failure_;
     Liveness liveness_;
-    std::uint32_t sessions_ = 0;
+    std::uint32_t open_sessions_ = 0;
 };
 
 }  // namespace cinnabar::verbs

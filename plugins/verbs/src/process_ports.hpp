@@ -11,7 +11,7 @@
 
 namespace cinnabar::verbs {
 
-class Connection;
+class Session;
 class VerbsPort;
 
 class ProcessPorts {
@@ -46,16 +46,16 @@ class ProcessQueuePairs {
         static ProcessQueuePairs all;
         return all;
     }
-    void add(ibv_qp* queue_pair, Connection& connection) {
+    void add(ibv_qp* queue_pair, Session& session) {
         const std::lock_guard lock(mutex_);
-        all_[queue_pair] = &connection;
+        all_[queue_pair] = &session;
     }
     void remove(ibv_qp* queue_pair) noexcept {
         const std::lock_guard lock(mutex_);
         all_.erase(queue_pair);
     }
     // Null: the queue pair does not belong to this plugin.
-    [[nodiscard]] Connection* find(ibv_qp* queue_pair) noexcept {
+    [[nodiscard]] Session* find(ibv_qp* queue_pair) noexcept {
         const std::lock_guard lock(mutex_);
         const auto at = all_.find(queue_pair);
         return at == all_.end() ? nullptr : at->second;
@@ -63,7 +63,7 @@ class ProcessQueuePairs {
 
   private:
     std::mutex mutex_;
-    std::unordered_map<ibv_qp*, Connection*> all_;
+    std::unordered_map<ibv_qp*, Session*> all_;
 };
 
 }  // namespace cinnabar::verbs

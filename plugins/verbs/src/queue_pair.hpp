@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations on a connection's queue pair that involve only the device.
+// Operations on a session's queue pair that involve only the device.
 #pragma once
 
 #include "device.hpp"

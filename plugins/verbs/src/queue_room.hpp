@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts the work requests of all connections of a port against the size of the completion queue, and lists the
-// connections that wait for room. Every request counts, signalled or not, because it has a completion if its queue pair
+// Counts the work requests of all sessions of a port against the size of the completion queue, and lists the
+// sessions that wait for room. Every request counts, signalled or not, because it has a completion if its queue pair
 // fails. Pure. Owner of the context only.
 #pragma once
 
@@ -19,7 +19,7 @@ class QueueRoom {
     // Whether there is room for another operation.
     [[nodiscard]] bool any() const noexcept { return taken_ + op_requests_max <= max_; }
     // Whether room is low, so that every request must be signalled. An unsignalled request frees its room only when a
-    // later request of its connection completes, and without room there would be no later one.
+    // later request of its session completes, and without room there would be no later one.
     [[nodiscard]] bool low() const noexcept { return taken_ >= max_ / 2; }
     void take() noexcept { ++taken_; }
     // Frees the room of one request, and calls `wake` for all that wait. They must check again.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The receive slots of a port: a shared receive queue and its buffers, including those of kept arrivals. Slots promised
-// to connections are always posted, and a few more; memory grows with the promises. Owner of the context only.
+// to sessions are always posted, and a few more; memory grows with the promises. Owner of the context only.
 #pragma once
 
 #include "pinned.hpp"
@@ -29,13 +29,13 @@ class ReceiveSlots {
     void close() noexcept;
     [[nodiscard]] ibv_srq* queue() const noexcept { return queue_; }
 
-    // Promises `count` more slots to a connection, and posts them. overloaded: the queue is full; out_of_memory; io:
+    // Promises `count` more slots to a session, and posts them. overloaded: the queue is full; out_of_memory; io:
     // the device refused. On an error none is promised.
     [[nodiscard]] Errc promise(std::uint32_t count) noexcept;
-    // Call when a connection has ended: `count` fewer slots are needed.
+    // Call when a session has ended: `count` fewer slots are needed.
     void withdraw(std::uint32_t count) noexcept { promised_ -= count; }
     [[nodiscard]] std::uint32_t promised() const noexcept { return promised_; }
-    // The window for the next connection: the more slots are promised, the smaller it is.
+    // The window for the next session: the more slots are promised, the smaller it is.
     [[nodiscard]] std::uint32_t window_for_next() const noexcept;
     [[nodiscard]] std::uint32_t posted_max() const noexcept { return posted_max_; }
 

@@ -11,52 +11,52 @@ namespace cinnabar::verbs {
 
 Errc VerbsPort::session_limit() const noexcept {
     if (failure_.why() != Errc::ok) return failure_.why();
-    return sessions_ >= transport_.limits().connections_max ? Errc::overloaded : Errc::ok;
+    return open_sessions_ >= transport_.limits().connections_max ? Errc::overloaded : Errc::ok;
 }
 
 void VerbsPort::accept(Incoming incoming) noexcept {
     Errc refused = refusal(incoming.greeting.hello);
     if (failure_.why() != Errc::ok) refused = Errc::unreachable;
     if (refused != Errc::ok) return incoming.reject(reject_hello(incoming.greeting.hello, refused));
-    Connection* const connection = connections_.acquire();
-    if (connection && connection->accept(*this, incoming)) return;
-    if (connection) connections_.release(*connection);
+    Session* const session = sessions_.acquire();
+    if (session && session->accept(*this, incoming)) return;
+    if (session) sessions_.release(*session);
     // The peer is told only `overloaded`: the log of this side names the cause.
     incoming.reject(reject_hello(incoming.greeting.hello, Errc::overloaded));
 }
 
 // A connection request does not tell which process made it, so it never counts as this process's own.
-void VerbsPort::accept_done(Connection& connection) noexcept {
-    const na::Identity identity = na::sender_of(connection.greeting().hello);
+void VerbsPort::accept_done(Session& session) noexcept {
+    const na::Identity identity = na::sender_of(session.greeting().hello);
     VerbsPeer* const peer = add_incoming([&] {
         const na::Addr addr =
             na::Addr::of_connection("verbs", host().context_id(), identity.context, identity.incarnation, false,
-                                    connection.remote_address().endpoint("verbs"));
+                                    session.remote_address().endpoint("verbs"));
         return std::make_unique<VerbsPeer>(*this, addr, transport_, na::DialTargets());
     });
-    if (!peer) return discard(connection, Errc::peer_lost);
-    begin_session(*peer, connection);
+    if (!peer) return discard(session, Errc::peer_lost);
+    begin_session(*peer, session);
 }
 
-void VerbsPort::begin_session(VerbsPeer& peer, Connection& connection) noexcept {
-    connection.open(peer);
-    ++sessions_;
-    peer.connection = &connection;
-    dirty(connection);
+void VerbsPort::begin_session(VerbsPeer& peer, Session& session) noexcept {
+    session.open(peer);
+    ++open_sessions_;
+    peer.session = &session;
+    dirty(session);
     liveness_.arm();
-    opened(peer, connection.greeting().hello);
-    for (const ibv_wc& early : std::exchange(connection.held, {})) arrivals_.deliver(connection, early);
+    opened(peer, session.greeting().hello);
+    for (const ibv_wc& early : std::exchange(session.held, {})) arrivals_.deliver(session, early);
 }
 
 void VerbsPort::begin_dial(na::SessionPeer& peer) noexcept {
-    Connection* connection = connections_.acquire();
-    if (!connection) return end_session(peer, Errc::overloaded);
+    Session* session = sessions_.acquire();
+    if (!session) return end_session(peer, Errc::overloaded);
     auto& own = static_cast<VerbsPeer&>(peer);
-    own.dial = connection;
-    connection->dial(*this, own);
+    own.dial = session;
+    session->dial(*this, own);
 }
 
-void VerbsPort::dial_done(Connection& dialled) noexcept {
+void VerbsPort::dial_done(Session& dialled) noexcept {
     VerbsPeer& peer = *dialled.peer();
     peer.dial = nullptr;
     const Errc why = peer.check_answer(dialled.greeting().hello);
@@ -65,39 +65,39 @@ void VerbsPort::dial_done(Connection& dialled) noexcept {
     end_session(peer, why);
 }
 
-void VerbsPort::dial_failed(Connection& dialled, Errc why) noexcept {
+void VerbsPort::dial_failed(Session& dialled, Errc why) noexcept {
     VerbsPeer& peer = *dialled.peer();
     peer.dial = nullptr;
     discard(dialled, why);
     end_session(peer, why);
 }
 
-void VerbsPort::send_no_more(Connection& connection) noexcept {
-    if (Connections::linked(connection)) dirty_.remove(connection);
-    room_.forget(connection);
+void VerbsPort::send_no_more(Session& session) noexcept {
+    if (Sessions::linked(session)) dirty_.remove(session);
+    room_.forget(session);
 }
 
-void VerbsPort::discard(Connection& connection, Errc why) noexcept {
-    send_no_more(connection);
-    if (connection.leave_unanswered()) return liveness_.drain(connection);
-    connection.close(why);
-    connections_.release(connection);
+void VerbsPort::discard(Session& session, Errc why) noexcept {
+    send_no_more(session);
+    if (session.leave_unanswered()) return liveness_.drain(session);
+    session.close(why);
+    sessions_.release(session);
 }
 
-void VerbsPort::lost(Connection& connection, Errc why) noexcept {
-    if (connection.stage() == Stage::open) return end_session(*connection.peer(), why);
-    if (connection.stage() == Stage::accepted) discard(connection, Errc::peer_lost);
+void VerbsPort::lost(Session& session, Errc why) noexcept {
+    if (session.stage() == Stage::open) return end_session(*session.peer(), why);
+    if (session.stage() == Stage::accepted) discard(session, Errc::peer_lost);
 }
 
 void VerbsPort::end_connection(na::SessionPeer& ending, Errc why) noexcept {
     auto& peer = static_cast<VerbsPeer&>(ending);
-    if (Connection* connection = std::exchange(peer.connection, nullptr)) {
-        --sessions_;
-        send_no_more(*connection);
-        connection->drain(why);
-        liveness_.drain(*connection);
+    if (Session* session = std::exchange(peer.session, nullptr)) {
+        --open_sessions_;
+        send_no_more(*session);
+        session->drain(why);
+        liveness_.drain(*session);
     }
-    if (Connection* const dial = std::exchange(peer.dial, nullptr)) discard(*dial, why);
+    if (Session* const dial = std::exchange(peer.dial, nullptr)) discard(*dial, why);
 }
 
 }  // namespace cinnabar::verbs

@@ -23,13 +23,13 @@ constexpr std::size_t message_bytes_limit = 1024 * 1024;
 constexpr std::uint32_t rma_inflight_worth = 16;
 // Slots of one port's receive queue. The queue needs about 64 bytes for each, used or not.
 constexpr std::uint32_t posted_max_wanted = 16 * 1024;
-constexpr std::uint32_t slots_per_connection_min = window_min + control_slots;
+constexpr std::uint32_t slots_per_session_min = window_min + control_slots;
 
 std::uint32_t positive(int limit) noexcept { return static_cast<std::uint32_t>(std::max(limit, 1)); }
 
 std::uint32_t posted_max_of(const Device& device, const na::TransportOptions& options) noexcept {
     const std::uint64_t asked =
-        std::uint64_t{options.receive_slots} + std::uint64_t{options.connections_max} * slots_per_connection_min;
+        std::uint64_t{options.receive_slots} + std::uint64_t{options.connections_max} * slots_per_session_min;
     // Half of the completion queue is for receives.
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(
         {asked, posted_max_wanted, positive(device.limits().max_srq_wr), positive(device.limits().max_cqe) / 2}));
@@ -55,7 +55,7 @@ VerbsTransport::VerbsTransport(std::shared_ptr<Device> device, const na::Transpo
     limits_.rma_inflight_max = rma_inflight_worth;
     limits_.receive_slots = options_.receive_slots;
     limits_.connections_max =
-        std::min({options.connections_max, posted_max_ / slots_per_connection_min, traits.connections_max});
+        std::min({options.connections_max, posted_max_ / slots_per_session_min, traits.connections_max});
 }
 
 VerbsTransport::~VerbsTransport() { CINNABAR_ASSERT(ports_.empty()); }

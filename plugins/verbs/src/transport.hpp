@@ -2,9 +2,9 @@
 // One opened RDMA network: the device, the listener, registrations and leases. Any thread.
 #pragma once
 
-#include "connection.hpp"
 #include "device.hpp"
 #include "memory.hpp"
+#include "session.hpp"
 
 #include <cinnabar/na/session/port_table.hpp>
 #include <cinnabar/na/session/session_transport.hpp>

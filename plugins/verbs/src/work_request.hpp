@@ -23,7 +23,7 @@ struct DeviceTraits {
     bool atomics = false;
     std::uint32_t send_pieces_max = 1;  // scatter-gather entries per write
     std::uint32_t read_pieces_max = 1;  // per read
-    std::uint32_t read_depth_max = 1;   // reads and atomics at a time on one connection, per direction
+    std::uint32_t read_depth_max = 1;   // reads and atomics at a time on one session, per direction
     std::size_t rma_bytes_max = 0;
     std::uint64_t registration_bytes_max = ~std::uint64_t{0};
     std::uint32_t connections_max = ~std::uint32_t{0};

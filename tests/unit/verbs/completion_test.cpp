@@ -12,7 +12,7 @@ TEST(WorkId, TellsSendsFromReceives) {
     EXPECT_EQ(receive.slot(), 0xffff'fffeu);
     const WorkId send = WorkId::of_send(0x7f'ffff, 0xff, 0xffff'ffff);
     EXPECT_FALSE(send.is_receive());
-    EXPECT_EQ(send.connection(), 0x7f'ffffu);
+    EXPECT_EQ(send.session(), 0x7f'ffffu);
     EXPECT_EQ(send.life(), 0xff);
     EXPECT_EQ(send.place(), 0xffff'ffffu);
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connection: how it is made and closed.
+// Session: how it is made and closed.
+#include "session.hpp"
+
 #include "completion.hpp"
-#include "connection.hpp"
 #include "port.hpp"
 #include "process_ports.hpp"
 #include "queue_pair.hpp"
@@ -25,7 +26,7 @@ constexpr TimeUs unanswered_us_max = 60'000'000;
 
 // How often a device retries a message that finds no receive slot: 7 means without end. Each credit has a posted slot,
 // but some devices report "not ready" for a moment while they fetch posted slots, and a misbehaving peer may use the
-// slots of others. Connection::probe ends a session whose messages are retried for too long.
+// slots of others. Session::probe ends a session whose messages are retried for too long.
 constexpr std::uint8_t not_ready_retries = 7;
 constexpr std::uint8_t retries = 7;
 
@@ -52,7 +53,7 @@ Errc refused_by_system(int os_errno) {
 
 }  // namespace
 
-void Connection::start(VerbsPort& port) noexcept {
+void Session::start(VerbsPort& port) noexcept {
     CINNABAR_ASSERT(stage_ == Stage::closed);
     port_ = &port;
     peer_ = nullptr;
@@ -63,10 +64,10 @@ void Connection::start(VerbsPort& port) noexcept {
     failed_at_ = takes_in;
     broken.store(Errc::ok, std::memory_order_relaxed);
     timer_.owner = this;
-    timer_.fire = &Connection::time_out;
+    timer_.fire = &Session::time_out;
 }
 
-void Connection::dial(VerbsPort& port, VerbsPeer& peer) noexcept {
+void Session::dial(VerbsPort& port, VerbsPeer& peer) noexcept {
     start(port);
     peer_ = &peer;
     dialled_ = true;
@@ -78,7 +79,7 @@ void Connection::dial(VerbsPort& port, VerbsPeer& peer) noexcept {
 }
 
 // Dials the next address. If none is left, the dial fails with `why`.
-void Connection::dial_next(Errc why) noexcept {
+void Session::dial_next(Errc why) noexcept {
     for (;;) {
         port_->host().disarm(timer_);
         destroy_queue_pair();
@@ -109,15 +110,15 @@ void Connection::dial_next(Errc why) noexcept {
     }
 }
 
-void Connection::names_answered(void* self, Errc why) noexcept {
-    auto& connection = *static_cast<Connection*>(self);
-    VerbsPort& port = *connection.port_;
-    connection.dial_next(why);
+void Session::names_answered(void* self, Errc why) noexcept {
+    auto& session = *static_cast<Session*>(self);
+    VerbsPort& port = *session.port_;
+    session.dial_next(why);
     (void)port.settle();
 }
 
-void Connection::time_out(Timer& timer) noexcept {
-    Connection& self = TimerOf<Connection>::owner_of(timer);
+void Session::time_out(Timer& timer) noexcept {
+    Session& self = TimerOf<Session>::owner_of(timer);
     VerbsPort& port = *self.port_;
     if (self.stage_ == Stage::accepted) {
         port.discard(self, Errc::peer_lost);
@@ -127,7 +128,7 @@ void Connection::time_out(Timer& timer) noexcept {
     (void)port.settle();
 }
 
-void Connection::target_is_silent() noexcept {
+void Session::target_is_silent() noexcept {
     const Errc why = stage_ == Stage::dialling ? Errc::timed_out : Errc::unreachable;
     if (!unanswered_ || !port_->device().traits().iwarp) return dial_next(why);
     // The dial to this address cannot be given up before it is answered, so it gets all the remaining time.
@@ -136,13 +137,13 @@ void Connection::target_is_silent() noexcept {
 }
 
 // The remaining time for the present address.
-int Connection::time_left_ms() const noexcept {
+int Session::time_left_ms() const noexcept {
     const TimeUs now = steady_clock().now_us();
     const TimeUs left_ms = (timer_.expires - std::min(now, timer_.expires)) / 1000;
     return static_cast<int>(std::clamp<TimeUs>(left_ms, 1, std::numeric_limits<int>::max()));
 }
 
-void Connection::on_cm_event(const CmEvent& event) noexcept {
+void Session::on_cm_event(const CmEvent& event) noexcept {
     unanswered_ = false;
     const CmStep step = step_of(stage_, event.type, event.status);
     switch (step.action) {
@@ -178,7 +179,7 @@ void Connection::on_cm_event(const CmEvent& event) noexcept {
     }
 }
 
-void Connection::answered(const CmEvent& event) noexcept {
+void Session::answered(const CmEvent& event) noexcept {
     if (const Errc wrong = Greeting::decode(event.private_data(), greeting_); wrong != Errc::ok)
         return dial_next(wrong);
     set_read_depth(event.reads_out);
@@ -186,18 +187,18 @@ void Connection::answered(const CmEvent& event) noexcept {
 }
 
 // `answered`: reads at a time that the other side answers; 0 on a fabric that does not negotiate it.
-void Connection::set_read_depth(std::uint32_t answered) noexcept {
+void Session::set_read_depth(std::uint32_t answered) noexcept {
     read_depth_ = std::clamp(answered, 1u, port_->device().traits().read_depth_max);
 }
 
-Errc Connection::make_queue_pair() noexcept {
+Errc Session::make_queue_pair() noexcept {
     Errc why = Errc::out_of_memory;
     (void)port_->with_memory([&] { why = try_queue_pair(); });
     return why;
 }
 
 // If it throws bad_alloc, destroy_queue_pair() undoes what was done.
-Errc Connection::try_queue_pair() {
+Errc Session::try_queue_pair() {
     window_ = port_->slots().window_for_next();
     if (const Errc full = port_->slots().promise(window_ + control_slots); full != Errc::ok) return full;
     promised_ = window_ + control_slots;
@@ -219,14 +220,14 @@ Errc Connection::try_queue_pair() {
 }
 
 // Fills in the window and the beacon that the other side may use.
-void Connection::announce(Greeting& own) const noexcept {
+void Session::announce(Greeting& own) const noexcept {
     const Pinned& word = port_->cells().beacon();
     own.window = static_cast<std::uint16_t>(window_);
     own.beacon = reinterpret_cast<std::uintptr_t>(word.bytes().data());
     own.beacon_key = word.rkey();
 }
 
-Errc Connection::request() noexcept {
+Errc Session::request() noexcept {
     if (const Errc wrong = make_queue_pair(); wrong != Errc::ok) return wrong;
     Greeting own;
     own.hello = port_->hello(na::HelloKind::dial, peer_->wanted());
@@ -242,7 +243,7 @@ Errc Connection::request() noexcept {
     return connect_error(-errno, Errc::unreachable);
 }
 
-bool Connection::accept(VerbsPort& port, Incoming& incoming) noexcept {
+bool Session::accept(VerbsPort& port, Incoming& incoming) noexcept {
     start(port);
     id_ = std::move(incoming.id);
     id_->context = this;
@@ -270,7 +271,7 @@ bool Connection::accept(VerbsPort& port, Incoming& incoming) noexcept {
     return false;
 }
 
-void Connection::open(VerbsPeer& peer) noexcept {
+void Session::open(VerbsPeer& peer) noexcept {
     CINNABAR_ASSERT(stage_ == Stage::dialling || stage_ == Stage::accepted);
     port_->host().disarm(timer_);
     stage_ = Stage::open;
@@ -279,7 +280,7 @@ void Connection::open(VerbsPeer& peer) noexcept {
     alive_at = port_->host().now_us();
 }
 
-void Connection::drain(Errc why) noexcept {
+void Session::drain(Errc why) noexcept {
     end_why_ = why;
     stage_ = Stage::draining;
     peer_ = nullptr;
@@ -289,12 +290,12 @@ void Connection::drain(Errc why) noexcept {
     drained_by = port_->host().now_us() + drain_us_max;
 }
 
-void Connection::give_slots_back() noexcept {
+void Session::give_slots_back() noexcept {
     if (port_->arrivals().times_emptied() <= failed_at_ || promised_ == 0) return;
     port_->slots().withdraw(std::exchange(promised_, 0u));
 }
 
-bool Connection::leave_unanswered() noexcept {
+bool Session::leave_unanswered() noexcept {
     if (!unanswered_ || stage_ != Stage::dialling || !port_->device().traits().iwarp) return false;
     port_->host().disarm(timer_);
     stage_ = Stage::draining;
@@ -303,7 +304,7 @@ bool Connection::leave_unanswered() noexcept {
     return true;
 }
 
-void Connection::destroy_queue_pair() noexcept {
+void Session::destroy_queue_pair() noexcept {
     if (id_ && id_->qp) {
         ProcessQueuePairs::get().remove(id_->qp);  // another queue pair may get the same address afterwards
         // mlx5 and others drop the completions of a queue pair when it is destroyed, and the numbers of receive slots
@@ -318,7 +319,7 @@ void Connection::destroy_queue_pair() noexcept {
     if (promised_ > 0) port_->slots().withdraw(std::exchange(promised_, 0u));
 }
 
-void Connection::close(Errc why) noexcept {
+void Session::close(Errc why) noexcept {
     end_why_ = why;
     targets_.abandon();
     port_->host().disarm(timer_);
@@ -332,6 +333,6 @@ void Connection::close(Errc why) noexcept {
     stage_ = Stage::closed;
 }
 
-SocketAddress Connection::remote_address() const noexcept { return SocketAddress(::rdma_get_peer_addr(id_.get())); }
+SocketAddress Session::remote_address() const noexcept { return SocketAddress(::rdma_get_peer_addr(id_.get())); }
 
 }  // namespace cinnabar::verbs

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connection: posting work requests, and handling their completions.
+// Session: posting work requests, and handling their completions.
 #include "completion.hpp"
-#include "connection.hpp"
 #include "memory.hpp"
 #include "message_header.hpp"
 #include "port.hpp"
 #include "rdma_library.hpp"
+#include "session.hpp"
 
 #include <cinnabar/base/log.hpp>
 
@@ -42,7 +42,7 @@ ibv_wc_status refusal_of(const Device& device) noexcept {
 }  // namespace
 
 // Messages that one call posts.
-struct Connection::Batch {
+struct Session::Batch {
     std::array<ibv_send_wr, batch_max> requests;
     std::array<ibv_sge, batch_max> pieces;
     std::array<Posted*, batch_max> copied;  // sent inline, so they complete when they are posted
@@ -66,14 +66,14 @@ struct Connection::Batch {
 };
 
 // Gives a work request the next place in the send queue.
-ibv_send_wr& Connection::enter(ibv_send_wr& request, const Sent& sent) noexcept {
+ibv_send_wr& Session::enter(ibv_send_wr& request, const Sent& sent) noexcept {
     request.wr_id = WorkId::of_send(slot_index, life_, sent_.enter(sent)).raw();
     port_->room().take();
     return request;
 }
 
 // Posts a chain. False: the device refused a request and those after it, and the session ends.
-bool Connection::post(ibv_send_wr* first) noexcept {
+bool Session::post(ibv_send_wr* first) noexcept {
     ibv_send_wr* refused = nullptr;
     if (::ibv_post_send(id_->qp, first, &refused) == 0) return true;
     const ibv_wc_status why = refusal_of(port_->device());
@@ -83,7 +83,7 @@ bool Connection::post(ibv_send_wr* first) noexcept {
     return false;
 }
 
-bool Connection::post(Batch& batch) noexcept {
+bool Session::post(Batch& batch) noexcept {
     if (batch.count == 0) return true;
     if (batch.wants_signal || sent_.must_signal(port_->room().low())) {
         batch.requests[batch.count - 1].send_flags |= IBV_SEND_SIGNALED;
@@ -97,13 +97,13 @@ bool Connection::post(Batch& batch) noexcept {
     return posted;
 }
 
-void Connection::transmit() noexcept {
+void Session::transmit() noexcept {
     if (stage_ != Stage::open || peer_->ending()) return;
     send_messages();
     while (stage_ == Stage::open && !peer_->ending() && send_rma()) continue;
 }
 
-void Connection::send_messages() noexcept {
+void Session::send_messages() noexcept {
     na::PostedOps& waiting = peer_->messages;
     for (bool more = true; more && !peer_->ending();) {
         Batch batch;
@@ -137,7 +137,7 @@ void Connection::send_messages() noexcept {
 }
 
 // Posts the next put, get or atomic. False: there is none, or it must wait.
-bool Connection::send_rma() noexcept {
+bool Session::send_rma() noexcept {
     auto* const posted = static_cast<Posted*>(peer_->rma.front());
     if (!posted || rma_out_ == rma_out_max || sent_.room() < op_requests_max) return false;
     const auto wait = [this] { return port_->room().wait(*this), false; };
@@ -176,7 +176,7 @@ bool Connection::send_rma() noexcept {
     return post(work.requests.data());
 }
 
-void Connection::completed(std::uint32_t place, ibv_wc_status status) noexcept {
+void Session::completed(std::uint32_t place, ibv_wc_status status) noexcept {
     const auto end = [this](const Sent& sent, ibv_wc_status how) { ended(sent, how); };
     if (!sent_.completed(place, status, end)) return;
     if (status != IBV_WC_SUCCESS) {
@@ -194,8 +194,8 @@ void Connection::completed(std::uint32_t place, ibv_wc_status status) noexcept {
     if (!(peer_->messages.empty() && peer_->rma.empty()) || receives.must_tell()) port_->dirty(*this);
 }
 
-void Connection::ended(const Sent& sent, ibv_wc_status status) noexcept {
-    port_->room().give([this](Connection& waiter) noexcept { port_->dirty(waiter); });
+void Session::ended(const Sent& sent, ibv_wc_status status) noexcept {
+    port_->room().give([this](Session& waiter) noexcept { port_->dirty(waiter); });
     if (!sent.posted) return;
     Posted& posted = *sent.posted;
     if (status != IBV_WC_SUCCESS && posted.result == Errc::ok) {
@@ -207,7 +207,7 @@ void Connection::ended(const Sent& sent, ibv_wc_status status) noexcept {
     port_->end(posted, posted.result);
 }
 
-bool Connection::probe(TimeUs since, TimeUs patience) noexcept {
+bool Session::probe(TimeUs since, TimeUs patience) noexcept {
     const TimeUs now = port_->host().now_us();
     if (sign_of_life_.overdue(now, patience)) return false;
     if (sent_.pending()) return sign_of_life_.expect(now), true;

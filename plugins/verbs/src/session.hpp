@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One connection and its queue pair, from the dial or the incoming request until the device has returned the last work
-// request. Connections live in a pool whose memory lives as long as the port. Owner of the context only.
+// A connection between two contexts and its queue pair, from the dial or the incoming request until the device has
+// returned the last work request. Sessions live in a pool whose memory lives as long as the port. Owner of the context
+// only.
 #pragma once
 
 #include "cm_events.hpp"
@@ -37,29 +38,29 @@ struct Incoming {
     void reject(const na::Hello& why) const noexcept;
 };
 
-class Connection final : public PoolSlot {
+class Session final : public PoolSlot {
   public:
-    // Set-up (connection_setup.cpp). Dials the peer's addresses in turn. Ends with VerbsPort::dial_done or dial_failed,
+    // Set-up (session.cpp). Dials the peer's addresses in turn. Ends with VerbsPort::dial_done or dial_failed,
     // never inside this call.
     void dial(VerbsPort& port, VerbsPeer& peer) noexcept;
     // Accepts an incoming connection. False: nothing was sent, `incoming` is unchanged, and this object is closed
     // again.
     [[nodiscard]] bool accept(VerbsPort& port, Incoming& incoming) noexcept;
     void on_cm_event(const CmEvent& event) noexcept;
-    // Call when both sides have confirmed the connection: begins the session with `peer`.
+    // Call when both sides have confirmed the connection: the session with `peer` is open.
     void open(VerbsPeer& peer) noexcept;
-    // Ends the connection. The port closes it when the device has returned its work requests.
+    // Ends the session. The port closes it when the device has returned its work requests.
     void drain(Errc why) noexcept;
-    // Closes the connection now. On return the device has none of its work requests; operations that it had end with
+    // Closes the session now. On return the device has none of its work requests; operations that it had end with
     // `why`.
     void close(Errc why) noexcept;
 
-    // Called when a dial is given up before the answer. True: the connection drains, because it cannot be closed now:
+    // Called when a dial is given up before the answer. True: the session drains, because it cannot be closed now:
     // on iWARP, destroying the id blocks in the kernel until the answer arrives or the kernel's own timeout has passed.
     // False: close it.
     [[nodiscard]] bool leave_unanswered() noexcept;
 
-    // Data (connection_send.cpp). Sends what waits, as far as credits and the send queue allow.
+    // Data (session_send.cpp). Sends what waits, as far as credits and the send queue allow.
     void transmit() noexcept;
     // Call when the work requests up to `place` have completed, the last one with `status`.
     void completed(std::uint32_t place, ibv_wc_status status) noexcept;
@@ -77,7 +78,7 @@ class Connection final : public PoolSlot {
     [[nodiscard]] std::uint32_t queue_pair() const noexcept { return queue_pair_; }
     [[nodiscard]] std::uint32_t promised() const noexcept { return promised_; }
     [[nodiscard]] bool idle() const noexcept { return sent_.empty() && !unanswered_; }
-    // While the connection drains: frees its receive slots for others, once all earlier completions have been read.
+    // While the session drains: frees its receive slots for others, once all earlier completions have been read.
     void give_slots_back() noexcept;
 
     SendCredits sends;
@@ -86,9 +87,9 @@ class Connection final : public PoolSlot {
     std::vector<ibv_wc> held;            // arrivals before the session began, at most promised()
     std::atomic<Errc> broken{Errc::ok};  // set by an asynchronous event, on any thread
 
-    ListLink<Connection> link;  // in the port's list of connections that send, or of those that drain
-    // In the list of connections that wait for room in the completion queue, or for an atomic cell.
-    ListLink<Connection> room_link;
+    ListLink<Session> link;  // in the port's list of sessions that send, or of those that drain
+    // In the list of sessions that wait for room in the completion queue, or for an atomic cell.
+    ListLink<Session> room_link;
     TimeUs drained_by = 0;
 
   private:
@@ -122,12 +123,12 @@ class Connection final : public PoolSlot {
     CmId id_;
     Stage stage_ = Stage::closed;
     Greeting greeting_;  // the other side's
-    na::TargetWalk targets_{&Connection::names_answered, this};
+    na::TargetWalk targets_{&Session::names_answered, this};
     TimeUs dial_until_ = 0;  // the limit for all addresses together; timer_ has that of the present address
     SocketAddress target_;
     bool dialled_ = false;
     bool unanswered_ = false;  // a request was sent, and the kernel waits for the answer
-    TimerOf<Connection> timer_;
+    TimerOf<Session> timer_;
     Errc end_why_ = Errc::peer_lost;
 
     std::uint32_t queue_pair_ = 0;
