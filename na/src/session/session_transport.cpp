@@ -36,6 +36,15 @@ void SessionTransport::let_receive_slots_grow() noexcept {
     limits_.receive_slots_max = static_cast<std::uint32_t>(std::min(growth * limits_.receive_slots, most));
 }
 
+Result<std::unique_ptr<Memory>> SessionTransport::register_memory(std::span<const Segment> segments, Access access) {
+    CINNABAR_TRY_VOID(registrations_->admit(segments, limits_.segments_max));
+    return std::unique_ptr<Memory>(std::make_unique<CountedMemory>(*this, segments, access, registrations_));
+}
+
+void SessionTransport::describe(const Lease& lease, Writer& writer) const noexcept {
+    LeaseKey{lease.slot, lease.generation, lease.key}.encode(writer);
+}
+
 SocketTransport::SocketTransport(const TransportOptions& options) : SessionTransport(options) { caps_.confines = true; }
 
 Result<void> SocketTransport::open_socket(const Uri& at) {
@@ -57,18 +66,9 @@ std::string SocketTransport::listens_at() const {
     return text;
 }
 
-Result<std::unique_ptr<Memory>> SocketTransport::register_memory(std::span<const Segment> segments, Access access) {
-    CINNABAR_TRY_VOID(registrations_->admit(segments, segments_max));
-    return std::unique_ptr<Memory>(std::make_unique<CountedMemory>(*this, segments, access, registrations_));
-}
-
 Errc SocketTransport::revoke(Lease& lease) noexcept {
     leases_.revoke(lease);
     return Errc::ok;
-}
-
-void SocketTransport::describe(const Lease& lease, Writer& writer) const noexcept {
-    LeaseKey{lease.slot, lease.generation, lease.key}.encode(writer);
 }
 
 }  // namespace cinnabar::na

@@ -230,17 +230,8 @@ unsigned SelfPort::poll_inbox() noexcept {
 }
 
 unsigned SelfPort::poll_done() noexcept {
-    // Ops that completions post complete in the next poll.
-    SelfOps round;
-    round.splice_back(done_);
-    unsigned done = 0;
-    while (SelfOp* self_op = round.pop_front()) {
-        host_.complete(*self_op->op, self_op->result);
-        if (++done == completions_per_poll) break;
-    }
-    round.splice_back(done_);
-    done_.splice_back(round);
-    return done;
+    return na::complete_some(done_, completions_per_poll,
+                             [this](SelfOp& ended) noexcept { host_.complete(*ended.op, ended.result); });
 }
 
 bool SelfPort::prepare_wait() noexcept {

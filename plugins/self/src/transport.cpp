@@ -93,19 +93,9 @@ Result<std::unique_ptr<na::Port>> SelfTransport::open_port(na::PortHost& host) {
     return std::unique_ptr<na::Port>(std::make_unique<SelfPort>(*this, host, std::move(mailbox)));
 }
 
-Result<std::unique_ptr<na::Memory>> SelfTransport::register_memory(std::span<const na::Segment> segments,
-                                                                   na::Access access) {
-    CINNABAR_TRY_VOID(registrations_->admit(segments, pieces_max));
-    return std::unique_ptr<na::Memory>(std::make_unique<na::CountedMemory>(*this, segments, access, registrations_));
-}
-
 Errc SelfTransport::revoke(na::Lease& lease) noexcept {
     network_->leases.revoke(lease);
     return Errc::ok;
-}
-
-void SelfTransport::describe(const na::Lease& lease, Writer& writer) const noexcept {
-    na::LeaseKey{lease.slot, lease.generation, lease.key}.encode(writer);
 }
 
 std::shared_ptr<Mailbox> SelfTransport::find(std::string_view endpoint, na::ContextId context) {

@@ -29,15 +29,8 @@ class SelfTransport final : public na::SessionTransport {
     [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override;
 
     [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override;
-    [[nodiscard]] Result<std::unique_ptr<na::Memory>> register_memory(std::span<const na::Segment> segments,
-                                                                      na::Access access) override;
-
     [[nodiscard]] Errc grant(na::Lease& lease) noexcept override { return network_->leases.grant(lease); }
     [[nodiscard]] Errc revoke(na::Lease& lease) noexcept override;
-    void describe(const na::Lease& lease, Writer& writer) const noexcept override;
-    [[nodiscard]] std::size_t described_bytes(const na::Lease&) const noexcept override {
-        return na::LeaseKey::wire_bytes;
-    }
     [[nodiscard]] std::string diagnosis() const override { return "memory of this process"; }
 
     // Used by the ports. find(): the mailbox of that context of the transport with that endpoint; null: there is none.

@@ -70,19 +70,11 @@ void Ops::cancel(na::Op& op) noexcept {
 }
 
 unsigned Ops::complete_some() noexcept {
-    // Ops that completions post complete in the next poll.
-    SimOps round;
-    round.splice_back(done_);
-    unsigned done = 0;
-    while (SimOp* sim_op = round.pop_front()) {
-        port_.world().trace(EventKind::poll, static_cast<std::uint64_t>(sim_op->op->kind),
-                            static_cast<std::uint64_t>(sim_op->result) << 48 | sim_op->id);
-        port_.host().complete(*sim_op->op, sim_op->result);
-        if (++done == completions_per_poll) break;
-    }
-    round.splice_back(done_);
-    done_.splice_back(round);
-    return done;
+    return na::complete_some(done_, completions_per_poll, [this](SimOp& ended) {
+        port_.world().trace(EventKind::poll, static_cast<std::uint64_t>(ended.op->kind),
+                            static_cast<std::uint64_t>(ended.result) << 48 | ended.id);
+        port_.host().complete(*ended.op, ended.result);
+    });
 }
 
 void Ops::complete_rest() noexcept {

@@ -12,37 +12,9 @@
 namespace cinnabar::sim {
 namespace {
 
-constexpr std::uint32_t leases_max = 65'536;
+constexpr std::uint32_t leases_in_all = 65'536;
 constexpr std::size_t key_bytes = na::LeaseKey::wire_bytes;
 constexpr TimeUs failed_fence_lasts_us = 10'000;
-
-na::Limits limits_of(const WorldState& world, const na::TransportOptions& options) {
-    na::Limits limits;
-    const bool strict = world.strict();
-    limits.message_bytes_max = options.message_bytes_max;
-    limits.rma_bytes_max = strict ? 1024 * 1024 : 4 * 1024 * 1024;
-    limits.segments_max = 4096;
-    limits.op_segments_max = strict ? 4 : 4096;
-    limits.lease_key_bytes_max = strict ? key_bytes + 12 : key_bytes;
-    limits.rma_inflight_max = strict ? 8 : 16;
-    limits.receive_slots = options.receive_slots;
-    limits.send_slots = options.send_slots_max;
-    limits.connections_max = options.connections_max;
-    return limits;
-}
-
-na::Caps caps_of(const WorldState& world) {
-    na::Caps caps;
-    caps.ordered = !world.strict();
-    caps.put_notify = true;
-    caps.atomics = true;
-    caps.offset_addressing = !world.strict();
-    caps.revocable = !world.strict();
-    caps.counted_slots = world.strict();
-    caps.detects_loss = true;
-    caps.confines = !world.strict();
-    return caps;
-}
 
 class SimMemory final : public na::CountedMemory {
   public:
@@ -67,14 +39,20 @@ struct SimTransport::Fence {
 
 SimTransport::SimTransport(std::shared_ptr<WorldState> world, std::string name, const na::TransportOptions& options,
                            na::Incarnation claimed)
-    : world_(std::move(world)),
+    : SessionTransport(options, claimed != 0 ? claimed : world->random().next() | 1),
+      world_(std::move(world)),
       name_(std::move(name)),
-      options_(options),
-      caps_(caps_of(*world_)),
-      limits_(limits_of(*world_, options)),
-      incarnation_(claimed != 0 ? claimed : world_->random().next() | 1),
-      leases_(leases_max),
+      leases_(leases_in_all),
       ports_(options.contexts_max) {
+    const bool strict = world_->strict();
+    caps_.ordered = caps_.offset_addressing = caps_.revocable = caps_.confines = !strict;
+    caps_.counted_slots = strict;
+    caps_.wait_fd = false;
+    limits_.rma_bytes_max = strict ? 1024 * 1024 : 4 * 1024 * 1024;
+    limits_.segments_max = 4096;
+    limits_.op_segments_max = strict ? 4 : 4096;
+    limits_.lease_key_bytes_max = strict ? key_bytes + 12 : key_bytes;
+    limits_.rma_inflight_max = strict ? 8 : 16;
     world_->add(*this);
 }
 
@@ -190,7 +168,7 @@ void SimTransport::finish_fence(const std::shared_ptr<Fence>& fence) {
         // The owner quarantines the memory; accesses that are under way still reach it for a while.
         failed_fences_.push_back(fence);
         world_->schedule(world_->now_us() + failed_fence_lasts_us, EventKind::fence,
-                         [world = world_.get(), name = name_, life = incarnation_, fence] {
+                         [world = world_.get(), name = name_, life = incarnation(), fence] {
                              SimTransport* host = world->find(name);
                              if (!host || host->incarnation() != life) return;
                              host->leases_.revoke(fence->copy);
@@ -212,7 +190,7 @@ std::size_t SimTransport::described_bytes(const na::Lease& lease) const noexcept
 }
 
 void SimTransport::describe(const na::Lease& lease, Writer& writer) const noexcept {
-    na::LeaseKey{lease.slot, lease.generation, lease.key}.encode(writer);
+    SessionTransport::describe(lease, writer);
     if (!world_->strict()) return;
     const std::size_t count = segments_of(lease);
     writer.u32(static_cast<std::uint32_t>(count));

@@ -5,8 +5,7 @@
 #include "world_state.hpp"
 
 #include <cinnabar/na/lease_table.hpp>
-#include <cinnabar/na/registrations.hpp>
-#include <cinnabar/na/transport.hpp>
+#include <cinnabar/na/session/session_transport.hpp>
 
 #include <functional>
 #include <memory>
@@ -16,7 +15,7 @@
 
 namespace cinnabar::sim {
 
-class SimTransport final : public na::Transport {
+class SimTransport final : public na::SessionTransport {
   public:
     // `claimed`: the incarnation that it claims; 0: a random one.
     SimTransport(std::shared_ptr<WorldState> world, std::string name, const na::TransportOptions& options,
@@ -24,9 +23,6 @@ class SimTransport final : public na::Transport {
     ~SimTransport() override;
 
     [[nodiscard]] std::string_view scheme() const noexcept override { return "sim"; }
-    [[nodiscard]] const na::Caps& caps() const noexcept override { return caps_; }
-    [[nodiscard]] const na::Limits& limits() const noexcept override { return limits_; }
-    [[nodiscard]] na::Incarnation incarnation() const noexcept override { return incarnation_; }
     [[nodiscard]] std::vector<std::string> endpoints() const override;
     [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override;
     [[nodiscard]] TimeSource* clock() noexcept override { return world_.get(); }
@@ -46,7 +42,6 @@ class SimTransport final : public na::Transport {
     // Used by the world and the ports.
     [[nodiscard]] WorldState& world() noexcept { return *world_; }
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
-    [[nodiscard]] const na::TransportOptions& options() const noexcept { return options_; }
     [[nodiscard]] na::LeaseTable& leases() noexcept { return leases_; }
     [[nodiscard]] SimPort* port(na::ContextId context) noexcept;
     [[nodiscard]] const std::vector<SimPort*>& ports() const noexcept { return ports_; }
@@ -69,13 +64,8 @@ class SimTransport final : public na::Transport {
 
     std::shared_ptr<WorldState> world_;
     const std::string name_;
-    const na::TransportOptions options_;
-    na::Caps caps_;
-    na::Limits limits_;
-    const na::Incarnation incarnation_;
     na::LeaseTable leases_;
     std::vector<SimPort*> ports_;  // by context id; null: not open
-    const std::shared_ptr<na::Registrations> registrations_ = std::make_shared<na::Registrations>(options_);
     std::set<const na::Memory*> memories_;  // only looked up, never iterated: addresses differ from run to run
     std::vector<std::shared_ptr<Fence>> fences_;
     std::vector<std::shared_ptr<Fence>> failed_fences_;  // accesses that are under way still reach their memory

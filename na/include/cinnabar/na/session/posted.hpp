@@ -46,6 +46,22 @@ template <typename Posted = PostedOp>
     return *std::launder(reinterpret_cast<PostedOp*>(op.private_bytes));
 }
 
+// Calls complete(op) for the first ops of a list, at most `most`; returns how many. Ops that completions add wait for the
+// next call.
+template <typename Ops, typename Complete>
+unsigned complete_some(Ops& ended, unsigned most, Complete&& complete) noexcept {
+    Ops round;
+    round.splice_back(ended);
+    unsigned did = 0;
+    while (auto* const posted = round.pop_front()) {
+        complete(*posted);
+        if (++did == most) break;
+    }
+    round.splice_back(ended);
+    ended.splice_back(round);
+    return did;
+}
+
 [[nodiscard]] constexpr bool is_message(OpKind kind) noexcept {
     return kind == OpKind::send_unexpected || kind == OpKind::send_expected;
 }

@@ -24,6 +24,12 @@ class CINNABAR_API SessionTransport : public Transport {
     [[nodiscard]] const Limits& limits() const noexcept final { return limits_; }
     [[nodiscard]] Incarnation incarnation() const noexcept final { return incarnation_; }
     [[nodiscard]] const TransportOptions& options() const noexcept { return options_; }
+    // The memory is its segments, at most limits().segments_max, and the key of a lease is a LeaseKey. A transport with
+    // more to keep or to tell overrides these.
+    [[nodiscard]] Result<std::unique_ptr<Memory>> register_memory(std::span<const Segment> segments,
+                                                                  Access access) override;
+    void describe(const Lease& lease, Writer& writer) const noexcept override;
+    [[nodiscard]] std::size_t described_bytes(const Lease&) const noexcept override { return LeaseKey::wire_bytes; }
 
   protected:
     // Slots for leases; each transfer of the layers above uses one.
@@ -53,13 +59,9 @@ class CINNABAR_API SessionTransport : public Transport {
 class CINNABAR_API SocketTransport : public SessionTransport {
   public:
     [[nodiscard]] std::vector<std::string> endpoints() const final { return endpoints_; }
-    [[nodiscard]] Result<std::unique_ptr<Memory>> register_memory(std::span<const Segment> segments,
-                                                                  Access access) final;
     [[nodiscard]] Errc grant(Lease& lease) noexcept final { return leases_.grant(lease); }
     void confine(const Lease& lease, const Peer& peer) noexcept final { leases_.confine(lease, peer); }
     [[nodiscard]] Errc revoke(Lease& lease) noexcept override;
-    void describe(const Lease& lease, Writer& writer) const noexcept final;
-    [[nodiscard]] std::size_t described_bytes(const Lease&) const noexcept final { return LeaseKey::wire_bytes; }
 
     [[nodiscard]] LeaseTable& leases() noexcept { return leases_; }
     // The address that outgoing connections are bound to; null: the kernel picks one.
