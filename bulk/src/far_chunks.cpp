@@ -20,8 +20,7 @@ constexpr Microseconds retry_loaded_after{1'000};
 FarChunks::FarChunks(Mover::Impl& mover, na::Context& context,
                      const std::vector<std::shared_ptr<na::Transport>>& transports)
     : mover_(mover), context_(context), transports_(transports), staging_(transports.size()), copies_(context) {
-    retry_.owner = this;
-    retry_.fire = [](Timer& timer) noexcept { TimerOf<FarChunks>::owner_of(timer).post_all_loaded(); };
+    retry_.bind<&FarChunks::post_all_loaded>(*this);
 }
 
 FarChunks::~FarChunks() {

@@ -9,8 +9,7 @@
 namespace cinnabar::rpc {
 
 Deadlines::Deadlines(ContextBase& base, Origin& origin) noexcept : base_(base), origin_(origin) {
-    first_.owner = this;
-    first_.fire = bind_timer<&Deadlines::look>;
+    first_.bind<&Deadlines::look>(*this);
 }
 
 // Most calls have a later deadline than the call before. These calls form a queue with one timer, which is armed for

@@ -24,8 +24,7 @@ Fences& part_of<Fences>(const RpcLend& lend) noexcept {
 
 Fences::Fences(ContextBase& base, Peers& peers, Threads threads, std::uint32_t lends_max) noexcept
     : base_(base), peers_(peers), lends_(threads, lends_max) {
-    look_.owner = this;
-    look_.fire = bind_timer<&Fences::look_at_quarantine>;
+    look_.bind<&Fences::look_at_quarantine>(*this);
 }
 
 void Fences::give_back(RpcLend& lend) noexcept {

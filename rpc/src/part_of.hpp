@@ -4,8 +4,6 @@
 // Other files call a function that context.cpp instantiates; none of them is on the short way.
 #pragma once
 
-#include <cinnabar/base/timer_of.hpp>
-
 namespace cinnabar::rpc {
 
 template <typename Part, typename Object>
@@ -26,20 +24,6 @@ inline constexpr auto bind = [](auto& from) noexcept {
     using Of = FunctionOfPart<decltype(Function)>;
     auto& object = *static_cast<typename Of::Object*>(from.user);
     (part_of<typename Of::Part>(object).*Function)(object);
-};
-
-template <typename Function>
-struct FunctionOfOwner;
-template <typename OwnerType>
-struct FunctionOfOwner<void (OwnerType::*)() noexcept> {
-    using Owner = OwnerType;
-};
-
-// A function for the timer of a part itself: calls `Function`, a member function of the timer's owner.
-template <auto Function>
-inline constexpr auto bind_timer = [](Timer& timer) noexcept {
-    using Owner = typename FunctionOfOwner<decltype(Function)>::Owner;
-    (TimerOf<Owner>::owner_of(timer).*Function)();
 };
 
 }  // namespace cinnabar::rpc

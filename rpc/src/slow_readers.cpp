@@ -18,8 +18,7 @@ constexpr Microseconds unread_max{100'000};
 SlowReaders::SlowReaders(ContextBase& base, const Target& target, CreditPool& credits, Peers& peers,
                          Control& control) noexcept
     : base_(base), target_(target), credits_(credits), peers_(peers), control_(control) {
-    look_.owner = this;
-    look_.fire = bind_timer<&SlowReaders::disconnect_worst>;
+    look_.bind<&SlowReaders::disconnect_worst>(*this);
 }
 
 void SlowReaders::close() noexcept { base_.na->disarm(look_); }

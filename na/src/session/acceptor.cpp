@@ -17,8 +17,7 @@ constexpr TimeUs pause_us = 100'000;  // how long accepting pauses when descript
 }  // namespace
 
 Acceptor::Acceptor(PortHost& host, const char* scheme) noexcept : host_(host), scheme_(scheme) {
-    pause_.owner = this;
-    pause_.fire = &Acceptor::resume;
+    pause_.bind<&Acceptor::resume>(*this);
 }
 
 void Acceptor::stop() noexcept {
@@ -78,9 +77,8 @@ void Acceptor::no_memory() const noexcept {
     log_limited(lines, LogLevel::warning, LogModule::named(scheme_), "a connection is dropped: out of memory");
 }
 
-void Acceptor::resume(Timer& timer) noexcept {
-    Acceptor& self = TimerOf<Acceptor>::owner_of(timer);
-    if (!self.watch_again()) self.host_.arm(self.pause_, self.host_.now_us() + pause_us);
+void Acceptor::resume() noexcept {
+    if (!watch_again()) host_.arm(pause_, host_.now_us() + pause_us);
 }
 
 }  // namespace cinnabar::na

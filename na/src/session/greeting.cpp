@@ -42,8 +42,7 @@ bool send_greeting(Stream& stream, ConstBytes greeting) noexcept {
 }
 
 SocketDial::SocketDial() noexcept {
-    timer_.owner = this;
-    timer_.fire = &SocketDial::time_out;
+    timer_.bind<&SocketDial::time_out>(*this);
 }
 
 void SocketDial::begin(PortHost& host, OwnDials& own, std::span<const SocketAddress> targets,
@@ -166,15 +165,13 @@ void SocketDial::greet_now() noexcept {
     watched_ = EPOLLIN;
 }
 
-void SocketDial::time_out(Timer& timer) noexcept {
-    SocketDial& self = TimerOf<SocketDial>::owner_of(timer);
-    self.failed(self.connected_ ? Errc::timed_out : Errc::unreachable);
-    self.settle();
+void SocketDial::time_out() noexcept {
+    failed(connected_ ? Errc::timed_out : Errc::unreachable);
+    settle();
 }
 
 SocketHandshake::SocketHandshake() noexcept {
-    timer_.owner = this;
-    timer_.fire = &SocketHandshake::time_out;
+    timer_.bind<&SocketHandshake::drop>(*this);
 }
 
 void SocketHandshake::begin(PortHost& host, UniqueFd fd, std::size_t greeting_bytes, Microseconds timeout) noexcept {
@@ -201,8 +198,6 @@ void SocketHandshake::drop() noexcept {
     stream_.reset();
     left();
 }
-
-void SocketHandshake::time_out(Timer& timer) noexcept { TimerOf<SocketHandshake>::owner_of(timer).drop(); }
 
 // Establishes the guard, then does as GreetingReader::read.
 Errc SocketHandshake::read() noexcept {

@@ -28,10 +28,7 @@ std::array<std::byte, 24> head_of(const ChunkPlace& place) noexcept {
 
 }  // namespace
 
-Session::Session() noexcept {
-    timer_.owner = this;
-    timer_.fire = &Session::time_out;
-}
+Session::Session() noexcept { timer_.bind<&Session::time_out>(*this); }
 
 void Session::reserve(OfiPort& port) noexcept {
     CINNABAR_ASSERT(!peer_ && with_fabric_ == 0);
@@ -218,26 +215,25 @@ Errc Session::reason(const Done& done) const noexcept {
     return done.result;
 }
 
-void Session::time_out(Timer& timer) noexcept {
-    Session& self = TimerOf<Session>::owner_of(timer);
-    OfiPort& port = *self.port_;
-    if (self.draining_) {
+void Session::time_out() noexcept {
+    OfiPort& port = *port_;
+    if (draining_) {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::info, "ofi", "%s has not given back %u operations of an ended session",
-                    port.provider().name, self.with_fabric_);
-        self.origin_.force_end();
-        self.origin_.leave_copies();
-        self.chunks_.leave_strays();
-    } else if (!self.open_) {
+                    port.provider().name, with_fabric_);
+        origin_.force_end();
+        origin_.leave_copies();
+        chunks_.leave_strays();
+    } else if (!open_) {
         static constinit LogLimit lines;
-        const na::Addr& peer = self.peer_->addr();
+        const na::Addr& peer = peer_->addr();
         log_limited(lines, LogLevel::warning, "ofi",
                     {peer_field(peer), transport_field("ofi"), error_field(Errc::unreachable)},
                     "the sockets are connected, but %s transfers nothing to %s: check its fabric address",
                     port.provider().name, peer.log_name().c_str());
-        self.fail(Errc::unreachable);
-    } else if (self.partial_record_ != 0) {
-        self.fail(Errc::timed_out);
+        fail(Errc::unreachable);
+    } else if (partial_record_ != 0) {
+        fail(Errc::timed_out);
     }
     (void)port.settle();
 }

@@ -110,7 +110,7 @@ class Session final : public PoolSlot, public na::FdEvents {
     void probed(const Frame& frame) noexcept;
     void close_socket() noexcept;
     void watch_partial_record() noexcept;
-    static void time_out(Timer& timer) noexcept;
+    void time_out() noexcept;
 
     OfiPort* port_ = nullptr;
     OfiPeer* peer_ = nullptr;  // null: reserved, or ended

@@ -35,8 +35,7 @@ void Dial::start(ShmPort& port, ShmPeer& peer) noexcept {
     port_ = &port;
     peer_ = &peer;
     stage_ = Stage::connecting;
-    timer_.owner = this;
-    timer_.fire = &Dial::time_out;
+    timer_.bind<&Dial::time_out>(*this);
     // host().now_us() may be as old as the context's last round, so the clock is read.
     until_ = after(steady_clock().now_us(), port.options().connect_timeout);
     failed_ = make_ring(port.transport(), ring_, ring_fd_);
@@ -117,10 +116,9 @@ void Dial::go_on() noexcept {
     port_->host().arm(timer_, std::min(until_, now + retry_us));
 }
 
-void Dial::time_out(Timer& timer) noexcept {
-    Dial& self = TimerOf<Dial>::owner_of(timer);
-    ShmPort& port = *self.port_;
-    self.go_on();
+void Dial::time_out() noexcept {
+    ShmPort& port = *port_;
+    go_on();
     (void)port.settle();
 }
 
@@ -129,8 +127,7 @@ void Handshake::start(ShmPort& port, UniqueFd fd) noexcept {
     port_ = &port;
     const uid_t user = credentials_of(fd.get()).uid;
     fd_ = PeerFd::socket(std::move(fd), user);
-    timer_.owner = this;
-    timer_.fire = &Handshake::time_out;
+    timer_.bind<&Handshake::drop>(*this);
     port.host().arm(timer_, after(steady_clock().now_us(), port.options().hello_timeout));
     if (!port.host().watch(fd_.get(), EPOLLIN, *this)) return drop();
     on_ready(EPOLLIN);  // the greeting has often arrived already
@@ -146,8 +143,6 @@ void Handshake::drop() noexcept {
     fd_.reset();
     std::exchange(port_, nullptr)->handshakes().left(*this);
 }
-
-void Handshake::time_out(Timer& timer) noexcept { TimerOf<Handshake>::owner_of(timer).drop(); }
 
 void Handshake::on_ready(std::uint32_t) noexcept {
     if (!port_) return;

@@ -31,7 +31,7 @@ class Dial final : public PoolSlot, public na::FdEvents {
     void go_on() noexcept;
     void fail(Errc why) noexcept;
     void unwatch() noexcept;
-    static void time_out(Timer& timer) noexcept;
+    void time_out() noexcept;
 
     ShmPort* port_ = nullptr;
     ShmPeer* peer_ = nullptr;  // null: this slot is free
@@ -57,7 +57,6 @@ class Handshake final : public PoolSlot, public na::FdEvents {
 
   private:
     void stop_watching() noexcept;
-    static void time_out(Timer& timer) noexcept;
 
     ShmPort* port_ = nullptr;  // null: this slot is free
     PeerFd fd_;

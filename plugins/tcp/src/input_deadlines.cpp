@@ -15,8 +15,7 @@ constexpr std::size_t bytes_per_us_min = 1;
 }  // namespace
 
 InputDeadlines::InputDeadlines(TcpPort& port) noexcept : port_(port) {
-    timer_.owner = this;
-    timer_.fire = [](Timer& timer) noexcept { TimerOf<InputDeadlines>::owner_of(timer).check(); };
+    timer_.bind<&InputDeadlines::check>(*this);
 }
 
 // A peer that is silent for `keepalive` counts as dead; a large message on a slow network gets more time.

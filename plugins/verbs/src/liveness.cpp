@@ -17,8 +17,7 @@ constexpr TimeUs drain_look_us = 100'000;
 }  // namespace
 
 Liveness::Liveness(VerbsPort& port) noexcept : port_(port) {
-    timer_.owner = this;
-    timer_.fire = [](Timer& timer) noexcept { TimerOf<Liveness>::owner_of(timer).beat(); };
+    timer_.bind<&Liveness::beat>(*this);
 }
 
 void Liveness::arm() noexcept {

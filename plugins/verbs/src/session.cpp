@@ -63,8 +63,7 @@ void Session::start(VerbsPort& port) noexcept {
     sign_of_life_.open();
     failed_at_ = takes_in;
     broken.store(Errc::ok, std::memory_order_relaxed);
-    timer_.owner = this;
-    timer_.fire = &Session::time_out;
+    timer_.bind<&Session::time_out>(*this);
 }
 
 void Session::dial(VerbsPort& port, VerbsPeer& peer) noexcept {
@@ -117,13 +116,12 @@ void Session::names_answered(void* self, Errc why) noexcept {
     (void)port.settle();
 }
 
-void Session::time_out(Timer& timer) noexcept {
-    Session& self = TimerOf<Session>::owner_of(timer);
-    VerbsPort& port = *self.port_;
-    if (self.stage_ == Stage::accepted) {
-        port.discard(self, Errc::peer_lost);
+void Session::time_out() noexcept {
+    VerbsPort& port = *port_;
+    if (stage_ == Stage::accepted) {
+        port.discard(*this, Errc::peer_lost);
     } else {
-        self.target_is_silent();
+        target_is_silent();
     }
     (void)port.settle();
 }

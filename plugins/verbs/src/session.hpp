@@ -107,7 +107,7 @@ class Session final : public PoolSlot {
     void set_read_depth(std::uint32_t answered) noexcept;
     void answered(const CmEvent& event) noexcept;
     void destroy_queue_pair() noexcept;
-    static void time_out(Timer& timer) noexcept;
+    void time_out() noexcept;
 
     [[nodiscard]] RemotePlace beacon() const noexcept { return {greeting_.beacon, greeting_.beacon_key}; }
     void announce(Greeting& own) const noexcept;

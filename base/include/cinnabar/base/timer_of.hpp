@@ -10,6 +10,12 @@ template <typename T>
 struct TimerOf : Timer {
     T* owner = nullptr;
     [[nodiscard]] static T& owner_of(Timer& timer) noexcept { return *static_cast<TimerOf&>(timer).owner; }
+    // Makes `object` the owner, and the timer call `Function` of it.
+    template <void (T::*Function)() noexcept>
+    void bind(T& object) noexcept {
+        owner = &object;
+        fire = [](Timer& timer) noexcept { (owner_of(timer).*Function)(); };
+    }
 };
 
 }  // namespace cinnabar

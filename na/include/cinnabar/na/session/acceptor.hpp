@@ -39,7 +39,7 @@ class CINNABAR_API Acceptor : public FdEvents {
     void unwatch() noexcept;
     void out_of_descriptors(int os_errno) noexcept;
     void rest() noexcept;
-    static void resume(Timer& timer) noexcept;
+    void resume() noexcept;
 
     PortHost& host_;
     const char* const scheme_;

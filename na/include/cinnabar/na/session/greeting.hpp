@@ -77,7 +77,7 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     void greet_now() noexcept;
     void answer_is_there() noexcept;
     void unwatch() noexcept;
-    static void time_out(Timer& timer) noexcept;
+    void time_out() noexcept;
 
     PortHost* host_ = nullptr;  // null: this slot is free
     TargetWalk targets_{&SocketDial::names_answered, this};
@@ -116,7 +116,6 @@ class CINNABAR_API SocketHandshake : public PoolSlot, public FdEvents {
 
     [[nodiscard]] Errc read() noexcept;
     void stop_watching() noexcept;
-    static void time_out(Timer& timer) noexcept;
 
     PortHost* host_ = nullptr;  // null: this slot is free
     Stream stream_;
