@@ -4,8 +4,8 @@
 // meanwhile.
 #include "copier.hpp"
 
+#include "lease_key.hpp"
 #include "port.hpp"
-#include "remote_key.hpp"
 
 #include <sys/uio.h>
 

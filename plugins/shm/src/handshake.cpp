@@ -122,29 +122,29 @@ void Dial::time_out() noexcept {
     (void)port.settle();
 }
 
-void Handshake::start(ShmPort& port, UniqueFd fd) noexcept {
+void IncomingHandshake::start(ShmPort& port, UniqueFd fd) noexcept {
     CINNABAR_ASSERT(!port_);
     port_ = &port;
     const uid_t user = credentials_of(fd.get()).uid;
     fd_ = PeerFd::socket(std::move(fd), user);
-    timer_.bind<&Handshake::drop>(*this);
+    timer_.bind<&IncomingHandshake::drop>(*this);
     port.host().arm(timer_, after(steady_clock().now_us(), port.options().hello_timeout));
     if (!port.host().watch(fd_.get(), EPOLLIN, *this)) return drop();
     on_ready(EPOLLIN);  // the greeting has often arrived already
 }
 
-void Handshake::stop_watching() noexcept {
+void IncomingHandshake::stop_watching() noexcept {
     port_->host().unwatch(fd_.get());
     port_->host().disarm(timer_);
 }
 
-void Handshake::drop() noexcept {
+void IncomingHandshake::drop() noexcept {
     stop_watching();
     fd_.reset();
     std::exchange(port_, nullptr)->handshakes().left(*this);
 }
 
-void Handshake::on_ready(std::uint32_t) noexcept {
+void IncomingHandshake::on_ready(std::uint32_t) noexcept {
     if (!port_) return;
     Incoming incoming;
     Errc came = receive_greeting(fd_.get(), incoming.greeting);

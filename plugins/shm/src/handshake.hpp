@@ -47,20 +47,20 @@ class Dial final : public PoolSlot, public na::FdEvents {
 };
 
 // An incoming connection whose greeting has not arrived.
-class Handshake final : public PoolSlot, public na::FdEvents {
+class IncomingHandshake final : public PoolSlot, public na::FdEvents {
   public:
     void start(ShmPort& port, UniqueFd fd) noexcept;
     void drop() noexcept;
     void on_ready(std::uint32_t epoll_events) noexcept override;
 
-    ListLink<Handshake> link;  // oldest first
+    ListLink<IncomingHandshake> link;  // oldest first
 
   private:
     void stop_watching() noexcept;
 
     ShmPort* port_ = nullptr;  // null: this slot is free
     PeerFd fd_;
-    TimerOf<Handshake> timer_;
+    TimerOf<IncomingHandshake> timer_;
 };
 
 }  // namespace cinnabar::shm

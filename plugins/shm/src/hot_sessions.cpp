@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "hot_sessions.hpp"
 
-#include "full_fence.hpp"
+#include "full_barrier.hpp"
 
 #include <algorithm>
 
@@ -62,7 +62,7 @@ void HotSessions::forget_hot(Session& session) noexcept {
 
 void HotSessions::cool(Session& session) noexcept {
     session.arm(Session::Bell::socket);
-    full_fence();
+    full_barrier();
     // The peer did not ring for records that it wrote before the bell was armed. If there is one, the session stays
     // hot.
     if (!session.missed()) forget_hot(session);
@@ -73,8 +73,8 @@ void HotSessions::cool(Session& session) noexcept {
 void HotSessions::flag(Session& session) noexcept {
     session.arm(Session::Bell::flag);
     flagged_.push_back(session);
-    // Orders arming before the check. Pairs with the fence of ShmPort::write_out().
-    full_fence();
+    // Orders arming before the check. Pairs with the barrier of ShmPort::write_out().
+    full_barrier();
 }
 
 // Raises the flag in place of the peer, which does not raise it for records from before it was armed, nor for those

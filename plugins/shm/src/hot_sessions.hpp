@@ -43,7 +43,7 @@ class HotSessions {
     // Whether some sessions were active a moment ago, so that epoll need not be asked in every round.
     [[nodiscard]] bool active() const noexcept;
 
-    // Call when the context is about to sleep: asks the peers to ring. A full fence must follow, then missed().
+    // Call when the context is about to sleep: asks the peers to ring. A full barrier must follow, then missed().
     void arm() noexcept;
     // Whether a record was written before the bells were armed.
     [[nodiscard]] bool missed() noexcept;

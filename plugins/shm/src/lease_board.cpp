@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lease_board.hpp"
 
-#include "full_fence.hpp"
+#include "full_barrier.hpp"
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/same_secret.hpp>
@@ -85,7 +85,7 @@ Errc BoardView::attach(int fd, std::uint32_t slots) noexcept {
 
 bool BoardView::stands(const Segment& board, std::uint32_t slot, const na::LeaseKey& key) noexcept {
     const BoardSlot& shared = reinterpret_cast<const BoardSlot*>(board.base())[slot];
-    full_fence();  // must follow the caller's reads
+    full_barrier();  // must follow the caller's reads
     return (shared.pins.load(std::memory_order_relaxed) & BoardSlot::closed) == 0 &&
            shared.key.load(std::memory_order_relaxed) == key.key;
 }

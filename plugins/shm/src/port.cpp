@@ -2,7 +2,7 @@
 // ShmPort: posting and progress. Chooses which sessions are read and written.
 #include "port.hpp"
 
-#include "full_fence.hpp"
+#include "full_barrier.hpp"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -114,8 +114,8 @@ unsigned ShmPort::poll() noexcept {
 void ShmPort::write_out() noexcept {
     output_.transmit();
     if (announcing_.empty()) return;
-    // Orders writing records before checking which peers sleep. Pairs with the fence of prepare_wait().
-    full_fence();
+    // Orders writing records before checking which peers sleep. Pairs with the barrier of prepare_wait().
+    full_barrier();
     while (Session* session = announcing_.pop_front()) session->announce();
 }
 
@@ -132,9 +132,9 @@ bool ShmPort::prepare_wait() noexcept {
     hot_sessions_.arm();
     for (Session* session = output_.blocked().front(); session; session = Outputs::next(*session))
         session->await_room();
-    // Orders arming the bells, and asking for room, before the last checks. Pairs with the fences of write_out() and
+    // Orders arming the bells, and asking for room, before the last checks. Pairs with the barriers of write_out() and
     // Session::give_room_back().
-    full_fence();
+    full_barrier();
     if (hot_sessions_.missed()) return false;
     for (const Session* session = output_.blocked().front(); session; session = Outputs::next(*session)) {
         if (session->room_came()) return false;

@@ -37,7 +37,7 @@ class ContextBell {
     na::FdWatch<ContextBell> watch_;
 };
 
-class ShmPort final : public na::SocketPort<ShmPort, Handshake, Incoming> {
+class ShmPort final : public na::SocketPort<ShmPort, IncomingHandshake, Incoming> {
   public:
     ShmPort(ShmTransport& transport, na::PortHost& host);
     ~ShmPort() override { close(); }

@@ -10,7 +10,7 @@
 // bounds. A hostile writer can only send malformed records, or end the session. Each side: one thread at a time.
 #pragma once
 
-#include "full_fence.hpp"
+#include "full_barrier.hpp"
 
 #include <array>
 #include <atomic>

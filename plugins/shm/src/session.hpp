@@ -44,13 +44,13 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     [[nodiscard]] bool write_message(na::OpKind kind, na::Tag tag, ConstBytes message) noexcept;
     // Writes what waits into the ring. Afterwards nothing waits, or the session is blocked.
     void transmit() noexcept;
-    // Rings the peer if it sleeps. Requires: a full fence after writing.
+    // Rings the peer if it sleeps. Requires: a full barrier after writing.
     void announce() noexcept;
 
     // Sets how this side wants to be rung from now on. flag: requires `flag` below.
     enum class Bell : std::uint8_t { socket = 0, context = 1, flag = 2 };
     void arm(Bell bell) noexcept;
-    // Whether a record was written before the bell was armed. Requires: a full fence after arm().
+    // Whether a record was written before the bell was armed. Requires: a full barrier after arm().
     [[nodiscard]] bool missed() const noexcept { return !reader_.empty(); }
     // Whether receive() would find nothing and change nothing.
     [[nodiscard]] bool is_quiet() const noexcept { return armed_ == 0 && reader_.empty(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a session wakes its peer, and asks to be woken: by the bell of a context, by a flag, or by the socket.
-#include "full_fence.hpp"
+#include "full_barrier.hpp"
 #include "local_socket.hpp"
 #include "session.hpp"
 
@@ -48,9 +48,9 @@ void Session::announce() noexcept {
 
 void Session::give_room_back() noexcept {
     reader_.give_back();
-    // Orders giving room back before checking whether the peer waits for it. Pairs with the fence of
+    // Orders giving room back before checking whether the peer waits for it. Pairs with the barrier of
     // ShmPort::prepare_wait().
-    full_fence();
+    full_barrier();
     const std::uint64_t wanted = reader_.header().room_wanted.load(std::memory_order_relaxed);
     if (wanted == room_served_) return;
     room_served_ = wanted;

@@ -5,9 +5,9 @@
 #include "directory.hpp"
 #include "greeting.hpp"
 #include "lease_board.hpp"
+#include "lease_key.hpp"
 #include "local_socket.hpp"
 #include "peer_process.hpp"
-#include "remote_key.hpp"
 #include "ring.hpp"
 
 #include <cinnabar/base/unique_fd.hpp>
@@ -86,7 +86,7 @@ class ShmTransport final : public na::SessionTransport {
     [[nodiscard]] bool welcome(int fd, const Credentials& sender) const noexcept;
     [[nodiscard]] na::PortTable<ShmPort>& ports() noexcept { return ports_; }
 
-    // Watches the ring of a peer that has the lease board: its header tells which lease the peer accesses (fence.cpp).
+    // Watches the ring of a peer that has the lease board: its header tells which lease the peer accesses (fences.cpp).
     // False: out of memory.
     [[nodiscard]] bool watch(const RingHeader& ring) noexcept;
     void unwatch(const RingHeader& ring) noexcept;

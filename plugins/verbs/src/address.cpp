@@ -28,27 +28,27 @@ Result<std::uint16_t> port_of_path(std::string_view path, std::string& interface
 
 }  // namespace
 
-Result<Wish> wish_of(const na::Uri& uri, const std::vector<std::string>& devices) {
-    Wish wish;
+Result<Wanted> read_address(const na::Uri& uri, const std::vector<std::string>& devices) {
+    Wanted wanted;
     std::uint16_t port = uri.port.value_or(0);
     const bool names_device = std::find(devices.begin(), devices.end(), uri.host) != devices.end();
     if (uri.host.empty() || (names_device && uri.path.empty())) {
-        wish.device = uri.host;
-        wish.addresses = of_interfaces({}, port);
-        return wish;
+        wanted.device = uri.host;
+        wanted.addresses = of_interfaces({}, port);
+        return wanted;
     }
     if (!uri.path.empty()) {
         std::string interface;
         CINNABAR_TRY(port, port_of_path(uri.path, interface));
-        wish.device = uri.host;
-        wish.addresses = of_interfaces(interface, port);
-        if (wish.addresses.empty()) {
+        wanted.device = uri.host;
+        wanted.addresses = of_interfaces(interface, port);
+        if (wanted.addresses.empty()) {
             return Error(Errc::bad_address, "no such interface, or it is down or has no address", interface);
         }
-        return wish;
+        return wanted;
     }
-    CINNABAR_TRY(wish.addresses, na::resolve(uri, na::Purpose::listen));
-    return wish;
+    CINNABAR_TRY(wanted.addresses, na::resolve(uri, na::Purpose::listen));
+    return wanted;
 }
 
 }  // namespace cinnabar::verbs

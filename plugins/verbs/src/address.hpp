@@ -19,12 +19,12 @@ using na::SocketAddress;
 }
 
 // The device and the socket addresses of this side that an address string asks for.
-struct Wish {
+struct Wanted {
     std::string device;                    // empty: any
     std::vector<SocketAddress> addresses;  // best first, with the port of the string or 0
 };
 
 // `devices`: the names of this machine's RDMA devices. bad_address: no such host or interface.
-[[nodiscard]] Result<Wish> wish_of(const na::Uri& uri, const std::vector<std::string>& devices);
+[[nodiscard]] Result<Wanted> read_address(const na::Uri& uri, const std::vector<std::string>& devices);
 
 }  // namespace cinnabar::verbs

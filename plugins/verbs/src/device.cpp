@@ -65,9 +65,9 @@ std::string gid_of(const rdma_cm_id& id, const ibv_port_attr& port) {
     return {};
 }
 
-std::string reason(const na::Uri& uri, const Wish& wish) {
+std::string reason(const na::Uri& uri, const Wanted& wanted) {
     if (uri.host.empty()) return "chosen as the first with an address and an active port";
-    return wish.device.empty() ? "chosen by its address" : "chosen by its name";
+    return wanted.device.empty() ? "chosen by its address" : "chosen by its name";
 }
 
 std::string joined(const std::string& first, const std::string& second) {
@@ -121,9 +121,9 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
     // On kernels that do not copy pinned pages for a forked child, libibverbs can keep the pages from the child. This
     // must be requested before the first registration of the process, and fails if another library has decided before.
     if (rdma().is_fork_initialized() == IBV_FORK_DISABLED) keep_from_children();
-    CINNABAR_TRY(const Wish wish, wish_of(uri, names));
-    if (!wish.device.empty() && std::find(names.begin(), names.end(), wish.device) == names.end()) {
-        return Error(Errc::bad_address, "no RDMA device of that name: see `rdma link`", wish.device);
+    CINNABAR_TRY(const Wanted wanted, read_address(uri, names));
+    if (!wanted.device.empty() && std::find(names.begin(), names.end(), wanted.device) == names.end()) {
+        return Error(Errc::bad_address, "no RDMA device of that name: see `rdma link`", wanted.device);
     }
     Error failure = no_device();
     std::string passed_over;
@@ -131,7 +131,7 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
         passed_over.append(passed_over.empty() ? "passed over: " : ", ").append(address.host());
         passed_over.append(" (").append(why).append(")");
     };
-    for (const SocketAddress& address : wish.addresses) {
+    for (const SocketAddress& address : wanted.addresses) {
         std::shared_ptr<Device> device(new Device);
         if (auto bound = device->bind(address); !bound) {
             pass_over(address, bound.error().hint);
@@ -139,8 +139,8 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
             continue;
         }
         const std::string name = rdma().get_device_name(device->context()->device);
-        if (!wish.device.empty() && wish.device != name) {
-            pass_over(address, name + ", not " + wish.device);
+        if (!wanted.device.empty() && wanted.device != name) {
+            pass_over(address, name + ", not " + wanted.device);
             continue;
         }
         if (auto read = device->read_limits(); !read) {
@@ -148,7 +148,7 @@ Result<std::shared_ptr<Device>> Device::open(const na::Uri& uri) {
             failure = std::move(read).error();
             continue;
         }
-        device->why_ = joined(reason(uri, wish), passed_over);
+        device->why_ = joined(reason(uri, wanted), passed_over);
         return device;
     }
     failure.subject = joined(failure.subject, passed_over);

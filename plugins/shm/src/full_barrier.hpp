@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A memory fence between writing a record and checking whether the reader sleeps, and between going to sleep and
+// A memory barrier between writing a record and checking whether the reader sleeps, and between going to sleep and
 // checking for records. If both sides do this at the same time, at least one sees what the other has written.
 #pragma once
 
@@ -16,7 +16,7 @@ inline void order_for_sanitizer() noexcept {
 #endif
 }
 
-inline void full_fence() noexcept {
+inline void full_barrier() noexcept {
 #ifdef __SANITIZE_THREAD__
     order_for_sanitizer();
 #else
