@@ -103,10 +103,10 @@ void Arrivals::deliver(Session& session, const ibv_wc& done) noexcept {
         port_.slots().free(slot);
         return port_.lost(session, Errc::protocol);
     }
-    if (header.credits > 0 && !(peer.messages.empty() && peer.rma.empty())) port_.dirty(session);
+    if (header.credits > 0 && !(peer.messages.empty() && peer.rma.empty())) port_.output().add(session);
     if (header.kind == MessageKind::credit) return port_.slots().free(slot);
     session.receives.posted_again();
-    if (session.receives.must_tell()) port_.dirty(session);
+    if (session.receives.must_tell()) port_.output().add(session);
     if (header.kind == MessageKind::notify) {
         port_.slots().free(slot);
         return port_.host().receiver().on_notify(peer, header.value);

@@ -15,7 +15,7 @@ class Liveness {
 
     // Call it when a session has begun or drains.
     void arm() noexcept;
-    // Call when the session has ended and drains. Requires: the session is not in the port's list dirty_.
+    // Call when the session has ended and drains.
     void drain(Session& session) noexcept;
     [[nodiscard]] bool any_drains() const noexcept { return !draining_.empty(); }
     // Closes sessions that have drained or took too long; returns how many.
@@ -30,7 +30,7 @@ class Liveness {
     void probe_sessions(TimeUs keepalive) noexcept;
 
     VerbsPort& port_;
-    IntrusiveList<Session, &Session::link> draining_;
+    IntrusiveList<Session, &Session::drain_link> draining_;
     TimerOf<Liveness> timer_;
 };
 

@@ -69,11 +69,11 @@ void VerbsPort::stop_events() noexcept {
 }
 
 void VerbsPort::end_connections() noexcept {
-    while (!dirty_.empty()) (void)dirty_.pop_front();
     liveness_.forget_all();
     room_.forget_all();
     sessions_.for_each([this](Session& session) {
         if (session.stage() == Stage::closed) return;
+        output_.remove(session);
         session.close(Errc::canceled);
         sessions_.release(session);
     });
@@ -99,13 +99,9 @@ Errc VerbsPort::post(na::Op& op) noexcept {
     if (wrong != Errc::ok) {
         end(posted, wrong);
     } else if (enqueue(peer, posted) && peer.session) {
-        dirty(*peer.session);
+        output_.add(*peer.session);
     }
     return Errc::ok;
-}
-
-void VerbsPort::dirty(Session& session) noexcept {
-    if (!Sessions::linked(session)) dirty_.push_back(session);
 }
 
 unsigned VerbsPort::poll() noexcept {
@@ -124,15 +120,13 @@ void VerbsPort::flush() noexcept {
         static constinit LogLimit lines;
         log_limited(lines, LogLevel::error, "verbs", "posting receive slots failed");
     }
-    if (dirty_.empty() && !anything_deferred()) return;
-    Sessions now;
-    now.splice_back(dirty_);
-    while (Session* session = now.pop_front()) session->transmit();
+    if (output_.empty() && !anything_deferred()) return;
+    output_.transmit();
     (void)settle();
 }
 
 bool VerbsPort::prepare_wait() noexcept {
-    if (!dirty_.empty() || anything_deferred() || !inbox_.empty() || failure_.pending()) return false;
+    if (!output_.empty() || anything_deferred() || !inbox_.empty() || failure_.pending()) return false;
     return arrivals_.queue().arm();
 }
 

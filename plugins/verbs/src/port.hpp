@@ -18,6 +18,7 @@
 
 #include <cinnabar/na/session/fd_watch.hpp>
 #include <cinnabar/na/session/inbox.hpp>
+#include <cinnabar/na/session/output_lists.hpp>
 #include <cinnabar/na/session/session_port.hpp>
 
 #include <utility>
@@ -65,7 +66,7 @@ class VerbsPort final : public na::SessionPort {
     [[nodiscard]] SlotPool<Session>& sessions() noexcept { return sessions_; }
     // Sessions that wait for room in the completion queue, or for an atomic cell; completed work requests free both.
     [[nodiscard]] auto& room() noexcept { return room_; }
-    void dirty(Session& session) noexcept;  // the session has something to send
+    [[nodiscard]] na::OutputLists<Session>& output() noexcept { return output_; }
     // Sessions (sessions.cpp).
     void dial_done(Session& dial) noexcept;
     void dial_failed(Session& dial, Errc why) noexcept;
@@ -105,8 +106,7 @@ class VerbsPort final : public na::SessionPort {
     SlotPool<Session> sessions_;
     na::Inbox<Incoming> inbox_;
 
-    using Sessions = IntrusiveList<Session, &Session::link>;
-    Sessions dirty_;
+    na::OutputLists<Session> output_;  // none is ever blocked: sessions without room are in room_
     Failure failure_;
     Liveness liveness_;
     std::uint32_t open_sessions_ = 0;

@@ -87,7 +87,9 @@ class Session final : public PoolSlot {
     std::vector<ibv_wc> held;            // arrivals before the session began, at most promised()
     std::atomic<Errc> broken{Errc::ok};  // set by an asynchronous event, on any thread
 
-    ListLink<Session> link;  // in the port's list of sessions that send, or of those that drain
+    ListLink<Session> output_link;  // in VerbsPort::output()
+    bool blocked = false;           // for VerbsPort::output(): always false
+    ListLink<Session> drain_link;   // in Liveness
     // In the list of sessions that wait for room in the completion queue, or for an atomic cell.
     ListLink<Session> room_link;
     TimeUs drained_by = 0;

@@ -191,11 +191,11 @@ void Session::completed(std::uint32_t place, ibv_wc_status status) noexcept {
     alive_at = port_->host().now_us();
     sign_of_life_.told(alive_at, !sent_.pending());
     if (stage_ != Stage::open) return;
-    if (!(peer_->messages.empty() && peer_->rma.empty()) || receives.must_tell()) port_->dirty(*this);
+    if (!(peer_->messages.empty() && peer_->rma.empty()) || receives.must_tell()) port_->output().add(*this);
 }
 
 void Session::ended(const Sent& sent, ibv_wc_status status) noexcept {
-    port_->room().give([this](Session& waiter) noexcept { port_->dirty(waiter); });
+    port_->room().give([this](Session& waiter) noexcept { port_->output().add(waiter); });
     if (!sent.posted) return;
     Posted& posted = *sent.posted;
     if (status != IBV_WC_SUCCESS && posted.result == Errc::ok) {

@@ -42,7 +42,7 @@ void VerbsPort::begin_session(VerbsPeer& peer, Session& session) noexcept {
     session.open(peer);
     ++open_sessions_;
     peer.session = &session;
-    dirty(session);
+    output_.add(session);
     liveness_.arm();
     opened(peer, session.greeting().hello);
     for (const ibv_wc& early : std::exchange(session.held, {})) arrivals_.deliver(session, early);
@@ -73,7 +73,7 @@ void VerbsPort::dial_failed(Session& dialled, Errc why) noexcept {
 }
 
 void VerbsPort::send_no_more(Session& session) noexcept {
-    if (Sessions::linked(session)) dirty_.remove(session);
+    output_.remove(session);
     room_.forget(session);
 }
 
