@@ -6,8 +6,6 @@
 #include <cinnabar/na/session/socket.hpp>
 
 #include <algorithm>
-#include <optional>
-#include <string>
 #include <utility>
 
 namespace cinnabar::ofi {
@@ -38,24 +36,14 @@ void OfiPort::accept(Incoming incoming) noexcept {
                     static_cast<int>(theirs_uses.size()), theirs_uses.data(), provider().name);
         return reject(incoming, Errc::unreachable);
     }
-    const na::Identity identity = na::sender_of(theirs);
-    const int fd = incoming.stream.fd();
-    const na::ProvenIdentity* const proven = incoming.stream.identity();
-    const bool own = transport_.own_dials().dialled(fd);
-    if (!own && na::is_reflected(theirs, proven, transport_.incarnation())) {
-        na::log_reflected(transport_.scheme(), fd);
-        return reject(incoming, Errc::permission);
-    }
+    const bool own = is_own_dial(incoming);
+    if (is_reflected(incoming, own)) return reject(incoming, Errc::permission);
     Session* session = sessions_.acquire();
     if (!session) return reject(incoming, Errc::overloaded);
     session->reserve(*this);
-    const Greeting answer = greeting(hello(na::HelloKind::accept, identity), session);
+    const Greeting answer = greeting(hello(na::HelloKind::accept, na::sender_of(theirs)), session);
     OfiPeer* const peer = add_incoming([&] {
-        const na::Addr addr =
-            na::Addr::of_connection(transport_.scheme(), host().context_id(), identity.context, identity.incarnation,
-                                    own, na::SocketAddress::peer_of(fd).endpoint(transport_.scheme()), {},
-                                    proven ? std::optional<na::ProvenIdentity>(*proven) : std::nullopt);
-        return std::make_unique<OfiPeer>(*this, addr, transport_, na::DialTargets());
+        return std::make_unique<OfiPeer>(*this, sender_addr(incoming, own), transport_, na::DialTargets());
     });
     if (!peer) {
         session->end_reserved();

@@ -16,23 +16,12 @@ constexpr std::size_t message_bytes_limit = 1024 * 1024;  // below the eager lim
 
 OfiTransport::OfiTransport(const na::TransportOptions& options, Selection selection,
                            std::unique_ptr<na::StreamGuards> guards)
-    : SocketTransport(options), selection_(std::move(selection)), guards_(std::move(guards)) {
+    : GuardedTransport(options, std::move(guards)), selection_(std::move(selection)) {
     caps_.ordered = (selection_.info->tx_attr->msg_order & FI_ORDER_SAS) != 0;
     caps_.wait_fd = selection_.wait_fd;
     caps_.same_host_only = provider().same_host_only;
     limits_.rma_bytes_max = std::min<std::size_t>(rma_bytes_max, provider().chunk_bytes * chunks_max);
     limits_.rma_inflight_max = Origin::admitted_max;
-    caps_.proves_peers = guards_ != nullptr;
-    if (guards_) guards_->tell_of_renewals(&OfiTransport::renewed, this);
-}
-
-OfiTransport::~OfiTransport() {
-    if (guards_) guards_->tell_of_renewals(nullptr, nullptr);
-    CINNABAR_ASSERT(ports_.empty());
-}
-
-void OfiTransport::renewed(void* self) {
-    static_cast<OfiTransport*>(self)->ports_.each([](OfiPort& port) { port.withdrawals().renewed(); });
 }
 
 Result<std::unique_ptr<na::Transport>> OfiTransport::open(const na::Uri& uri, const na::TransportOptions& options) {
@@ -72,7 +61,7 @@ bool OfiTransport::reaches(std::string_view endpoint) const noexcept {
     const auto colon = endpoint.find("://");
     if (colon == std::string_view::npos) return false;
     const std::string_view theirs = endpoint.substr(0, colon);
-    return is_guarded(theirs) == (guards_ != nullptr) && means(theirs, provider());
+    return is_guarded(theirs) == (guards() != nullptr) && means(theirs, provider());
 }
 
 Result<std::unique_ptr<na::Port>> OfiTransport::open_port(na::PortHost& host) {
@@ -81,14 +70,14 @@ Result<std::unique_ptr<na::Port>> OfiTransport::open_port(na::PortHost& host) {
         return Error(Errc::unsupported, "the provider's addresses are longer than a greeting holds", selection_.why);
     }
     auto port = std::make_unique<OfiPort>(*this, host, std::move(endpoint));
-    CINNABAR_TRY_VOID(ports_.add(*port, options()));
+    CINNABAR_TRY_VOID(ports().add(*port, options()));
     CINNABAR_TRY_VOID(port->open());
     return std::unique_ptr<na::Port>(std::move(port));
 }
 
 Errc OfiTransport::revoke(na::Lease& lease) noexcept {
     const Errc revoked = fences_.revoke(lease, steady_clock().now_us());
-    if (revoked == Errc::again) ports_.each([](OfiPort& port) { port.host().wake(); });
+    if (revoked == Errc::again) ports().each([](OfiPort& port) { port.host().wake(); });
     return revoked;
 }
 
@@ -97,7 +86,7 @@ std::string OfiTransport::diagnosis() const {
     if (const std::uint64_t strays = strays_.load(std::memory_order_relaxed); strays > 0) {
         text += "; " + std::to_string(strays) + " frames came that name no session";
     }
-    if (guards_) text += "; " + guards_->diagnosis() + "; messages and transfers by AES-128-GCM";
+    if (guards()) text += "; " + guards()->diagnosis() + "; messages and transfers by AES-128-GCM";
     if (!provider().note.empty()) text += "; " + std::string(provider().note);
     return text;
 }

@@ -6,9 +6,7 @@
 #include "greeting.hpp"
 #include "selection.hpp"
 
-#include <cinnabar/na/session/port_table.hpp>
-#include <cinnabar/na/session/session_transport.hpp>
-#include <cinnabar/na/session/stream_guards.hpp>
+#include <cinnabar/na/session/guarded_transport.hpp>
 
 #include <atomic>
 #include <memory>
@@ -24,7 +22,7 @@ struct Incoming {
     Greeting greeting;
 };
 
-class OfiTransport final : public na::SocketTransport {
+class OfiTransport final : public na::GuardedTransport<OfiPort> {
   public:
     [[nodiscard]] static Result<std::unique_ptr<na::Transport>> open(const na::Uri& uri,
                                                                      const na::TransportOptions& options);
@@ -32,10 +30,9 @@ class OfiTransport final : public na::SocketTransport {
     [[nodiscard]] static Result<std::unique_ptr<na::Transport>> open_guarded(const na::Uri& uri,
                                                                              const na::TransportOptions& options,
                                                                              std::unique_ptr<na::StreamGuards> guards);
-    ~OfiTransport() override;
 
     [[nodiscard]] std::string_view scheme() const noexcept override {
-        return guards_ ? guarded_scheme(provider()) : provider().scheme;
+        return guards() ? guarded_scheme(provider()) : provider().scheme;
     }
     [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override;
     [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override;
@@ -46,27 +43,21 @@ class OfiTransport final : public na::SocketTransport {
     // Used by the ports.
     [[nodiscard]] const Provider& provider() const noexcept { return *selection_.provider; }
     [[nodiscard]] Fences& fences() noexcept { return fences_; }
-    [[nodiscard]] na::PortTable<OfiPort>& ports() noexcept { return ports_; }
     // Chunks of staging memory for this side's operations, and as many for those of peers.
     [[nodiscard]] std::uint32_t staging() const noexcept { return selection_.staging; }
-    // Null: sessions are not protected.
-    [[nodiscard]] const na::StreamGuards* guards() const noexcept { return guards_.get(); }
     // How many bytes sealing adds to a frame or chunk; 0: they are not sealed.
-    [[nodiscard]] std::size_t trailer_bytes() const noexcept { return guards_ ? na::MessageGuard::trailer_bytes : 0; }
+    [[nodiscard]] std::size_t trailer_bytes() const noexcept { return guards() ? na::MessageGuard::trailer_bytes : 0; }
     // Counts a frame that names no session, because it is late or forged; diagnosis() reports the number.
     void count_stray() noexcept { strays_.fetch_add(1, std::memory_order_relaxed); }
 
   private:
     OfiTransport(const na::TransportOptions& options, Selection selection, std::unique_ptr<na::StreamGuards> guards);
-    static void renewed(void* self);
     [[nodiscard]] std::uint32_t staging_min() const noexcept;
 
     Selection selection_;
-    const std::unique_ptr<na::StreamGuards> guards_;
     Fid<fid_fabric> fabric_;
     Fences fences_{leases_};
     std::atomic<std::uint64_t> strays_{0};
-    na::PortTable<OfiPort> ports_;
 };
 
 }  // namespace cinnabar::ofi

@@ -2,9 +2,7 @@
 // TcpPort: how sessions and their lanes begin and end.
 #include "port.hpp"
 
-#include <cinnabar/base/log.hpp>
-
-#include <optional>
+#include <utility>
 
 namespace cinnabar::tcp {
 namespace {
@@ -36,22 +34,12 @@ void TcpPort::accept(Incoming incoming) noexcept {
 void TcpPort::accept_session(Incoming incoming) noexcept {
     const na::Hello& theirs = incoming.greeting.hello;
     if (const Errc refused = refusal(theirs); refused != Errc::ok) return reject(incoming, refused);
-    const na::Identity identity = na::sender_of(theirs);
-    const bool own = transport_.own_dials().dialled(incoming.stream.fd());
-    if (!own && na::is_reflected(theirs, incoming.stream.identity(), transport_.incarnation())) {
-        na::log_reflected(transport_.scheme(), incoming.stream.fd());
-        return reject(incoming, Errc::permission);
-    }
-    const Greeting answer{hello(na::HelloKind::accept, identity), random_token()};
+    const bool own = is_own_dial(incoming);
+    if (is_reflected(incoming, own)) return reject(incoming, Errc::permission);
+    const Greeting answer{hello(na::HelloKind::accept, na::sender_of(theirs)), random_token()};
     // Always a new peer. Two processes that dial each other at once get two sessions (decision 0027).
     TcpPeer* const peer = add_incoming([&] {
-        const std::string_view scheme = transport_.scheme();
-        const na::ProvenIdentity* const proven = incoming.stream.identity();
-        const na::Addr addr =
-            na::Addr::of_connection(scheme, host().context_id(), identity.context, identity.incarnation, own,
-                                    SocketAddress::peer_of(incoming.stream.fd()).endpoint(scheme), {},
-                                    proven ? std::optional<na::ProvenIdentity>(*proven) : std::nullopt);
-        return std::make_unique<TcpPeer>(*this, addr, transport_, na::DialTargets());
+        return std::make_unique<TcpPeer>(*this, sender_addr(incoming, own), transport_, na::DialTargets());
     });
     if (!peer) return reject(incoming, Errc::overloaded);
     peer->token = answer.token;

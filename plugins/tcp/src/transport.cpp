@@ -11,19 +11,8 @@ namespace cinnabar::tcp {
 
 TcpTransport::TcpTransport(const na::TransportOptions& options, std::string_view scheme,
                            std::unique_ptr<na::StreamGuards> guards)
-    : SocketTransport(options), scheme_(scheme), guards_(std::move(guards)) {
-    caps_.proves_peers = guards_ != nullptr;
+    : GuardedTransport(options, std::move(guards)), scheme_(scheme) {
     let_receive_slots_grow();
-    if (guards_) guards_->tell_of_renewals(&TcpTransport::renewed, this);
-}
-
-TcpTransport::~TcpTransport() {
-    if (guards_) guards_->tell_of_renewals(nullptr, nullptr);
-    CINNABAR_ASSERT(ports_.empty());
-}
-
-void TcpTransport::renewed(void* self) {
-    static_cast<TcpTransport*>(self)->ports_.each([](TcpPort& port) { port.withdrawals().renewed(); });
 }
 
 Result<std::unique_ptr<na::Transport>> TcpTransport::open(const na::Uri& uri, const na::TransportOptions& options) {
@@ -49,7 +38,7 @@ bool TcpTransport::reaches(std::string_view endpoint) const noexcept {
 
 Result<std::unique_ptr<na::Port>> TcpTransport::open_port(na::PortHost& host) {
     auto port = std::make_unique<TcpPort>(*this, host);
-    CINNABAR_TRY_VOID(ports_.add(*port, options()));
+    CINNABAR_TRY_VOID(ports().add(*port, options()));
     if (!port->handshakes().watch(listener())) {
         return Error(errc_from_errno(errno), "watching the listening socket", {}, errno);
     }
@@ -60,7 +49,7 @@ std::string TcpTransport::diagnosis() const {
     rlimit files{};
     (void)::getrlimit(RLIMIT_NOFILE, &files);
     return listens_at() + "; at most " + std::to_string(files.rlim_cur) + " open files" +
-           (guards_ ? "; " + guards_->diagnosis() : std::string());
+           (guards() ? "; " + guards()->diagnosis() : std::string());
 }
 
 }  // namespace cinnabar::tcp

@@ -5,9 +5,7 @@
 #include "greeting.hpp"
 
 #include <cinnabar/na/pipe_memory.hpp>
-#include <cinnabar/na/session/port_table.hpp>
-#include <cinnabar/na/session/session_transport.hpp>
-#include <cinnabar/na/session/stream_guards.hpp>
+#include <cinnabar/na/session/guarded_transport.hpp>
 
 #include <memory>
 #include <string>
@@ -23,7 +21,7 @@ struct Incoming {
     Greeting greeting;
 };
 
-class TcpTransport final : public na::SocketTransport, public na::PipeTaker {
+class TcpTransport final : public na::GuardedTransport<TcpPort>, public na::PipeTaker {
   public:
     [[nodiscard]] static Result<std::unique_ptr<na::Transport>> open(const na::Uri& uri,
                                                                      const na::TransportOptions& options);
@@ -32,26 +30,18 @@ class TcpTransport final : public na::SocketTransport, public na::PipeTaker {
                                                                              const na::TransportOptions& options,
                                                                              std::string_view scheme,
                                                                              std::unique_ptr<na::StreamGuards> guards);
-    ~TcpTransport() override;
 
     [[nodiscard]] std::string_view scheme() const noexcept override { return scheme_; }
     [[nodiscard]] bool reaches(std::string_view endpoint) const noexcept override;
     [[nodiscard]] Result<std::unique_ptr<na::Port>> open_port(na::PortHost& host) override;
     [[nodiscard]] std::string diagnosis() const override;
-    [[nodiscard]] bool takes_pipes() const noexcept override { return !guards_; }
-
-    [[nodiscard]] na::PortTable<TcpPort>& ports() noexcept { return ports_; }
-    // Null: connections are not protected.
-    [[nodiscard]] const na::StreamGuards* guards() const noexcept { return guards_.get(); }
+    [[nodiscard]] bool takes_pipes() const noexcept override { return !guards(); }
 
   private:
     TcpTransport(const na::TransportOptions& options, std::string_view scheme,
                  std::unique_ptr<na::StreamGuards> guards);
-    static void renewed(void* self);
 
     const std::string_view scheme_;
-    const std::unique_ptr<na::StreamGuards> guards_;
-    na::PortTable<TcpPort> ports_;
 };
 
 }  // namespace cinnabar::tcp

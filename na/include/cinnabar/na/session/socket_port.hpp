@@ -16,6 +16,7 @@
 #include <cinnabar/na/uri.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,6 +58,27 @@ class SocketPort : public SessionPort {
     [[nodiscard]] Errc protect_dialled(Stream& stream, const SocketPeer& peer) noexcept {
         const StreamGuards* const guards = own().transport().guards();
         return guards ? guards->protect_dialled(stream, peer.addr()) : Errc::ok;
+    }
+    // Of an incoming connection over a stream, with a greeting. Whether this process has dialled it; whether an attacker
+    // led a dial of this process back to it, which is logged: then the connection must be rejected (permission); and the
+    // address of the new peer, which may throw bad_alloc.
+    [[nodiscard]] bool is_own_dial(const Incoming& incoming) noexcept {
+        return own().transport().own_dials().dialled(incoming.stream.fd());
+    }
+    [[nodiscard]] bool is_reflected(const Incoming& incoming, bool own_dial) noexcept {
+        const Transport& transport = own().transport();
+        const bool is = !own_dial && na::is_reflected(incoming.greeting.hello, incoming.stream.identity(),
+                                                      transport.incarnation());
+        if (is) log_reflected(transport.scheme(), incoming.stream.fd());
+        return is;
+    }
+    [[nodiscard]] Addr sender_addr(const Incoming& incoming, bool own_dial) {
+        const Identity sender = sender_of(incoming.greeting.hello);
+        const std::string_view scheme = own().transport().scheme();
+        const ProvenIdentity* const proven = incoming.stream.identity();
+        return Addr::of_connection(scheme, host().context_id(), sender.context, sender.incarnation, own_dial,
+                                   SocketAddress::peer_of(incoming.stream.fd()).endpoint(scheme), {},
+                                   proven ? std::optional<ProvenIdentity>(*proven) : std::nullopt);
     }
 
     // Call when the greeting of an incoming connection was received. Passes the connection to the context that it asks
