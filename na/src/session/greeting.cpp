@@ -41,9 +41,7 @@ bool send_greeting(Stream& stream, ConstBytes greeting) noexcept {
     return taken && (!stream.guard() || !stream.guard()->unsent());
 }
 
-SocketDial::SocketDial() noexcept {
-    timer_.bind<&SocketDial::time_out>(*this);
-}
+SocketDial::SocketDial() noexcept { timer_.bind<&SocketDial::time_out>(*this); }
 
 void SocketDial::begin(PortHost& host, OwnDials& own, std::span<const SocketAddress> targets,
                        std::span<const Uri> names, const SocketAddress* source, std::size_t answer_bytes,
@@ -170,9 +168,7 @@ void SocketDial::time_out() noexcept {
     settle();
 }
 
-SocketHandshake::SocketHandshake() noexcept {
-    timer_.bind<&SocketHandshake::drop>(*this);
-}
+SocketHandshake::SocketHandshake() noexcept { timer_.bind<&SocketHandshake::drop>(*this); }
 
 void SocketHandshake::begin(PortHost& host, UniqueFd fd, std::size_t greeting_bytes, Microseconds timeout) noexcept {
     CINNABAR_ASSERT(!host_);

@@ -2,6 +2,7 @@
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/na/session/session_port.hpp>
 
+#include <string_view>
 #include <utility>
 
 namespace cinnabar::na {
@@ -16,6 +17,14 @@ void log_connection_dropped(const Transport& transport) noexcept {
     static constinit LogLimit lines;
     log_limited(lines, LogLevel::warning, LogModule::named(transport.scheme()),
                 "a connection is dropped: out of memory");
+}
+
+void log_malformed(const Transport& transport, const Peer& from, const char* what) noexcept {
+    static constinit LogLimit lines;
+    const std::string_view scheme = transport.scheme();
+    log_limited(lines, LogLevel::warning, LogModule::named(scheme),
+                {peer_field(from.addr()), transport_field(scheme), error_field(Errc::protocol)},
+                "%s from %s: its session is closed", what, from.addr().log_name().c_str());
 }
 
 SessionPort::~SessionPort() { peers_.remove_all(); }

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "buffers.hpp"
-#include "receive_room.hpp"
+#include "room.hpp"
 #include "transfer.hpp"
 
 #include <cinnabar/base/clock.hpp>

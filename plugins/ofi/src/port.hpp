@@ -8,7 +8,7 @@
 #include "peer.hpp"
 #include "pools.hpp"
 #include "receives.hpp"
-#include "send_room.hpp"
+#include "room.hpp"
 #include "session.hpp"
 #include "transport.hpp"
 

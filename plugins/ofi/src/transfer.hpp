@@ -8,12 +8,12 @@
 
 #include "endpoint.hpp"
 #include "frame.hpp"
-#include "posted.hpp"
 
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/base/intrusive_queue.hpp>
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/na/lease_table.hpp>
+#include <cinnabar/na/session/posted.hpp>
 
 #include <sys/uio.h>
 
@@ -27,6 +27,11 @@ namespace cinnabar::ofi {
 class Session;
 struct PeerRequest;
 struct Transfer;
+
+// The plugin's state of an op, from its post to its completion.
+struct Posted : na::PostedOp {
+    Transfer* transfer = nullptr;  // set while admitted
+};
 
 // The most pieces of memory in one message of the fabric.
 inline constexpr std::size_t pieces_limit = 8;

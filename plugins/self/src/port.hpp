@@ -5,7 +5,6 @@
 // the peer's mailbox is visited, and its context woken, once for all of them.
 #pragma once
 
-#include "letter_queue.hpp"
 #include "mailbox.hpp"
 #include "peer.hpp"
 #include "transport.hpp"

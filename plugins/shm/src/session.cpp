@@ -4,8 +4,6 @@
 
 #include "port.hpp"
 
-#include <cinnabar/base/log.hpp>
-
 #include <sys/epoll.h>
 
 #include <algorithm>
@@ -149,11 +147,7 @@ bool Session::deliver_any(na::Arrival& arrival, na::Receiver& receiver) noexcept
 }
 
 void Session::malformed(const char* what) noexcept {
-    static constinit LogLimit lines;
-    const na::Addr& from = peer().addr();
-    log_limited(lines, LogLevel::warning, "shm",
-                {peer_field(from), transport_field("shm"), error_field(Errc::protocol)},
-                "%s from %s: its session is closed", what, from.log_name().c_str());
+    na::log_malformed(port_->transport(), peer(), what);
     fail(Errc::protocol);
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "port.hpp"
 
-#include "rma.hpp"
-
 #include <cinnabar/na/session/posted.hpp>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "rma.hpp"
+#include "port.hpp"
 
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/na/session/posted.hpp>

@@ -65,7 +65,7 @@ class SimTransport final : public na::SessionTransport {
     std::shared_ptr<WorldState> world_;
     const std::string name_;
     na::LeaseTable leases_;
-    std::vector<SimPort*> ports_;  // by context id; null: not open
+    std::vector<SimPort*> ports_;           // by context id; null: not open
     std::set<const na::Memory*> memories_;  // only looked up, never iterated: addresses differ from run to run
     std::vector<std::shared_ptr<Fence>> fences_;
     std::vector<std::shared_ptr<Fence>> failed_fences_;  // accesses that are under way still reach their memory

@@ -4,11 +4,8 @@
 #include "bulk_lane.hpp"
 #include "port.hpp"
 
-#include <cinnabar/base/log.hpp>
-
 #include <algorithm>
 #include <cstring>
-#include <string_view>
 
 namespace cinnabar::tcp {
 namespace {
@@ -140,12 +137,7 @@ ConstBytes BulkLane::parse_head(ConstBytes bytes, unsigned& did) noexcept {
         if (wrong == Errc::ok) ++did;
     }
     if (wrong != Errc::ok) {
-        static constinit LogLimit lines;
-        const std::string_view scheme = port().transport().scheme();
-        const na::Addr& from = peer().addr();
-        log_limited(lines, LogLevel::warning, LogModule::named(scheme),
-                    {peer_field(from), transport_field(scheme), error_field(wrong)},
-                    "malformed frame from %s on lane 1: its session is closed", from.log_name().c_str());
+        na::log_malformed(port().transport(), peer(), "malformed frame on lane 1");
         fail(Errc::protocol);
     }
     return bytes.subspan(part);

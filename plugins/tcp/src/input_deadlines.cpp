@@ -14,9 +14,7 @@ constexpr std::size_t bytes_per_us_min = 1;
 
 }  // namespace
 
-InputDeadlines::InputDeadlines(TcpPort& port) noexcept : port_(port) {
-    timer_.bind<&InputDeadlines::check>(*this);
-}
+InputDeadlines::InputDeadlines(TcpPort& port) noexcept : port_(port) { timer_.bind<&InputDeadlines::check>(*this); }
 
 // A peer that is silent for `keepalive` counts as dead; a large message on a slow network gets more time.
 TimeUs InputDeadlines::due(std::size_t bytes) const noexcept {

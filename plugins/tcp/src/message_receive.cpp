@@ -4,11 +4,8 @@
 #include "message_lane.hpp"
 #include "port.hpp"
 
-#include <cinnabar/base/log.hpp>
-
 #include <algorithm>
 #include <cstring>
-#include <string_view>
 
 namespace cinnabar::tcp {
 namespace {
@@ -84,12 +81,7 @@ unsigned MessageLane::parse(std::byte* from, std::size_t bytes) noexcept {
         const Errc wrong =
             decode_header({from + at, bytes - at}, LaneKind::messages, port().options().message_bytes_max, frame);
         if (wrong != Errc::ok) {
-            static constinit LogLimit lines;
-            const std::string_view scheme = port().transport().scheme();
-            const na::Addr& source = peer().addr();
-            log_limited(lines, LogLevel::warning, LogModule::named(scheme),
-                        {peer_field(source), transport_field(scheme), error_field(wrong)},
-                        "malformed frame from %s: its connection is closed", source.log_name().c_str());
+            na::log_malformed(port().transport(), peer(), "malformed frame");
             fail(Errc::protocol);
             break;
         }

@@ -38,9 +38,8 @@ void TcpPort::accept_session(Incoming incoming) noexcept {
     if (is_reflected(incoming, own)) return reject(incoming, Errc::permission);
     const Greeting answer{hello(na::HelloKind::accept, na::sender_of(theirs)), random_token()};
     // Always a new peer. Two processes that dial each other at once get two sessions (decision 0027).
-    TcpPeer* const peer = add_incoming([&] {
-        return std::make_unique<TcpPeer>(*this, sender_addr(incoming, own), transport_, na::DialTargets());
-    });
+    TcpPeer* const peer = add_incoming(
+        [&] { return std::make_unique<TcpPeer>(*this, sender_addr(incoming, own), transport_, na::DialTargets()); });
     if (!peer) return reject(incoming, Errc::overloaded);
     peer->token = answer.token;
     if (!with_memory([&] { by_token_.emplace(answer.token, peer); })) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 namespace cinnabar::verbs {
 
@@ -25,7 +26,11 @@ class SendCredits {
     [[nodiscard]] bool any() const noexcept { return left_ > 0; }
     void take() noexcept { --left_; }
     // Call when credits were returned. False: more than were taken.
-    [[nodiscard]] bool give_back(std::uint32_t count) noexcept;
+    [[nodiscard]] bool give_back(std::uint32_t count) noexcept {
+        if (count > window_ - left_) return false;
+        left_ += count;
+        return true;
+    }
 
   private:
     std::uint32_t window_ = 0;
@@ -41,11 +46,18 @@ class ReceiveCredits {
     }
     [[nodiscard]] std::uint32_t window() const noexcept { return window_; }
     // Call when a message has arrived. False: the other side had no credit for it.
-    [[nodiscard]] bool came() noexcept;
+    [[nodiscard]] bool came() noexcept {
+        if (used_ == window_) return false;
+        ++used_;
+        return true;
+    }
     // Call when the message's slot, or another in its place, was posted again.
     void posted_again() noexcept { ++returnable_; }
     // Takes all credits that can be returned, for the next header.
-    [[nodiscard]] std::uint16_t give_back() noexcept;
+    [[nodiscard]] std::uint16_t give_back() noexcept {
+        used_ -= returnable_;
+        return static_cast<std::uint16_t>(std::exchange(returnable_, 0));
+    }
     // Whether enough credits can be returned that a credit message must be sent.
     [[nodiscard]] bool must_tell() const noexcept { return returnable_ > 0 && returnable_ >= window_ / 2; }
 

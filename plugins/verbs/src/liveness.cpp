@@ -16,9 +16,7 @@ constexpr TimeUs drain_look_us = 100'000;
 
 }  // namespace
 
-Liveness::Liveness(VerbsPort& port) noexcept : port_(port) {
-    timer_.bind<&Liveness::beat>(*this);
-}
+Liveness::Liveness(VerbsPort& port) noexcept : port_(port) { timer_.bind<&Liveness::beat>(*this); }
 
 void Liveness::arm() noexcept {
     if (timer_.armed() || port_.closed()) return;

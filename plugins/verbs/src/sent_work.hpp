@@ -4,6 +4,10 @@
 // complete before a read that was posted earlier, so reads end only with a read. Pure. Owner of the context only.
 #pragma once
 
+#include "lease_key.hpp"
+
+#include <cinnabar/na/session/posted.hpp>
+
 #include <infiniband/verbs.h>
 
 #include <cstdint>
@@ -12,7 +16,11 @@
 
 namespace cinnabar::verbs {
 
-struct Posted;
+// The plugin's state of an op, from its post to its completion.
+struct Posted : na::PostedOp {
+    RemotePlace remote;      // for put, get and atomics
+    std::uint32_t cell = 0;  // for atomics in the send queue: receives the old value
+};
 
 struct Sent {
     Posted* posted = nullptr;  // null: it belongs to no operation

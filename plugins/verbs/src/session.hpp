@@ -8,7 +8,6 @@
 #include "credits.hpp"
 #include "device.hpp"
 #include "greeting.hpp"
-#include "posted.hpp"
 #include "sent_work.hpp"
 #include "sign_of_life.hpp"
 

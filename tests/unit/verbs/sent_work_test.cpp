@@ -2,7 +2,6 @@
 // The bookkeeping of the send queue, driven by hand-made completions.
 #include "sent_work.hpp"
 
-#include "posted.hpp"
 #include "queue_room.hpp"
 
 #include <cinnabar/base/random.hpp>

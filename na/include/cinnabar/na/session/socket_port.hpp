@@ -59,16 +59,16 @@ class SocketPort : public SessionPort {
         const StreamGuards* const guards = own().transport().guards();
         return guards ? guards->protect_dialled(stream, peer.addr()) : Errc::ok;
     }
-    // Of an incoming connection over a stream, with a greeting. Whether this process has dialled it; whether an attacker
-    // led a dial of this process back to it, which is logged: then the connection must be rejected (permission); and the
-    // address of the new peer, which may throw bad_alloc.
+    // Of an incoming connection over a stream, with a greeting. Whether this process has dialled it; whether an
+    // attacker led a dial of this process back to it, which is logged: then the connection must be rejected
+    // (permission); and the address of the new peer, which may throw bad_alloc.
     [[nodiscard]] bool is_own_dial(const Incoming& incoming) noexcept {
         return own().transport().own_dials().dialled(incoming.stream.fd());
     }
     [[nodiscard]] bool is_reflected(const Incoming& incoming, bool own_dial) noexcept {
         const Transport& transport = own().transport();
-        const bool is = !own_dial && na::is_reflected(incoming.greeting.hello, incoming.stream.identity(),
-                                                      transport.incarnation());
+        const bool is =
+            !own_dial && na::is_reflected(incoming.greeting.hello, incoming.stream.identity(), transport.incarnation());
         if (is) log_reflected(transport.scheme(), incoming.stream.fd());
         return is;
     }
