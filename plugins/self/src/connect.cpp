@@ -145,11 +145,7 @@ void SelfPort::deliver(Letter& letter) noexcept {
 
 void SelfPort::hand_out(Letter& letter, SelfPeer& peer) noexcept {
     na::Arrival arrival{{letter.buffer.get(), letter.bytes}, &peer, letter.tag, this, &letter, 0};
-    if (letter.kind == LetterKind::expected) {
-        host_.receiver().on_expected(arrival);
-    } else {
-        host_.receiver().on_unexpected(arrival);
-    }
+    host_.receiver().on_message(letter.kind == LetterKind::expected, arrival);
 }
 
 }  // namespace cinnabar::self_

@@ -103,11 +103,7 @@ inline bool Session::deliver_message(const RingReader::Message& message, na::Arr
     arrival.bytes = {room.data(), message.bytes};
     arrival.tag = message.id;
     arrival.token = blocks.reading();
-    if (message.kind == RecordKind::unexpected) {
-        receiver.on_unexpected(arrival);
-    } else {
-        receiver.on_expected(arrival);
-    }
+    receiver.on_message(message.kind == RecordKind::expected, arrival);
     blocks.consumed(message.bytes);
     return true;
 }

@@ -4,6 +4,7 @@
 #include "port.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/na/session/identity.hpp>
 #include <cinnabar/na/session/posted.hpp>
 #include <cinnabar/na/uri.hpp>
 
@@ -45,16 +46,6 @@ void SimPeer::give_up_dial() noexcept {
 
 std::uint32_t Sessions::message_bytes_max() const noexcept {
     return static_cast<std::uint32_t>(port_.transport().limits().message_bytes_max);
-}
-
-na::Hello Sessions::hello(na::HelloKind kind) const {
-    na::Hello hello;
-    hello.kind = kind;
-    hello.incarnation = port_.transport().incarnation();
-    hello.context = port_.host().context_id();
-    hello.message_bytes_max = message_bytes_max();
-    hello.credits = static_cast<std::uint16_t>(std::min(port_.host().initial_credits(), 65'535u));
-    return hello;
 }
 
 SimPeer& Sessions::add(na::Addr addr, std::string host) {
@@ -107,9 +98,9 @@ void Sessions::dial(SimPeer& peer) {
     auto dial = std::make_shared<Dial>(port_, peer);
     peer.dial = dial;
     peer.state_ = na::PeerState::connecting;
-    na::Hello question = hello(na::HelloKind::dial);
-    question.peer_incarnation = peer.addr().body().incarnation;
-    question.peer_context = peer.addr().body().context;
+    const na::AddrBody& to = peer.addr().body();
+    const na::Hello question =
+        na::make_hello(na::HelloKind::dial, port_.transport(), port_.host(), {to.incarnation, to.context});
     WorldState& world = port_.world();
     const TimeUs now = world.now_us();
     world.schedule(after(now, port_.transport().options().connect_timeout), EventKind::dial_timeout,
@@ -178,7 +169,9 @@ void Sessions::accept(SimPeer& peer, const DialPtr& dial, const na::Hello& quest
     // The answer is sent before anything that waited for the connection.
     const TimeUs when = world.now_us() + world.travel_us(na::hello_bytes);
     link->ends[0].last_arrival = when;
-    link->through(when, EventKind::answer, [link, dial, answer = through_bytes(hello(na::HelloKind::accept))] {
+    const na::Hello hello =
+        na::make_hello(na::HelloKind::accept, port_.transport(), port_.host(), na::sender_of(question));
+    link->through(when, EventKind::answer, [link, dial, answer = through_bytes(hello)] {
         if (dial->settled) return link->reset(1);
         // The accepted end has been lost since.
         if (!link->ends[1].up || link->ends[0].lost_early) return dial->fail(Errc::peer_lost);

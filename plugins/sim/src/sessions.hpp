@@ -51,7 +51,6 @@ class Sessions {
     void on_dial_failed(Item& item);
     void connected(SimPeer& peer, LinkPtr link, unsigned end, const na::Hello& hello);
     void lose(SimPeer& peer, Errc why);
-    [[nodiscard]] na::Hello hello(na::HelloKind kind) const;
     [[nodiscard]] std::uint32_t message_bytes_max() const noexcept;
     SimPeer& add(na::Addr addr, std::string host);
 

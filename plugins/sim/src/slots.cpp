@@ -73,11 +73,7 @@ void Slots::hand_out(Packet& packet) {
     } else if (live) {
         in_hand_ = &packet;
         na::Arrival arrival{{packet.bytes.get(), packet.count}, peer, packet.tag, &port_, &packet, 0};
-        if (packet.kind == Packet::Kind::expected) {
-            receiver.on_expected(arrival);
-        } else {
-            receiver.on_unexpected(arrival);
-        }
+        receiver.on_message(packet.kind == Packet::Kind::expected, arrival);
         if (!std::exchange(in_hand_, nullptr)) return;  // the arrival was kept, and holds the slot
         std::fill_n(packet.bytes.get(), packet.count, after_use);
     }

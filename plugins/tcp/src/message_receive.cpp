@@ -133,11 +133,7 @@ unsigned MessageLane::deliver(const Frame& frame, const std::byte* payload, na::
     }
     port().small_traffic().note();
     na::Arrival arrival{{payload, frame.bytes}, &peer(), frame.id, &port(), &block, 0};
-    if (frame.kind == FrameKind::unexpected) {
-        port().host().receiver().on_unexpected(arrival);
-    } else {
-        port().host().receiver().on_expected(arrival);
-    }
+    port().host().receiver().on_message(frame.kind == FrameKind::expected, arrival);
     return 1;
 }
 

@@ -113,11 +113,7 @@ void Arrivals::deliver(Session& session, const ibv_wc& done) noexcept {
     }
     na::Arrival arrival{bytes.subspan(message_header_bytes), &peer, header.tag, &port_, nullptr, slot};
     in_hand_ = true;
-    if (header.kind == MessageKind::expected) {
-        port_.host().receiver().on_expected(arrival);
-    } else {
-        port_.host().receiver().on_unexpected(arrival);
-    }
+    port_.host().receiver().on_message(header.kind == MessageKind::expected, arrival);
     if (std::exchange(in_hand_, false)) port_.slots().free(slot);
 }
 

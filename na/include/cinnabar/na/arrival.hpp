@@ -42,6 +42,9 @@ class Receiver {
   public:
     virtual void on_unexpected(Arrival& arrival) noexcept = 0;
     virtual void on_expected(Arrival& arrival) noexcept = 0;
+    void on_message(bool expected, Arrival& arrival) noexcept {
+        expected ? on_expected(arrival) : on_unexpected(arrival);
+    }
     // A put_notify of the peer with this value has completed: all its bytes are in place.
     virtual void on_notify(Peer& peer, std::uint32_t value) noexcept = 0;
     // `why`: ok for connected and restarted; otherwise what ended the connection (peer_lost, refused, ...).
