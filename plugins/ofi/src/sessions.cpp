@@ -42,9 +42,8 @@ void OfiPort::accept(Incoming incoming) noexcept {
     if (!session) return reject(incoming, Errc::overloaded);
     session->reserve(*this);
     const Greeting answer = greeting(hello(na::HelloKind::accept, na::sender_of(theirs)), session);
-    OfiPeer* const peer = add_incoming([&] {
-        return std::make_unique<OfiPeer>(*this, sender_addr(incoming, own), transport_, na::DialTargets());
-    });
+    OfiPeer* const peer = add_incoming(
+        [&] { return std::make_unique<OfiPeer>(*this, sender_addr(incoming, own), transport_, na::DialTargets()); });
     if (!peer) {
         session->end_reserved();
         return reject(incoming, Errc::overloaded);
