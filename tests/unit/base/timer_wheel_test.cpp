@@ -3,6 +3,7 @@
 #include "support/seeds.hpp"
 
 #include <cinnabar/base/random.hpp>
+#include <cinnabar/base/timer_of.hpp>
 #include <cinnabar/base/timer_wheel.hpp>
 
 #include <gtest/gtest.h>
@@ -25,6 +26,24 @@ struct Recorder : Timer {
         };
     }
 };
+
+struct TimerOwner {
+    void fired() noexcept { ++calls; }
+    TimerOf<TimerOwner> timer;
+    int calls = 0;
+};
+
+TEST(TimerWheel, ABoundTimerCallsTheFunctionOfItsOwner) {
+    TimerWheel wheel(1000);
+    TimerOwner owner;
+    owner.timer.bind<&TimerOwner::fired>(owner);
+    EXPECT_EQ(&TimerOf<TimerOwner>::owner_of(owner.timer), &owner);
+    wheel.arm(owner.timer, 1500);
+    EXPECT_EQ(wheel.advance(1499), 0u);
+    EXPECT_EQ(owner.calls, 0);
+    EXPECT_EQ(wheel.advance(1500), 1u);
+    EXPECT_EQ(owner.calls, 1);
+}
 
 TEST(TimerWheel, FiresAtItsTimeAndNotBefore) {
     std::vector<Recorder*> fired;
