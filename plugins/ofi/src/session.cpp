@@ -47,7 +47,7 @@ void Session::end_reserved() noexcept {
     port_->sessions().release(*this);
 }
 
-Errc Session::begin(OfiPeer& peer, na::Stream stream, const Greeting& theirs, bool dialled) noexcept {
+Errc Session::start(OfiPeer& peer, na::Stream stream, const Greeting& theirs, bool dialled) noexcept {
     CINNABAR_ASSERT(!peer_);
     peer_ = &peer;
     hello_ = theirs.hello;

@@ -39,7 +39,7 @@ class Session final : public PoolSlot, public na::FdEvents {
     void end_reserved() noexcept;
     // After the handshake. `dialled`: this side dialled, and sends the probe. unreachable, protocol: the peer's fabric
     // address is invalid; overloaded: the socket cannot be watched; out_of_memory: its messages cannot be sealed.
-    [[nodiscard]] Errc begin(OfiPeer& peer, na::Stream stream, const Greeting& theirs, bool dialled) noexcept;
+    [[nodiscard]] Errc start(OfiPeer& peer, na::Stream stream, const Greeting& theirs, bool dialled) noexcept;
     // Operations that the fabric has end with `why`; waiting ones stay with the peer. The session is released when the
     // fabric has returned everything.
     void end(Errc why) noexcept;

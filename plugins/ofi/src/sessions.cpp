@@ -58,7 +58,7 @@ void OfiPort::accept(Incoming incoming) noexcept {
 void OfiPort::begin_session(OfiPeer& peer, Session& session, na::Stream stream, const Greeting& theirs,
                             bool dialled) noexcept {
     peer.session = &session;
-    const Errc why = session.begin(peer, std::move(stream), theirs, dialled);
+    const Errc why = session.start(peer, std::move(stream), theirs, dialled);
     if (why != Errc::ok) end_session(peer, why);
 }
 
