@@ -6,6 +6,8 @@
 
 #include <sys/uio.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 
 namespace cinnabar::na {
@@ -139,6 +141,38 @@ Errc run_atomic(const LeaseTable::Pin& pin, OpKind kind, std::uint64_t operand, 
         before = compare;
         (void)cell.compare_exchange_strong(before, operand);
     }
+    return Errc::ok;
+}
+
+// The body is copied before it is checked.
+Errc RemoteAccess::whole_frame_came(AccessHead head, ConstBytes rest) noexcept {
+    const std::size_t body_bytes = access_body_bytes(head.kind);
+    if (rest.size() < body_bytes) return Errc::protocol;
+    const ConstBytes data = rest.subspan(body_bytes);
+    head.data_bytes = data.size();
+    if (const Errc wrong = check_access(head); wrong != Errc::ok) return wrong;
+    std::array<std::byte, access_body_bytes_max> copy{};
+    std::copy_n(rest.begin(), body_bytes, copy.begin());
+    AccessBody body;
+    if (const Errc wrong = decode_access_body(head, copy, body); wrong != Errc::ok) return wrong;
+    if (head.kind == AccessKind::get_data) {
+        PostedOp* get = nullptr;
+        if (const Errc wrong = find_get(head, get); wrong != Errc::ok) return wrong;
+        if (!get) return Errc::ok;
+        get->op->local->copy_in(get->op->local_offset + get->moved, data);
+        got(*get, data.size());
+        return Errc::ok;
+    }
+    if (head.kind != AccessKind::put) return frame_came(head, body);
+    if (refused(head.id)) return Errc::ok;
+    {
+        // The lease must allow all that is left of the put, so that a put is refused before its first byte is written.
+        // The pin ends before the layers above are told of the put, because they may revoke the lease.
+        const LeaseTable::Pin pin = pin_for_put(head.id, body.key, body.offset, body.left);
+        if (!pin.ok()) return Errc::ok;
+        pin.memory().copy_in(pin.offset(), data);
+    }
+    put_placed(head, body);
     return Errc::ok;
 }
 

@@ -26,26 +26,4 @@ void Session::cancel(na::PostedOp& posted) noexcept {
     RemoteAccess::cancel(posted);
 }
 
-Errc Session::get_data_came(const na::AccessHead& head) noexcept {
-    na::PostedOp* posted = nullptr;
-    if (find_get(head, posted) != Errc::ok) return Errc::protocol;
-    if (!posted) return Errc::ok;
-    const auto bytes = static_cast<std::size_t>(head.data_bytes);
-    posted->op->local->copy_in(posted->op->local_offset + posted->moved, {reader_.payload(), bytes});
-    got(*posted, head.data_bytes);
-    return Errc::ok;
-}
-
-void Session::put_came(const na::AccessHead& head, const na::AccessBody& body) noexcept {
-    if (refused(head.id)) return;
-    {
-        // Checks the rest of the operation as a whole, so that an operation that does not fit writes nothing.
-        const auto pin = pin_for_put(head.id, body.key, body.offset, body.left);
-        if (!pin.ok()) return;
-        const std::byte* const data = reader_.payload() + na::access_body_bytes(na::AccessKind::put);
-        pin.memory().copy_in(pin.offset(), {data, static_cast<std::size_t>(head.data_bytes)});
-    }
-    put_placed(head, body);
-}
-
 }  // namespace cinnabar::shm

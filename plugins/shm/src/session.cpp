@@ -6,8 +6,6 @@
 
 #include <sys/epoll.h>
 
-#include <algorithm>
-#include <array>
 #include <cstring>
 
 namespace cinnabar::shm {
@@ -150,7 +148,12 @@ void Session::malformed(const char* what) noexcept {
 // Returns 0 if the record is malformed; then the session ends.
 unsigned Session::deliver(const Record& record) noexcept {
     if (na::is_access(static_cast<std::uint8_t>(record.kind))) {
-        if (deliver_access(record) == Errc::ok) return 1;
+        na::AccessHead head;
+        head.kind = static_cast<na::AccessKind>(record.kind);
+        head.flags = record.flags;
+        head.status = static_cast<Errc>(record.status);
+        head.id = record.id;
+        if (whole_frame_came(head, {reader_.payload(), record.bytes}) == Errc::ok) return 1;
         malformed();
         return 0;
     }
@@ -170,23 +173,6 @@ unsigned Session::deliver(const Record& record) noexcept {
     }
     malformed();
     return 0;
-}
-
-// protocol: malformed. The body is copied before it is checked.
-Errc Session::deliver_access(const Record& record) noexcept {
-    const auto kind = static_cast<na::AccessKind>(record.kind);
-    const std::size_t size = na::access_body_bytes(kind);
-    if (record.bytes < size) return Errc::protocol;
-    const na::AccessHead head{kind, record.flags, static_cast<Errc>(record.status), record.bytes - size, record.id};
-    if (na::check_access(head) != Errc::ok) return Errc::protocol;
-    std::array<std::byte, na::access_body_bytes_max> bytes{};
-    std::memcpy(bytes.data(), reader_.payload(), size);
-    na::AccessBody body;
-    if (na::decode_access_body(head, bytes, body) != Errc::ok) return Errc::protocol;
-    if (kind == na::AccessKind::get_data) return get_data_came(head);
-    if (kind != na::AccessKind::put) return frame_came(head, body);
-    put_came(head, body);
-    return Errc::ok;
 }
 
 }  // namespace cinnabar::shm

@@ -82,7 +82,6 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
     [[nodiscard]] unsigned deliver(const Record& record) noexcept;
     [[nodiscard]] bool deliver_message(const RingReader::Message& message, na::Arrival& arrival,
                                        na::Receiver& receiver) noexcept;
-    [[nodiscard]] Errc deliver_access(const Record& record) noexcept;
     void malformed(const char* what = "malformed record") noexcept;
     void give_room_back() noexcept;
 
@@ -99,8 +98,6 @@ class Session final : public PoolSlot, public na::FdEvents, public na::RemoteAcc
 
     // access.cpp
     void admit_waiting() noexcept;
-    [[nodiscard]] Errc get_data_came(const na::AccessHead& head) noexcept;
-    void put_came(const na::AccessHead& head, const na::AccessBody& body) noexcept;
     void access_to_send() noexcept override;
     void access_over(na::PostedOp& posted, Errc result) noexcept override;
     void access_failed(Errc why) noexcept override { fail(why); }

@@ -76,23 +76,11 @@ bool Session::send_notifies() noexcept {
 }
 
 bool Session::send_answers() noexcept {
-    while (na::PendingAnswer* answer = answers_.front()) {
-        na::AccessBody body;
-        body.value = answer->value;
-        if (!write(head_of(*answer), body)) return false;
-        answers_.remove(*answer);
-        release(*answer);
-    }
-    return true;
+    return write_answers([this](const na::AccessHead& head, const na::AccessBody& body) { return write(head, body); });
 }
 
 bool Session::send_requests() noexcept {
-    while (na::PostedOp* posted = requests_.front()) {
-        if (!write(head_of(*posted), body_of(*posted))) return false;
-        requests_.remove(*posted);
-        framed(*posted);
-    }
-    return true;
+    return write_requests([this](const na::AccessHead& head, const na::AccessBody& body) { return write(head, body); });
 }
 
 // Bytes of data that the next record may have. 0: the remaining room is reserved for messages.

@@ -51,24 +51,14 @@ bool SealedAccess::send_frame(const na::AccessHead& head, const na::AccessBody& 
 }
 
 bool SealedAccess::send_answers() noexcept {
-    while (na::PendingAnswer* const answer = answers_.front()) {
-        na::AccessBody body;
-        body.value = answer->value;
-        if (!send_frame(head_of(*answer), body)) return false;
-        answers_.remove(*answer);
-        release(*answer);
-    }
-    return true;
+    return write_answers(
+        [this](const na::AccessHead& head, const na::AccessBody& body) { return send_frame(head, body); });
 }
 
 bool SealedAccess::send_requests() noexcept {
     while (admit_next()) continue;
-    while (na::PostedOp* const posted = requests_.front()) {
-        if (!send_frame(head_of(*posted), body_of(*posted))) return false;
-        requests_.remove(*posted);
-        framed(*posted);
-    }
-    return true;
+    return write_requests(
+        [this](const na::AccessHead& head, const na::AccessBody& body) { return send_frame(head, body); });
 }
 
 std::size_t SealedAccess::data_bytes_max() const noexcept {
@@ -134,39 +124,7 @@ void SealedAccess::take(const SealedHead& head, ConstBytes rest) noexcept {
     access.flags = head.flags;
     access.status = head.status;
     access.id = head.id;
-    const std::size_t body_bytes = na::access_body_bytes(access.kind);
-    if (rest.size() < body_bytes) return session_.fail(Errc::protocol);
-    access.data_bytes = rest.size() - body_bytes;
-    na::AccessBody body;
-    Errc wrong = na::check_access(access);
-    if (wrong == Errc::ok) wrong = na::decode_access_body(access, rest, body);
-    if (wrong == Errc::ok) {
-        const bool data = na::carries_data(access.kind);
-        wrong = data ? place(access, body, rest.subspan(body_bytes)) : frame_came(access, body);
-    }
-    if (wrong != Errc::ok) session_.fail(wrong);
-}
-
-// Puts received data in place: those of a put of the peer, or of a get of this side.
-Errc SealedAccess::place(const na::AccessHead& head, const na::AccessBody& body, ConstBytes data) noexcept {
-    if (head.kind == na::AccessKind::put) {
-        if (refused(head.id)) return Errc::ok;
-        {
-            // The lease must allow all that is left of the put, so that a put is refused before its first byte is
-            // written. The pin ends before the layers above are told of the put, because they may revoke the lease.
-            const na::LeaseTable::Pin pin = pin_for_put(head.id, body.key, body.offset, body.left);
-            if (!pin.ok()) return Errc::ok;
-            pin.memory().copy_in(pin.offset(), data);
-        }
-        put_placed(head, body);
-        return Errc::ok;
-    }
-    na::PostedOp* get = nullptr;
-    if (const Errc wrong = find_get(head, get); wrong != Errc::ok) return wrong;
-    if (!get) return Errc::ok;
-    get->op->local->copy_in(get->op->local_offset + get->moved, data);
-    got(*get, data.size());
-    return Errc::ok;
+    if (const Errc wrong = whole_frame_came(access, rest); wrong != Errc::ok) session_.fail(wrong);
 }
 
 }  // namespace cinnabar::tls

@@ -42,7 +42,6 @@ class SealedAccess final : private na::RemoteAccess {
     [[nodiscard]] bool send_data_of_get() noexcept;
     [[nodiscard]] bool send_data_of_put() noexcept;
     [[nodiscard]] std::size_t data_bytes_max() const noexcept;
-    [[nodiscard]] Errc place(const na::AccessHead& head, const na::AccessBody& body, ConstBytes data) noexcept;
 
     // Overrides of na::RemoteAccess.
     void access_to_send() noexcept override;

@@ -144,6 +144,32 @@ class CINNABAR_API RemoteAccess {
     // Handles a received frame without data. protocol: an answer that does not fit the operation with that id.
     [[nodiscard]] Errc frame_came(const AccessHead& head, const AccessBody& body) noexcept;
 
+    // For transports whose frames are sent, and arrive, as a whole. Pass each answer, or each request, that waits to
+    // write(AccessHead, AccessBody), until it returns false: there is no room. True: nothing is left.
+    template <typename Write>
+    [[nodiscard]] bool write_answers(Write&& write) noexcept {
+        while (PendingAnswer* const answer = answers_.front()) {
+            AccessBody body;
+            body.value = answer->value;
+            if (!write(head_of(*answer), body)) return false;
+            answers_.remove(*answer);
+            release(*answer);
+        }
+        return true;
+    }
+    template <typename Write>
+    [[nodiscard]] bool write_requests(Write&& write) noexcept {
+        while (PostedOp* const posted = requests_.front()) {
+            if (!write(head_of(*posted), body_of(*posted))) return false;
+            requests_.remove(*posted);
+            framed(*posted);
+        }
+        return true;
+    }
+    // Handles a received frame: `rest` is its body, then all its data; the data_bytes of the head are ignored. The peer
+    // may change these bytes meanwhile. protocol: malformed, or as frame_came() and find_get(). Requires: is_access.
+    [[nodiscard]] Errc whole_frame_came(AccessHead head, ConstBytes rest) noexcept;
+
     PostedOps requests_;  // gets and atomics whose request is in no frame yet
     PostedOps puts_;
     PendingAnswers answers_;
