@@ -148,11 +148,8 @@ void Session::malformed(const char* what) noexcept {
 // Returns 0 if the record is malformed; then the session ends.
 unsigned Session::deliver(const Record& record) noexcept {
     if (na::is_access(static_cast<std::uint8_t>(record.kind))) {
-        na::AccessHead head;
-        head.kind = static_cast<na::AccessKind>(record.kind);
-        head.flags = record.flags;
-        head.status = static_cast<Errc>(record.status);
-        head.id = record.id;
+        const na::AccessHead head{static_cast<na::AccessKind>(record.kind), record.flags,
+                                  static_cast<Errc>(record.status), 0, record.id};
         if (whole_frame_came(head, {reader_.payload(), record.bytes}) == Errc::ok) return 1;
         malformed();
         return 0;

@@ -119,11 +119,7 @@ bool SealedAccess::send_data_of_put() noexcept {
 // Input.
 
 void SealedAccess::take(const SealedHead& head, ConstBytes rest) noexcept {
-    na::AccessHead access;
-    access.kind = static_cast<na::AccessKind>(head.kind);
-    access.flags = head.flags;
-    access.status = head.status;
-    access.id = head.id;
+    const na::AccessHead access{static_cast<na::AccessKind>(head.kind), head.flags, head.status, 0, head.id};
     if (const Errc wrong = whole_frame_came(access, rest); wrong != Errc::ok) session_.fail(wrong);
 }
 
