@@ -20,8 +20,10 @@ class TickClock {
     constexpr TickClock() noexcept = default;
 
     [[nodiscard]] std::uint64_t now_ns() noexcept {
-        const Seen seen = see();
-        return seen.valid ? seen.ns : read_anew();
+        const Position at = position();
+        if (at.since < at.span && is_current(at)) [[likely]]
+            return at.ns_after(at.since);
+        return look_again();
     }
 
   private:
@@ -53,25 +55,48 @@ class TickClock {
         bool sharp = false;  // the thread was not delayed between the two
     };
 
-    // The two lines alternate: readers do not use the one that is being written.
-    [[nodiscard]] Seen see() const noexcept {
-        for (;;) {
-            const std::uint32_t version = version_.load(std::memory_order_acquire);
-            const Line& line = lines_[version % 2];
-            const std::uint64_t from = line.from.load(std::memory_order_acquire);
-            const std::uint64_t span = line.span.load(std::memory_order_acquire);
-            const std::uint64_t at_ns = line.at_ns.load(std::memory_order_acquire);
-            const std::uint64_t rate = line.rate.load(std::memory_order_acquire);
-            const std::uint64_t since = Source::ticks() - from;
-            if (version_.load(std::memory_order_relaxed) != version) [[unlikely]]
-                continue;
-            if (since < span) [[likely]]
-                return {at_ns + (since * rate >> rate_bits), true};
-            return {at_ns + (span * rate >> rate_bits), false};
+    // Where this moment is on a line.
+    struct Position {
+        std::uint32_t version = 0;
+        std::uint64_t since = 0;  // ticks
+        std::uint64_t span = 0;
+        std::uint64_t at_ns = 0;
+        std::uint64_t rate = 0;
+
+        [[nodiscard]] std::uint64_t ns_after(std::uint64_t ticks) const noexcept {
+            return at_ns + (ticks * rate >> rate_bits);
         }
+    };
+
+    // The two lines alternate: readers do not use the one that is being written. now_ns() is without a loop, in front of
+    // which compilers would compute the address of each field.
+    [[nodiscard]] [[gnu::always_inline]] Position position() const noexcept {
+        const std::uint32_t version = version_.load(std::memory_order_acquire);
+        const Line& line = lines_[version % 2];
+        const std::uint64_t from = line.from.load(std::memory_order_acquire);
+        const std::uint64_t span = line.span.load(std::memory_order_acquire);
+        const std::uint64_t at_ns = line.at_ns.load(std::memory_order_acquire);
+        const std::uint64_t rate = line.rate.load(std::memory_order_acquire);
+        return {version, Source::ticks() - from, span, at_ns, rate};
+    }
+    // False: the line was replaced meanwhile.
+    [[nodiscard]] [[gnu::always_inline]] bool is_current(const Position& at) const noexcept {
+        return version_.load(std::memory_order_relaxed) == at.version;
     }
 
-    [[gnu::noinline, gnu::cold]] std::uint64_t read_anew() noexcept {
+    [[nodiscard]] Seen see() const noexcept {
+        Position at = position();
+        while (!is_current(at)) at = position();
+        if (at.since < at.span) return {at.ns_after(at.since), true};
+        return {at.ns_after(at.span), false};
+    }
+
+    [[gnu::noinline, gnu::cold]] std::uint64_t look_again() noexcept {
+        const Seen seen = see();
+        return seen.valid ? seen.ns : read_anew();
+    }
+
+    [[nodiscard]] std::uint64_t read_anew() noexcept {
         if (!is_usable()) return Source::monotonic_ns();
         for (unsigned tries = 0; drawing_.test_and_set(std::memory_order_acquire); ++tries) {
             const Seen seen = see();
