@@ -46,7 +46,8 @@ Call* Context::make_call(const na::Addr& to, Errc& why) noexcept {
     ContextCore& core = *core_;
     Call* const spare = spare_call.slot;
     const bool same = spare && spare_call.pool == &core.origin.calls && spare->message_ && spare->to_ == to;
-    if (!same) return core.origin.make(to, why);
+    if (!same) [[unlikely]]
+        return core.origin.make(to, why);
     spare_call.slot = nullptr;
     why = Errc::ok;
     spare->args = {};
