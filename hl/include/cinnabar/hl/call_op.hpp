@@ -187,11 +187,17 @@ void CallOp::encode(const In&... in) noexcept {
         if (!sizer.ok()) return not_encoded(sizer.error());
         bytes = sizer.size();
     }
-    rpc::Encoder encoder(room_for(bytes), call_);
+    const Bytes room = room_for(bytes);
     if (!call_) return;
-    rpc::detail::guarded(encoder, Errc::invalid_argument, [&] { encoder(in...); });
-    if (!encoder.ok()) return not_encoded(encoder.error());
-    input_bytes_ = encoder.position();
+    if constexpr (sizeof...(In) == 1) {
+        if (const Errc refused = rpc::encode(room, in..., input_bytes_, call_); refused != Errc::ok)
+            return not_encoded(refused);
+    } else {
+        rpc::Encoder encoder(room, call_);
+        rpc::detail::guarded(encoder, Errc::invalid_argument, [&] { encoder(in...); });
+        if (!encoder.ok()) return not_encoded(encoder.error());
+        input_bytes_ = encoder.position();
+    }
 }
 
 template <typename Out>

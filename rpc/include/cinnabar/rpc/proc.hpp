@@ -94,6 +94,13 @@ template <class T>
 // After a failure `out` may contain a part of the value.
 template <class T>
 [[nodiscard]] Errc encode(Bytes out, const T& value, std::size_t& used, void* user = nullptr) noexcept {
+    // As in decode(). An array without elements is larger than its encoding.
+    if constexpr (Codec<T>::flat && Codec<T>::allowed && Codec<T>::min_size == sizeof(T)) {
+        const bool fits = out.size() >= sizeof(T);
+        if (fits) std::memcpy(out.data(), &value, sizeof(T));
+        used = fits ? sizeof(T) : 0;
+        return fits ? Errc::ok : Errc::too_large;
+    }
     Encoder encoder(out, user);
     detail::guarded(encoder, Errc::invalid_argument, [&] { encoder(value); });
     used = encoder.ok() ? encoder.position() : 0;
