@@ -95,9 +95,9 @@ void CallOp::fail(Errc code) noexcept {
     give_back();
 }
 
-void CallOp::give_back() noexcept {
-    if (rpc::Call* call = std::exchange(call_, nullptr)) call->release();
-    if (std::exchange(result_held_, false)) loop_->results_held.fetch_sub(1, std::memory_order_release);
+void CallOp::result_taken() noexcept {
+    result_held_ = false;
+    loop_->results_held.fetch_sub(1, std::memory_order_release);
 }
 
 // Adds to the text of the error; without memory, the error says less.
@@ -130,14 +130,16 @@ void CallOp::tell_refusal() noexcept {
 }
 
 // Runs after both start() and the completion.
-[[gnu::always_inline]] inline void CallOp::end() noexcept {
+[[gnu::always_inline]] inline void CallOp::end(Held held) noexcept {
     if (watched_) {
         if (scope_) scope_->remove(stop_node_);
         stop_callback_.reset();
     }
     in_flight_ = false;
-    result_held_ = true;
-    loop_->results_held.fetch_add(1, std::memory_order_relaxed);
+    if (held == Held::yes) {
+        result_held_ = true;
+        loop_->results_held.fetch_add(1, std::memory_order_relaxed);
+    }
     if (error_ == Errc::ok) return;
     // Keeps the call until the outcome is taken, as that of a call that succeeded: another thread may be in cancel().
     tell_refusal();
@@ -188,18 +190,23 @@ bool CallOp::start(const TaskContext* task, Finished finished) noexcept {
     if (!watched) return true;
     watch();
     if (arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return true;
-    end();
+    end(Held::yes);
     return false;
 }
 
-bool CallOp::start_for(const TaskContext* task, Job& job) noexcept {
-    job_ = &job;
-    executor_ = task ? task->executor : nullptr;
-    if (executor_) executor_->relies_on(*loop_);
-    return start(task, [](CallOp& op) noexcept {
-        if (op.executor_) return continue_on(*op.executor_, *op.job_);
-        op.job_->body(*op.job_);
-    });
+bool CallOp::start_for(const TaskContext* task, std::coroutine_handle<> awaiting) noexcept {
+    user = awaiting.address();
+    executor_ = executor_of(task);
+    if (executor_ && executor_ != loop_) executor_->relies_on(*loop_);
+    return start(task, &CallOp::resume_awaiting);
+}
+
+void CallOp::resume_awaiting(CallOp& op) noexcept {
+    const auto awaiting = std::coroutine_handle<>::from_address(op.user);
+    if (!op.executor_ || op.executor_->here()) return awaiting.resume();
+    Job& job = *new (op.job_room_) Job;
+    job.resumes(awaiting);
+    op.executor_->post(job);
 }
 
 void CallOp::watch() noexcept {
@@ -233,7 +240,12 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     if (call.args.trace) [[unlikely]]
         op.end_span(call);
     if (op.watched_ && op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return;  // start() ends it
-    op.end();
+    // A coroutine of this loop takes the outcome before resume() returns. The loop is not closed meanwhile.
+    if (op.executor_ == op.loop_ && op.loop_->here()) {
+        op.end(Held::no);
+        return std::coroutine_handle<>::from_address(op.user).resume();
+    }
+    op.end(Held::yes);
     op.finished_(op);
 }
 

@@ -103,13 +103,11 @@ class CINNABAR_API Attempts {
 template <typename Out>
 struct AttemptOf {
     CallOf<Out> op;
-    Job job;
 
     [[nodiscard]] bool await_ready() const noexcept { return op.ready(); }
     template <typename Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> handle) noexcept {
-        job.resumes(handle);
-        return op.start_for(context_of(handle), job);
+        return op.start_for(context_of(handle), handle);
     }
     Result<Out> await_resume() noexcept { return op.outcome(); }
 };
@@ -119,7 +117,7 @@ Task<Result<Out>> attempt(Attempts attempts, std::tuple<In...> in) {
     const TaskContext inner = attempts.begin(co_await this_task());
     co_await AdoptContext{&inner};
     for (;;) {
-        AttemptOf<Out> call{attempts.make<Out>(in), {}};
+        AttemptOf<Out> call{attempts.make<Out>(in)};
         if (attempts.has_quota() && !attempts.enters_at_once(call.op.bytes())) {
             Task<Errc> wait = attempts.enter(call.op.bytes());
             const Errc entered = co_await wait;

@@ -41,8 +41,7 @@ class [[nodiscard]] Pending {
     [[nodiscard]] bool await_ready() const noexcept { return op_.ready(); }
     template <typename Promise>
     [[nodiscard]] bool await_suspend(std::coroutine_handle<Promise> handle) noexcept {
-        job_.resumes(handle);
-        return op_.start_for(context_of(handle), job_);
+        return op_.start_for(context_of(handle), handle);
     }
     Result<Out> await_resume() noexcept { return op_.outcome(); }
 
@@ -56,7 +55,6 @@ class [[nodiscard]] Pending {
 
   private:
     detail::CallOf<Out> op_;
-    Job job_;
 };
 
 namespace detail {

@@ -15,12 +15,15 @@
 #include <cinnabar/rpc/proc.hpp>
 
 #include <atomic>
+#include <coroutine>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace cinnabar::hl {
 
@@ -69,8 +72,9 @@ class CINNABAR_API CallOp {
     // For a call that has failed, after its outcome was taken.
     [[nodiscard]] CallEnd end_of() const noexcept;
 
-    // For co_await: `job` runs when the call has ended.
-    [[nodiscard]] bool start_for(const TaskContext* task, Job& job) noexcept;
+    // For co_await: resumes `awaiting` when the call has ended, on the executor of the task; without one, on the loop.
+    // A coroutine of the loop takes the outcome as soon as it is resumed.
+    [[nodiscard]] bool start_for(const TaskContext* task, std::coroutine_handle<> awaiting) noexcept;
     [[nodiscard]] bool ready() const noexcept { return call_ == nullptr; }
 
   protected:
@@ -93,9 +97,16 @@ class CINNABAR_API CallOp {
     void not_encoded(Errc code) noexcept;
     [[gnu::cold]] bool refuse(Errc code) noexcept;
     static void on_done(rpc::Call& call, void* user) noexcept;
+    static void resume_awaiting(CallOp& op) noexcept;
+    // `held`: the outcome may be taken on another thread, or after the callback has returned.
+    enum class Held : bool { no, yes };
     void watch() noexcept;
-    void end() noexcept;
-    void give_back() noexcept;
+    void end(Held held) noexcept;
+    void give_back() noexcept {
+        if (rpc::Call* call = std::exchange(call_, nullptr)) call->release();
+        if (result_held_) result_taken();
+    }
+    void result_taken() noexcept;
     [[nodiscard]] ConstBytes output() const noexcept { return call_->output(); }
     // Whether the call succeeded with a result of this shape.
     [[nodiscard]] bool ended_well(std::uint16_t shape) noexcept;
@@ -124,8 +135,7 @@ class CINNABAR_API CallOp {
     std::size_t input_bytes_ = 0;
     std::uint64_t parent_span_ = 0;  // of a call in a trace, once it was started
     Finished finished_ = nullptr;
-    Job* job_ = nullptr;
-    Executor* executor_ = nullptr;  // where the job runs; null: on the loop
+    Executor* executor_ = nullptr;  // where the coroutine that awaits it resumes; null: on the loop
     StopScope* scope_ = nullptr;
     StopNode stop_node_;
     std::optional<std::stop_callback<CancelCall>> stop_callback_;
@@ -134,7 +144,7 @@ class CINNABAR_API CallOp {
     std::atomic<std::uint8_t> arrived_{0};
     bool watched_ = false;
     bool in_flight_ = false;
-    bool result_held_ = false;  // it ended and was not given back: counted in Loop::results_held
+    bool result_held_ = false;  // counted in Loop::results_held
     bool quarantined_ = false;  // a part of the memory that it lent is in quarantine
     bool was_sent_ = false;     // set only if the call failed
     bool not_encoded_ = false;  // it failed in encode()
@@ -151,6 +161,8 @@ class CINNABAR_API CallOp {
         SharedDetail ending;  // the latter as data (call_ending.hpp)
     };
     std::unique_ptr<Told> told_;  // null: nothing
+    // For a Job, which is made only to resume on another thread; uninitialized before that.
+    alignas(Job) std::byte job_room_[sizeof(Job)];
 };
 
 // CallOp with the type of the result.
