@@ -119,6 +119,7 @@ Result<void> NodeCore::open_loops() {
         CINNABAR_TRY(std::unique_ptr<rpc::Context> opened, engine_->open_context(options));
         loops_.push_back(new Loop(*this, std::move(opened), threaded, simulated_clock()));
     }
+    if (loops_.size() == 1) only_loop_ = loops_.front();
     for (Loop* loop : loops_) CINNABAR_TRY_VOID(loop->start_thread());
     return {};
 }
@@ -135,7 +136,7 @@ TimeSource* NodeCore::simulated_clock() const noexcept {
 }
 
 Loop& NodeCore::pick_loop(std::optional<unsigned> wanted, const na::Addr& to) const noexcept {
-    if (loops_.size() == 1) return *loops_.front();
+    if (only_loop_) return *only_loop_;
     if (to.is_connection()) return *loops_[to.body().held_by % loops_.size()];
     if (wanted) return *loops_[*wanted % loops_.size()];
     const Executor* const current = Executor::current();
@@ -146,7 +147,7 @@ Loop& NodeCore::pick_loop(std::optional<unsigned> wanted, const na::Addr& to) co
 }
 
 Loop& NodeCore::loop_of(const rpc::Context& context) const noexcept {
-    return *loops_[is_side_ ? 0 : context.options().context.id];
+    return only_loop_ ? *only_loop_ : *loops_[context.options().context.id];
 }
 
 bool NodeCore::enter() noexcept {

@@ -133,6 +133,7 @@ class NodeCore {
     std::vector<std::shared_ptr<na::Transport>> transports_;
     std::unique_ptr<rpc::Engine> engine_;
     std::vector<Loop*> loops_;
+    Loop* only_loop_ = nullptr;  // null: there are several
     StuckWatch stuck_watch_;
     SideLoop side_loop_;
     bool is_side_ = false;  // it is the side loop of another node
