@@ -55,8 +55,10 @@ HG_PUBLIC hg_return_t hg_proc_restore_ptr(hg_proc_t proc, void* data, hg_size_t 
 /* True: the caller owns the extra memory and frees it with free(). */
 HG_PUBLIC hg_return_t hg_proc_set_extra_buf_is_mine(hg_proc_t proc, uint8_t mine);
 HG_PUBLIC hg_return_t hg_proc_flush(hg_proc_t proc);
-/* Makes room for `data_size` more bytes: the slow path of hg_proc_bytes. */
+/* Makes room for `data_size` more bytes. */
 HG_PUBLIC hg_return_t hg_proc_reserve(hg_proc_t proc, hg_size_t data_size);
+/* hg_proc_bytes where fewer than `data_size` bytes are left. */
+HG_PUBLIC hg_return_t hg_proc_bytes_beyond(hg_proc_t proc, void* data, hg_size_t data_size);
 
 static HG_INLINE hg_class_t* hg_proc_get_class(hg_proc_t proc) { return proc->hg_class; }
 static HG_INLINE void hg_proc_set_handle(hg_proc_t proc, hg_handle_t handle) { proc->handle = handle; }
@@ -83,10 +85,8 @@ static HG_INLINE struct hg_proc hg_proc_freeing(hg_proc_t proc) {
 /* Copies raw bytes. */
 static HG_INLINE hg_return_t hg_proc_bytes(hg_proc_t proc, void* data, hg_size_t data_size) {
     if (proc->op == HG_FREE || data_size == 0) return HG_SUCCESS;
-    if (unlikely(hg_proc_get_size_left(proc) < data_size)) {
-        const hg_return_t ret = hg_proc_reserve(proc, data_size);
-        if (ret != HG_SUCCESS) return ret;
-    }
+    /* Nothing is done after this call, so a proc saves no registers for it. */
+    if (unlikely(hg_proc_get_size_left(proc) < data_size)) return hg_proc_bytes_beyond(proc, data, data_size);
     if (proc->op == HG_ENCODE) {
         memcpy(proc->at, data, (size_t)data_size);
     } else {

@@ -95,6 +95,12 @@ hg_return_t hg_proc_reserve(hg_proc_t proc, hg_size_t data_size) {
     return data_size > HG_SIZE_MAX / 2 ? HG_OVERFLOW : hg_proc_set_size(proc, used + data_size);
 }
 
+// Inlined, it would make each proc save all registers.
+[[gnu::cold, gnu::noinline]] hg_return_t hg_proc_bytes_beyond(hg_proc_t proc, void* data, hg_size_t data_size) {
+    const hg_return_t grown = hg_proc_reserve(proc, data_size);
+    return grown == HG_SUCCESS ? hg_proc_bytes(proc, data, data_size) : grown;
+}
+
 void* hg_proc_save_ptr(hg_proc_t proc, hg_size_t data_size) {
     if (!proc || proc->op == HG_FREE) return nullptr;
     if (hg_proc_get_size_left(proc) < data_size && hg_proc_reserve(proc, data_size) != HG_SUCCESS) return nullptr;
