@@ -5,7 +5,10 @@
 
 #include <cerrno>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <type_traits>
+#include <utility>
 
 namespace cinnabar {
 namespace {
@@ -147,6 +150,107 @@ TEST(Result, AndThenGoesOnOrKeepsTheError) {
     EXPECT_EQ(Result<int>(Errc::closed).and_then(half).code(), Errc::closed);
     EXPECT_TRUE(Result<int>(8).and_then([](int) { return Result<void>(); }).ok());
     EXPECT_EQ(Result<void>().and_then([&] { return half(4); }).value(), 2);
+}
+
+// Counts its objects; its constructors throw if told to.
+struct Counted {
+    explicit Counted(int n) : number(n) { ++alive; }
+    Counted(const Counted& other) : number(other.number) { come(); }
+    Counted(Counted&& other) : number(std::exchange(other.number, 0)) { come(); }  // NOLINT: it may throw
+    Counted& operator=(const Counted&) = default;
+    Counted& operator=(Counted&& other) {  // NOLINT: as above
+        number = std::exchange(other.number, 0);
+        return *this;
+    }
+    ~Counted() { --alive; }
+
+    static void come() {
+        if (throws) throw std::runtime_error("no");
+        ++alive;
+    }
+    static inline int alive = 0;
+    static inline bool throws = false;
+    int number;
+};
+
+TEST(Result, ItsValueOrErrorIsDestroyedOnce) {
+    {
+        Result<Counted> first(Counted(1));
+        Result<Counted> second = first;
+        Result<Counted> third = std::move(first);
+        EXPECT_EQ(Counted::alive, 3);
+        EXPECT_EQ(second->number, 1);
+        EXPECT_EQ(third->number, 1);
+        second = Error(Errc::busy, {}, std::string(100, 'b'));
+        EXPECT_EQ(Counted::alive, 2);
+        const Result<Counted> fourth = second;
+        EXPECT_EQ(fourth.error().subject, std::string(100, 'b'));
+        EXPECT_EQ(second.error().subject, fourth.error().subject);
+    }
+    EXPECT_EQ(Counted::alive, 0);
+}
+
+TEST(Result, AValueOrAnErrorIsAssignedOverEither) {
+    const Result<std::string> good = std::string(100, 'g');
+    const Result<std::string> bad = Error(Errc::busy, {}, std::string(100, 'b'));
+    for (const Result<std::string>* before : {&good, &bad}) {
+        for (const Result<std::string>* after : {&good, &bad}) {
+            Result<std::string> copied = *before;
+            copied = *after;
+            EXPECT_EQ(copied.code(), after->code());
+            Result<std::string> moved = *before;
+            moved = Result<std::string>(*after);
+            EXPECT_EQ(moved.code(), after->code());
+            if (after->ok()) {
+                EXPECT_EQ(*copied, *good);
+                EXPECT_EQ(*moved, *good);
+            } else {
+                EXPECT_EQ(copied.error().subject, bad.error().subject);
+                EXPECT_EQ(moved.error().subject, bad.error().subject);
+            }
+        }
+        Result<std::string> itself = *before;
+        const Result<std::string>& same = itself;
+        itself = same;
+        EXPECT_EQ(itself.code(), before->code());
+        EXPECT_EQ(itself.ok() ? *itself : itself.error().subject, before->ok() ? **before : before->error().subject);
+    }
+}
+
+TEST(Result, AValueWhoseConstructorThrowsLeavesTheError) {
+    {
+        const Result<Counted> value(Counted(5));
+        Result<Counted> copied = Error(Errc::busy, {}, "a subject");
+        Result<Counted> moved = copied;
+        Result<Counted> source = value;
+        Counted::throws = true;
+        EXPECT_THROW(copied = value, std::runtime_error);
+        EXPECT_THROW(moved = std::move(source), std::runtime_error);
+        EXPECT_THROW((void)Result<Counted>(value), std::runtime_error);
+        Counted::throws = false;
+        EXPECT_EQ(copied.error().subject, "a subject");
+        EXPECT_EQ(moved.error().subject, "a subject");
+        EXPECT_EQ(value->number, 5);
+        copied = value;
+        EXPECT_EQ(copied->number, 5);
+        EXPECT_EQ(Counted::alive, 3);
+    }
+    EXPECT_EQ(Counted::alive, 0);
+}
+
+TEST(Result, IsCopiedAndAssignedAsItsValueIs) {
+    struct Fixed {
+        const int number = 1;
+    };
+    static_assert(std::is_copy_constructible_v<Result<int>> && std::is_copy_assignable_v<Result<int>>);
+    static_assert(std::is_nothrow_move_constructible_v<Result<std::string>>);
+    static_assert(std::is_nothrow_move_assignable_v<Result<std::string>>);
+    static_assert(!std::is_copy_constructible_v<Result<std::unique_ptr<int>>>);
+    static_assert(!std::is_copy_assignable_v<Result<std::unique_ptr<int>>>);
+    static_assert(std::is_nothrow_move_assignable_v<Result<std::unique_ptr<int>>>);
+    static_assert(std::is_copy_constructible_v<Result<Fixed>> && !std::is_copy_assignable_v<Result<Fixed>>);
+    static_assert(!std::is_move_assignable_v<Result<Fixed>> && !std::is_nothrow_move_constructible_v<Result<Counted>>);
+    EXPECT_EQ(Result<Fixed>(Fixed())->number, 1);
 }
 
 }  // namespace

@@ -6,11 +6,12 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/error.hpp>
 
+#include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
-#include <variant>
 
 namespace cinnabar {
 
@@ -68,38 +69,79 @@ auto chained(R&& result, F&& f) {
 
 }  // namespace detail
 
+// Assigning a value over an error, or an error over a value, leaves the Result as it was if T's constructor throws;
+// otherwise assignment promises what T's does.
 template <typename T>
 class [[nodiscard]] Result {
   public:
     using value_type = T;
 
-    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+    Result(T value) : value_(std::move(value)), ok_(true) {}
     // Requires: error.code is not Errc::ok.
-    Result(Error error) : state_(std::in_place_index<1>, std::move(error)) { CINNABAR_ASSERT(code() != Errc::ok); }
+    Result(Error error) : error_(std::move(error)), ok_(false) { CINNABAR_ASSERT(code() != Errc::ok); }
     Result(Errc code) : Result(Error{code}) {}
 
-    [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
-    explicit operator bool() const noexcept { return ok(); }
-    [[nodiscard]] Errc code() const noexcept { return ok() ? Errc::ok : std::get_if<1>(&state_)->code; }
+    Result(const Result& other) requires(std::is_copy_constructible_v<T>) : ok_(other.ok_) {
+        if (ok_)
+            ::new (static_cast<void*>(std::addressof(value_))) T(other.value_);
+        else
+            ::new (static_cast<void*>(&error_)) Error(other.error_);
+    }
+    Result(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) : ok_(other.ok_) {
+        if (ok_)
+            ::new (static_cast<void*>(std::addressof(value_))) T(std::move(other.value_));
+        else
+            ::new (static_cast<void*>(&error_)) Error(std::move(other.error_));
+    }
+    Result& operator=(const Result& other) requires(std::is_copy_constructible_v<T>&& std::is_copy_assignable_v<T>) {
+        if (ok_ != other.ok_)
+            turn_into(Result(other));
+        else if (ok_)
+            value_ = other.value_;
+        else
+            error_ = other.error_;
+        return *this;
+    }
+    Result& operator=(Result&& other) noexcept(
+        std::is_nothrow_move_constructible_v<T>&&
+            std::is_nothrow_move_assignable_v<T>) requires(std::is_move_assignable_v<T>) {
+        if (ok_ != other.ok_)
+            turn_into(std::move(other));
+        else if (ok_)
+            value_ = std::move(other.value_);
+        else
+            error_ = std::move(other.error_);
+        return *this;
+    }
+    ~Result() {
+        if (ok_)
+            value_.~T();
+        else
+            error_.~Error();
+    }
 
-    [[nodiscard]] Error& error() & noexcept { return *failure(); }
-    [[nodiscard]] const Error& error() const& noexcept { return *const_cast<Result*>(this)->failure(); }
-    [[nodiscard]] Error error() && noexcept { return std::move(*failure()); }
+    [[nodiscard]] bool ok() const noexcept { return ok_; }
+    explicit operator bool() const noexcept { return ok_; }
+    [[nodiscard]] Errc code() const noexcept { return ok_ ? Errc::ok : error_.code; }
 
-    T& operator*() & noexcept { return *present(); }
-    const T& operator*() const& noexcept { return *const_cast<Result*>(this)->present(); }
-    T&& operator*() && noexcept { return std::move(*present()); }
-    T* operator->() noexcept { return present(); }
-    const T* operator->() const noexcept { return const_cast<Result*>(this)->present(); }
+    [[nodiscard]] Error& error() & noexcept { return need_error(), error_; }
+    [[nodiscard]] const Error& error() const& noexcept { return need_error(), error_; }
+    [[nodiscard]] Error error() && noexcept { return need_error(), std::move(error_); }
+
+    T& operator*() & noexcept { return need_value(), value_; }
+    const T& operator*() const& noexcept { return need_value(), value_; }
+    T&& operator*() && noexcept { return need_value(), std::move(value_); }
+    T* operator->() noexcept { return need_value(), std::addressof(value_); }
+    const T* operator->() const noexcept { return need_value(), std::addressof(value_); }
 
     // Throws BadResult if there is no value.
-    T& value() & { return check(), *present(); }
-    const T& value() const& { return check(), *const_cast<Result*>(this)->present(); }
-    T value() && { return check(), std::move(*present()); }
+    T& value() & { return check(), value_; }
+    const T& value() const& { return check(), value_; }
+    T value() && { return check(), std::move(value_); }
 
     template <typename U>
     [[nodiscard]] T value_or(U&& other) && {
-        return ok() ? std::move(*present()) : static_cast<T>(std::forward<U>(other));
+        return ok_ ? std::move(value_) : static_cast<T>(std::forward<U>(other));
     }
 
     // Returns the error, or f(value) as a Result.
@@ -122,18 +164,41 @@ class [[nodiscard]] Result {
     }
 
   private:
-    T* present() noexcept {
-        CINNABAR_ASSERT(ok());
-        return std::get_if<0>(&state_);
-    }
-    Error* failure() noexcept {
-        CINNABAR_ASSERT(!ok());
-        return std::get_if<1>(&state_);
-    }
+    void need_value() const noexcept { CINNABAR_ASSERT(ok_); }
+    void need_error() const noexcept { CINNABAR_ASSERT(!ok_); }
     void check() const {
-        if (!ok()) throw BadResult(*std::get_if<1>(&state_));
+        if (!ok_) throw BadResult(error_);
     }
-    std::variant<T, Error> state_;
+    // Takes what `other` holds: a value if this is an error, an error if it is a value.
+    void turn_into(Result&& other) noexcept(std::is_nothrow_move_constructible_v<T>) {
+        if (ok_) {
+            value_.~T();
+            ::new (static_cast<void*>(&error_)) Error(std::move(other.error_));
+            ok_ = false;
+            return;
+        }
+        Error kept(std::move(error_));
+        error_.~Error();
+        if constexpr (std::is_nothrow_move_constructible_v<T>) {
+            ::new (static_cast<void*>(std::addressof(value_))) T(std::move(other.value_));
+        } else {
+            try {
+                ::new (static_cast<void*>(std::addressof(value_))) T(std::move(other.value_));
+            } catch (...) {
+                ::new (static_cast<void*>(&error_)) Error(std::move(kept));
+                throw;
+            }
+        }
+        ok_ = true;
+    }
+
+    static_assert(std::is_nothrow_move_constructible_v<Error>, "turn_into puts an error back");
+
+    union {
+        T value_;
+        Error error_;
+    };
+    bool ok_;
 };
 
 template <>
