@@ -55,7 +55,7 @@ function(cinnabar_standard_headers source)
     add_library(cinnabar_standard_headers OBJECT ${source})
     target_precompile_headers(cinnabar_standard_headers PRIVATE <algorithm> <array> <atomic> <cerrno> <chrono> <cstring>
         <functional> <map> <memory> <mutex> <new> <optional> <span> <stdexcept> <string> <string_view> <unordered_map>
-        <utility> <variant> <vector>)
+        <utility> <vector>)
     cinnabar_flags_of_parsed_headers(cinnabar_standard_headers)
 endfunction()
 

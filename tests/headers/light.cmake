@@ -2,7 +2,7 @@
 # standard library's headers that only some programs need (docs/decisions/0123-*.md).
 cmake_minimum_required(VERSION 3.22)
 set(not_for_all algorithm bitset chrono cmath deque filesystem fstream future iomanip iostream list locale map numeric
-    random ranges regex set sstream thread unordered_set)
+    random ranges regex set sstream thread unordered_set variant)
 set(source ${FLAGS}.cpp)
 file(WRITE ${source} "#include <${HEADER}>\n")
 execute_process(COMMAND ${COMPILER} @${FLAGS} -M ${source}

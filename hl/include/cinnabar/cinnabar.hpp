@@ -41,6 +41,7 @@ using hl::no_deadline;
 using hl::Node;
 using hl::NodeOptions;
 using hl::NodeRef;
+using hl::NoValue;
 using hl::on;
 using hl::on_arrival;
 using hl::OneWay;

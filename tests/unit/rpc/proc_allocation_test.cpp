@@ -6,6 +6,7 @@
 #include <array>
 #include <list>
 #include <map>
+#include <variant>
 
 namespace cinnabar::rpc::test {
 namespace {

@@ -5,6 +5,7 @@
 #include <array>
 #include <bitset>
 #include <map>
+#include <variant>
 
 namespace cinnabar::rpc::test {
 namespace {

@@ -10,6 +10,7 @@
 #include <list>
 #include <map>
 #include <unordered_set>
+#include <variant>
 
 namespace cinnabar::rpc::test {
 namespace {

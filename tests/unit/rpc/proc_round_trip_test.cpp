@@ -14,6 +14,7 @@
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
+#include <variant>
 
 namespace cinnabar::rpc::test {
 namespace {

@@ -17,6 +17,7 @@
 #include <cinnabar/base/smaller.hpp>
 #include <cinnabar/hl/executor.hpp>
 #include <cinnabar/hl/frame_pool.hpp>
+#include <cinnabar/hl/outcome.hpp>
 #include <cinnabar/hl/stop.hpp>
 
 #include <concepts>
@@ -25,7 +26,6 @@
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 namespace cinnabar::hl {
 
@@ -111,17 +111,14 @@ namespace detail {
 
 template <typename T>
 struct TaskPromise : PromiseBase {
-    std::variant<std::monostate, T, std::exception_ptr> outcome;
+    Outcome<T> outcome;
 
     Task<T> get_return_object() noexcept;
     template <typename U>
     requires std::convertible_to<U&&, T>
-    void return_value(U&& value) { outcome.template emplace<1>(std::forward<U>(value)); }
-    void unhandled_exception() noexcept { outcome.template emplace<2>(std::current_exception()); }
-    T take() {
-        if (auto* thrown = std::get_if<2>(&outcome)) std::rethrow_exception(std::move(*thrown));
-        return std::move(std::get<1>(outcome));
-    }
+    void return_value(U&& value) { outcome.set(std::forward<U>(value)); }
+    void unhandled_exception() noexcept { outcome.fail(std::current_exception()); }
+    T take() { return outcome.take(); }
 };
 
 template <>

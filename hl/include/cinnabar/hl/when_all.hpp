@@ -4,25 +4,22 @@
 // after all have ended. All run on the awaiting task's executor.
 #pragma once
 
+#include <cinnabar/hl/outcome.hpp>
 #include <cinnabar/hl/root.hpp>
 
 #include <atomic>
+#include <exception>
 #include <tuple>
+#include <type_traits>
 #include <vector>
 
 namespace cinnabar::hl {
 namespace detail {
 
-// The outcome of one child: nothing yet, a value, or an exception.
 template <typename T>
 struct Child {
-    using Value = std::conditional_t<std::is_void_v<T>, std::monostate, T>;
-    std::variant<std::monostate, Value, std::exception_ptr> outcome;
-
-    Value take() {
-        if (auto* thrown = std::get_if<2>(&outcome)) std::rethrow_exception(std::move(*thrown));
-        return std::move(std::get<1>(outcome));
-    }
+    using Value = std::conditional_t<std::is_void_v<T>, NoValue, T>;
+    Outcome<Value> outcome;
 };
 
 template <typename A, typename T>
@@ -30,12 +27,12 @@ Root run_child(A awaitable, Child<T>& child) {
     try {
         if constexpr (std::is_void_v<T>) {
             co_await std::move(awaitable);
-            child.outcome.template emplace<1>();
+            child.outcome.set();
         } else {
-            child.outcome.template emplace<1>(co_await std::move(awaitable));
+            child.outcome.set(co_await std::move(awaitable));
         }
     } catch (...) {
-        child.outcome.template emplace<2>(std::current_exception());
+        child.outcome.fail(std::current_exception());
     }
 }
 
@@ -69,7 +66,7 @@ void start_child(Join& join, A& awaitable, Child<T>& child, const TaskContext* c
     try {
         join.child(run_child<A>(std::move(awaitable), child), context);
     } catch (...) {
-        child.outcome.template emplace<2>(std::current_exception());
+        child.outcome.fail(std::current_exception());
         join.child_failed();
     }
 }
@@ -94,7 +91,7 @@ JoinAwaiter<Start> join_all(std::size_t children, Start start) {
 
 }  // namespace detail
 
-// Returns a tuple of the outcomes; std::monostate for void.
+// Returns a tuple of the outcomes; NoValue for void.
 template <typename... A>
 requires(sizeof...(A) >
          0) Task<std::tuple<typename detail::Child<detail::Awaited<A&&>>::Value...>> when_all(A... awaitables) {
@@ -108,7 +105,7 @@ requires(sizeof...(A) >
     });
     co_await all;
     using Outcomes = std::tuple<typename detail::Child<detail::Awaited<A&&>>::Value...>;
-    co_return std::apply([](auto&... child) { return Outcomes(child.take()...); }, children);
+    co_return std::apply([](auto&... child) { return Outcomes(child.outcome.take()...); }, children);
 }
 
 // Returns a vector of the outcomes.
@@ -123,7 +120,7 @@ Task<std::vector<typename detail::Child<detail::Awaited<A&&>>::Value>> when_all(
     co_await all;
     std::vector<typename detail::Child<detail::Awaited<A&&>>::Value> outcomes;
     outcomes.reserve(children.size());
-    for (auto& child : children) outcomes.push_back(child.take());
+    for (auto& child : children) outcomes.push_back(child.outcome.take());
     co_return outcomes;
 }
 

@@ -2,8 +2,9 @@
 // Codecs of the standard library's strings, paths, sequences, sets, maps, optionals, variants, times and bit sets. They
 // may throw std::bad_alloc, which decode() in proc.hpp catches.
 //
-// Lists, deques, sets, maps, bit sets and paths are recognised by what they have, and not named here: their headers are
-// a fifth of what a program would read, and who sends one of them has included its header (decision 0123).
+// Lists, deques, sets, maps, variants, bit sets and paths are recognised by what they have, and not named here: their
+// headers are a fifth of what a program would read, and who sends one of them has included its header (decisions 0123,
+// 0137).
 #pragma once
 
 #include <cinnabar/base/durations.hpp>
@@ -21,7 +22,6 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace cinnabar::rpc {
@@ -217,6 +217,13 @@ concept BitSet = !OfItsOwn<T> && requires(const T& bits) {
     bits[0];
 };
 
+// std::variant.
+template <class T>
+concept OneOfSeveral = !OfItsOwn<T> && requires(const T& value) {
+    { value.valueless_by_exception() } -> std::same_as<bool>;
+    { value.index() } -> std::same_as<std::size_t>;
+};
+
 // A byte, 0 or 1, followed by the value if it is 1.
 template <class Holder, class T>
 struct MaybeCodec {
@@ -329,8 +336,8 @@ requires(!std::is_array_v<T>) struct Codec<std::unique_ptr<T>> : detail::MaybeCo
 };
 
 // A byte, the index of the alternative, followed by its value.
-template <class... T>
-requires(sizeof...(T) <= 255) struct Codec<std::variant<T...>> {
+template <template <class...> class Variant, class... T>
+requires(sizeof...(T) <= 255 && detail::OneOfSeveral<Variant<T...>>) struct Codec<Variant<T...>> {
     static constexpr detail::Kind kind{'v', sizeof...(T)};
     using Parts = TypeList<T...>;
     static constexpr bool allowed = true;
@@ -340,12 +347,15 @@ requires(sizeof...(T) <= 255) struct Codec<std::variant<T...>> {
     static constexpr bool flat = false;
     static constexpr bool any_bits = false;
     template <class Out>
-    static void write(Out& out, const std::variant<T...>& value) {
+    static void write(Out& out, const Variant<T...>& value) {
         if (value.valueless_by_exception()) return out.fail(Errc::invalid_argument);
         out(static_cast<std::uint8_t>(value.index()));
-        std::visit([&out](const auto& alternative) { out(alternative); }, value);
+        [&]<std::size_t... I>(std::index_sequence<I...>) {  // get_if is the variant's own
+            ((I == value.index() ? out(*get_if<I>(&value)) : void()), ...);
+        }
+        (std::index_sequence_for<T...>{});
     }
-    static void read(Decoder& in, std::variant<T...>& value) {
+    static void read(Decoder& in, Variant<T...>& value) {
         const std::size_t index = in.u8();
         if (index >= sizeof...(T)) return in.fail(Errc::protocol);
         [&]<std::size_t... I>(std::index_sequence<I...>) {
