@@ -230,7 +230,7 @@ class Round {
 TEST(Crash, WhateverIsKilledOrFailsEveryNameIsWholeAndTheSameCommandFinishes) {
     if (support::address_sanitizer || support::thread_sanitizer)
         GTEST_SKIP() << "what is loaded before the C library does not go with a sanitizer";
-    test::for_each_seed([](std::uint64_t seed) { Round(seed).run(); }, 10);
+    test::for_each_seed([](std::uint64_t seed) { Round(seed).run(); }, 10, 15);
 }
 
 // So that the rounds see a missing sync.

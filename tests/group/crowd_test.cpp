@@ -162,7 +162,9 @@ void kill_a_tenth_in_mid_call(const std::string& listen) {
     EXPECT_TRUE(rest.all());
 }
 
+#ifdef CINNABAR_FULL_TESTS
 TEST(crowd, a_tenth_of_it_is_killed_in_each_call_over_tcp) { kill_a_tenth_in_mid_call("tcp://127.0.0.1:0"); }
+#endif
 TEST(crowd, a_tenth_of_it_is_killed_in_each_call_over_shm) { kill_a_tenth_in_mid_call("shm://"); }
 
 }  // namespace

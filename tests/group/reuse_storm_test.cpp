@@ -141,7 +141,7 @@ class Churn {
 };
 
 TEST(reuse_storm, no_call_is_executed_by_another_holder_of_a_rank) {
-    for_each_seed([](std::uint64_t seed) { Churn(seed).run(); }, 6);
+    for_each_seed([](std::uint64_t seed) { Churn(seed).run(); }, 6, 12);
 }
 
 }  // namespace

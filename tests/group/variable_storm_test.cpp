@@ -170,7 +170,7 @@ class VariableStorm {
 };
 
 TEST(variable_storm, versions_never_go_back_and_eager_updates_are_seen_by_all) {
-    for_each_seed([](std::uint64_t seed) { VariableStorm(seed).run(); }, 6);
+    for_each_seed([](std::uint64_t seed) { VariableStorm(seed).run(); }, 6, 12);
 }
 
 }  // namespace

@@ -59,12 +59,14 @@ class Replay {
 };
 
 // Calls `body(seed)` for each seed and stops at the first that fails; the failure names the seed. A slow test divides
-// the number of seeds by `cost`.
+// the number of seeds by `cost`, and by `cost_by_default` if CINNABAR_SEEDS is not set, as in the short plan.
 template <typename F>
-void for_each_seed(F&& body, std::uint64_t cost = 1) {
+void for_each_seed(F&& body, std::uint64_t cost = 1, std::uint64_t cost_by_default = 0) {
     const std::uint64_t none = ~std::uint64_t{0};
     const std::uint64_t only = number_from_environment("CINNABAR_SEED", none);
-    const std::uint64_t count = number_from_environment("CINNABAR_SEEDS", seeds_by_default);
+    const std::uint64_t asked = number_from_environment("CINNABAR_SEEDS", none);
+    const std::uint64_t count = asked == none ? seeds_by_default : asked;
+    if (asked == none && cost_by_default != 0) cost = cost_by_default;
     const std::uint64_t first = only == none ? number_from_environment("CINNABAR_FIRST_SEED", 0) : only;
     const std::uint64_t last = only == none ? first + (count + cost - 1) / cost : only + 1;
     for (std::uint64_t seed = first; seed < last; ++seed) {
