@@ -12,6 +12,8 @@
 #include <cinnabar/base/log.hpp>
 #include <cinnabar/plugins/builtin.hpp>
 
+#include <CLI/CLI.hpp>
+
 #include <memory>
 
 namespace cinnabar::tools::doctor {

@@ -6,10 +6,13 @@
 
 #include <cinnabar/na/types.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <functional>
 #include <string>
+
+// CLI11's headers are heavy; only those that add options read them.
+namespace CLI {
+class App;
+}
 
 namespace cinnabar::tools::doctor {
 

@@ -3,6 +3,8 @@
 
 #include "security/command.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <memory>
 
 namespace cinnabar::tools::group {

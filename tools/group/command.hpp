@@ -6,12 +6,15 @@
 
 #include <cinnabar/na/types.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
+
+// CLI11's headers are heavy; only those that add options read them.
+namespace CLI {
+class App;
+}
 
 namespace cinnabar::tools::group {
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/command.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <memory>
 
 namespace cinnabar::tools::launch {

@@ -6,6 +6,8 @@
 #include "terminal/units.hpp"
 #include "watch/command.hpp"
 
+#include <CLI/CLI.hpp>
+
 #include <map>
 #include <memory>
 #include <string>

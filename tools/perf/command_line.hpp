@@ -4,9 +4,12 @@
 
 #include "terminal/exit_code.hpp"
 
-#include <CLI/CLI.hpp>
-
 #include <functional>
+
+// CLI11's headers are heavy; only those that add options read them.
+namespace CLI {
+class App;
+}
 
 namespace cinnabar::tools::perf {
 

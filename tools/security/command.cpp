@@ -6,6 +6,7 @@
 #include "security/shared_key.hpp"
 #include "terminal/report.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <memory>

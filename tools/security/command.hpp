@@ -6,9 +6,12 @@
 
 #include <cinnabar/na/types.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <functional>
+
+// CLI11's headers are heavy; only those that add options read them.
+namespace CLI {
+class App;
+}
 
 namespace cinnabar::tools::security {
 

@@ -4,10 +4,13 @@
 
 #include "terminal/exit_code.hpp"
 
-#include <CLI/App.hpp>
-
 #include <functional>
 #include <string>
+
+// CLI11's headers are heavy; only those that add options read them.
+namespace CLI {
+class App;
+}
 
 namespace cinnabar::tools::shell {
 

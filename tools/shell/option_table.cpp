@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "shell/option_table.hpp"
 
+#include <CLI/App.hpp>
+
 #include <algorithm>
 #include <string_view>
 

@@ -3,11 +3,14 @@
 // this.
 #pragma once
 
-#include <CLI/App.hpp>
-
 #include <cstdint>
 #include <string>
 #include <vector>
+
+// CLI11's headers are heavy; only those that add options read them.
+namespace CLI {
+class App;
+}
 
 namespace cinnabar::tools::shell {
 

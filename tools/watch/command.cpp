@@ -14,6 +14,7 @@
 
 #include <cinnabar/files/name.hpp>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <unistd.h>
 

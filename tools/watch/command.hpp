@@ -7,11 +7,14 @@
 #include <cinnabar/hl/introspection.hpp>
 #include <cinnabar/na/types.hpp>
 
-#include <CLI/CLI.hpp>
-
 #include <cstdint>
 #include <functional>
 #include <string>
+
+// CLI11's headers are heavy; only those that add options read them.
+namespace CLI {
+class App;
+}
 
 namespace cinnabar::tools::watch {
 
