@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Failure detection among many members: what one of them costs, and the curves of docs/groups.md.
+#include "support/sanitizers.hpp"
 #include "support/seeds.hpp"
 #include "swim_death.hpp"
 #include "swim_world.hpp"
@@ -57,6 +58,24 @@ std::size_t hear_of_a_death(std::size_t members) {
 TEST(swim_scale, all_hear_of_a_death_in_logarithmic_time) {
     EXPECT_EQ(hear_of_a_death(500), 499u);
     EXPECT_EQ(hear_of_a_death(large), large - 1);
+}
+
+// Of each member, with the messages in flight, ten periods after a death.
+double bytes_after_a_death(std::size_t members) {
+    const std::size_t before = bytes_in_use();
+    SwimWorld world(members, roomy, {}, 7);
+    world.kill(world.random_rank());
+    world.run_for(10 * period_us);
+    return bytes_each(before, members);
+}
+
+TEST(swim_scale, the_memory_of_a_member_does_not_grow_with_their_number) {
+    if (support::sanitized) GTEST_SKIP() << "a sanitizer has a heap of its own";
+    const double few = bytes_after_a_death(250);
+    const double many = bytes_after_a_death(2'000);
+    EXPECT_LT(few, 8'192);
+    EXPECT_LT(many, 8'192);
+    EXPECT_LT(many - few, 1'750) << "a byte for each further member";
 }
 
 // A death every 50 periods, and with it the other faults: members that are cut off together, or whose clocks stop, for

@@ -56,8 +56,9 @@ void Table::share() {
     all->reserve(end_);
     for (Rank rank = 0; rank < end_; ++rank) all->push_back(at(rank));
     shared_ = std::move(all);
-    own_.clear();
-    changes_.clear();  // each table made from this one would have a copy
+    // Each table made from this one has a copy of what is left here: clear() would leave the buckets of all entries.
+    own_ = std::unordered_map<Rank, Entry>();
+    changes_.clear();
 }
 
 std::optional<std::vector<Rank>> Table::changed_since(const Stamp& stamp) const {
