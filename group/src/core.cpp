@@ -272,6 +272,11 @@ unsigned Core::health() const {
     return swim_ ? swim_->health() : 0;
 }
 
+std::size_t Core::present() const {
+    const std::lock_guard lock(mutex_);
+    return table().present();
+}
+
 Stamp Core::stamp() const {
     const std::lock_guard lock(mutex_);
     return table().stamp();

@@ -63,6 +63,7 @@ class Core : public std::enable_shared_from_this<Core> {
     [[nodiscard]] Rank rank() const;  // no_rank for a follower
     [[nodiscard]] std::uint32_t incarnation() const;
     [[nodiscard]] View view();
+    [[nodiscard]] std::size_t present() const;  // the members that are present
     [[nodiscard]] Stamp stamp() const;
     [[nodiscard]] unsigned health() const;
     [[nodiscard]] std::shared_ptr<EventQueue> subscribe();

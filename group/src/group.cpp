@@ -26,10 +26,11 @@ Result<void> Group::add(detail::ServedRpc served) const { return core_->served.a
 
 namespace {
 
+// Counts without a view: each change would make a new one, with an entry for each member.
 hl::Task<Result<void>> wait_until(std::shared_ptr<Core> core, std::size_t count) {
     for (;;) {
         const std::shared_ptr<Signal> changed = core->next_change();
-        if (core->view().present().size() >= count) co_return Result<void>();
+        if (core->present() >= count) co_return Result<void>();
         if (core->closed()) co_return Error(Errc::closed, "this process has left the group");
         const Errc waited = co_await wait_for(core->node, changed);
         if (waited != Errc::ok) co_return waited;
