@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace cinnabar::test {
 namespace {
@@ -103,6 +104,45 @@ TEST(swim, one_that_leaves_is_gone_at_once_and_is_not_called_dead) {
     world.run_for(period_us / 100);
     EXPECT_EQ(left, 49u) << "all others hear it from itself";
     EXPECT_EQ(excluded, 0u);
+}
+
+// How many messages a member sends to say that it leaves, and whether all hear of it.
+std::size_t goodbyes_among(std::size_t members) {
+    SwimWorld world(members, {}, {}, 3);
+    std::size_t goodbyes = 0;
+    world.run_for(2 * period_us);
+    world.on_send = [&](const group::Message& message) { goodbyes += message.kind == group::Kind::sync_push; };
+    world.leave(7);
+    world.on_send = nullptr;
+    world.run_for(60 * period_us);
+    EXPECT_TRUE(world.all_views_equal());
+    EXPECT_EQ(world.member(0).table().present(), members - 1);
+    return goodbyes;
+}
+
+TEST(swim, one_that_leaves_a_large_group_tells_few_and_these_tell_the_rest) {
+    EXPECT_EQ(goodbyes_among(65), 64u);
+    EXPECT_EQ(goodbyes_among(200), 16u);
+}
+
+TEST(swim, a_member_that_joins_spreads_what_is_new_and_not_all_that_it_learns) {
+    const auto here = profile_at("tcp://127.0.0.1:1");
+    group::Table known;
+    known.put(1, {1, 0, State::alive, 8, here});
+    Swim swim({}, {1, 0, 1, 7, here}, known, 5, period_us);
+    for (Rank rank = 2; rank < 100; ++rank)
+        swim.learn({rank, 1, 0, State::alive, 100 + rank, group::no_rank, here}, period_us);
+    EXPECT_EQ(swim.table().present(), 100u);
+    Swim::Outbox out;
+    group::Message message{1, group::Kind::sync_push, 1, 1, 0};
+    message.claims = {Claim{100, 1, 0, State::alive, 300, group::no_rank, here}};
+    swim.receive(message, period_us, out);
+    swim.tick(2 * period_us, out);
+    ASSERT_EQ(out.size(), 1u) << "a ping";
+    std::vector<Rank> told;
+    for (const Claim& claim : out[0].claims) told.push_back(claim.rank);
+    std::sort(told.begin(), told.end());
+    EXPECT_EQ(told, (std::vector<Rank>{0, 100}));
 }
 
 TEST(swim, one_that_is_excluded_by_the_program_of_another_goes_although_it_answers) {

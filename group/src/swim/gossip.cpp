@@ -19,12 +19,18 @@ void Gossip::add(Claim claim) {
     if (const auto before = claims_.find(rank); before != claims_.end()) {
         if (!claim.profile && claim.incarnation == before->second.claim.incarnation)
             claim.profile = before->second.claim.profile;
-        order_.erase(before->second.place);
-        claims_.erase(before);
+        drop(rank);
     }
     const Place place{0, next_++};
     order_.emplace(place, rank);
     claims_.emplace(rank, Waiting{std::move(claim), place});
+}
+
+void Gossip::drop(Rank rank) {
+    const auto at = claims_.find(rank);
+    if (at == claims_.end()) return;
+    order_.erase(at->second.place);
+    claims_.erase(at);
 }
 
 void Gossip::take(std::vector<Claim>& out, std::size_t count_max, std::size_t bytes_max, unsigned sends_max) {

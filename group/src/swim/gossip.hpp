@@ -18,6 +18,8 @@ namespace cinnabar::group {
 class CINNABAR_API Gossip {
   public:
     void add(Claim claim);
+    // Forgets the claim about that rank: others spread it.
+    void drop(Rank rank);
     // Adds up to `count_max` claims, and about `bytes_max` bytes at most, to `out`. Drops a claim after `sends_max`
     // sends.
     void take(std::vector<Claim>& out, std::size_t count_max, std::size_t bytes_max, unsigned sends_max);

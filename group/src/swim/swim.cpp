@@ -144,7 +144,13 @@ Rank Swim::free_rank(Rank first, TimeUs now) {
     return table_.end() < options_.members_max ? table_.end() : no_rank;
 }
 
-void Swim::learn(const Claim& claim, TimeUs now) { merge(claim, Source::joining, now); }
+// The member that told it has it from its own gossip. If this one passed on all that it learns when it joins, what is
+// new would wait in its gossip behind a claim about each member.
+void Swim::learn(const Claim& claim, TimeUs now) {
+    const Stamp before = table_.stamp();
+    merge(claim, Source::joining, now);
+    if (claim.rank != self_.rank && table_.stamp() != before) gossip_.drop(claim.rank);
+}
 
 void Swim::hear(const Claim& claim, TimeUs now) { merge(claim, Source::gossip, now); }
 
@@ -163,8 +169,9 @@ void Swim::leave(TimeUs now, Outbox& out) {
     put(self_.rank, entry, false);
     const Claim goodbye = table_.claim(self_.rank, false);
     const Rank first = static_cast<Rank>(random_.below(table_.end()));
+    const std::size_t tells = table_.present() <= leave_tells ? leave_tells : leave_tells_of_many;
     std::size_t told = 0;
-    for (Rank i = 0; i < table_.end() && told < leave_tells; ++i) {
+    for (Rank i = 0; i < table_.end() && told < tells; ++i) {
         const Rank rank = (first + i) % table_.end();
         if (rank == self_.rank || !table_.at(rank).present()) continue;
         out.push_back(make(Kind::sync_push, rank, self_.rank, 0));

@@ -49,15 +49,17 @@ class CINNABAR_API Swim {
 
     // Pings this member next, because a call to it failed.
     void doubt(Rank rank) { targets_.doubt(table_, rank); }
-    // Accepts a claim of the member through which this one joined.
+    // Accepts a claim of the member through which this one joined, and does not spread it.
     void learn(const Claim& claim, TimeUs now);
     // Handles a claim of a peer that may lie.
     void hear(const Claim& claim, TimeUs now);
     // Adds a new member, or a new life of one. Called by the member that assigns ranks.
     void accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, std::shared_ptr<const Profile> profile,
                 TimeUs now);
-    // Announces the departure to up to leave_tells members, which tell the rest.
+    // Announces the departure to all members if these are up to leave_tells, otherwise to leave_tells_of_many, which
+    // tell the rest: all may leave at once, and each tells most of them over a connection of its own.
     static constexpr std::size_t leave_tells = 64;
+    static constexpr std::size_t leave_tells_of_many = 16;
     void leave(TimeUs now, Outbox& out);
     // Excludes a member that may be alive, and tells it. It comes back unless it has SwimOptions::rejoin = false; the
     // others exclude it when it no longer answers. Requires: it is present, and not this one.
