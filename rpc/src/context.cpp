@@ -229,6 +229,14 @@ const Options& Context::options() const noexcept { return core_->options; }
 
 na::Addr Context::self_addr() const { return core_->engine.self_addr().with_context(core_->options.context.id); }
 
+void Context::ask_to_leave(const na::Addr& peer, Microseconds quiet) noexcept {
+    core_->owned([&] {
+        if (core_->closed_ || peer.empty()) return;
+        const auto found = core_->na->peer(peer);
+        if (found) core_->peers.ask_to_leave(**found, quiet);
+    });
+}
+
 Context::Counts Context::counts() {
     Counts counts;
     core_->owned([&] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Evicts unused connections, so that the transport need not reject new ones. Nothing is lost: the peer is asked to
-// leave, and neither side sends anything else until the peer has left or has answered that it stays. Calls that were
-// queued meanwhile are sent on the next connection.
+// Evicts unused connections, so that the transport need not reject new ones, or because the layer above has too many.
+// Nothing is lost: the peer is asked to leave, and neither side sends anything else until the peer has left or has
+// answered that it stays. Calls that were queued meanwhile are sent on the next connection.
 #include "control.hpp"
 #include "peers.hpp"
 #include "send_queue.hpp"
@@ -31,12 +31,22 @@ void Peers::make_room() noexcept {
             if (!quietest || book->heard < quietest->heard) quietest = book;
         }
         if (!quietest) return;
-        parts_.control.send(*quietest, {ControlType::leave, 0, 0});
-        quietest->leaving = Leaving::asked;
-        ++leaving_;
-        quietest->asked = base_.na->now_us();
-        watch(*quietest);
+        ask(*quietest);
     }
+}
+
+void Peers::ask(PeerBook& book) noexcept {
+    parts_.control.send(book, {ControlType::leave, 0, 0});
+    book.leaving = Leaving::asked;
+    ++leaving_;
+    book.asked = base_.na->now_us();
+    watch(book);
+}
+
+void Peers::ask_to_leave(na::Peer& peer, Microseconds quiet) noexcept {
+    auto* const book = static_cast<PeerBook*>(peer.upper);
+    if (!book || book->leaving != Leaving::no || !unused(*book)) return;
+    if (after(book->heard, quiet) <= base_.na->now_us()) ask(*book);
 }
 
 void Peers::asked_to_leave(PeerBook& book) noexcept {

@@ -61,7 +61,8 @@ class Peers {
     void stop() noexcept;
     void release_all() noexcept;
 
-    // Eviction of unused connections (evict_idle.cpp).
+    // Eviction of unused connections (evict_idle.cpp). ask_to_leave(): as Context::ask_to_leave.
+    void ask_to_leave(na::Peer& peer, Microseconds quiet) noexcept;
     void asked_to_leave(PeerBook& book) noexcept;
     void stays(PeerBook& book) noexcept;
 
@@ -83,6 +84,7 @@ class Peers {
     void orphan_requests(PeerBook& book) noexcept;
     void end_orphans(PeerBook& book) noexcept;
     void make_room() noexcept;
+    void ask(PeerBook& book) noexcept;
     void beat(PeerBook& book) noexcept;
     [[nodiscard]] bool account_adds_up(const PeerBook& book) const noexcept;
 

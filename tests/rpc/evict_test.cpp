@@ -4,6 +4,8 @@
 #include "support/sanitizers.hpp"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <vector>
 
 namespace cinnabar::rpc {
@@ -114,6 +116,59 @@ TEST_P(EvictTest, ACallThatCrossesTheQuestionIsNotLost) {
     for (const Ending& ending : endings) EXPECT_EQ(ending.result, Errc::ok) << to_string(ending.result);
 }
 
+class AskedToLeaveTest : public EvictTest {
+  protected:
+    void SetUp() override {
+        EvictTest::SetUp();
+        if (!IsSkipped()) open_peer(0);
+    }
+    [[nodiscard]] std::uint32_t connections() { return target_.context->counts().connections; }
+    // Asks the target; returns whether a question is on its way.
+    [[nodiscard]] bool ask(Microseconds quiet) {
+        origins_[0].context->ask_to_leave(to_, quiet);
+        std::array<PeerSnapshot, 4> peers;
+        LookPlace place;
+        const unsigned found = origins_[0].context->look_at_peers(place, peers);
+        return std::any_of(peers.begin(), peers.begin() + found, [](const auto& peer) { return peer.leaving; });
+    }
+};
+
+TEST_P(AskedToLeaveTest, AnUnusedConnectionIsClosedAndTheNextCallMakesAnother) {
+    EXPECT_FALSE(ask(Microseconds{0})) << "there is no connection yet";
+    echo_from(0);
+    EXPECT_EQ(connections(), 1u);
+    // A message about credits may be on its way at first, for which either side keeps the connection.
+    ASSERT_TRUE(all_until([&] {
+        (void)ask(Microseconds{0});
+        return connections() == 0;
+    }));
+    echo_from(0);
+    EXPECT_EQ(connections(), 1u);
+}
+
+TEST_P(AskedToLeaveTest, AConnectionThatWasUsedOfLateStays) {
+    echo_from(0);
+    EXPECT_FALSE(ask(std::chrono::hours(1)));
+    echo_from(0);
+    EXPECT_EQ(connections(), 1u);
+}
+
+TEST_P(AskedToLeaveTest, AConnectionWithACallUnderWayStays) {
+    Request* held = nullptr;
+    serve("hold", [&held](Request& request) {
+        request.detach();
+        held = &request;
+    });
+    Ending busy;
+    call_from(0, "hold", busy);
+    ASSERT_TRUE(all_until([&] { return held != nullptr; }));
+    EXPECT_FALSE(ask(Microseconds{0}));
+    held->respond(0);
+    held->release();
+    ASSERT_TRUE(all_until([&] { return busy.count == 1; }));
+    EXPECT_EQ(busy.result, Errc::ok) << to_string(busy.result);
+}
+
 class UnansweredTest : public EvictTest {};
 
 TEST_P(UnansweredTest, WhoDoesNotAnswerIsCutOff) {
@@ -185,6 +240,7 @@ std::vector<support::NetworkKind> networks_of_the_unanswered() {
 }
 
 CINNABAR_OVER_ALL(EvictTest);
+CINNABAR_OVER_ALL(AskedToLeaveTest);
 INSTANTIATE_TEST_SUITE_P(Over, UnansweredTest, testing::ValuesIn(networks_of_the_unanswered()),
                          [](const auto& i) { return std::string(support::to_string(i.param)); });
 CINNABAR_OVER_ALL(OneConnectionTest);

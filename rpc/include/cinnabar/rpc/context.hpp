@@ -43,6 +43,11 @@ class CINNABAR_API Context {
     // Replaces Options::policy for all requests that arrive from now on; null: no policy. Any thread.
     void set_policy(std::shared_ptr<const Policy> policy) noexcept;
 
+    // Asks the peer at this address to close its connection, if neither side uses it and nothing has arrived on it for
+    // `quiet`; otherwise does nothing. Nothing is lost: calls that are made meanwhile are sent on the next connection.
+    // For peers that will not be called soon again, where connections are too many. Any thread; waits for the owner.
+    void ask_to_leave(const na::Addr& peer, Microseconds quiet) noexcept;
+
     // As in na::Context.
     unsigned progress(Microseconds timeout) noexcept;
     unsigned trigger(unsigned count_max) noexcept;
