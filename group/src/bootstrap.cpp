@@ -4,6 +4,7 @@
 #include "bounded.hpp"
 #include "core.hpp"
 #include "hopeless.hpp"
+#include "probed_peers.hpp"
 
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/group/group.hpp>
@@ -140,11 +141,13 @@ hl::Task<Result<void>> join_next(std::shared_ptr<Core> core, na::Addr seed) {
 }
 
 // Looks for the members of a roster until it has seen each of them, so that two parts that started separately find each
-// other.
+// other. In a large group, only the connections to the members that it has asked last are kept.
 hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
     Random random(core->options.seed + 3);
     const Microseconds period = core->options.swim.period;
     BackOff pauses(random, std::min(period, Microseconds(20'000)), period * 4);
+    const std::size_t most = probed_max(core->options.probe_connections_max, roster.addresses.size());
+    ProbedPeers asked;
     while (!core->closed()) {
         const std::vector<Rank> missing = core->missing_of_roster(roster.addresses.size());
         if (missing.empty()) co_return;
@@ -152,6 +155,8 @@ hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
         if (seed) {
             auto trying = run_bounded(core, join_by(core, *seed, roster.self, true), core->options.join_time, {});
             (void)co_await trying;
+            for (const na::Addr& peer : asked.note(*seed, (most + 3) / 4, period, core->now_us()))
+                core->node.rpc_context().ask_to_leave(peer, period / 2);
         }
         const Errc slept = co_await core->node.sleep_for(pauses.next());
         if (slept != Errc::ok) co_return;

@@ -34,6 +34,15 @@ hl::NodeRef prober_of(hl::NodeRef node, const GroupOptions& options) {
 // Answers in flight to one peer; further ones are dropped.
 constexpr std::size_t answers_max = 16;
 
+// A member that was probed so many periods ago has answered or was found not to. Its connection is let go unless
+// something has arrived on it in the last quiet_periods, which shows that it is used for something else, too.
+constexpr int probed_periods = 3;
+constexpr int quiet_periods = 2;
+
+Microseconds probe_period(const GroupOptions& options) noexcept {
+    return std::max(options.swim.period, Microseconds(10'000));
+}
+
 }  // namespace
 
 Core::Core(hl::NodeRef of, const GroupOptions& with)
@@ -152,6 +161,9 @@ void Core::add_post(Message&& message, Rank from, const na::Addr& source, std::v
     if (to.empty()) return;
     if (answer && !answers_in_flight_.enter(to)) return;
     posts.push_back({std::move(message), std::move(to), answer});
+    if (answer) return;
+    const std::size_t most = probed_max(options.probe_connections_max, table().present());
+    posts.back().done = probed_.note(posts.back().to, most, probed_periods * probe_period(options), now_us());
 }
 
 // Called with the lock held, so that all readers see the changes in order.
@@ -169,6 +181,9 @@ void Core::send(Post& post) {
     call.deadline = std::max(options.swim.period, Microseconds(100'000));
     call.provider = options.provider;
     post.message.time = clock.now().bits();
+    if (!post.answer) call.context = 0;  // always the same, so that it is known which one has the connection
+    for (const na::Addr& peer : post.done)
+        prober.rpc_context().ask_to_leave(peer, quiet_periods * probe_period(options));
     // A connection is used by the loop that has accepted it.
     const bool by_node = post.to.is_connection() && post.to.body().held_by != hl::side_context;
     auto sending = (by_node ? node : prober).call(swim_message, post.to, post.message, call);

@@ -8,6 +8,7 @@
 #include "event_queue.hpp"
 #include "executions.hpp"
 #include "peer_quota.hpp"
+#include "probed_peers.hpp"
 #include "served_rpcs.hpp"
 #include "swim/swim.hpp"
 #include "wire.hpp"
@@ -112,7 +113,8 @@ class Core : public std::enable_shared_from_this<Core> {
     struct Post {
         Message message;
         na::Addr to;
-        bool answer = false;  // it is counted in answers_in_flight_
+        bool answer = false;              // it is counted in answers_in_flight_
+        std::vector<na::Addr> done = {};  // peers that failure detection needs no more
     };
 
     hl::Task<void> tick_loop(std::shared_ptr<Core> self);
@@ -139,6 +141,7 @@ class Core : public std::enable_shared_from_this<Core> {
     std::optional<Random> call_numbers_;  // set if GroupOptions::seed is not 0; otherwise call numbers are secret
     std::set<Rank> drifted_;              // present members whose last time was too far ahead
     PeerQuota answers_in_flight_;
+    ProbedPeers probed_;
     bool closed_ = false;
     bool serving_ = false;
 };

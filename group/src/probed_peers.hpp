@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ProbedPeers: the peers to which this process has sent messages for the group of its own accord, in the order of the
+// last message to each, and which of them it needs no more. A member that probes one member after the other would else
+// be connected to all of them in the end.
+#pragma once
+
+#include <cinnabar/base/clock.hpp>
+#include <cinnabar/na/addr.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+namespace cinnabar::group {
+
+// How many peers a member of so many keeps. In a small group that is all of them: connections_max suffices for those
+// that it dials and those that dial it. Otherwise it is a fifth: by chance, half as many members again or more may dial
+// it, and the trees of calls need some connections as well.
+[[nodiscard]] constexpr std::size_t probed_max(std::uint32_t connections_max, std::size_t members) noexcept {
+    if (2 * members <= std::size_t{connections_max} + 2) return std::max<std::size_t>(connections_max, 1);
+    return std::max<std::size_t>(connections_max / 5, 1);
+}
+
+class ProbedPeers {
+  public:
+    static constexpr std::size_t peers_max = 256;
+
+    // Notes a message to `to`. Of the peers beyond the `most` latest ones, returns and forgets those to which the last
+    // message was sent `idle` ago or earlier. Of more than peers_max, the others are returned as well.
+    [[nodiscard]] std::vector<na::Addr> note(const na::Addr& to, std::size_t most, Microseconds idle, TimeUs now) {
+        const auto before =
+            std::find_if(peers_.begin(), peers_.end(), [&to](const Probed& each) { return each.peer == to; });
+        if (before != peers_.end()) peers_.erase(before);
+        peers_.push_back({to, now});
+        std::vector<na::Addr> done;
+        while (peers_.size() > most && (peers_.size() > peers_max || after(peers_.front().last_us, idle) <= now)) {
+            done.push_back(std::move(peers_.front().peer));
+            peers_.pop_front();
+        }
+        return done;
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return peers_.size(); }
+
+  private:
+    struct Probed {
+        na::Addr peer;
+        TimeUs last_us;
+    };
+    std::deque<Probed> peers_;
+};
+
+}  // namespace cinnabar::group
