@@ -34,6 +34,13 @@ Result<void> check(hl::NodeRef node, const GroupOptions& options) {
     return {};
 }
 
+// Whether the page that begins at rank `from` leads to the end, after at most members_max claims with those before.
+bool is_sound(const ViewPage& page, Rank from, std::size_t claims_before, const Core& core) noexcept {
+    const bool leads_on = page.next == no_rank || (page.next > from && !page.claims.empty());
+    return page.claims.size() <= claims_max && leads_on &&
+           claims_before + page.claims.size() <= core.options.swim.members_max;
+}
+
 // Reads all pages of a member's view.
 hl::Task<Result<ViewPage>> read_view(std::shared_ptr<Core> core, na::Addr from) {
     ViewPage whole;
@@ -43,10 +50,8 @@ hl::Task<Result<ViewPage>> read_view(std::shared_ptr<Core> core, na::Addr from) 
         auto call = core->node.call(view_rpc, from, request, call_of(*core, Microseconds(5'000'000)));
         auto page = co_await call;
         if (!page) co_return std::move(page).error();
-        const bool leads_on = page->next == no_rank || (page->next > next && !page->claims.empty());
-        const bool sound = page->claims.size() <= claims_max && leads_on &&
-                           whole.claims.size() + page->claims.size() <= core->options.swim.members_max;
-        if (!sound) co_return Error(Errc::protocol, "the seed's view makes no sense");
+        if (!is_sound(*page, next, whole.claims.size(), *core))
+            co_return Error(Errc::protocol, "the seed's view makes no sense");
         if (next == 0) {
             whole.group = page->group;
             whole.stamp = page->stamp;
@@ -55,6 +60,34 @@ hl::Task<Result<ViewPage>> read_view(std::shared_ptr<Core> core, na::Addr from) 
         next = page->next;
     } while (next != no_rank);
     co_return whole;
+}
+
+// The ranks of the roster that are known here, except this process's own: the asked member may have given it another
+// incarnation.
+std::vector<std::uint64_t> known_of_roster(const Core& core, std::size_t ranks) {
+    std::vector<std::uint64_t> known((ranks + 63) / 64, ~std::uint64_t{0});
+    const auto remove = [&known](Rank rank) { known[rank / 64] &= ~(std::uint64_t{1} << (rank % 64)); };
+    for (std::size_t rank = ranks; rank < known.size() * 64; ++rank) remove(static_cast<Rank>(rank));
+    for (const Rank rank : core.missing_of_roster(ranks)) remove(rank);
+    remove(core.rank());
+    return known;
+}
+
+// Learns from a member of the roster what this process lacks. Each page counts, even if a later one does not come.
+hl::Task<Result<void>> learn_from(std::shared_ptr<Core> core, na::Addr from, std::size_t ranks) {
+    ViewRequest request{core->options.name, 0, known_of_roster(*core, ranks)};
+    std::size_t claims = 0;
+    do {
+        auto call = core->node.call(view_rpc, from, request, call_of(*core, Microseconds(5'000'000)));
+        auto page = co_await call;
+        if (!page) co_return std::move(page).error();
+        if (!is_sound(*page, request.from, claims, *core))
+            co_return Error(Errc::protocol, "the view of a member of the roster makes no sense");
+        claims += page->claims.size();
+        core->learn(page->claims, true);
+        request.from = page->next;
+    } while (request.from != no_rank);
+    co_return Result<void>();
 }
 
 Table table_of(const std::vector<Claim>& claims, std::uint32_t members_max) {
@@ -67,24 +100,37 @@ Table table_of(const std::vector<Claim>& claims, std::uint32_t members_max) {
     return table;
 }
 
-// Requests a rank and the view from one seed.
-hl::Task<Result<void>> join_by(std::shared_ptr<Core> core, na::Addr seed, Rank wanted, bool begun) {
+// Requests a rank from one member.
+hl::Task<Result<JoinAnswer>> ask_for_rank(std::shared_ptr<Core> core, na::Addr seed, Rank wanted) {
     JoinRequest request{core->options.name, wanted, core->process, core->node.self_addr(), core->options.labels, 0};
     request.side_loop = core->has_side_loop;
     auto call = core->node.call(join_rpc, seed, request, call_of(*core, Microseconds(5'000'000)));
     auto joined = co_await call;
     if (!joined) co_return std::move(joined).error();
     if (joined->rank >= core->options.swim.members_max || !is_life(joined->incarnation)) co_return Errc::protocol;
+    co_return *joined;
+}
+
+// Requests a rank and the view from one seed.
+hl::Task<Result<void>> join_next(std::shared_ptr<Core> core, na::Addr seed) {
+    auto asking = ask_for_rank(core, seed, no_rank);
+    auto joined = co_await asking;
+    if (!joined) co_return std::move(joined).error();
     auto reading = read_view(core, seed);
     auto view = co_await reading;
     if (!view) co_return std::move(view).error();
-    if (begun) {
-        core->learn(view->claims, true);
-        co_return Result<void>();
-    }
     core->begin_member(joined->group, joined->rank, joined->incarnation, 0,
                        table_of(view->claims, core->options.swim.members_max));
     co_return Result<void>();
+}
+
+// Tells a member of the roster that this process has its rank, and learns what that member knows.
+hl::Task<Result<void>> look_at(std::shared_ptr<Core> core, na::Addr member, Rank self, std::size_t ranks) {
+    auto asking = ask_for_rank(core, member, self);
+    auto joined = co_await asking;
+    if (!joined) co_return std::move(joined).error();
+    auto learning = learn_from(core, member, ranks);
+    co_return co_await learning;
 }
 
 hl::Task<Result<void>> follow_by(std::shared_ptr<Core> core, na::Addr seed) {
@@ -136,10 +182,6 @@ hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::st
     }
 }
 
-hl::Task<Result<void>> join_next(std::shared_ptr<Core> core, na::Addr seed) {
-    return join_by(std::move(core), std::move(seed), no_rank, false);
-}
-
 // Looks for the members of a roster until it has seen each of them, so that two parts that started separately find each
 // other. In a large group, only the connections to the members that it has asked last are kept.
 hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
@@ -153,7 +195,8 @@ hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
         if (missing.empty()) co_return;
         auto seed = core->node.lookup(roster.addresses[missing[random.below(missing.size())]]);
         if (seed) {
-            auto trying = run_bounded(core, join_by(core, *seed, roster.self, true), core->options.join_time, {});
+            auto trying = run_bounded(core, look_at(core, *seed, roster.self, roster.addresses.size()),
+                                      core->options.join_time, {});
             (void)co_await trying;
             for (const na::Addr& peer : asked.note(*seed, (most + 3) / 4, period, core->now_us()))
                 core->node.rpc_context().ask_to_leave(peer, period / 2);

@@ -57,11 +57,11 @@ std::vector<Claim> Core::missing_since(const Stamp& stamp, bool& too_old) const 
     return claims;
 }
 
-ViewPage Core::page(Rank from) const {
+ViewPage Core::page(const ViewRequest& request) const {
     const std::lock_guard lock(mutex_);
     ViewPage page{group_, table().stamp(), no_rank, false, {}};
-    for (Rank rank = from; rank < table().end(); ++rank) {
-        if (!table().at(rank).known()) continue;
+    for (Rank rank = request.from; rank < table().end(); ++rank) {
+        if (has_rank(request.known, rank) || !table().at(rank).known()) continue;
         if (page.claims.size() == claims_max) {
             page.next = rank;
             break;

@@ -32,7 +32,9 @@ hl::Task<Result<JoinAnswer>> answer_join(std::shared_ptr<Core> core, JoinRequest
 Result<ViewPage> answer_view(Core& core, const ViewRequest& request) {
     if (request.name != core.options.name) return Error(Errc::not_found, "the group here has another name");
     if (!core.is_member()) return joining();
-    return core.page(request.from);
+    if (request.known.size() > core.options.swim.members_max / 64 + 1)
+        return Error(Errc::invalid_argument, "the request names more ranks than there can be: members_max");
+    return core.page(request);
 }
 
 hl::Task<Result<ViewPage>> wait_for_change(std::shared_ptr<Core> core, FollowRequest request) {

@@ -36,7 +36,12 @@ inline constexpr hl::Rpc<JoinAnswer(JoinRequest)> join_rpc{"cinnabar.group.join"
 struct ViewRequest {
     std::string name;
     Rank from = 0;
+    std::vector<std::uint64_t> known = {};  // a bit for each rank, from rank 0 on: those that are not wanted
 };
+// Whether the bit of that rank is set.
+[[nodiscard]] inline bool has_rank(const std::vector<std::uint64_t>& ranks, Rank rank) noexcept {
+    return rank / 64 < ranks.size() && ((ranks[rank / 64] >> (rank % 64)) & 1) != 0;
+}
 struct FollowRequest {
     std::uint64_t group = 0;
     Stamp known;

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <vector>
 
 namespace cinnabar::test {
 namespace {
@@ -229,6 +230,18 @@ TEST_F(LiarTest, a_peer_that_pings_and_takes_no_answers_fills_no_queue) {
     EXPECT_LE(most, 16u);
     EXPECT_EQ(queued(), 0u) << "and there is room for as many again";
     expect_all_well();
+}
+
+TEST_F(LiarTest, a_view_leaves_out_ranks_that_are_known_and_their_list_is_bounded) {
+    ViewRequest request{"group", 0, {0b10110}};
+    const ViewPage page = liar_.call(group::view_rpc, at(0), request, 1s).wait().value();
+    std::vector<Rank> told;
+    for (const Claim& claim : page.claims) told.push_back(claim.rank);
+    EXPECT_EQ(told, (std::vector<Rank>{0, 3}));
+    request.known.assign(SimGroup::members_max / 64 + 1, ~std::uint64_t{0});
+    EXPECT_TRUE(liar_.call(group::view_rpc, at(0), request, 1s).wait().value().claims.empty());
+    request.known.push_back(0);
+    EXPECT_EQ(liar_.call(group::view_rpc, at(0), request, 1s).wait().code(), Errc::invalid_argument);
 }
 
 TEST_F(LiarTest, who_joins_without_a_roster_chooses_no_rank) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <vector>
 
 namespace cinnabar::test {
 namespace {
@@ -122,6 +123,23 @@ TEST_F(LyingSeed, a_rank_or_a_life_that_cannot_be_is_refused) {
     EXPECT_EQ(join().code(), Errc::protocol);
     answer_ = {1, 1, last_life};
     EXPECT_EQ(join().code(), Errc::protocol);
+}
+
+TEST_F(LyingSeed, is_asked_for_those_members_of_a_roster_that_are_not_known) {
+    answer_ = {1, 0, 1};
+    std::vector<std::uint64_t> known;
+    page_ = [&known](const ViewRequest& request) {
+        known = request.known;
+        ViewPage page{1, {}, group::no_rank, false, {}};
+        page.claims = {Claim{1, 1, 0, State::alive, 6, group::no_rank, profile_at("sim://seed")}};
+        return page;
+    };
+    const group::Roster roster{{"sim://guest", "sim://seed", "sim://seed"}, 0};
+    const Group started = Group::start(guest_, roster, GroupOptions{.seed = 33}).value();
+    (void)guest_.run_for(500ms);
+    (void)seed_.withdraw(group::view_rpc);
+    EXPECT_GE(pages_, 2u) << "it looks for rank 2, too";
+    EXPECT_EQ(known, (std::vector<std::uint64_t>{0b010})) << "neither rank 2 nor itself";
 }
 
 TEST_F(LyingSeed, claims_that_cannot_be_are_left_out_of_the_view) {
