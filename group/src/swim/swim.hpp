@@ -59,7 +59,7 @@ class CINNABAR_API Swim {
     // Announces the departure to all members if these are up to leave_tells, otherwise to leave_tells_of_many, which
     // tell the rest: all may leave at once, and each tells most of them over a connection of its own.
     static constexpr std::size_t leave_tells = 64;
-    static constexpr std::size_t leave_tells_of_many = 16;
+    static constexpr std::size_t leave_tells_of_many = 8;
     void leave(TimeUs now, Outbox& out);
     // Excludes a member that may be alive, and tells it. It comes back unless it has SwimOptions::rejoin = false; the
     // others exclude it when it no longer answers. Requires: it is present, and not this one.
