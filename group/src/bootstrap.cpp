@@ -187,6 +187,7 @@ hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::st
 hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
     Random random(core->options.seed + 3);
     const Microseconds period = core->options.swim.period;
+    const auto half_period = static_cast<std::uint64_t>(period.count()) / 2;
     BackOff pauses(random, std::min(period, Microseconds(20'000)), period * 4);
     const std::size_t most = probed_max(core->options.probe_connections_max, roster.addresses.size());
     ProbedPeers asked;
@@ -201,7 +202,12 @@ hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
             for (const na::Addr& peer : asked.note(*seed, (most + 3) / 4, period, core->now_us()))
                 core->node.rpc_context().ask_to_leave(peer, period / 2);
         }
-        const Errc slept = co_await core->node.sleep_for(pauses.next());
+        // What is known doubles with each answer, so long pauses would delay the end: they are for members that are not
+        // there.
+        Microseconds pause = pauses.next();
+        const bool found = core->missing_of_roster(roster.addresses.size()).size() < missing.size();
+        if (found) pause = std::min(pause, Microseconds(half_period / 2 + random.below(half_period + 1)));
+        const Errc slept = co_await core->node.sleep_for(pause);
         if (slept != Errc::ok) co_return;
     }
 }
