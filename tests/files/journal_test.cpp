@@ -2,6 +2,7 @@
 // The remains of an unfinished file, and how the next save under the same name uses them.
 #include "file/journal.hpp"
 
+#include "file/checksum.hpp"
 #include "file/staging.hpp"
 #include "support/content.hpp"
 #include "support/os_limits.hpp"
@@ -81,6 +82,32 @@ struct JournalTest : testing::Test {
         EXPECT_TRUE(fs::is_empty(staging)) << "nothing is left of a file that has its name";
     }
 };
+
+TEST(Xxh3, HasTheValuesOfThePlainFunctions) {
+    for (const std::size_t bytes : {0, 1, 128, 240, 241, 1024, 1025, (1 << 20) + 5}) {
+        const auto content = pattern(bytes);
+        const std::uint64_t plain = XXH3_64bits(content.data(), content.size());
+        EXPECT_EQ(block_checksum(as_bytes(content)), plain) << bytes;
+        Checksum sum;
+        sum.update(as_bytes(content).first(bytes / 3));
+        Checksum copy(sum);
+        sum.update(as_bytes(content).subspan(bytes / 3));
+        EXPECT_EQ(sum.digest(), plain) << bytes;
+        copy.update(as_bytes(content).subspan(bytes / 3));
+        EXPECT_EQ(copy.digest(), plain) << bytes << ": what the other one is given does not change it";
+    }
+}
+
+TEST_F(JournalTest, RecordsAreReadManyAtOnce) {
+    const auto root = serve();
+    leave_three(root);
+    auto file = create(root);
+    EXPECT_TRUE(has(file, 0));
+    overwrite(journal_of(), fs::file_size(journal_of()) - 16, "?");
+    EXPECT_TRUE(has(file, 1)) << "its record was read with that of the first block";
+    EXPECT_TRUE(has(file, 2));
+    finish(std::move(file), 3);
+}
 
 TEST_F(JournalTest, AnotherFileOfTheNameGoesOn) {
     const auto root = serve();

@@ -2,9 +2,9 @@
 // The 64-bit XXH3 checksum of a whole file, updated piece by piece in file order. One thread at a time.
 #pragma once
 
-#include <cinnabar/base/bytes.hpp>
+#include "file/xxh3.hpp"
 
-#include <xxhash.h>
+#include <cinnabar/base/bytes.hpp>
 
 #include <algorithm>
 #include <array>
@@ -21,7 +21,14 @@ class Checksum {
         if (!state_) throw std::bad_alloc();
         XXH3_64bits_reset(state_.get());
     }
-    void update(ConstBytes bytes) noexcept { XXH3_64bits_update(state_.get(), bytes.data(), bytes.size()); }
+    // Continues independently of the other one.
+    Checksum(const Checksum& other) : Checksum() { XXH3_copyState(state_.get(), other.state_.get()); }
+    Checksum(Checksum&& other) noexcept = default;
+    Checksum& operator=(const Checksum& other) = delete;
+    Checksum& operator=(Checksum&& other) noexcept = default;
+    ~Checksum() = default;
+
+    void update(ConstBytes bytes) noexcept { xxh3_update(state_.get(), bytes); }
     void update_zeros(std::uint64_t bytes) noexcept {
         static constexpr std::array<std::byte, 64 << 10> zeros{};
         for (; bytes > 0; bytes -= std::min<std::uint64_t>(bytes, zeros.size()))

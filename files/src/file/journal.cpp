@@ -3,6 +3,7 @@
 
 #include "file/checksum.hpp"
 #include "file/own_file.hpp"
+#include "file/xxh3.hpp"
 
 #include <cinnabar/base/whole_io.hpp>
 #include <cinnabar/files/file_error.hpp>
@@ -11,7 +12,6 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -26,7 +26,7 @@ static_assert(fixed_bytes + name_bytes_max + 8 <= journal_head_bytes_max);
 
 }  // namespace
 
-std::uint64_t block_checksum(ConstBytes block) noexcept { return XXH3_64bits(block.data(), block.size()); }
+std::uint64_t block_checksum(ConstBytes block) noexcept { return xxh3(block); }
 
 std::string encode_head(const JournalHead& head) {
     std::string text(fixed_bytes + head.name.size() + 8, '\0');
@@ -115,11 +115,19 @@ bool Journal::is_due(std::chrono::milliseconds interval) {
 std::optional<std::uint64_t> Journal::checksum_of(std::uint64_t block) const {
     const std::lock_guard lock(files_);
     if (block >= blocks_) return std::nullopt;
+    if (block < read_from_ || block - read_from_ >= read_.size()) read_records(block);
+    if (block < read_from_ || block - read_from_ >= read_.size()) return std::nullopt;
+    return read_[static_cast<std::size_t>(block - read_from_)];
+}
+
+// Blocks are looked up in the order of the file, so the records after `block` are read with it.
+void Journal::read_records(std::uint64_t block) const {
+    read_from_ = block;
+    read_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(blocks_ - block, records_read_at_once)));
     const UniqueFd file(::openat(staging_->get(), name_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-    std::uint64_t checksum = 0;
-    const auto to = std::as_writable_bytes(std::span(&checksum, 1));
-    if (!file || read_at_most(file.get(), to, place_of(block)) != static_cast<ssize_t>(to.size())) return std::nullopt;
-    return checksum;
+    const auto to = std::as_writable_bytes(std::span(read_));
+    const auto count = file ? read_at_most(file.get(), to, place_of(block)) : ssize_t{-1};
+    read_.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)) / sizeof(std::uint64_t));
 }
 
 std::uint64_t Journal::checksum_of_zeros(std::uint64_t bytes) {
@@ -136,6 +144,7 @@ Result<void> Journal::cut(std::uint64_t blocks) {
     if (!file || ::ftruncate(file.get(), static_cast<off_t>(place_of(blocks))) != 0 || ::fdatasync(file.get()) != 0)
         return file_error(errno, "cannot cut the journal of the file", head_.name);
     blocks_ = blocks;
+    read_.clear();  // other records may be appended behind the cut
     return {};
 }
 

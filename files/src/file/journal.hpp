@@ -114,6 +114,9 @@ class Journal {
           blocks_(summary.blocks) {}
     [[nodiscard]] std::uint64_t place_of(std::uint64_t block) const noexcept { return head_bytes_ + block * 8; }
     [[nodiscard]] bool append(const std::vector<std::uint64_t>& checksums);
+    static constexpr std::uint64_t records_read_at_once = 512;  // 4 KiB
+    // Requires: files_ is held, and `block` is recorded.
+    void read_records(std::uint64_t block) const;
     // Whether the name refers to another journal by now.
     [[nodiscard]] bool is_of_another_file() const noexcept;
 
@@ -129,6 +132,9 @@ class Journal {
 
     mutable std::mutex files_;  // guards the files; held during syncs and writes, whereas mutex_ is held only briefly
     std::uint64_t blocks_ = 0;  // recorded
+    // Records that were read, of the blocks from read_from_ on. Those of recorded blocks change only in cut().
+    mutable std::vector<std::uint64_t> read_;
+    mutable std::uint64_t read_from_ = 0;
     int sync_errno_ = 0;
     bool broken_ = false;  // writing failed, or the journal was finished or removed: nothing more is recorded
     UniqueFd held_;        // the file of a finished journal: while it is open, no other file has its inode number
