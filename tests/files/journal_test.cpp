@@ -84,7 +84,7 @@ struct JournalTest : testing::Test {
 };
 
 TEST(Xxh3, HasTheValuesOfThePlainFunctions) {
-    for (const std::size_t bytes : {0, 1, 128, 240, 241, 1024, 1025, (1 << 20) + 5}) {
+    for (const std::size_t bytes : std::vector<std::size_t>{0, 1, 128, 240, 241, 1024, 1025, (1u << 20) + 5}) {
         const auto content = pattern(bytes);
         const std::uint64_t plain = XXH3_64bits(content.data(), content.size());
         EXPECT_EQ(block_checksum(as_bytes(content)), plain) << bytes;

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -130,6 +131,30 @@ TEST_P(ResumeTest, ASaveThatWasInterruptedGoesOn) {
     EXPECT_EQ(saved->had_bytes, there_is);
     EXPECT_EQ(folder.get("root/a"), content);
     EXPECT_TRUE(fs::is_empty(staging));
+}
+
+// How many bytes this process, which is both sides, has read from files and sockets.
+std::optional<std::uint64_t> bytes_read() {
+    std::ifstream io("/proc/self/io");
+    std::string what;
+    std::uint64_t bytes = 0;
+    while (io >> what >> bytes) {
+        if (what == "rchar:") return bytes;
+    }
+    return std::nullopt;
+}
+
+TEST_P(ResumeTest, WhatIsThereIsReadOnceByEachSide) {
+    save_until(180 * window);
+    const auto there_is = kept();
+    EXPECT_GE(there_is, 170 * window);
+    const auto before = bytes_read();
+    if (!before) GTEST_SKIP() << "the kernel does not count what a process reads";
+    const auto saved = save();
+    ASSERT_TRUE(saved.ok()) << saved.error().message();
+    EXPECT_EQ(saved->had_bytes, there_is);
+    const auto sent = content.size() - there_is;
+    EXPECT_LE(*bytes_read() - *before, content.size() + there_is + sent + 64 * window);
 }
 
 TEST_P(ResumeTest, ASaveGoesOnAtTheNextServer) {

@@ -171,6 +171,13 @@ TEST_F(SealTest, TheChecksumsOfBlocksCannotBeChanged) {
     EXPECT_EQ(there.check(with(sent, {1, 3})).code(), Errc::permission);
     EXPECT_EQ(there.check(with(sent, {1})).code(), Errc::permission);
     EXPECT_TRUE(there.check(sent).ok());
+    ClaimIn claim;
+    claim.checksums = {1, 2};
+    here.stamp(claim);
+    ClaimIn other_claim = claim;
+    other_claim.checksums = {1, 3};
+    EXPECT_EQ(there.check(other_claim).code(), Errc::permission);
+    EXPECT_TRUE(there.check(claim).ok());
     TakeIn take;
     take.blocks = {1, 2};
     here.stamp(take);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Resumable files: continuing from remains, and leaving remains.
+#include "file/checksum.hpp"
 #include "file/journal.hpp"
 #include "file/staging.hpp"
 
@@ -81,6 +82,26 @@ std::optional<std::uint64_t> NewFile::read_block(std::uint64_t offset, Bytes to)
 Result<bool> NewFile::find_block(std::uint64_t offset, Bytes to, std::uint64_t checksum) {
     CINNABAR_TRY_VOID(use_other_than(offset, checksum));
     return read_block(offset, to) == checksum;
+}
+
+// The journal has the same checksum, or all from `offset` on was cut off: so the claimed one decides.
+Result<bool> NewFile::verify_block(std::uint64_t offset, std::uint64_t bytes, std::uint64_t checksum, Bytes scratch,
+                                   Checksum& whole) {
+    CINNABAR_TRY_VOID(use_other_than(offset, checksum));
+    if (offset >= resumed_bytes()) return false;
+    Checksum block;
+    Checksum with_block = whole;
+    for (std::uint64_t done = 0; done < bytes;) {
+        const auto count = std::min<std::uint64_t>(scratch.size(), bytes - done);
+        const Bytes piece = scratch.first(static_cast<std::size_t>(count));
+        if (read_at_most(file_->get(), piece, offset + done) != static_cast<ssize_t>(piece.size())) return false;
+        block.update(piece);
+        with_block.update(piece);
+        done += piece.size();
+    }
+    if (block.digest() != checksum) return false;
+    whole = std::move(with_block);
+    return true;
 }
 
 std::uint64_t NewFile::resumed_bytes() const noexcept { return journal_ ? journal_->resumed_bytes() : 0; }

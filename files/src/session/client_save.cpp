@@ -47,6 +47,18 @@ struct ClientSession::Sending {
         share.close(why);
     }
 
+    // Windows that the server has, as it said, by their checksums.
+    struct Claim {
+        ClaimIn in;
+        std::vector<Checksum> sums;  // of the file before each of these windows, and after the last one
+    };
+    // Claims the windows that the server has, up to the first one that it turns out not to have.
+    [[nodiscard]] hl::Task<Result<void>> claim_windows();
+    // Reads the next windows to be claimed. `before`: the sum of the file up to `offset`.
+    [[nodiscard]] hl::Task<Result<Claim>> read_claim(std::uint64_t offset, Checksum before);
+    [[nodiscard]] Result<void> sum_claimed(Claim& claim, Bytes scratch) const;
+    // Returns how many of the windows, from the first one on, the server has.
+    [[nodiscard]] hl::Task<Result<std::uint32_t>> send_claim(ClaimIn& in);
     [[nodiscard]] hl::Task<Result<void>> send_windows();
     [[nodiscard]] hl::Task<void> send_lane();
     [[nodiscard]] hl::Task<Result<void>> send_window(std::uint64_t offset);
@@ -165,7 +177,88 @@ hl::Task<Result<std::uint64_t>> ClientSession::sum_here(const SourceFile& source
     co_return sum.digest();
 }
 
+// While the server compares the windows of one claim, the next ones are read. The turn to read is kept all the time: the
+// sum of the file goes back to the first window that the server does not have, which is then read again.
+hl::Task<Result<void>> ClientSession::Sending::claim_windows() {
+    const Errc turn = co_await reading.reach(0);
+    if (turn == Errc::invalid_argument)
+        co_return Error{Errc::protocol, "the server asked for a window of the file before it was sent"};
+    if (turn != Errc::ok) co_return turn;
+    Result<Claim> claim = co_await read_claim(0, sum);
+    while (claim && !claim->in.checksums.empty()) {
+        const std::size_t windows = claim->in.checksums.size();
+        const std::uint64_t begin = claim->in.offset;
+        const std::uint64_t end = std::min(begin + windows * client.window_bytes_, source.bytes());
+        auto asking = send_claim(claim->in);
+        auto following = read_claim(end, claim->sums.back());
+        auto [had, after] = co_await hl::when_all(std::move(asking), std::move(following));
+        if (failure) co_return *failure;
+        if (!had) co_return std::move(had).error();
+        sum = std::move(claim->sums[*had]);
+        next = std::min(begin + *had * client.window_bytes_, source.bytes());
+        had_bytes += next - begin;
+        if (progress && next > begin) progress(next - begin);
+        if (*had < windows) break;
+        claim = std::move(after);
+    }
+    if (!claim) co_return std::move(claim).error();
+    reading.advance(next);
+    passing.advance(next);
+    co_return Result<void>();
+}
+
+hl::Task<Result<ClientSession::Sending::Claim>> ClientSession::Sending::read_claim(std::uint64_t offset,
+                                                                                   Checksum before) {
+    Claim claim;
+    claim.in.file = file;
+    claim.in.offset = offset;
+    claim.sums.push_back(std::move(before));
+    Result<Buffer> buffer = co_await client.buffers_->take(share);
+    if (!buffer) co_return std::move(buffer).error();
+    const Bytes scratch = buffer->bytes().first(std::min(buffer->bytes().size(), claimed_piece_bytes));
+    Result<void> got = co_await client.disk_.run([this, &claim, scratch] { return sum_claimed(claim, scratch); });
+    if (!got) co_return std::move(got).error();
+    co_return Result<Claim>(std::move(claim));
+}
+
+// Runs on a disk thread.
+Result<void> ClientSession::Sending::sum_claimed(Claim& claim, Bytes scratch) const {
+    const std::uint64_t end = std::min(resumed_bytes, source.bytes());
+    std::uint64_t offset = claim.in.offset;
+    while (offset < end && claim.in.checksums.size() < claimed_windows_max) {
+        const std::uint64_t bytes = std::min(client.window_bytes_, source.bytes() - offset);
+        Checksum window;
+        Checksum whole = claim.sums.back();
+        for (std::uint64_t done = 0; done < bytes;) {
+            const auto count = std::min<std::uint64_t>(scratch.size(), bytes - done);
+            const Bytes piece = scratch.first(static_cast<std::size_t>(count));
+            CINNABAR_TRY_VOID(source.read(offset + done, piece));
+            window.update(piece);
+            whole.update(piece);
+            done += count;
+        }
+        claim.in.checksums.push_back(window.digest());
+        claim.sums.push_back(std::move(whole));
+        offset += bytes;
+    }
+    return {};
+}
+
+hl::Task<Result<std::uint32_t>> ClientSession::Sending::send_claim(ClaimIn& in) {
+    client.seals_.stamp(in);
+    Result<ClaimOut> out = co_await client.node_.call(claim_rpc, client.server_, in, window_deadline);
+    if (!out) co_return in_the_middle(std::move(out).error());
+    if (out->windows > in.checksums.size())
+        co_return Error{Errc::protocol, "the server has more windows than were claimed"};
+    co_return out->windows;
+}
+
 hl::Task<Result<void>> ClientSession::Sending::send_windows() {
+    // Of a sparse file holes are not read, so its windows are offered one by one.
+    if (resumed_bytes > 0 && mode.checked && !source.sparse()) {
+        Result<void> claimed = co_await claim_windows();
+        if (!claimed) co_return claimed;
+    }
     std::vector<hl::Task<void>> lanes;
     for (std::uint64_t i = 0; i < client.lanes_for(source.bytes()); ++i) lanes.push_back(send_lane());
     if (!lanes.empty()) (void)co_await hl::when_all(std::move(lanes));

@@ -23,7 +23,7 @@ MacText Gate::tag_text(const Nonce& client, const Challenge& challenge, const na
 }
 
 Result<HelloOut> Gate::hello(const HelloIn& in, const na::Addr& source) const {
-    if (in.version != protocol_version) return Error{Errc::unsupported, "the server speaks version 7 of the protocol"};
+    if (in.version != protocol_version) return Error{Errc::unsupported, "the server speaks version 8 of the protocol"};
     HelloOut out;
     out.version = protocol_version;
     out.wants_key = wants_key(source);

@@ -21,7 +21,7 @@
 
 namespace cinnabar::files {
 
-inline constexpr std::uint32_t protocol_version = 7;
+inline constexpr std::uint32_t protocol_version = 8;
 
 // --- opening a session
 
@@ -91,8 +91,8 @@ struct OpenIn {
 struct OpenOut {
     std::uint64_t file = 0;  // identifies the file in later calls
     // The number of bytes that the server has, from the beginning, of an interrupted save: whole windows, or the whole
-    // file. The client lends these windows and sends their checksums, even if it pushes the later ones; the server
-    // pulls only those that differ.
+    // file. The client claims these windows, or lends them with their checksums, even if it pushes the later ones; the
+    // server pulls only those that differ.
     std::uint64_t resumed_bytes = 0;
     // Size of the existing file of this name. The client lends windows below this size, too, and sends the checksums of
     // their blocks; the server pulls only the blocks that differ.
@@ -116,6 +116,24 @@ struct WindowOut {
 };
 // Answered when the bytes are written.
 inline constexpr hl::Rpc<WindowOut(WindowIn)> window_rpc{"cinnabar.save.window"};
+
+// Sends the checksums of windows that the server has of an interrupted save, without their bytes. One call of a file at
+// a time, before its first window call: the claimed windows begin where the last claim ended.
+inline constexpr std::size_t claimed_windows_max = 16;
+// A claim is read in pieces that stay in the cache of the processor while they are hashed.
+inline constexpr std::size_t claimed_piece_bytes = 128u << 10;
+struct ClaimIn {
+    Seal seal;
+    std::uint64_t file = 0;
+    std::uint64_t offset = 0;
+    std::vector<std::uint64_t> checksums;  // XXH3 of each window from `offset` on; at most claimed_windows_max
+};
+struct ClaimOut {
+    // How many of these windows, from the first one on, the server has read from its disk and found to be as claimed.
+    // The client sends the next one by a window call. May be fewer if the disk is slow (claim_step).
+    std::uint32_t windows = 0;
+};
+inline constexpr hl::Rpc<ClaimOut(ClaimIn)> claim_rpc{"cinnabar.save.claim"};
 
 // Sends a window by a push: the server grants a buffer in a fill call to the client, which writes into it.
 struct PushIn {
@@ -433,6 +451,8 @@ inline constexpr std::chrono::microseconds window_deadline = std::chrono::second
 // At the server: a window that the client's rate limit would delay longer than this is refused, while the client is
 // still waiting.
 inline constexpr std::chrono::microseconds rate_wait_max = std::chrono::seconds(40);
+// At the server: a claim begins no other window after this time.
+inline constexpr std::chrono::microseconds claim_step = std::chrono::seconds(5);
 inline constexpr std::chrono::microseconds fill_deadline = std::chrono::seconds(30);
 inline constexpr std::chrono::microseconds take_deadline = std::chrono::seconds(30);
 // Deadline of the window call made inside a take call. It is earlier than the take call's own, so that the client knows

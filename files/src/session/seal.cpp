@@ -59,6 +59,12 @@ MacText describe(const WindowIn& in) {
     return text.add(in.window.size());
 }
 
+MacText describe(const ClaimIn& in) {
+    MacText text = operation(claim_rpc).add(in.file).add(in.offset);
+    add(text, in.checksums);
+    return text;
+}
+
 MacText describe(const PushIn& in) { return operation(push_rpc).add(in.file).add(in.offset); }
 
 MacText describe(const FillIn& in) {

@@ -32,6 +32,7 @@ class SeenNumbers {
 [[nodiscard]] MacText describe(const HoldIn& in);
 [[nodiscard]] MacText describe(const OpenIn& in);
 [[nodiscard]] MacText describe(const WindowIn& in);
+[[nodiscard]] MacText describe(const ClaimIn& in);
 [[nodiscard]] MacText describe(const PushIn& in);
 [[nodiscard]] MacText describe(const FillIn& in);
 [[nodiscard]] MacText describe(const CommitIn& in);

@@ -104,6 +104,8 @@ Result<void> Service::serve_files_on(const hl::NodeRef& node) {
     CINNABAR_TRY_VOID(node.serve(open_rpc, [this](hl::Request<OpenIn> request) { return open(std::move(request)); }));
     CINNABAR_TRY_VOID(
         node.serve(window_rpc, [this](hl::Request<WindowIn> request) { return window(std::move(request)); }));
+    CINNABAR_TRY_VOID(node.serve(
+        claim_rpc, [this](hl::Request<ClaimIn> request) { return Batches::claim(*this, std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(push_rpc, [this](hl::Request<PushIn> request) { return push(std::move(request)); }));
     CINNABAR_TRY_VOID(
         node.serve(commit_rpc, [this](hl::Request<CommitIn> request) { return commit(std::move(request)); }));

@@ -157,6 +157,10 @@ class Service {
             if (request->blocks.size() > blocks_in(options_.window_bytes))
                 return Error{Errc::too_large, "a window has fewer blocks"};
         }
+        if constexpr (requires { request->checksums; }) {
+            if (request->checksums.size() > claimed_windows_max)
+                return Error{Errc::too_large, "a call claims at most 16 windows"};
+        }
         if constexpr (requires { request->files; }) CINNABAR_TRY_VOID(check_pack(*request));
         if constexpr (requires { check_batch(*request); }) CINNABAR_TRY_VOID(check_batch(*request));
         CINNABAR_TRY_VOID(session->seals.check(*request));

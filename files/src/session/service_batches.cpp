@@ -91,4 +91,16 @@ hl::Task<Result<BatchOut>> Service::Batches::remove(Service& service, hl::Reques
     co_return answer_of(steps);
 }
 
+hl::Task<Result<ClaimOut>> Service::Batches::claim(Service& service, hl::Request<ClaimIn> request) {
+    auto session = service.session_of(request);
+    if (!session) co_return to_remote(session.error());
+    const auto found = (*session)->savings.find(request->file);
+    if (found == (*session)->savings.end()) co_return no_file();
+    const auto saving = found->second;
+    Result<ClaimOut> outcome = co_await saving->upload->claim(*request);
+    if (outcome) co_return outcome;
+    service.give_up(**session, request->file, outcome.error());
+    co_return to_remote(outcome.error());
+}
+
 }  // namespace cinnabar::files

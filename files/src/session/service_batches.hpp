@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls of the service that make or remove many entries at once, and the call that lends many files.
+// The calls of the service that make or remove many entries at once, that lend many files, and that claim many windows.
 #pragma once
 
 #include "session/service.hpp"
@@ -11,6 +11,7 @@ struct Service::Batches {
     [[nodiscard]] static hl::Task<Result<BatchOut>> make(Service& service, hl::Request<MakeManyIn> request);
     [[nodiscard]] static hl::Task<Result<BatchOut>> remove(Service& service, hl::Request<RemoveManyIn> request);
     [[nodiscard]] static hl::Task<Result<void>> lend_pack(Service& service, hl::Request<LendPackIn> request);
+    [[nodiscard]] static hl::Task<Result<ClaimOut>> claim(Service& service, hl::Request<ClaimIn> request);
 };
 
 }  // namespace cinnabar::files

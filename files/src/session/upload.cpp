@@ -8,6 +8,7 @@
 #include <cinnabar/hl/when_all.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace cinnabar::files {
@@ -87,6 +88,47 @@ hl::Task<Result<WindowOut>> Upload::receive(const WindowIn& in) {
     }
     if (!outcome) close(outcome.error());
     co_return outcome;
+}
+
+hl::Task<Result<ClaimOut>> Upload::claim(const ClaimIn& in) {
+    if (failure_) co_return *failure_;
+    Result<ClaimOut> outcome = no_such_window();
+    const std::uint64_t after_first = in.checksums.empty() ? 0 : in.checksums.size() - 1;
+    const bool fits = !in.checksums.empty() && window_bytes(in.offset) != 0 &&
+                      in.offset + after_first * buffers_.buffer_bytes() < file_.resumed_bytes();
+    if (fits) outcome = co_await verify(in);
+    if (!outcome) close(outcome.error());
+    co_return outcome;
+}
+
+// Keeps its turns until all is compared: no other window of the file is taken or written meanwhile.
+hl::Task<Result<ClaimOut>> Upload::verify(const ClaimIn& in) {
+    if (const Errc turn = co_await taking_.reach(in.offset); turn != Errc::ok) co_return reason(turn);
+    Result<Buffer> buffer = co_await buffers_.take(share_);
+    if (!buffer) co_return reason(buffer.code());
+    if (const Errc turn = co_await writing_.reach(in.offset); turn != Errc::ok) co_return reason(turn);
+    const Bytes scratch = buffer->bytes().first(std::min(buffer->bytes().size(), claimed_piece_bytes));
+    Result<std::uint32_t> same = co_await disk_.run([this, &in, scratch] { return verify_windows(in, scratch); });
+    if (!same) co_return std::move(same).error();
+    const std::uint64_t end = std::min(in.offset + *same * std::uint64_t{buffers_.buffer_bytes()}, bytes_);
+    taking_.advance(end);
+    advance(end);
+    co_return ClaimOut{*same};
+}
+
+Result<std::uint32_t> Upload::verify_windows(const ClaimIn& in, Bytes scratch) {
+    const auto until = std::chrono::steady_clock::now() + claim_step;
+    std::uint64_t offset = in.offset;
+    std::uint32_t same = 0;
+    for (const std::uint64_t checksum : in.checksums) {
+        const std::uint64_t bytes = window_bytes(offset);
+        CINNABAR_TRY(const bool had, file_.verify_block(offset, bytes, checksum, scratch, sum_));
+        if (!had) break;
+        ++same;
+        offset += bytes;
+        if (std::chrono::steady_clock::now() >= until) break;
+    }
+    return same;
 }
 
 hl::Task<Result<void>> Upload::receive_hole(std::uint64_t offset) {

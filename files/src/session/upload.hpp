@@ -45,6 +45,9 @@ class Upload {
     // the file has no such window, or has received it before. Any error ends the file, and all its windows fail with
     // it.
     [[nodiscard]] hl::Task<Result<WindowOut>> receive(const WindowIn& in);
+    // Reads windows that remain from an interrupted save, and compares them with the checksums. Returns how many, from
+    // the first one on, are as claimed; these count as received. Errors as of receive().
+    [[nodiscard]] hl::Task<Result<ClaimOut>> claim(const ClaimIn& in);
     // A window of a sparse file that is a hole.
     [[nodiscard]] hl::Task<Result<void>> receive_hole(std::uint64_t offset);
     // Grants the client a buffer by calling `ask`. The client writes the window into it and then notifies `node` with
@@ -71,6 +74,9 @@ class Upload {
   private:
     [[nodiscard]] hl::Task<Result<WindowOut>> pull(const WindowIn& in);
     [[nodiscard]] hl::Task<Result<WindowOut>> compare(const WindowIn& in);
+    [[nodiscard]] hl::Task<Result<ClaimOut>> verify(const ClaimIn& in);
+    // Runs on a disk thread. Returns how many windows are as claimed.
+    [[nodiscard]] Result<std::uint32_t> verify_windows(const ClaimIn& in, Bytes scratch);
     // Fills the buffer with the window: blocks that the older version has are read from it, blocks of zeros of a sparse
     // file are made, the others are pulled. Returns the number of bytes that were not pulled.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> pull_into(const Buffer& buffer, const WindowIn& in);

@@ -30,6 +30,7 @@ enum class Sync : std::uint8_t {
     none,   // never: after a power loss, names may refer to incomplete files
 };
 
+class Checksum;
 class Journal;
 
 class CINNABAR_API NewFile {
@@ -62,8 +63,8 @@ class CINNABAR_API NewFile {
     // --- resumable files
 
     // The number of bytes, from the beginning, that remain from an earlier attempt. Each of these blocks counts as
-    // written once its checksum was compared: by find_block(), or by the caller with the result of read_block(). A
-    // block that differs must be written again.
+    // written once its checksum was compared: by find_block() or verify_block(), or by the caller with the result of
+    // read_block(). A block that differs must be written again.
     [[nodiscard]] std::uint64_t resumed_bytes() const noexcept;
     // Reads a block that remains from an earlier attempt into `to` and returns its checksum. Empty: the block is
     // damaged or missing.
@@ -71,6 +72,10 @@ class CINNABAR_API NewFile {
     // Reads a block into `to` and returns whether it has this checksum. If the journal records another checksum for the
     // block, this block and all later ones are discarded: they belong to a different file.
     [[nodiscard]] Result<bool> find_block(std::uint64_t offset, Bytes to, std::uint64_t checksum);
+    // As find_block(), for a block of `bytes`, which it reads in pieces into `scratch`. If the block has this checksum,
+    // adds its content to `whole`.
+    [[nodiscard]] Result<bool> verify_block(std::uint64_t offset, std::uint64_t bytes, std::uint64_t checksum,
+                                            Bytes scratch, Checksum& whole);
     // Returns the journal if it is time for a checkpoint, otherwise null. Any thread may run the checkpoint, also while
     // others write the file.
     [[nodiscard]] std::shared_ptr<Journal> due_journal();
