@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server has of an interrupted save is claimed by checksums, many windows in one call: a client with servers that
-// lie, and the server with claims that cannot be.
+// What a server has of an interrupted save is claimed by checksums, many windows in one call: a client with servers
+// that lie, and the server with claims that cannot be.
 #include "file/journal.hpp"
 #include "file/staging.hpp"
 #include "server_fixture.hpp"

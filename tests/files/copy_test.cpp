@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files copied directly between two servers: what arrives, what each server allows, and what remains of a copy that
 // ends early.
+#include "file/blocks.hpp"
 #include "session/protocol.hpp"
 #include "session/remote_error.hpp"
 #include "session/seal.hpp"
@@ -165,6 +166,29 @@ TEST_P(CopyTest, ASparseFileStaysOneAndKeepsItsTime) {
     ASSERT_EQ(::stat((b.root / "y").c_str(), &status), 0);
     EXPECT_LT(static_cast<std::uint64_t>(status.st_blocks) * 512, 4 * copied_window);
     EXPECT_EQ(fs::last_write_time(b.root / "y"), fs::last_write_time(a.root / "x"));
+    EXPECT_EQ(copied->sent_bytes, compared_block_bytes) << "of the window that is no hole, the block with content";
+    EXPECT_EQ(copied->had_bytes, 0u) << "zeros are not what was there";
+}
+
+// Window 1 is all data, of window 2 the last block, and the file ends with a short window in a hole.
+TEST_P(CopyTest, OfASparseFileBlocksOfZerosAreNotSentAlsoWhereItReplacesAnother) {
+    fs::create_directory(b.root);
+    (void)folder.put("b/y", pattern(5 * copied_window, 3));
+    begin();
+    (void)folder.put("a/x", "");
+    fs::resize_file(a.root / "x", 5 * copied_window + 33);
+    {
+        std::fstream file(a.root / "x", std::ios::in | std::ios::out | std::ios::binary);
+        file.seekp(copied_window) << pattern(copied_window);
+        file.seekp(3 * copied_window - 1) << "x";
+    }
+    const auto copied = copy_all({.existing = Existing::replace});
+    ASSERT_TRUE(copied.ok()) << copied.error().message();
+    EXPECT_TRUE(folder.get("b/y") == folder.get("a/x"));
+    struct stat status {};
+    ASSERT_EQ(::stat((b.root / "y").c_str(), &status), 0);
+    EXPECT_LT(static_cast<std::uint64_t>(status.st_blocks) * 512, 2 * copied_window + compared_block_bytes);
+    EXPECT_EQ(copied->sent_bytes, copied_window + compared_block_bytes);
 }
 
 TEST_P(CopyTest, SeveralAtOnce) {

@@ -47,6 +47,14 @@ TEST(ZeroBlocks, AreThoseWithoutAnyOtherByte) {
     EXPECT_EQ(zero_block_bytes(as_bytes(content)), holes_block);
 }
 
+TEST(ZeroBlocks, AreFoundByTheirChecksums) {
+    std::string content(3 * holes_block + 7, '\0');
+    content[holes_block] = 'x';
+    EXPECT_EQ(zero_bytes_by(block_checksums(as_bytes(content), content.size()), content.size()), 2 * holes_block + 7);
+    EXPECT_EQ(zero_bytes_by({}, content.size()), 0u);
+    EXPECT_EQ(zero_bytes_by(block_checksums(as_bytes(content), content.size()), 0), 0u) << "a window of no bytes";
+}
+
 enum class HolesWay : std::uint8_t { pull, push, fetch };
 
 // The first window of the file has bytes in three of its blocks, the second one in all, and the third one, which is

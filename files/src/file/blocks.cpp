@@ -45,6 +45,18 @@ std::uint64_t zero_block_bytes(ConstBytes window) noexcept {
     return bytes;
 }
 
+std::uint64_t zero_bytes_by(std::span<const std::uint64_t> checksums, std::uint64_t window_bytes) {
+    const auto zeros = zero_block_checksums(window_bytes);
+    const auto both = std::min(zeros.size(), checksums.size());
+    std::uint64_t bytes = 0;
+    for (std::size_t block = 0; block < both; ++block) {
+        if (checksums[block] != zeros[block]) continue;
+        const std::uint64_t offset = std::uint64_t{block} * compared_block_bytes;
+        bytes += std::min<std::uint64_t>(compared_block_bytes, window_bytes - offset);
+    }
+    return bytes;
+}
+
 std::vector<ByteRange> changed_ranges(std::span<const std::uint64_t> mine, std::span<const std::uint64_t> theirs,
                                       std::uint64_t window_bytes) {
     std::vector<ByteRange> ranges;

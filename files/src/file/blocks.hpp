@@ -27,6 +27,8 @@ inline constexpr std::size_t compared_block_bytes = 16u << 10;
 [[nodiscard]] std::vector<std::uint64_t> zero_block_checksums(std::uint64_t window_bytes);
 // How much of a window lies in blocks that are all zeros.
 [[nodiscard]] std::uint64_t zero_block_bytes(ConstBytes window) noexcept;
+// The same, by the checksums of its blocks.
+[[nodiscard]] std::uint64_t zero_bytes_by(std::span<const std::uint64_t> checksums, std::uint64_t window_bytes);
 
 struct ByteRange {
     std::uint64_t offset = 0;  // in the window

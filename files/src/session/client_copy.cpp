@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies a file between two servers. For each window, the client asks the source server to lend it, and forwards the
 // lent memory to the destination server, which pulls the data from the source.
+#include "file/blocks.hpp"
 #include "session/client_session.hpp"
 #include "session/copy_side.hpp"
 #include "session/remote_error.hpp"
@@ -20,6 +21,7 @@ struct ClientSession::Copying {
         bool taken = false;  // forwarded to the destination server
         bool written = false;
         std::uint64_t had_bytes = 0;
+        std::uint64_t zeros = 0;  // how much of it lies in blocks of zeros
     };
     ClientSession& client;  // session with the source server
     ClientSession& to;
@@ -142,7 +144,7 @@ hl::Task<Result<void>> ClientSession::Copying::copy_window(std::uint64_t offset)
     lend.offset = offset;
     lend.bytes = window_at(offset);
     lend.offered = offset < resumed_bytes;
-    lend.compares = offset < basis_bytes;
+    lend.compares = offset < basis_bytes || sparse;
     if (const Errc turn = co_await passing.reach(offset); turn != Errc::ok) co_return turn;
     const std::uint64_t moves = lend.offered ? 0 : lend.bytes;
     if (const Errc paced = co_await to.keep_rate(moves, failure); paced != Errc::ok) co_return paced;
@@ -159,7 +161,7 @@ hl::Task<Result<void>> ClientSession::Copying::copy_window(std::uint64_t offset)
         co_return Error{Errc::protocol, "the server's description of a window is impossible"};
     if (what.had_bytes > (lend.offered || lend.compares ? lend.bytes : 0))
         co_return Error{Errc::protocol, "the server has more of a window than it was offered"};
-    had_bytes += what.had_bytes;
+    had_bytes += what.had_bytes - std::min(what.had_bytes, what.zeros);
     if (!lending->hole) sent_bytes += lend.bytes - what.had_bytes;
     if (!lending->hole) co_return Result<void>();
     co_return co_await pass_hole(offset);
@@ -206,7 +208,10 @@ hl::Task<Result<void>> ClientSession::Copying::hand_on(const TakeIn& in) {
     window.offset = in.offset;
     window.window = in.window;
     if (in.offset < resumed_bytes) window.checksum = in.checksum;
-    if (in.offset < basis_bytes) window.blocks = in.blocks;
+    // The destination makes the blocks of zeros of a sparse file itself, and leaves them out as holes.
+    const std::uint64_t zeros = sparse ? zero_bytes_by(in.blocks, in.window.size()) : 0;
+    asked->second.zeros = zeros;
+    if (in.offset < basis_bytes || zeros > 0) window.blocks = in.blocks;
     to.seals_.stamp(window);
     const std::stop_token token = stop.get_token();
     const hl::CallOptions options{.deadline = handed_on_deadline, .stop = &token};

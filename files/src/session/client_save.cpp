@@ -177,8 +177,8 @@ hl::Task<Result<std::uint64_t>> ClientSession::sum_here(const SourceFile& source
     co_return sum.digest();
 }
 
-// While the server compares the windows of one claim, the next ones are read. The turn to read is kept all the time: the
-// sum of the file goes back to the first window that the server does not have, which is then read again.
+// While the server compares the windows of one claim, the next ones are read. The turn to read is kept all the time:
+// the sum of the file goes back to the first window that the server does not have, which is then read again.
 hl::Task<Result<void>> ClientSession::Sending::claim_windows() {
     const Errc turn = co_await reading.reach(0);
     if (turn == Errc::invalid_argument)

@@ -17,6 +17,16 @@ namespace {
 // How long after the client's answer its notification may arrive.
 constexpr std::chrono::microseconds notice_late_max = std::chrono::seconds(1);
 
+// Fills the blocks of a window that are to be zeros, whatever the older version has there.
+void make_zero_blocks(Bytes content, const std::vector<std::uint64_t>& wanted) {
+    const auto zeros = zero_block_checksums(content.size());
+    for (std::size_t block = 0; block < std::min(zeros.size(), wanted.size()); ++block) {
+        if (wanted[block] != zeros[block]) continue;
+        const auto rest = content.subspan(block * compared_block_bytes);
+        std::ranges::fill(rest.first(std::min(compared_block_bytes, rest.size())), std::byte{0});
+    }
+}
+
 Error no_such_window() { return {Errc::invalid_argument, "the file has no such window"}; }
 
 // Awaits the answer to a fill call, then ends the wait for the notification if that has not arrived in time.
@@ -196,6 +206,7 @@ std::vector<ByteRange> Upload::take_from_basis(const WindowIn& in, Bytes content
     auto have = content.first(basis_ ? basis_->read_some(in.offset, content) : 0);
     if (sparse_) {
         std::ranges::fill(content.subspan(have.size()), std::byte{0});
+        make_zero_blocks(content, in.blocks);
         have = content;
     }
     return changed_ranges(block_checksums(have, content.size()), in.blocks, content.size());
