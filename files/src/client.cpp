@@ -94,8 +94,8 @@ hl::Task<std::vector<Result<void>>> Client::remove_many(const std::vector<std::s
 }
 
 hl::Task<Result<Listing>> Client::list(const std::string& name, ExtendedKinds extended,
-                                       std::optional<std::string_view> no_links_below) {
-    return run_in(*session_, session_->list(name, extended, no_links_below));
+                                       std::optional<std::string_view> no_links_below, ListingBudget* budget) {
+    return run_in(*session_, session_->list(name, extended, no_links_below, budget));
 }
 
 hl::Task<Result<bool>> Client::has_content(OpenSource source, const std::string& name) {

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <optional>
 #include <string>
@@ -252,6 +253,41 @@ TEST(Client, RemainsThatCannotBeAreRefused) {
     told.remains.clear();
     for (std::size_t i = 0; i <= remains_max; ++i) told.remains.push_back({std::string(i + 1, 'a'), 2, 1, 1, 0});
     EXPECT_EQ(list(), Errc::protocol) << "more than there can be";
+}
+
+hl::Task<Result<void>> open_and_list_two(Client& session, ListingBudget& budget) {
+    CINNABAR_CO_TRY_VOID(co_await session.open());
+    auto first = session.list("a", {}, {}, &budget);
+    auto second = session.list("b", {}, {}, &budget);
+    auto [a, b] = co_await hl::when_all(std::move(first), std::move(second));
+    co_await session.close();
+    EXPECT_EQ(a.code(), Errc::protocol);
+    EXPECT_EQ(b.code(), Errc::protocol);
+    co_return Result<void>();
+}
+
+// Pages without end, of 100 entries.
+TEST(Client, ListingsThatShareABudgetAreCountedAsTheyCome) {
+    std::atomic<unsigned> pages = 0;
+    const auto there = hl::Node::listen("tcp://127.0.0.1:0").value();
+    accept_anybody(there);
+    const auto list = [&pages](const ListIn& in) {
+        ++pages;
+        Listing page;
+        page.entries.resize(100);
+        for (auto& entry : page.entries) entry.name = "file";
+        page.cursor = in.cursor + 1;
+        return page;
+    };
+    ASSERT_TRUE(there.serve(list_rpc, list).ok());
+    const auto here = hl::Node::open("tcp://", {.progress_thread = false}).value();
+    Client session(here, here.lookup(there.endpoints().front()).value(), nullptr);
+    ListingBudget budget;
+    budget.entries = 1000;
+    EXPECT_TRUE(hl::sync_wait(open_and_list_two(session, budget)).ok());
+    EXPECT_TRUE(budget.exceeded);
+    EXPECT_EQ(budget.entries, 0u);
+    EXPECT_EQ(pages.load(), 12u) << "ten that were taken, and one of each listing that was refused";
 }
 
 TEST(Client, AListingThatCannotBeIsRefused) {

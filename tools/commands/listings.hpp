@@ -17,14 +17,15 @@
 
 namespace cinnabar::tools {
 
-// How many folders a command lists, or names it looks at, at once. Bounds what it holds of listings, which a server may
-// make large.
+// How many folders a command lists, or names it looks at, at once.
 inline constexpr std::size_t listed_at_once = 8;
 
 // Lists the folders, all at once: give at most listed_at_once. Returns a result for each, in order, as
-// files::Client::list(). `session`, and what `no_links_below` refers to, must live until the task ends.
+// files::Client::list(). What a server lists is counted as it comes: `budget` bounds what these listings hold
+// together, before any of them has ended. `session`, `budget`, and what `no_links_below` refers to, must live until the
+// task ends.
 [[nodiscard]] hl::Task<std::vector<Result<files::Listing>>> list_each(
-    files::Client& session, std::vector<std::string> names, files::ExtendedKinds extended,
+    files::Client& session, std::vector<std::string> names, files::ExtendedKinds extended, files::ListingBudget& budget,
     std::optional<std::string_view> no_links_below = {});
 
 // Looks at all names, listed_at_once of them at a time. Returns a result for each, in order, as files::Client::look().

@@ -21,6 +21,8 @@ namespace {
 // If a server lists more that is not removed yet, the removal ends.
 constexpr std::size_t held_entries_max = 10'000'000;
 
+Error endless_tree() { return {Errc::protocol, "the server lists a tree without end"}; }
+
 void tell_removed(const Manager& manager, const std::string& name) {
     if (!manager.options().json) return;
     JsonObject object;
@@ -55,8 +57,14 @@ hl::Task<void> TreeRemoval::list_some() {
         unlisted_.pop_back();
         names.push_back(folders.back()->name);
     }
-    auto listing = list_each(session_, std::move(names), {}, top_);
+    files::ListingBudget budget;
+    budget.entries = held_entries_max - std::min(held_entries_max, added_.size() + unlisted_.size());
+    auto listing = list_each(session_, std::move(names), {}, budget, top_);
     std::vector<Result<files::Listing>> listings = co_await std::move(listing);
+    if (budget.exceeded) {
+        end(endless_tree());
+        co_return;
+    }
     for (std::size_t i = 0; i < folders.size(); ++i) {
         Result<files::Listing> listed = std::move(listings[i]);
         if (listed) {
@@ -68,8 +76,7 @@ hl::Task<void> TreeRemoval::list_some() {
             close(*folders[i], true);
         }
     }
-    if (added_.size() + unlisted_.size() > held_entries_max)
-        end({Errc::protocol, "the server lists a tree without end"});
+    if (added_.size() + unlisted_.size() > held_entries_max) end(endless_tree());
 }
 
 void TreeRemoval::take(const std::shared_ptr<Found>& folder, const files::Listing& listing) {

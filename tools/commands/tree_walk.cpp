@@ -5,15 +5,14 @@
 #include "commands/listings.hpp"
 #include "commands/session.hpp"
 
+#include <cinnabar/files/entry.hpp>
+
 #include <deque>
 #include <utility>
 #include <vector>
 
 namespace cinnabar::tools {
 namespace {
-
-// If a server lists more, the walk fails.
-constexpr std::size_t tree_entries_max = 10'000'000;
 
 // Reports the entries of one folder, and appends the folders in it to `folders`.
 void tell_of(const Walk& walk, const std::string& below, std::vector<files::Entry> entries,
@@ -42,15 +41,20 @@ std::vector<std::string> take_some(std::deque<std::string>& folders) {
 }  // namespace
 
 hl::Task<Result<void>> walk_tree(files::Client& session, const Walk& walk, files::Listing first) {
+    const Error endless{Errc::protocol, "the server lists a tree without end"};
     std::deque<std::string> folders;
-    std::size_t count = first.entries.size();
+    files::ListingBudget budget;
+    budget.entries = walk.entries_max;
+    if (!budget.take(first.entries.size(), 0)) co_return endless;
     tell_of(walk, {}, std::move(first.entries), folders);
     while (!folders.empty()) {
         const auto some = take_some(folders);
+        budget.bytes = files::ListingBudget().bytes;  // of these listings; entries are counted for the whole walk
         std::vector<std::string> names;
         for (const auto& below : some) names.push_back(join_name(walk.name, below));
-        auto listing = list_each(session, std::move(names), walk.extended);
+        auto listing = list_each(session, std::move(names), walk.extended, budget);
         std::vector<Result<files::Listing>> listings = co_await std::move(listing);
+        if (budget.exceeded) co_return endless;
         for (std::size_t i = 0; i < some.size(); ++i) {
             auto& listed = listings[i];
             if (!listed && ends_all(listed.code())) co_return std::move(listed).error();
@@ -58,8 +62,6 @@ hl::Task<Result<void>> walk_tree(files::Client& session, const Walk& walk, files
                 walk.failed(some[i], listed.error());
                 continue;
             }
-            count += listed->entries.size();
-            if (count > tree_entries_max) co_return Error{Errc::protocol, "the server lists a tree without end"};
             tell_of(walk, some[i], std::move(listed->entries), folders);
         }
     }

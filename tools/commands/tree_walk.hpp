@@ -7,6 +7,7 @@
 #include <cinnabar/files/filter.hpp>
 #include <cinnabar/hl/task.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -25,6 +26,8 @@ struct Walk {
     std::function<void(const std::string& below, const Error& error)> failed;
     // Called for an entry that the filter rejects.
     std::function<void()> left_out;
+    // If a server lists more in the whole tree, the walk fails.
+    std::uint64_t entries_max = 10'000'000;
 };
 // `first` is the listing of the folder itself. `walk` must live until the task ends. protocol: the tree does not end.
 // Also errors that end the session.

@@ -75,7 +75,7 @@ class ClientSession {
     void limit_rate(std::uint64_t bytes_per_second) noexcept { rate_ = Rate(bytes_per_second); }
     [[nodiscard]] hl::Task<Result<void>> make(MakeIn in);
     [[nodiscard]] hl::Task<Result<Listing>> list(std::string name, ExtendedKinds extended,
-                                                 std::optional<std::string_view> no_links_below);
+                                                 std::optional<std::string_view> no_links_below, ListingBudget* budget);
     [[nodiscard]] hl::Task<Result<bool>> has_content(OpenSource open_source, const std::string& name);
     [[nodiscard]] hl::Task<Result<bool>> was_saved_from(OpenSource open_source, const std::string& name);
     [[nodiscard]] hl::Task<Result<Verified>> verify(const std::string& name);

@@ -10,13 +10,10 @@
 #include <algorithm>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 namespace cinnabar::files {
 namespace {
-
-// A listing with more entries in one folder is rejected.
-constexpr std::size_t entries_max = 10'000'000;
-constexpr std::size_t listed_bytes_max = 1u << 30;  // of names, targets and extended attributes
 
 // Checks the name below another component, because some names are reserved in the root only.
 bool is_one_component(std::string_view name) {
@@ -27,6 +24,13 @@ bool can_be(const Entry& entry, const ExtendedKinds& extended) {
     return is_one_component(entry.name) && entry.kind <= EntryKind::other && entry.bytes <= file_bytes_max &&
            can_be(entry.attributes, extended) && entry.target.size() <= name_bytes_max &&
            (entry.kind != EntryKind::link || !entry.target.empty());
+}
+
+std::uint64_t bytes_of(const std::vector<Entry>& entries) noexcept {
+    std::uint64_t bytes = 0;
+    for (const Entry& entry : entries)
+        bytes += entry.name.size() + entry.target.size() + extended_bytes(entry.attributes.extended);
+    return bytes;
 }
 
 bool can_be(const StoredChecksum& stored) { return stored.state <= StoredChecksum::State::good; }
@@ -47,9 +51,11 @@ hl::Task<Result<void>> ClientSession::make(MakeIn in) {
 }
 
 hl::Task<Result<Listing>> ClientSession::list(std::string name, ExtendedKinds extended,
-                                              std::optional<std::string_view> no_links_below) {
+                                              std::optional<std::string_view> no_links_below,
+                                              ListingBudget* budget) {
     Listing all;
-    std::size_t bytes = 0;
+    ListingBudget of_this_one;
+    ListingBudget& left = budget ? *budget : of_this_one;
     ListIn in;
     in.name = std::move(name);
     in.extended = extended;
@@ -59,9 +65,7 @@ hl::Task<Result<Listing>> ClientSession::list(std::string name, ExtendedKinds ex
         auto part = co_await node_.call(list_rpc, server_, in, open_deadline);
         if (!part) co_return from_remote(std::move(part).error());
         const bool has_end = part->cursor == 0 || (!part->entries.empty() && part->cursor != in.cursor);
-        for (const Entry& entry : part->entries)
-            bytes += entry.name.size() + entry.target.size() + extended_bytes(entry.attributes.extended);
-        const bool believed = all.entries.size() + part->entries.size() <= entries_max && bytes <= listed_bytes_max;
+        const bool believed = left.take(part->entries.size(), bytes_of(part->entries));
         const bool possible =
             can_be(part->attributes, extended) &&
             std::ranges::all_of(part->entries, [&](const Entry& entry) { return can_be(entry, extended); });

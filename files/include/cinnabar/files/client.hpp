@@ -165,10 +165,12 @@ class CINNABAR_API Client {
     // its kind. The server syncs each folder that has changed once per call. Returns one result per entry, in order.
     // `entries` must live until the task ends.
     [[nodiscard]] hl::Task<std::vector<Result<void>>> make_many(const std::vector<NewEntry>& entries);
-    // Lists all entries of a folder on the server. `no_links_below`: as in Root::list(). protocol: the server's listing
-    // is invalid or does not end.
+    // Lists all entries of a folder on the server. `no_links_below`: as in Root::list(). `budget`: what this listing
+    // and others may bring together; it must live until the task ends. Null: a budget of its own. protocol: the
+    // server's listing is invalid, or exceeds the budget.
     [[nodiscard]] hl::Task<Result<Listing>> list(const std::string& name, ExtendedKinds extended = {},
-                                                 std::optional<std::string_view> no_links_below = {});
+                                                 std::optional<std::string_view> no_links_below = {},
+                                                 ListingBudget* budget = nullptr);
 
     // Returns whether the server's file has the same content as `source`. Compares sizes and checksums, for which both
     // sides read the whole file. Errors: those of fetch() and of SourceFile.

@@ -4,6 +4,7 @@
 
 #include <cinnabar/files/attributes.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,6 +33,23 @@ struct Listing {
     Attributes attributes;  // of the folder
     std::vector<Entry> entries;
     std::uint64_t cursor = 0;  // where the next page begins; 0: this is the last page
+};
+
+// What a server may still list, in all listings that share this, also while they are in progress: each page is counted
+// when it comes. One thread.
+struct ListingBudget {
+    std::uint64_t entries = 10'000'000;
+    std::uint64_t bytes = 1u << 30;  // of names, targets and extended attributes
+    bool exceeded = false;           // a listing had more, and was refused
+
+    // False: there is not that much left.
+    [[nodiscard]] bool take(std::uint64_t more_entries, std::uint64_t more_bytes) noexcept {
+        exceeded = exceeded || more_entries > entries || more_bytes > bytes;
+        if (exceeded) return false;
+        entries -= more_entries;
+        bytes -= more_bytes;
+        return true;
+    }
 };
 
 inline constexpr std::size_t listing_entries_max = 256;
