@@ -313,6 +313,7 @@ TEST_F(RootTest, WhatKilledFetchesLeftIsRemovedAndNothingElse) {
     fs::create_directory(base / ".cinnabar-1111111111111111.part");
     fs::create_symlink("a.part", base / ".cinnabar-2222222222222222.part");
     const auto other = Root::open(base.string()).value();
+    fs::create_hard_link(base / "a.part", base / ".cinnabar-3333333333333333.part");
     const auto held = other.create("a", 4, 0644, Existing::keep).value();
     auto resumable = other.create("large", 8192, 0644, Existing::keep, {.block_bytes = 4096}).value();
     ASSERT_TRUE(resumable.write(0, as_bytes(pattern(4096))).ok());
@@ -320,9 +321,10 @@ TEST_F(RootTest, WhatKilledFetchesLeftIsRemovedAndNothingElse) {
     {
         const auto root = Root::open(base.string()).value();
         EXPECT_EQ(folder.list(), before) << "only when asked to";
-        EXPECT_EQ(root.remove_leftovers(), 2u) << "a file with its journal, and a journal";
+        EXPECT_EQ(root.remove_leftovers(), 4u) << "a file with its journal, a journal, and two links";
     }
-    EXPECT_EQ(folder.list().size(), before.size() - 3);
+    EXPECT_EQ(folder.list().size(), before.size() - 5);
+    EXPECT_EQ(folder.get("root/a.part"), "a user's file") << "the other name of the hard link";
     for (const auto& name : others) EXPECT_TRUE(fs::exists(base / name)) << name;
     resumable.park();
     EXPECT_EQ(other.remove_leftovers(), 0u);
@@ -395,6 +397,41 @@ TEST_F(RootTest, AFileIsNotLeftOverWhileItIsMade) {
     over = true;
     sweeper.join();
     EXPECT_EQ(Folder::list_of(base).size(), 301u);
+}
+
+TEST_F(RootTest, AFileThatIsMadeIsNotLeftOverBecauseItHasAnotherName) {
+    const auto root = Root::open(base.string()).value();
+    auto held = root.create("a", 4, 0644, Existing::keep).value();
+    for (const auto& name : Folder::list_of(base)) fs::create_hard_link(base / name, folder.at("backup"));
+    EXPECT_EQ(root.remove_leftovers(), 0u);
+    ASSERT_TRUE(held.write(0, as_bytes(std::string_view("text"))).ok());
+    EXPECT_TRUE(held.commit().ok());
+    EXPECT_EQ(folder.get("root/a"), "text");
+}
+
+// Sweeps begin only when another link was made, so that one link is not swept again and again.
+TEST_F(RootTest, ALinkThatIsTakenForLeftOverIsMadeAgain) {
+    const auto root = Root::open(base.string()).value();
+    ASSERT_TRUE(save(root, "file", "content").ok());
+    std::atomic<int> made = 0;
+    std::atomic<bool> over = false;
+    std::thread sweeper([&] {
+        for (int seen = -1; !over;) {
+            const int now = made;
+            if (now != seen) (void)root.remove_leftovers();
+            if (now == seen) std::this_thread::yield();
+            seen = now;
+        }
+    });
+    for (int i = 0; i < 200; ++i, ++made) {
+        const auto linked = root.make_link("link-" + std::to_string(i), "anywhere", {}, Existing::keep);
+        EXPECT_TRUE(linked.ok()) << i << ": " << linked.error().message();
+        const auto named = root.make_hard_link("name-" + std::to_string(i), "file", Existing::keep);
+        EXPECT_TRUE(named.ok()) << i << ": " << named.error().message();
+    }
+    over = true;
+    sweeper.join();
+    EXPECT_EQ(Folder::list_of(base).size(), 401u) << "and nothing else";
 }
 
 TEST_F(RootTest, NotADirectory) {

@@ -119,27 +119,28 @@ Result<void> Root::finish_folder(std::string_view name, const Attributes& attrib
 }
 
 // Makes something under a temporary name in the staging folder, and then renames it to `name`. `make` returns 0, or -1
-// with errno; EEXIST: another temporary name is tried.
+// with errno; EEXIST: another temporary name is tried. If it is gone before it has its name, it is made again: in the
+// folder of a fetch, remove_leftovers() of another one takes it for a link that a killed fetch left.
 template <typename Make>
 Result<void> Root::stage(std::string_view name, Existing existing, UniqueFd* unsynced, Make make) const {
     CINNABAR_TRY(auto parent, open_target(name, existing));
     const std::string leaf(leaf_of(name));
-    std::string staged;
-    int made = -1;
-    for (int attempt = 0; made != 0 && attempt < staged_attempts_max; ++attempt) {
-        staged = make_staged_name();
-        made = make(staging_->get(), staged.c_str());
-        if (made != 0 && errno != EEXIST) break;
-    }
-    if (made != 0) return file_error(errno, "cannot make the link", name);
     const Target target{directory_->get(), parent.get(), leaf, name, existing};
-    Result<void> named = check_place(target);
-    if (named) named = give_name(staging_->get(), staged, target);
-    // Also after success: rename() of one hard link over another of the same file does nothing, so the staged one
-    // remains.
-    (void)::unlinkat(staging_->get(), staged.c_str(), 0);
-    if (!named) return named;
-    return sync_or_leave(std::move(parent), name, unsynced);
+    for (int attempt = 0; attempt < staged_attempts_max; ++attempt) {
+        const std::string staged = make_staged_name();
+        if (make(staging_->get(), staged.c_str()) != 0) {
+            if (errno == EEXIST) continue;
+            return file_error(errno, "cannot make the link", name);
+        }
+        Result<void> named = check_place(target);
+        if (named) named = give_name(staging_->get(), staged, target);
+        // Also after success: rename() of one hard link over another of the same file does nothing, so the staged one
+        // remains.
+        const bool was_gone = ::unlinkat(staging_->get(), staged.c_str(), 0) != 0 && errno == ENOENT;
+        if (named) return sync_or_leave(std::move(parent), name, unsynced);
+        if (!was_gone || named.code() != Errc::not_found) return named;
+    }
+    return file_error(EEXIST, "cannot make the link", name);
 }
 
 Result<void> Root::make_link(std::string_view name, const std::string& target, const Attributes& attributes,
@@ -171,10 +172,11 @@ Result<void> Root::make_hard_link(std::string_view name, std::string_view of, Ex
     const ino_t inode = status.st_ino;
     return stage(name, existing, unsynced, [&](int staging, const char* staged) {
         if (::linkat(from.get(), leaf.c_str(), staging, staged, 0) != 0) return -1;
-        // The name may have been replaced meanwhile by another file.
-        if (::fstatat(staging, staged, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_ino == inode) return 0;
+        const bool there = ::fstatat(staging, staged, &status, AT_SYMLINK_NOFOLLOW) == 0;
+        if (there && status.st_ino == inode) return 0;
         (void)::unlinkat(staging, staged, 0);
-        errno = ENOENT;
+        // The name may have been replaced meanwhile by another file, or the staged link may have been swept.
+        errno = there ? ENOENT : EEXIST;
         return -1;
     });
 }

@@ -164,6 +164,18 @@ bool remove_left_part(int folder, const std::string& part) {
            sweep_pair(folder, part);
 }
 
+// A staged link gets its name a moment after it was made, and cannot be locked: that of a fetch in progress is removed as
+// well, which then makes another one (Root::stage). A hard link of a file that somebody works on is left.
+bool remove_left_link(int folder, const std::string& part) {
+    struct stat status {};
+    if (::fstatat(folder, part.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_uid != ::geteuid())
+        return false;
+    if (S_ISLNK(status.st_mode)) return ::unlinkat(folder, part.c_str(), 0) == 0;
+    if (!S_ISREG(status.st_mode) || status.st_nlink < 2) return false;
+    const auto locked = lock_remains(folder, part);
+    return locked && !can_be_gone_on_with(folder, part) && ::unlinkat(folder, part.c_str(), 0) == 0;
+}
+
 // Removes the journal if its staged file is gone: a journal is made only after its staged file, so no fetch has just
 // begun this one. Until it is removed, this function occupies the name of the staged file, so that no fetch begins a
 // journal of this name; a fetch that wants to is staged under another name.
@@ -269,8 +281,10 @@ std::uint32_t remove_leftovers(const UniqueFd& folder) {
     });
     std::uint32_t removed = 0;
     for (const auto& name : names) {
-        const auto remove = is_journal_name(name) ? remove_left_journal : remove_left_part;
-        if (remove(folder.get(), name)) ++removed;
+        const bool gone = is_journal_name(name)
+                              ? remove_left_journal(folder.get(), name)
+                              : remove_left_part(folder.get(), name) || remove_left_link(folder.get(), name);
+        if (gone) ++removed;
     }
     return removed;
 }

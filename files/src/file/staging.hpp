@@ -51,7 +51,7 @@ void release_reserved(int fd) noexcept;
 // working on a file. Returns how many were removed.
 std::uint32_t trim_remains(const UniqueFd& staging, const RemainsLimits& limits, bool sweep);
 // Removes from the folder of a fetch the staged files and journals of this user that nobody works on and that cannot be
-// resumed. Returns how many.
+// resumed, and its staged links. Returns how many.
 std::uint32_t remove_leftovers(const UniqueFd& folder);
 // Removes the oldest remains, to make room. False: there are none.
 bool remove_oldest_remains(int staging);

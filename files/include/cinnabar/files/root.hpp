@@ -103,7 +103,8 @@ class CINNABAR_API Root {
                                       UniqueFd* unsynced = nullptr) const;
 
     // Removes from a folder opened by open() what killed fetches left in it: unfinished files of this user that nobody
-    // works on and that no fetch can resume. Returns how many were removed.
+    // works on and that no fetch can resume, and links without their name yet. A fetch in progress makes such a link
+    // again. Returns how many were removed.
     std::uint32_t remove_leftovers() const;
 
     // --- remains of interrupted saves; only for a root opened by serve()
