@@ -41,6 +41,8 @@ class Both {
         end();
         begin();
     }
+    // The server's connections end, whatever is in progress, and it serves nothing until restart(). Any thread.
+    void kill_server() { there_.reset(); }
     [[nodiscard]] Client& client() { return *client_; }
     [[nodiscard]] Client& lender() { return *lender_client_; }
     [[nodiscard]] const support::Folder& folder() const { return folder_; }
@@ -51,6 +53,7 @@ class Both {
         unsigned refused = 0;
     };
     std::map<std::string, Count> counts;
+    unsigned resumed = 0;  // saves that went on from what an interrupted one had left
 
   private:
     void begin() {

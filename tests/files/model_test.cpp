@@ -22,7 +22,9 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -156,7 +158,7 @@ class ModelWalk {
     // --- commands
 
     void command() {
-        switch (random_.below(19)) {
+        switch (random_.below(20)) {
             case 0:
             case 1:
             case 2:
@@ -189,6 +191,8 @@ class ModelWalk {
                 return remove_several();
             case 17:
                 return random_.chance(40) ? both_.restart() : verify();
+            case 18:
+                return save_twice();
             default:
                 return remove();
         }
@@ -208,6 +212,40 @@ class ModelWalk {
         ASSERT_TRUE(agree(code_of(saved), expected, "save " + printable(name)));
         if (!saved) return;
         EXPECT_EQ(saved->bytes, file->content.size());
+    }
+    // The client or the server goes in the middle of a save, and the same command is given again.
+    void save_twice() {
+        const auto name = this->name();
+        auto mode = save_mode();
+        const auto path = both_.folder().at("source");
+        const std::uint64_t bytes = (4 + random_.below(8)) * window_bytes + random_.below(window_bytes);
+        const auto file = make_source(mode, static_cast<std::size_t>(bytes), path);
+        const std::uint64_t until = 1 + random_.below(bytes);
+        const bool server_goes = random_.chance(2);
+        std::uint64_t moved = 0;
+        std::thread killer;
+        std::stop_source stop;
+        const BytesMoved interrupt = [&](std::uint64_t more) {
+            moved += more;
+            if (moved < until || killer.joinable() || stop.stop_requested()) return;
+            if (server_goes) {
+                killer = std::thread([this] { both_.kill_server(); });
+            } else {
+                stop.request_stop();
+            }
+        };
+        const auto first = hl::sync_wait(both_.client().save(path, name, mode, interrupt), stop.get_token());
+        const bool interrupted = killer.joinable() || stop.stop_requested();
+        if (killer.joinable()) killer.join();
+        if (interrupted) both_.restart();
+        mode.again = true;  // the answer to the commit may have been lost
+        const auto last = interrupted && !first ? hl::sync_wait(both_.client().save(path, name, mode)) : first;
+        const Errc expected = expected_put(name, file, mode.existing == Existing::replace);
+        ASSERT_TRUE(agree(code_of(last), expected, "save twice " + printable(name)));
+        if (!last) return;
+        EXPECT_EQ(last->bytes, bytes);
+        EXPECT_LE(last->had_bytes + last->sent_bytes, bytes);
+        if (last->had_bytes > 0) ++both_.resumed;
     }
     // All files go into one folder to which no link leads, so that files do not replace each other's folders.
     void save_pack() {
@@ -519,6 +557,7 @@ TEST(ModelTest, RandomCommandsDoWhatATreeInMemoryDoes) {
         },
         10);
     if (walks < 10) return;
+    EXPECT_GT(both.resumed, 0u);
     EXPECT_EQ(both.counts.size(), 9u) << "save, copy, make, finish, fetch, verify, list, look, remove";
     for (const auto& [command, count] : both.counts)
         EXPECT_TRUE(count.done > 0 && count.refused > 0) << command << ": " << count.done << ", " << count.refused;
