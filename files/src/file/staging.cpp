@@ -164,8 +164,8 @@ bool remove_left_part(int folder, const std::string& part) {
            sweep_pair(folder, part);
 }
 
-// A staged link gets its name a moment after it was made, and cannot be locked: that of a fetch in progress is removed as
-// well, which then makes another one (Root::stage). A hard link of a file that somebody works on is left.
+// A staged link gets its name a moment after it was made, and cannot be locked: that of a fetch in progress is removed
+// as well, which then makes another one (Root::stage). A hard link of a file that somebody works on is left.
 bool remove_left_link(int folder, const std::string& part) {
     struct stat status {};
     if (::fstatat(folder, part.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_uid != ::geteuid())

@@ -272,8 +272,8 @@ struct LendIn {
     std::uint64_t offset = 0;
     std::uint64_t bytes = 0;  // window size of the destination server
     bool offered = false;     // the destination server may already have it and needs its checksum
-    bool compares = false;    // the destination server may have parts of it, or the file is sparse: the checksums of the
-                              // blocks are needed
+    bool compares = false;    // the destination server may have parts of it, or makes its zeros: it needs the checksums
+                              // of the blocks
 };
 struct LendOut {
     bool hole = false;  // a hole of a sparse file: all zeros, and nothing was lent
