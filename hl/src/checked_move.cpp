@@ -154,10 +154,13 @@ Task<Result<std::uint64_t>> move_checked(CheckedMove move) {
     CINNABAR_CO_TRY(const std::uint64_t bytes, bytes_of(move));
     const std::uint64_t chunk_bytes =
         move.direction == bulk::Direction::pull ? move.options.sums->chunk_bytes() : ChunkSums::chunk_bytes_default;
-    CheckedChunks chunks{move, bytes, chunk_bytes, std::int64_t{move.options.again_max}};
+    const std::uint32_t again_max = move.again_left ? *move.again_left : move.options.again_max;
+    CheckedChunks chunks{move, bytes, chunk_bytes, std::int64_t{again_max}};
     auto all = move_all_chunks(chunks);
     if (move.options.deadline) all = with_deadline(std::move(all), *move.options.deadline);
     auto outcome = co_await std::move(all);
+    const std::int64_t left = chunks.again_left.load(std::memory_order_relaxed);
+    if (move.again_left) *move.again_left = left > 0 ? static_cast<std::uint32_t>(left) : 0;
     if (move.options.moved) *move.options.moved = chunks.right.load(std::memory_order_relaxed);
     co_return outcome;
 }

@@ -19,6 +19,9 @@ struct CheckedMove {
     rpc::Request* request;
     NodeCore* node;
     na::Addr peer;  // with `node`
+    // If set, takes the place of options.again_max, and is lowered by the chunks that were moved again: the budget of
+    // several moves together.
+    std::uint32_t* again_left = nullptr;
 };
 
 [[nodiscard]] Task<Result<std::uint64_t>> move_checked(CheckedMove move);

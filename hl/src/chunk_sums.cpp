@@ -6,6 +6,7 @@
 #include <cinnabar/hl/chunk_sums.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace cinnabar::hl {
@@ -39,6 +40,18 @@ Task<Result<ChunkSums>> ChunkSums::read(bulk::Region memory, std::uint64_t chunk
 std::uint32_t ChunkSums::sum(std::uint64_t chunk) const noexcept {
     CINNABAR_ASSERT(chunk < chunks());
     return sums_[static_cast<std::size_t>(chunk)];
+}
+
+ChunkSums ChunkSums::part(std::uint64_t first, std::uint64_t count) const {
+    CINNABAR_ASSERT(first <= chunks() && count <= chunks() - first);
+    ChunkSums made;
+    made.chunk_bytes_ = chunk_bytes_;
+    if (count == 0) return made;
+    const auto begin = sums_.begin() + static_cast<std::ptrdiff_t>(first);
+    made.sums_.assign(begin, begin + static_cast<std::ptrdiff_t>(count));
+    const std::uint64_t behind = first * chunk_bytes_;  // of what lies before them
+    made.bytes_ = first + count == chunks() ? bytes_ - behind : count * chunk_bytes_;
+    return made;
 }
 
 bool ChunkSums::matches(std::uint64_t chunk, const bulk::Region& content) const noexcept {

@@ -4,6 +4,7 @@
 #include "remote_made.hpp"
 
 #include <cinnabar/bulk/remote_region.hpp>
+#include <cinnabar/hl/chunk_sums.hpp>
 #include <cinnabar/hl/remote_blocks.hpp>
 
 #include <utility>
@@ -35,6 +36,14 @@ RemoteMade made_blocks(const NodeRef& node, const R& rpc, const RemoteBytes& tok
 
 RemoteMade make_read_blocks(const NodeRef& node, const RemoteBytes& from, const bulk::Blocks& blocks,
                             const bulk::Region& into, const RemoteOptions& options) {
+    if (options.checked) {
+        if (auto refused = not_read_back(into)) return refused_call(node, *std::move(refused));
+        remote_calls::CheckedGatherBlocks checked;
+        checked.into = Bulk(into, na::Access::read_write);
+        checked.again_max = options.again_max;
+        return made_blocks(node, remote_calls::checked_gather_blocks, from, blocks, into.bytes(), na::Access::read,
+                           options, std::move(checked));
+    }
     remote_calls::GatherBlocks arguments;
     arguments.into = Bulk(into, na::Access::write);
     return made_blocks(node, remote_calls::gather_blocks, from, blocks, into.bytes(), na::Access::read, options,
@@ -43,6 +52,16 @@ RemoteMade make_read_blocks(const NodeRef& node, const RemoteBytes& from, const 
 
 RemoteMade make_write_blocks(const NodeRef& node, const RemoteBytes& to, const bulk::Blocks& blocks,
                              const bulk::Region& from, const RemoteOptions& options) {
+    if (options.checked) {
+        if (from.is_far()) return refused_call(node, no_sums_of_far_memory());
+        remote_calls::CheckedScatterBlocks checked;
+        checked.notify = options.notify;
+        checked.from = Bulk(from, na::Access::read);
+        checked.sums = ChunkSums::of(from, remote_calls::remote_chunk_bytes);
+        checked.again_max = options.again_max;
+        return made_blocks(node, remote_calls::checked_scatter_blocks, to, blocks, from.bytes(), na::Access::write,
+                           options, std::move(checked));
+    }
     remote_calls::ScatterBlocks arguments;
     arguments.notify = options.notify;
     arguments.from = Bulk(from, na::Access::read);
@@ -69,6 +88,11 @@ Result<bulk::Region> pick(const bulk::Region& region, const bulk::Blocks& blocks
     return region.select(blocks, access);
 }
 
+// What the owner of the remote memory does with the local one in a read.
+na::Access read_access(const RemoteOptions& options) noexcept {
+    return options.checked ? na::Access::read_write : na::Access::write;
+}
+
 Error unlike() {
     return {Errc::invalid_argument, "give as many local blocks as remote ones, each of the plan's block_bytes"};
 }
@@ -83,7 +107,7 @@ Result<TransferPlan> TransferPlan::make(const NodeRef& node, const RemoteBytes& 
 }
 
 RemoteMany TransferPlan::read(Numbers remote, Numbers local, const RemoteOptions& options) const {
-    return post(&detail::make_read_blocks, na::Access::write, bulk::Blocks::indexed(block_bytes_, remote),
+    return post(&detail::make_read_blocks, read_access(options), bulk::Blocks::indexed(block_bytes_, remote),
                 bulk::Blocks::indexed(block_bytes_, local), options);
 }
 
@@ -94,7 +118,7 @@ RemoteMany TransferPlan::write(Numbers remote, Numbers local, const RemoteOption
 
 RemoteMany TransferPlan::read(const bulk::Blocks& remote, const bulk::Blocks& local,
                               const RemoteOptions& options) const {
-    return post(&detail::make_read_blocks, na::Access::write, remote, local, options);
+    return post(&detail::make_read_blocks, read_access(options), remote, local, options);
 }
 
 RemoteMany TransferPlan::write(const bulk::Blocks& remote, const bulk::Blocks& local,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "remote_made.hpp"
 
+#include <cinnabar/hl/chunk_sums.hpp>
+
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
@@ -146,23 +148,80 @@ class Batches {
     std::unordered_map<const na::AddrBody*, std::size_t> open_;  // the latest batch for each target
 };
 
-std::vector<RemoteMade> read_into(Batches<remote_calls::Gather>& batches) {
+std::vector<RemoteMade> read_into(Batches<remote_calls::Gather>& batches, const RemoteOptions&) {
     return batches.calls(remote_calls::gather, na::Access::write,
                          [](auto& arguments, const bulk::Region& into) { arguments.into = Bulk(into); });
 }
 
+std::vector<RemoteMade> read_into(Batches<remote_calls::CheckedGather>& batches, const RemoteOptions& options) {
+    return batches.calls(remote_calls::checked_gather, na::Access::read_write,
+                         [&options](auto& arguments, const bulk::Region& into) {
+                             arguments.into = Bulk(into);
+                             arguments.again_max = options.again_max;
+                         });
+}
+
+std::vector<RemoteMade> one_refused(const NodeRef& node, Error error) {
+    std::vector<RemoteMade> refused;
+    refused.push_back(refused_call(node, std::move(error)));
+    return refused;
+}
+
 std::vector<RemoteMade> write_from(const NodeRef& node, Batches<remote_calls::Scatter>& batches,
                                    const RemoteOptions& options) {
-    if (options.notify && batches.split()) {
-        std::vector<RemoteMade> refused;
-        refused.push_back(refused_call(node, too_many_to_notify()));
-        return refused;
-    }
+    if (options.notify && batches.split()) return one_refused(node, too_many_to_notify());
     return batches.calls(remote_calls::scatter, na::Access::read,
                          [&options](auto& arguments, const bulk::Region& from) {
                              arguments.from = Bulk(from);
                              arguments.notify = options.notify;
                          });
+}
+
+std::vector<RemoteMade> write_from(const NodeRef& node, Batches<remote_calls::CheckedScatter>& batches,
+                                   const RemoteOptions& options) {
+    if (options.notify && batches.split()) return one_refused(node, too_many_to_notify());
+    return batches.calls(remote_calls::checked_scatter, na::Access::read,
+                         [&options](auto& arguments, const bulk::Region& from) {
+                             arguments.from = Bulk(from);
+                             arguments.notify = options.notify;
+                             arguments.sums = ChunkSums::of(from, remote_calls::remote_chunk_bytes);
+                             arguments.again_max = options.again_max;
+                         });
+}
+
+// The calls of an operation over many parts; add(batches, part) puts one into its batch.
+template <typename In, typename Parts, typename Add>
+std::vector<RemoteMade> reads_of(const NodeRef& node, const Parts& parts, const RemoteOptions& options, Add add) {
+    Batches<In> batches(node, options, na::Access::read);
+    for (const auto& part : parts) add(batches, part);
+    return read_into(batches, options);
+}
+
+template <typename In, typename Parts, typename Add>
+std::vector<RemoteMade> writes_of(const NodeRef& node, const Parts& parts, const RemoteOptions& options, Add add) {
+    Batches<In> batches(node, options, na::Access::write);
+    for (const auto& part : parts) add(batches, part);
+    return write_from(node, batches, options);
+}
+
+RemoteMade make_checked_read(const NodeRef& node, const RemoteBytes& from, const bulk::Region& into,
+                             const RemoteOptions& options) {
+    if (auto refused = not_read_back(into)) return refused_call(node, *std::move(refused));
+    auto arguments = whole<remote_calls::CheckedGather>(from);
+    arguments.into = Bulk(into, na::Access::read_write);
+    arguments.again_max = options.again_max;
+    return made(node, remote_calls::checked_gather, from, into.bytes(), na::Access::read, options, arguments);
+}
+
+RemoteMade make_checked_write(const NodeRef& node, const RemoteBytes& to, const bulk::Region& from,
+                              const RemoteOptions& options) {
+    if (from.is_far()) return refused_call(node, no_sums_of_far_memory());
+    auto arguments = whole<remote_calls::CheckedScatter>(to);
+    arguments.notify = options.notify;
+    arguments.from = Bulk(from, na::Access::read);
+    arguments.sums = ChunkSums::of(from, remote_calls::remote_chunk_bytes);
+    arguments.again_max = options.again_max;
+    return made(node, remote_calls::checked_scatter, to, from.bytes(), na::Access::write, options, arguments);
 }
 
 }  // namespace
@@ -174,21 +233,22 @@ RemoteMade make_look(const NodeRef& node, const RemoteBytes& from, std::uint64_t
 }
 
 RemoteMade make_read(const NodeRef& node, const RemoteBytes& from, Bytes into, const RemoteOptions& options) {
-    if (is_inline(from, into.size())) return make_look(node, from, into.size(), options);
-    auto region = bulk::Region::expose(into, na::Access::write);
+    if (is_inline(from, into.size(), options)) return make_look(node, from, into.size(), options);
+    auto region = bulk::Region::expose(into, options.checked ? na::Access::read_write : na::Access::write);
     if (!region) return refused_call(node, std::move(region).error());
     return make_read(node, from, *region, options);
 }
 
 RemoteMade make_read(const NodeRef& node, const RemoteBytes& from, const bulk::Region& into,
                      const RemoteOptions& options) {
+    if (options.checked) return make_checked_read(node, from, into, options);
     auto arguments = whole<remote_calls::Gather>(from);
     arguments.into = Bulk(into, na::Access::write);
     return made(node, remote_calls::gather, from, into.bytes(), na::Access::read, options, arguments);
 }
 
 RemoteMade make_write(const NodeRef& node, const RemoteBytes& to, ConstBytes from, const RemoteOptions& options) {
-    if (is_inline(to, from.size())) return make_put(node, to, from, options);
+    if (is_inline(to, from.size(), options)) return make_put(node, to, from, options);
     auto region = bulk::Region::expose(from);
     if (!region) return refused_call(node, std::move(region).error());
     return make_write(node, to, *region, options);
@@ -203,6 +263,7 @@ RemoteMade make_put(const NodeRef& node, const RemoteBytes& to, ConstBytes from,
 
 RemoteMade make_write(const NodeRef& node, const RemoteBytes& to, const bulk::Region& from,
                       const RemoteOptions& options) {
+    if (options.checked) return make_checked_write(node, to, from, options);
     auto arguments = whole<remote_calls::Scatter>(to);
     arguments.notify = options.notify;
     arguments.from = Bulk(from, na::Access::read);
@@ -219,37 +280,51 @@ RemoteMade make_word(const NodeRef& node, const RemoteBytes& at, WordOp op, std:
 
 std::vector<RemoteMade> make_reads(const NodeRef& node, std::span<const RemoteRead> parts,
                                    const RemoteOptions& options) {
-    Batches<remote_calls::Gather> batches(node, options, na::Access::read);
-    for (const RemoteRead& part : parts) batches.add(part.from, part.into, part.into.size());
-    return read_into(batches);
+    const auto add = [](auto& batches, const RemoteRead& part) { batches.add(part.from, part.into, part.into.size()); };
+    if (options.checked) return reads_of<remote_calls::CheckedGather>(node, parts, options, add);
+    return reads_of<remote_calls::Gather>(node, parts, options, add);
 }
 
 std::vector<RemoteMade> make_far_reads(const NodeRef& node, std::span<const RemotePart> parts,
                                        const RemoteOptions& options) {
-    Batches<remote_calls::Gather> batches(node, options, na::Access::read);
-    for (const RemotePart& part : parts) batches.add(part.remote, part.local, part.local.bytes());
-    return read_into(batches);
+    const auto add = [](auto& batches, const RemotePart& part) {
+        batches.add(part.remote, part.local, part.local.bytes());
+    };
+    if (options.checked) return reads_of<remote_calls::CheckedGather>(node, parts, options, add);
+    return reads_of<remote_calls::Gather>(node, parts, options, add);
 }
 
 std::vector<RemoteMade> make_writes(const NodeRef& node, std::span<const RemoteWrite> parts,
                                     const RemoteOptions& options) {
-    Batches<remote_calls::Scatter> batches(node, options, na::Access::write);
-    for (const RemoteWrite& part : parts) {
+    const auto add = [](auto& batches, const RemoteWrite& part) {
         // The region is exposed read-only, so the memory is never written.
         batches.add(part.to, Bytes(const_cast<std::byte*>(part.from.data()), part.from.size()), part.from.size());
-    }
-    return write_from(node, batches, options);
+    };
+    if (options.checked) return writes_of<remote_calls::CheckedScatter>(node, parts, options, add);
+    return writes_of<remote_calls::Scatter>(node, parts, options, add);
 }
 
 std::vector<RemoteMade> make_far_writes(const NodeRef& node, std::span<const RemotePart> parts,
                                         const RemoteOptions& options) {
-    Batches<remote_calls::Scatter> batches(node, options, na::Access::write);
-    for (const RemotePart& part : parts) batches.add(part.remote, part.local, part.local.bytes());
-    return write_from(node, batches, options);
+    if (options.checked) return one_refused(node, no_sums_of_far_memory());
+    return writes_of<remote_calls::Scatter>(node, parts, options, [](auto& batches, const RemotePart& part) {
+        batches.add(part.remote, part.local, part.local.bytes());
+    });
 }
 
 Error not_of_far_memory() {
     return {Errc::unsupported, "files and the memory of devices have no single objects or words: use RemoteSpan"};
+}
+
+std::optional<Error> not_read_back(const bulk::Region& into) {
+    if (na::allows(into.access(), na::Access::read_write)) return std::nullopt;
+    return Error(Errc::permission, "what was read is read back to check it: make the local region read_write");
+}
+
+Error no_sums_of_far_memory() {
+    return {Errc::unsupported,
+            "a checked write sends checksums of host memory: copy the file or device memory there first, or have the "
+            "owner pull it with ChunkSums::read"};
 }
 
 Error too_many_to_notify() {

@@ -4,6 +4,7 @@
 
 #include <cinnabar/bulk/blocks.hpp>
 #include <cinnabar/hl/bulk.hpp>
+#include <cinnabar/hl/chunk_sums.hpp>
 #include <cinnabar/hl/remote_call.hpp>
 #include <cinnabar/hl/rpc.hpp>
 
@@ -87,6 +88,39 @@ struct ScatterBlocks {
     Bulk from;
 };
 
+// The same four, whose chunks are compared when they have arrived. Reads are read back.
+struct CheckedGather {
+    std::vector<RemoteGrant> grants;
+    std::vector<Piece> pieces;
+    Bulk into;
+    std::uint32_t again_max = 0;
+};
+struct CheckedScatter {
+    std::vector<RemoteGrant> grants;
+    std::vector<Piece> pieces;
+    std::optional<std::uint32_t> notify;
+    Bulk from;
+    ChunkSums sums;  // of remote_chunk_bytes each
+    std::uint32_t again_max = 0;
+};
+struct CheckedGatherBlocks {
+    RemoteGrant grant;
+    BlockList blocks;
+    Bulk into;
+    std::uint32_t again_max = 0;
+};
+struct CheckedScatterBlocks {
+    RemoteGrant grant;
+    BlockList blocks;
+    std::optional<std::uint32_t> notify;
+    Bulk from;
+    ChunkSums sums;
+    std::uint32_t again_max = 0;
+};
+
+// Of a checked write: the smallest buffer through which it may have to go.
+inline constexpr std::uint64_t remote_chunk_bytes = std::uint64_t{64} << 10;
+
 inline constexpr Rpc<RemoteReply(Word)> word{"cinnabar.remote.word"};
 inline constexpr Rpc<RemoteReply(Look)> look{"cinnabar.remote.look"};
 inline constexpr Rpc<RemoteReply(Look)> map{"cinnabar.remote.map"};
@@ -96,5 +130,10 @@ inline constexpr Rpc<RemoteReply(Gather)> gather{"cinnabar.remote.gather"};
 inline constexpr Rpc<RemoteReply(Scatter)> scatter{"cinnabar.remote.scatter"};
 inline constexpr Rpc<RemoteReply(GatherBlocks)> gather_blocks{"cinnabar.remote.gather_blocks"};
 inline constexpr Rpc<RemoteReply(ScatterBlocks)> scatter_blocks{"cinnabar.remote.scatter_blocks"};
+inline constexpr Rpc<RemoteReply(CheckedGather)> checked_gather{"cinnabar.remote.checked_gather"};
+inline constexpr Rpc<RemoteReply(CheckedScatter)> checked_scatter{"cinnabar.remote.checked_scatter"};
+inline constexpr Rpc<RemoteReply(CheckedGatherBlocks)> checked_gather_blocks{"cinnabar.remote.checked_gather_blocks"};
+inline constexpr Rpc<RemoteReply(CheckedScatterBlocks)> checked_scatter_blocks{
+    "cinnabar.remote.checked_scatter_blocks"};
 
 }  // namespace cinnabar::hl::remote_calls

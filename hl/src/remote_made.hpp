@@ -23,6 +23,10 @@ namespace cinnabar::hl::detail {
 [[nodiscard]] bool not_followed(const RemoteBytes& token, const RemoteOptions& options) noexcept;
 // The error of a write with a notification that would take several calls.
 [[nodiscard]] Error too_many_to_notify();
+// The error of a checked read into a region that cannot be read back, if it is one.
+[[nodiscard]] std::optional<Error> not_read_back(const bulk::Region& into);
+// The error of a checked write from far memory.
+[[nodiscard]] Error no_sums_of_far_memory();
 // A call without a target, which ends with `error`.
 [[nodiscard]] RemoteMade refused_call(const NodeRef& node, Error error);
 

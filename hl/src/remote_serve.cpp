@@ -2,13 +2,13 @@
 // The owner's side of operations on shared memory. Words and a few bytes are handled where the request is read;
 // everything else by transfers.
 #include "remote_contracts.hpp"
+#include "remote_pieces.hpp"
 #include "remote_staging.hpp"
 #include "remote_table.hpp"
 
 #include <cinnabar/hl/serve.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -53,25 +53,6 @@ Result<RemoteReply> do_put_and_notify(RemoteTable& table, const Request<Put>& re
     if (put && call.notify)
         table.notify(call.grant, {*call.notify, call.offset, call.contents.size(), request.source()});
     return put;
-}
-
-// `bytes` start at `offset` in the caller's memory and belong to one or more pieces. Calls copy(grant, offset in it,
-// part) for each of these pieces; stops at the first error.
-template <typename Call, typename Span, typename Copy>
-Errc each_piece(const Call& call, std::uint64_t offset, Span bytes, Copy copy) {
-    for (const Piece& piece : call.pieces) {
-        if (offset >= piece.bytes) {
-            offset -= piece.bytes;
-            continue;
-        }
-        const Span part = bytes.first(std::min<std::uint64_t>(bytes.size(), piece.bytes - offset));
-        const Errc refused = copy(call.grants[piece.grant], piece.offset + offset, part);
-        if (refused != Errc::ok) return refused;
-        bytes = bytes.subspan(part.size());
-        if (bytes.empty()) break;
-        offset = 0;
-    }
-    return Errc::ok;
 }
 
 Task<Result<void>> read_staged(RemoteTable& table, Request<Gather>& request, RemoteTransfer& transfer) {
@@ -160,8 +141,20 @@ Result<void> serve_remote(const NodeRef& node, const Table& table, unsigned& ser
     CINNABAR_TRY_VOID(next(scatter_blocks, [table](Request<ScatterBlocks> request) {
         return do_scatter_blocks(table, std::move(request));
     }));
-    return next(
-        map, [table](const Look& call) { return do_map(*table, call); }, on_arrival);
+    CINNABAR_TRY_VOID(next(
+        map, [table](const Look& call) { return do_map(*table, call); }, on_arrival));
+    CINNABAR_TRY_VOID(next(checked_gather, [table](Request<CheckedGather> request) {
+        return do_checked_gather(table, std::move(request));
+    }));
+    CINNABAR_TRY_VOID(next(checked_scatter, [table](Request<CheckedScatter> request) {
+        return do_checked_scatter(table, std::move(request));
+    }));
+    CINNABAR_TRY_VOID(next(checked_gather_blocks, [table](Request<CheckedGatherBlocks> request) {
+        return do_checked_gather_blocks(table, std::move(request));
+    }));
+    return next(checked_scatter_blocks, [table](Request<CheckedScatterBlocks> request) {
+        return do_checked_scatter_blocks(table, std::move(request));
+    });
 }
 
 }  // namespace cinnabar::hl

@@ -169,6 +169,15 @@ class RemoteTable : public std::enable_shared_from_this<RemoteTable> {
                                                          Request<remote_calls::GatherBlocks> request);
 [[nodiscard]] Task<Result<RemoteReply>> do_scatter_blocks(std::shared_ptr<RemoteTable> table,
                                                           Request<remote_calls::ScatterBlocks> request);
+// The handlers of operations that are checked (remote_serve_checked.cpp).
+[[nodiscard]] Task<Result<RemoteReply>> do_checked_gather(std::shared_ptr<RemoteTable> table,
+                                                          Request<remote_calls::CheckedGather> request);
+[[nodiscard]] Task<Result<RemoteReply>> do_checked_scatter(std::shared_ptr<RemoteTable> table,
+                                                           Request<remote_calls::CheckedScatter> request);
+[[nodiscard]] Task<Result<RemoteReply>> do_checked_gather_blocks(std::shared_ptr<RemoteTable> table,
+                                                                 Request<remote_calls::CheckedGatherBlocks> request);
+[[nodiscard]] Task<Result<RemoteReply>> do_checked_scatter_blocks(std::shared_ptr<RemoteTable> table,
+                                                                  Request<remote_calls::CheckedScatterBlocks> request);
 
 // A bulk operation in progress: keeps the memory, and marks it as in use until the operation ends.
 class RemoteTransfer {

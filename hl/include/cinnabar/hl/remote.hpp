@@ -16,6 +16,8 @@
 // Files and the memory of devices (far memory) are read and written by spans, lists of blocks and plans. Their bytes
 // always move in bulk, and a token that names a version is for reading only, since nothing can keep a late write out.
 //
+// RemoteOptions::checked has each chunk compared when it has arrived, as in a checked transfer (bulk.hpp).
+//
 // Errors: those of a call; stale (the contents were renewed, or the memory is no longer shared); permission (the grant
 // does not allow it, or was forged); invalid_argument (a wrong size, a word that is not aligned); unsupported
 // (not of far memory). A failed operation may have moved some of its bytes. Far memory adds io, no_space, and stale (a
@@ -151,7 +153,7 @@ class RemoteSpan {
     // number of bytes.
     [[nodiscard]] auto read(const NodeRef& node, std::span<T> into, const RemoteOptions& options = {}) const {
         const Bytes bytes = std::as_writable_bytes(into);
-        const bool copied = detail::is_inline(token_, bytes.size());
+        const bool copied = detail::is_inline(token_, bytes.size(), options);
         return RemoteOp(detail::make_read(node, token_, bytes, options),
                         detail::ReadInto{copied ? bytes : Bytes(), bytes.size()});
     }

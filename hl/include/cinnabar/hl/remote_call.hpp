@@ -5,6 +5,7 @@
 
 #include <cinnabar/base/bytes.hpp>
 #include <cinnabar/bulk/region.hpp>
+#include <cinnabar/hl/bulk.hpp>
 #include <cinnabar/hl/call.hpp>
 #include <cinnabar/hl/node_ref.hpp>
 #include <cinnabar/hl/remote_reply.hpp>
@@ -29,6 +30,17 @@ struct RemoteOptions {
     // several owners, each gets it once its own bytes are. too_large: the write does not fit into one call per owner,
     // which takes remote_parts_max parts of remote_grants_max grants, or 32,768 local blocks with gaps.
     std::optional<std::uint32_t> notify = {};
+    // Reads and writes of spans, parts, lists of blocks and plans: each chunk is compared when it has arrived, and
+    // moved again if it is damaged, `again_max` times in all for a call, and at most again_max_default times; then the
+    // call ends with bad_checksum. All bytes move in bulk, however few.
+    //
+    // A write sends a checksum for each 64 KiB, which the owner compares; what is damaged never reaches host memory
+    // that it shares. unsupported: from a file or device memory of this side, or of a list of blocks to one of the
+    // owner. A read is read back by the owner, so it takes twice the traffic, and the local region must be read_write
+    // (permission). Neither side may change the memory meanwhile, or it looks damaged. no_such_rpc: the owner is older
+    // than this option.
+    bool checked = false;
+    std::uint32_t again_max = again_max_default;
 };
 static_assert(std::is_trivially_destructible_v<RemoteOptions>);
 
@@ -67,6 +79,10 @@ struct RemoteMade {
 // Whether a read or write of that many bytes travels inside its call. Otherwise the local memory is lent to it.
 [[nodiscard]] inline bool is_inline(const RemoteBytes& token, std::size_t bytes) noexcept {
     return bytes <= remote_inline_bytes_max && !token.is_far();
+}
+[[nodiscard]] inline bool is_inline(const RemoteBytes& token, std::size_t bytes,
+                                    const RemoteOptions& options) noexcept {
+    return !options.checked && is_inline(token, bytes);
 }
 // The error of an operation that far memory does not have.
 [[nodiscard]] CINNABAR_API Error not_of_far_memory();
