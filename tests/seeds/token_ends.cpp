@@ -45,9 +45,11 @@ TokenRun::Token TokenRun::any_token(Host& from, Owned::Use use) {
     return made;
 }
 
-bool TokenRun::is_current(const Token& token) noexcept {
-    return !token.owned->ends && !token.owned->over && (token.version == 0 || token.version == token.owned->version);
+bool TokenRun::is_stale(const Token& token) noexcept {
+    return token.owned->over || (token.version != 0 && token.version != token.owned->version);
 }
+
+bool TokenRun::is_current(const Token& token) noexcept { return !token.owned->ends && !is_stale(token); }
 
 TokenRun::Op& TokenRun::begin(Host& from, std::string_view what, std::vector<Token> names, std::size_t local_words) {
     Op& op = ops_.emplace_back();
@@ -56,7 +58,7 @@ TokenRun::Op& TokenRun::begin(Host& from, std::string_view what, std::vector<Tok
     op.from = &from;
     op.life = from.life;
     op.names = std::move(names);
-    op.were_current = std::ranges::all_of(op.names, &TokenRun::is_current);
+    op.were_stale = std::ranges::any_of(op.names, &TokenRun::is_stale);
     op.span = any_span(random_);
     op.deadline = op.last = now() + static_cast<TimeUs>(op.span.count());
     op.token = op.stop.get_token();
@@ -92,7 +94,7 @@ bool TokenRun::ended(Op& op, Errc result) {
         expect(now() <= op.last + grace + late_max_us, op, "ended too late");
     }
     expect(is_possible(op, result), op, "how can it end with: " + std::string(to_string(result)));
-    expect(result != Errc::ok || op.were_current, op, "an old token was accepted");
+    expect(result != Errc::ok || !op.were_stale, op, "an old token was accepted");
     expect(borders_hold(op.memory), op, "changed words beside the local memory");
     if (op.notify && result == Errc::ok) expect(op.notices == 1, op, "succeeded, and its owner was not told");
     if (result == Errc::ok) ++succeeded_;

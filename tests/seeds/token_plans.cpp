@@ -84,11 +84,19 @@ TokenRun::Lists TokenRun::any_lists(const Plan& plan, bool writes) {
     return lists;
 }
 
+// It is not posted any more; its memory stays until the run is over.
+void TokenRun::give_up_plan(Host& from, Plan& plan) {
+    plan.plan.reset();
+    plan.region = {};
+    std::erase(from.plans, &plan);
+}
+
 void TokenRun::post_plan(Host& from) {
     if (from.plans.size() < plans_max && (from.plans.empty() || random_.chance(4))) make_plan(from);
     Plan& plan = *from.plans[random_.below(from.plans.size())];
     if (plan.in_flight || plan.given_up) return;
     check_between_posts(nullptr, plan);
+    if (is_stale(plan.token) && random_.chance(2)) return give_up_plan(from, plan);
     const bool board = plan.token.owned->use == Owned::Use::board;
     if (board && plan.token.owned->in_use[from.index]) return;
     const bool writes = random_.chance(2);

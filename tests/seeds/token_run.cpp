@@ -74,6 +74,7 @@ TokenRun::Outcome TokenRun::outcome() const { return {world_->trace_hash(), dige
 
 void TokenRun::start(Host& host) {
     NodeOptions options;
+    options.timed_one_in = 0;  // by the real clock
     options.rpc.fence_grace = climate_.rpc.fence_grace;
     options.rpc.bulk.chunk_bytes = climate_.rpc.bulk.chunk_bytes;
     options.rpc.bulk.window = climate_.rpc.bulk.window;
@@ -101,6 +102,7 @@ void TokenRun::kill(Host& host) {
     }
     for (Plan* plan : host.plans) plan->plan.reset();
     host.node.reset();
+    world_->kill(host.name);  // shared memory keeps its transport, and that the name
     for (const Op* op : live_) {
         if (op->from == &host && op->life == host.life) find(*op, "did not end with its process");
     }

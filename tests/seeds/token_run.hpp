@@ -100,7 +100,7 @@ class TokenRun {
         Host* from = nullptr;
         unsigned life = 0;
         std::vector<Token> names;
-        bool were_current = true;
+        bool were_stale = false;
         Microseconds span{0};          // until its deadline
         TimeUs deadline = time_never;  // of its first call
         TimeUs last = time_never;      // of all of them
@@ -160,6 +160,8 @@ class TokenRun {
 
     // --- token_ends.cpp: how operations begin and end
     [[nodiscard]] Token any_token(Host& from, Owned::Use use);
+    // Whether the owner must refuse it, or must not refuse it as stale. While a withdrawal begins, neither.
+    [[nodiscard]] static bool is_stale(const Token& token) noexcept;
     [[nodiscard]] static bool is_current(const Token& token) noexcept;
     [[nodiscard]] Op& begin(Host& from, std::string_view what, std::vector<Token> names, std::size_t local_words);
     [[nodiscard]] static hl::RemoteOptions options_of(const Op& op) noexcept;
@@ -206,6 +208,7 @@ class TokenRun {
 
     // --- token_plans.cpp
     void make_plan(Host& from);
+    void give_up_plan(Host& from, Plan& plan);
     void post_plan(Host& from);
     [[nodiscard]] Lists any_lists(const Plan& plan, bool writes);
     [[nodiscard]] std::vector<std::uint32_t> some_of(std::size_t all, std::size_t wanted);
