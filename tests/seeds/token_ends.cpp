@@ -74,6 +74,7 @@ hl::RemoteOptions TokenRun::options_of(const Op& op) noexcept {
     options.deadline = op.span;
     options.stop = &op.token;
     options.notify = op.notify;
+    options.checked = op.checked;
     return options;
 }
 

@@ -40,13 +40,14 @@ void TokenRun::read(Host& from) {
     const std::size_t words = any_count(random_, Owned::version_words);
     const auto first = static_cast<std::size_t>(random_.below(Owned::version_words - words + 1));
     Op& op = begin(from, "a read", {token}, words);
+    may_check(op);
     const auto check = [this, &op, version = token.version, first](const Result<std::uint64_t>& moved) {
         if (!moved) return;
         const std::string other = other_than(inner(op.memory), version, first);
         expect(other.empty(), op, "read other bytes: " + other);
     };
     const TokenSpan part = token.span.subspan(first, words);
-    if (words * sizeof(Word) <= hl::remote_inline_bytes_max && random_.chance(2))
+    if (!op.checked && words * sizeof(Word) <= hl::remote_inline_bytes_max && random_.chance(2))
         post(op, part.read(*from.node, inner(op.memory), options_of(op)), check);
     else
         post(op, part.read(*from.node, op.region, options_of(op)), check);
@@ -85,11 +86,12 @@ void TokenRun::write(Host& from) {
     const std::size_t words = any_count(random_, Owned::version_words);
     const auto first = static_cast<std::size_t>(random_.below(Owned::version_words - words + 1));
     Op& op = begin(from, "a write", {token}, words);
+    may_check(op);
     fill_version(inner(op.memory), token.version, first);
     will_notify(op);
     const auto check = [](const Result<std::uint64_t>&) {};
     const TokenSpan part = token.span.subspan(first, words);
-    if (words * sizeof(Word) <= hl::remote_inline_bytes_max && random_.chance(2))
+    if (!op.checked && words * sizeof(Word) <= hl::remote_inline_bytes_max && random_.chance(2))
         post(op, part.write(*from.node, std::span<const Word>(inner(op.memory)), options_of(op)), check);
     else
         post(op, part.write(*from.node, op.region, options_of(op)), check);
@@ -99,6 +101,7 @@ void TokenRun::read_blocks(Host& from) {
     const Token token = any_token(from, Owned::Use::versions);
     const Groups groups(random_, Owned::version_words);
     Op& op = begin(from, "a read of blocks", {token}, groups.groups * groups.each);
+    may_check(op);
     const auto check = [this, &op, groups, version = token.version](const Result<std::uint64_t>& moved) {
         if (!moved) return;
         for (std::size_t i = 0; i < groups.groups; ++i) {
@@ -114,6 +117,7 @@ void TokenRun::write_blocks(Host& from) {
     const Token token = any_token(from, Owned::Use::versions);
     const Groups groups(random_, Owned::version_words);
     Op& op = begin(from, "a write of blocks", {token}, groups.groups * groups.each);
+    may_check(op);
     for (std::size_t i = 0; i < groups.groups; ++i) {
         const std::span<Word> group = inner(op.memory).subspan(i * groups.each, groups.each);
         fill_version(group, token.version, groups.first + i * groups.stride);

@@ -102,7 +102,7 @@ void TokenRun::kill(Host& host) {
     }
     for (Plan* plan : host.plans) plan->plan.reset();
     host.node.reset();
-    world_->kill(host.name);  // shared memory keeps its transport, and that the name
+    world_->kill(host.name);  // whose transport lives on in the memory that it shared
     for (const Op* op : live_) {
         if (op->from == &host && op->life == host.life) find(*op, "did not end with its process");
     }

@@ -112,6 +112,7 @@ class TokenRun {
         bulk::Region region;
         bool ended = false;  // nobody accesses the local memory any more
         std::optional<hl::RemoteWrites> writes;
+        bool checked = false;  // chunk by chunk
         std::optional<std::uint32_t> notify;
         unsigned notices = 0;
         Owned* board = nullptr;
@@ -179,6 +180,7 @@ class TokenRun {
     }
     void cancel_one();
     void will_notify(Op& op);
+    void may_check(Op& op) { op.checked = random_.chance(5); }
     void noticed(Owned& owned, std::uint32_t value);
     // Whether the run breaks the product here, which it does once.
     [[nodiscard]] bool breaks(Broken what) noexcept { return broken_ == what && !std::exchange(has_broken_, true); }
