@@ -7,8 +7,9 @@
 namespace cinnabar::seeds {
 namespace {
 
-// How late an operation may end after its deadline and the grace: revocations take time.
-constexpr TimeUs late_max_us = 1'000'000;
+// How late an operation may end after its deadline and the grace: revocations take time, and so do processes that
+// close.
+constexpr TimeUs late_max_us = 5'000'000;
 
 // Of a call, in virtual time: none, a short one, or one that most operations meet.
 Microseconds any_span(Random& random) {
