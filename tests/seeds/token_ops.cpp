@@ -53,7 +53,7 @@ void TokenRun::read(Host& from) {
         post(op, part.read(*from.node, op.region, options_of(op)), check);
 }
 
-// Of one owner or of several. Not where a fence may fail: nobody would know when the local memory is free again.
+// Of one owner or of several. Not where a fence may fail: without a region nobody knows when the local memory is free.
 void TokenRun::read_several(Host& from) {
     if (climate_.strict()) return read(from);
     static constexpr std::size_t words = 90;
@@ -172,7 +172,7 @@ void TokenRun::write_stamps(Host& from) {
         std::ranges::fill(inner(op.memory).subspan(i * Owned::block_words, Owned::block_words), op.stamped[i].stamp);
     will_notify(op);
     const auto check = [this, &op](const Result<std::uint64_t>& moved) { end_stamps(op, moved.ok()); };
-    if (random_.chance(2)) {
+    if (climate_.strict() || random_.chance(2)) {  // as in read_several
         const std::size_t words = blocks.size() * Owned::block_words;
         const TokenSpan part = token->span.subspan(token->owned->first_of(from.index, first), words);
         return post(op, part.write(*from.node, op.region, options_of(op)), check);
