@@ -20,7 +20,7 @@ hl::Task<void> execute(std::shared_ptr<Core> core, std::shared_ptr<Execution> ex
     }
     TreeRun run(core, request, served ? served->combine : detail::Combine(), std::move(portion), core->passed_on,
                 std::move(source));
-    auto all = run.run(std::move(below), true);
+    auto all = run.run(std::move(below), true, {});
     TreeAnswer answer = co_await all;
     core->executions.end(*execution, std::move(answer), core->now_us());
 }

@@ -101,8 +101,10 @@ bool has_left(const View& view, Rank rank) {
 
 }  // namespace
 
-hl::Task<TreeAnswer> TreeRun::run(std::vector<Rank> below, bool local) {
-    std::vector<hl::Task<void>> tasks = deliveries_to(branches_of(below, shape()));
+hl::Task<TreeAnswer> TreeRun::run(std::vector<Rank> below, bool local, std::vector<Rank> near) {
+    std::vector<Branch> branches = branches_of(below, shape());
+    for (const Rank rank : near) branches.push_back({rank, {}});
+    std::vector<hl::Task<void>> tasks = deliveries_to(std::move(branches));
     auto left = time_left(core_);
     if (local) tasks.push_back(run_handler(for_handler(co_await left, below.size())));
     auto all = hl::when_all(std::move(tasks));
@@ -149,6 +151,7 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
     const hl::StopScope* stop = task ? task->stop_scope() : nullptr;
     TreeRequest request = request_to(*request_, branch);
     if (offer) request.terms.ticket = offer->ticket;
+    request.terms.lends = portion_ && portion_->lends();
     Open open;
     bool comes_back = false;
     for (unsigned attempt = 0; !open; ++attempt) {

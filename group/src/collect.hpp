@@ -27,8 +27,8 @@ class TreeRun {
           source_(std::move(source)),
           gone_(gone) {}
 
-    // Calls the members below, and runs this process's own handler if `local`.
-    [[nodiscard]] hl::Task<TreeAnswer> run(std::vector<Rank> below, bool local);
+    // Calls the members below in a tree and each of `near` by itself, and runs this process's own handler if `local`.
+    [[nodiscard]] hl::Task<TreeAnswer> run(std::vector<Rank> below, bool local, std::vector<Rank> near);
 
   private:
     // The branches that still have to be served once a call has ended. Unset: the same member is called again.

@@ -43,6 +43,11 @@ bool Holding::complete() const {
     return all_ || bytes_ == 0;
 }
 
+bool Holding::can_lend() const {
+    const std::lock_guard lock(mutex_);
+    return all_ && !taken_back_ && region_ && !region_.is_far() && na::allows(region_.access(), na::Access::read);
+}
+
 bool Holding::has(std::uint64_t offset, std::uint64_t bytes) const {
     if (all_) return true;
     if (in_place_.empty() || bytes == 0) return false;

@@ -33,6 +33,8 @@ class Holding {
     void begin(bulk::Region region);  // none of its bytes have arrived yet
     void set_in_place(std::uint64_t chunk);
     [[nodiscard]] bool complete() const;
+    // Whether all bytes are there, in memory that others can be allowed to read.
+    [[nodiscard]] bool can_lend() const;
     // ok: the bytes have arrived. not_found: the memory was taken back. timed_out, canceled: of the task.
     [[nodiscard]] hl::Task<Errc> wait_for_bytes(std::uint64_t offset, std::uint64_t bytes);
 

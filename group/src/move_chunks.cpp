@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Transfers a member's portion: requests one chunk after the other, several at a time. If a source fails, requests the
-// missing chunks from the next one.
+// missing chunks from the next one. From a source on this host that has all bytes, larger pieces are copied first.
 #include "portion_state.hpp"
 
 #include <cinnabar/bulk/checksum.hpp>
@@ -25,8 +25,10 @@ struct Chunk {
 // Parts of the task may run on several threads, if it runs on a pool.
 class Move {
   public:
-    Move(Asking of, bulk::Region memory, std::shared_ptr<Holding> to) noexcept
-        : asking(std::move(of)), region(std::move(memory)), holding(std::move(to)) {}
+    Move(Asking of, bulk::Region memory, std::shared_ptr<Holding> to)
+        : asking(std::move(of)), region(std::move(memory)), holding(std::move(to)) {
+        if (region.bytes() != 0) left_.push_back({0, region.bytes()});
+    }
 
     const Asking asking;
     const bulk::Region region;
@@ -35,10 +37,24 @@ class Move {
     // Empty if all chunks have begun, or one has failed.
     std::optional<Chunk> take_next() {
         const std::lock_guard lock(mutex_);
-        if (!outcome_ || next_ >= region.bytes()) return {};
-        const Chunk chunk{next_, std::min<std::uint64_t>(asking.terms.chunk_bytes, region.bytes() - next_)};
-        next_ += chunk.bytes;
-        return chunk;
+        return take(asking.terms.chunk_bytes);
+    }
+    // Several chunks in one; empty also once one was not lent.
+    std::optional<Chunk> take_piece() {
+        const std::lock_guard lock(mutex_);
+        if (!lent_) return {};
+        const std::uint64_t chunk = asking.terms.chunk_bytes;
+        return take(std::max(lent_piece_bytes / chunk * chunk, chunk));
+    }
+    void not_lent(const Chunk& piece) {
+        const std::lock_guard lock(mutex_);
+        lent_ = false;
+        left_.push_back(piece);
+    }
+    void in_place(const Chunk& done) {
+        if (!holding) return;
+        const std::uint64_t each = asking.terms.chunk_bytes;
+        for (std::uint64_t at = 0; at < done.bytes; at += each) holding->set_in_place((done.offset + at) / each);
     }
     void fail(const Result<void>& why) {
         const std::lock_guard lock(mutex_);
@@ -50,8 +66,19 @@ class Move {
     }
 
   private:
+    std::optional<Chunk> take(std::uint64_t bytes_max) {
+        if (!outcome_ || left_.empty()) return {};
+        Chunk& from = left_.back();
+        const Chunk taken{from.offset, std::min(bytes_max, from.bytes)};
+        from.offset += taken.bytes;
+        from.bytes -= taken.bytes;
+        if (from.bytes == 0) left_.pop_back();
+        return taken;
+    }
+
     mutable std::mutex mutex_;
-    std::uint64_t next_ = 0;  // offset of the next chunk
+    std::vector<Chunk> left_;  // what has not begun; each begins with a chunk
+    bool lent_ = true;
     Result<void> outcome_;
 };
 
@@ -122,8 +149,30 @@ hl::Task<void> run_lane(Move& move) {
         const Result<void> moved = co_await moving;
         if (!moved)
             move.fail(moved);
-        else if (move.holding)
-            move.holding->set_in_place(chunk->offset / move.asking.terms.chunk_bytes);
+        else
+            move.in_place(*chunk);
+    }
+}
+
+bool is_lent(const Move& move) {
+    const Asking& asking = move.asking;
+    return asking.terms.lends && asking.terms.way == Way::to_members && !asking.terms.checksum && asking.wanted &&
+           move.holding && !move.region.is_far() && is_near(asking.node, asking.sources->newest().address);
+}
+
+hl::Task<void> run_lent_lane(Move& move) {
+    const Asking& asking = move.asking;
+    const ChunkSource source = asking.sources->newest();
+    for (auto piece = move.take_piece(); piece; piece = move.take_piece()) {
+        Lender lender{asking.node, asking.provider, source.address, source.ticket, asking.terms.bytes, source.replaced};
+        auto fetching = fetch_piece(std::move(lender), asking.wanted, move.holding, piece->offset, piece->bytes);
+        const Errc fetched = co_await fetching;
+        if (fetched == Errc::ok)
+            move.in_place(*piece);
+        else if (fetched == Errc::again)
+            move.not_lent(*piece);
+        else
+            move.fail(Result<void>(fetched));
     }
 }
 
@@ -139,6 +188,12 @@ void tell_moved(const Asking& asking) {
 
 hl::Task<Result<void>> move_chunks(Asking asking, bulk::Region region, std::shared_ptr<Holding> holding) {
     Move move(std::move(asking), std::move(region), std::move(holding));
+    if (is_lent(move)) {
+        std::vector<hl::Task<void>> lent_lanes;
+        for (unsigned i = 0; i < lent_in_flight; ++i) lent_lanes.push_back(run_lent_lane(move));
+        auto all_lent = hl::when_all(std::move(lent_lanes));
+        (void)co_await all_lent;
+    }
     std::vector<hl::Task<void>> lanes;
     for (unsigned i = 0; i < std::max<unsigned>(move.asking.terms.window, 1); ++i) lanes.push_back(run_lane(move));
     auto all = hl::when_all(std::move(lanes));

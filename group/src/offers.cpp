@@ -3,8 +3,11 @@
 
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/bulk/checksum.hpp>
+#include <cinnabar/hl/call.hpp>
 #include <cinnabar/hl/serve.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
+
+#include <algorithm>
 
 namespace cinnabar::group {
 namespace {
@@ -41,14 +44,42 @@ hl::Task<Result<ChunkAnswer>> take(const Offer& offer, const ChunkRequest& asked
     co_return ChunkAnswer{};
 }
 
+Result<void> check_range(const Offer& offer, std::uint64_t total, std::uint64_t offset, std::uint64_t bytes) {
+    if (total != offer.terms.bytes)
+        return Error(Errc::invalid_argument, "the two sides expect different sizes of the memory");
+    if (bytes == 0 || bytes > chunk_bytes_max || offset > total || bytes > total - offset)
+        return Error(Errc::invalid_argument, "no such chunk");
+    return {};
+}
+
 hl::Task<Result<ChunkAnswer>> move(const Offer& offer, const ChunkRequest& asked) {
-    const std::uint64_t bytes = asked.memory.size();
-    if (asked.total != offer.terms.bytes)
-        co_return Error(Errc::invalid_argument, "the two sides expect different sizes of the memory");
-    if (bytes == 0 || bytes > chunk_bytes_max || asked.offset > asked.total || bytes > asked.total - asked.offset)
-        co_return Error(Errc::invalid_argument, "no such chunk");
+    if (auto sound = check_range(offer, asked.total, asked.offset, asked.memory.size()); !sound)
+        co_return sound.error();
     auto moving = offer.terms.way == Way::to_members ? give(offer, asked) : take(offer, asked);
     co_return co_await moving;
+}
+
+// Lends a piece of the offered memory to the member at `to` while a call to it runs.
+hl::Task<Result<void>> lend(const Offer& offer, const LendRequest& asked, hl::NodeRef node, const na::Addr& to,
+                            rpc::ProviderId provider) {
+    if (auto sound = check_range(offer, asked.total, asked.offset, asked.bytes); !sound) co_return sound.error();
+    if (offer.terms.way != Way::to_members || offer.terms.checksum)
+        co_return Error(Errc::unsupported, "pieces of this memory are not lent: ask for chunks");
+    auto waiting = offer.holding->wait_for_bytes(asked.offset, asked.bytes);
+    const Errc waited = co_await waiting;
+    if (waited != Errc::ok) co_return waited;
+    const auto access = offer.holding->access(asked.offset, asked.bytes);
+    if (!access) co_return Errc::not_found;
+    const LentPiece piece{asked.key, hl::Bulk(access->region(), na::Access::read)};
+    hl::CallOptions options;
+    options.provider = provider;
+    auto call = node.call(lent_rpc, to, piece, options);
+    auto lending = hl::with_stop(std::move(call), access->stop());
+    const Result<void> lent = co_await lending;
+    if (access->stop().stop_requested()) co_return Errc::not_found;
+    if (!lent) co_return lent.error();
+    offer.holding->note_progress();
+    co_return lent;
 }
 
 }  // namespace
@@ -64,6 +95,17 @@ hl::Task<Result<ChunkAnswer>> Offers::answer(std::shared_ptr<Offers> offers, hl:
     co_return moved;
 }
 
+hl::Task<Result<void>> Offers::answer_lend(std::shared_ptr<Offers> offers, hl::Request<LendRequest> incoming) {
+    const LendRequest& asked = *incoming;
+    const auto entered = offers->enter(asked.ticket, asked.bytes);
+    if (!entered) co_return entered.error();
+    const std::shared_ptr<Offer> offer = *entered;
+    auto lending = lend(*offer, asked, incoming.node(), incoming.source(), incoming.provider());
+    const Result<void> lent = co_await lending;
+    offers->leave(*offer);
+    co_return lent;
+}
+
 Result<std::shared_ptr<Offer>> Offers::enter(std::uint64_t ticket, std::uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto at = offers_.find(ticket);
@@ -73,7 +115,7 @@ Result<std::shared_ptr<Offer>> Offers::enter(std::uint64_t ticket, std::uint64_t
         return Error(Errc::overloaded, "a member may have 16 chunks of one call in flight at a time");
     if (offer.bytes_asked / 2 > offer.terms.bytes + chunk_bytes_max)
         return Error(Errc::overloaded, "a member gets its part of the memory at most twice in one call");
-    offer.bytes_asked += bytes;
+    offer.bytes_asked += std::min<std::uint64_t>(bytes, chunk_bytes_max);  // more is refused, and must not wrap around
     ++offer.in_flight;
     return at->second;
 }
@@ -138,6 +180,12 @@ Result<void> Offers::serve(const std::shared_ptr<Offers>& offers, hl::NodeRef no
     CINNABAR_TRY_VOID(node.serve(
         chunk_rpc, [offers](hl::Request<ChunkRequest> r) { return answer(offers, std::move(r)); }, by));
     offers->serving_ = true;
+    CINNABAR_TRY_VOID(node.serve(
+        lend_rpc, [offers](hl::Request<LendRequest> r) { return answer_lend(offers, std::move(r)); }, by));
+    CINNABAR_TRY_VOID(node.serve(
+        lent_rpc,
+        [wanted = offers->wanted_](hl::Request<LentPiece> r) { return WantedPieces::answer(wanted, std::move(r)); },
+        by));
     return node.serve(
         moved_message, [offers](std::uint64_t ticket) { offers->moved(ticket); }, by);
 }
@@ -147,6 +195,8 @@ void Offers::withdraw(hl::NodeRef node, rpc::ProviderId provider) noexcept {
     closed_ = true;
     if (!std::exchange(serving_, false)) return;
     (void)node.withdraw(chunk_rpc, provider);
+    (void)node.withdraw(lend_rpc, provider);
+    (void)node.withdraw(lent_rpc, provider);
     (void)node.withdraw(moved_message, provider);
 }
 

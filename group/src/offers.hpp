@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Offers: memory that this process offers to members, each offer for one call. A member that knows the ticket of an
 // offer requests chunks and lends the memory to copy them to or from; this side does the transfers. So the member
-// decides how much is in flight, and this side accesses only memory that was lent for that chunk. Any thread.
+// decides how much is in flight, and this side accesses only memory that was lent for that chunk. A member on this host
+// may ask for larger pieces to be lent to it instead (lent_pieces.hpp). Any thread.
 #pragma once
 
 #include "holding.hpp"
+#include "lent_pieces.hpp"
 #include "wire.hpp"
 
 #include <cinnabar/hl/bulk.hpp>
@@ -50,6 +52,9 @@ class Offers {
     // requests in flight, or has requested more than twice the whole. invalid_argument: sizes that do not fit.
     [[nodiscard]] static hl::Task<Result<ChunkAnswer>> answer(std::shared_ptr<Offers> offers,
                                                               hl::Request<ChunkRequest> incoming);
+    // Handles lend_rpc. Errors as above; unsupported: chunks of this offer have checksums, or go the other way.
+    [[nodiscard]] static hl::Task<Result<void>> answer_lend(std::shared_ptr<Offers> offers,
+                                                            hl::Request<LendRequest> incoming);
 
     // One offer with a ticket of its own; destroying it ends the offer.
     class Kept {
@@ -74,9 +79,11 @@ class Offers {
                                    std::uint64_t ticket = 0);
     void moved(std::uint64_t ticket);
     [[nodiscard]] std::size_t size() const;
+    // The pieces that this process has asked others to lend.
+    [[nodiscard]] const std::shared_ptr<WantedPieces>& wanted() const noexcept { return wanted_; }
 
-    // Serves requests for chunks; does nothing the second time. exists: another group of this node serves them under
-    // that provider.
+    // Serves requests for chunks and pieces, and those that lend pieces; does nothing the second time. exists: another
+    // group of this node serves them under that provider.
     [[nodiscard]] static Result<void> serve(const std::shared_ptr<Offers>& offers, hl::NodeRef node,
                                             rpc::ProviderId provider);
     // Stops serving for good.
@@ -89,6 +96,7 @@ class Offers {
 
     mutable std::mutex mutex_;
     std::unordered_map<std::uint64_t, std::shared_ptr<Offer>> offers_;
+    const std::shared_ptr<WantedPieces> wanted_ = std::make_shared<WantedPieces>();
     std::mutex serving_mutex_;
     bool serving_ = false;
     bool closed_ = false;

@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::size_t scatter_flat_max = 8;
 constexpr std::size_t scatter_tree_bytes_max = std::size_t{256} << 10;
+// As many as a chain has at most; the caller needs a connection to each.
+constexpr std::size_t near_max = 64;
+// To find out whether an address is near may take a system call.
+constexpr std::size_t near_looked_at_max = 1024;
 
 bool has(const std::vector<Rank>& ranks, Rank rank) {
     return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
@@ -41,6 +45,25 @@ std::vector<Rank> targets_of(const detail::CollectiveCall& call, const View& vie
     const auto after_self = std::upper_bound(targets.begin(), targets.end(), self);
     if (self != no_rank) std::rotate(targets.begin(), after_self, targets.end());
     return targets;
+}
+
+// Takes out of `targets` the members on this host that get the caller's memory directly, because they copy it by
+// themselves: that takes one copy for each, and no member waits for another one.
+std::vector<Rank> take_near(Core& core, const detail::CollectiveCall& call, std::vector<Rank>& targets) {
+    std::vector<Rank> near;
+    if (!call.portion || call.tree != Tree::automatic || !call.portion->lends()) return near;
+    std::vector<Rank> others;
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+        const Rank rank = targets[i];
+        bool is_one = rank != core.rank() && i < near_looked_at_max && near.size() < near_max;
+        if (is_one) {
+            const Core::Route route = core.route(rank);
+            is_one = route.present && is_near(core.node, route.address);
+        }
+        (is_one ? near : others).push_back(rank);
+    }
+    targets = std::move(others);
+    return near;
 }
 
 std::shared_ptr<TreeRequest> request_of(Core& core, detail::CollectiveCall& call, std::size_t members) {
@@ -86,12 +109,12 @@ detail::CollectiveCall in_one_tree(std::vector<detail::CollectiveCall> calls) {
 }
 
 hl::Task<TreeAnswer> run_all(std::shared_ptr<Core> core, std::shared_ptr<const TreeRequest> request,
-                             std::vector<Rank> targets, const detail::CollectiveCall& call) {
+                             std::vector<Rank> targets, std::vector<Rank> near, const detail::CollectiveCall& call) {
     const Rank self = core->rank();
     const bool local = self != no_rank && std::erase(targets, self) != 0;
     hl::Caller caller = call.counts ? core->started.with(call.priority) : core->passed_on;
     TreeRun run(core, std::move(request), call.combine, call.portion, std::move(caller), {}, call.gone);
-    auto task = run.run(std::move(targets), local);
+    auto task = run.run(std::move(targets), local, std::move(near));
     co_return co_await task;
 }
 
@@ -106,9 +129,10 @@ hl::Task<Result<detail::Collected>> collect_as_of(std::shared_ptr<Core> core, de
     std::vector<HolderRun> holders;
     std::vector<Rank> targets = targets_of(call, view, core->rank(), collected.failures, holders);
     if (targets.empty()) co_return collected;
+    std::vector<Rank> near = take_near(*core, call, targets);
     auto request = request_of(*core, call, targets.size());
     request->holders = std::move(holders);
-    auto all = run_all(core, std::move(request), std::move(targets), call);
+    auto all = run_all(core, std::move(request), std::move(targets), std::move(near), call);
     auto timed = run_bounded(core, std::move(all), call.deadline, call.stop);
     TreeAnswer answer = co_await timed;
     if (call.portion) {

@@ -46,7 +46,9 @@ PortionState::PortionState(Asking asking, std::shared_ptr<Offers> offers)
     : asking_(std::move(asking)),
       offers_(std::move(offers)),
       holding_(std::make_shared<Holding>(asking_.node, asking_.terms.bytes, asking_.terms.chunk_bytes)),
-      at_caller_(false) {}
+      at_caller_(false) {
+    asking_.wanted = offers_->wanted();
+}
 
 PortionState::PortionState(Asking asking, bulk::Region region, std::shared_ptr<Offers> offers)
     : asking_(std::move(asking)),
@@ -55,6 +57,11 @@ PortionState::PortionState(Asking asking, bulk::Region region, std::shared_ptr<O
       at_caller_(true),
       local_(std::move(region)) {
     holding_->hold_all(local_);
+}
+
+bool PortionState::lends() const {
+    return terms().way == Way::to_members && !terms().checksum && terms().bytes >= lent_portion_min &&
+           holding_->can_lend();
 }
 
 Offers::Kept PortionState::offer() const { return Offers::open(offers_, holding_, asking_.terms); }

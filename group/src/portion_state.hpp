@@ -16,7 +16,8 @@ struct Asking {
     rpc::ProviderId provider = 0;
     Terms terms;  // all but the ticket
     std::shared_ptr<ChunkSources> sources;
-    bool only_source = false;  // no other source will follow
+    bool only_source = false;                        // no other source will follow
+    std::shared_ptr<WantedPieces> wanted = nullptr;  // null: asks for chunks, even if the source lends pieces
 };
 // Transfers `region` chunk by chunk, `terms.window` at a time, and notifies the source when all are done. Marks in
 // `holding`, if not null, the chunks that have arrived. Errors of Portion::receive().
@@ -35,6 +36,8 @@ class PortionState {
 
     // Offers the memory to a member below.
     [[nodiscard]] Offers::Kept offer() const;
+    // Whether members on this host may be lent pieces of it (lent_pieces.hpp).
+    [[nodiscard]] bool lends() const;
     [[nodiscard]] bool can_offer() const { return terms().bytes == 0 || !holding_->taken_back(); }
 
     [[nodiscard]] static hl::Task<Result<void>> move(std::shared_ptr<PortionState> state, bulk::Region region, Way way);

@@ -84,6 +84,7 @@ struct Terms {
     std::uint64_t ticket = 0;        // ticket under which the sender of the request offers the chunks
     bool again = false;              // the member was lost, and is called for itself alone
     std::uint16_t come_back_ms = 0;  // how long a lost member is waited for
+    bool lends = false;  // the sender has all bytes, and lends pieces to a member on its host (lent_pieces.hpp)
 };
 
 struct TreeRequest {

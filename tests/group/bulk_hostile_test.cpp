@@ -62,6 +62,10 @@ class BulkLiar : public testing::Test {
 
 TEST_F(BulkLiar, who_has_no_ticket_gets_nothing) {
     EXPECT_EQ(ask(chunk_of(1, 0)), Errc::not_found);
+    const group::LendRequest piece{1, own_.size(), 0, chunk_size, 2};
+    EXPECT_EQ(liar_.call(group::lend_rpc, at(0), piece, 1s).wait().code(), Errc::not_found);
+    const group::LentPiece unasked{3, Bulk(region_of(own_), na::Access::read)};
+    EXPECT_EQ(liar_.call(group::lent_rpc, at(0), unasked, 1s).wait().code(), Errc::not_found);
     expect_all_well();
 }
 
@@ -177,6 +181,34 @@ TEST_F(LyingTaker, one_that_asks_without_end_gets_its_part_twice) {
     ASSERT_TRUE(out && out->ok());
     EXPECT_EQ((*out)->count, 4u);
     EXPECT_EQ(ask(chunk_of(ticket_, 0)), Errc::not_found) << "after the call";
+}
+
+TEST_F(LyingTaker, one_that_asks_for_pieces_without_end_is_lent_its_part_twice) {
+    liar_.serve(group::lent_rpc, [](hl::Request<group::LentPiece>) {}).value();  // says that it has copied them
+    Memory memory = pattern(own_.size(), 8);
+    std::optional<Result<group::Reached>> out;
+    (void)group_.all[0].node->spawn(broadcast_for_long(*group_.all[0].group, region_of(memory), 30s, out));
+    group_.all.run_for(10ms);
+    ASSERT_NE(ticket_, 0u);
+    const auto borrow = [&](std::uint64_t total, std::uint64_t offset, std::uint64_t bytes) {
+        const group::LendRequest request{ticket_, total, offset, bytes, 7};
+        return liar_.call(group::lend_rpc, at(0), request, 1s).wait().code();
+    };
+    const std::uint64_t whole = own_.size();
+    EXPECT_EQ(borrow(whole, 0, 0), Errc::invalid_argument);
+    EXPECT_EQ(borrow(whole, whole, 1), Errc::invalid_argument);
+    EXPECT_EQ(borrow(whole, 1, ~std::uint64_t{0}), Errc::invalid_argument);
+    EXPECT_EQ(borrow(1, 0, 1), Errc::invalid_argument);
+    std::uint64_t lent = 0;
+    Errc last = Errc::ok;
+    for (; lent < 1000 && last == Errc::ok; ++lent) last = borrow(whole, 0, whole);
+    EXPECT_EQ(last, Errc::overloaded);
+    EXPECT_LE(lent * whole, 2 * whole + 3 * std::uint64_t{group::chunk_bytes_max});
+    answers_ = true;
+    group_.all.run_for(1s);
+    EXPECT_TRUE(out && out->ok());
+    EXPECT_EQ(borrow(whole, 0, whole), Errc::not_found) << "after the call";
+    (void)liar_.withdraw(group::lent_rpc);
 }
 
 TEST_F(LyingTaker, one_that_asks_for_much_at_a_time_has_sixteen_chunks) {

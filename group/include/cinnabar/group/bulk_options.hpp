@@ -12,8 +12,8 @@ namespace cinnabar::group {
 // Must stay trivially destructible, like CollectiveOptions.
 struct BulkOptions {
     // Which members, and for how long. For a broadcast, Tree::automatic chooses the chain, the binary tree or the
-    // binomial tree, whichever is estimated to be fastest for the size; `fanout` applies to k_ary and k_nomial. The
-    // other bulk calls use no tree.
+    // binomial tree, whichever is estimated to be fastest for the size, for members on other hosts; `fanout` applies to
+    // k_ary and k_nomial. The other bulk calls use no tree.
     CollectiveOptions call = {};
     // 4 KiB to 16 MiB; a member forwards a chunk as soon as it has arrived
     std::uint32_t chunk_bytes = std::uint32_t{1} << 20;
