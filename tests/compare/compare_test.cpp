@@ -132,6 +132,20 @@ TEST_F(Rounds, AClientWorksWhenItsServerIsReady) {
     EXPECT_EQ(told_.front(), "w 1/2 it: 90 calls/s");
 }
 
+#ifdef CINNABAR_MERCURY_API_ECHO
+TEST_F(Rounds, TheProgramByMercurysApiMakesCallsAndPulls) {
+    const std::string program = std::string("exec ") + CINNABAR_MERCURY_API_ECHO;
+    for (const char* const bytes_and_depth : {" 64 4", " 1048576 2"}) {
+        Contender one = contender(program + " call na+sm,@FILE@" + bytes_and_depth + " @SECONDS@",
+                                  program + " serve na+sm,@FILE@", Ready::file);
+        one.read = &read_echo;
+        const Compared done = run(one);
+        ASSERT_EQ(done.measured[0].figures.size(), 2u);
+        for (const double figure : done.measured[0].figures) EXPECT_GT(figure, 0) << done.measured[0].failure;
+    }
+}
+#endif
+
 TEST_F(Rounds, FailuresAreToldAndHaveNoFigure) {
     const auto failure = [this](const char* client, const char* server, Ready ready) {
         const Compared done = run(contender(client, server, ready));

@@ -71,6 +71,24 @@ Contender mercury(Way way, Shape shape) {
     return one;
 }
 
+constexpr const char* mercury_echo_program = "compare_mercury_echo";
+
+// Our own program by Mercury's API. The server pulls the bytes of a bulk call.
+Contender mercury_echo(Way way, Shape shape) {
+    const std::string place =
+        std::string(" '") + (way == Way::host ? "na+sm" : "ofi+tcp;ofi_rxm://127.0.0.1") + ",@FILE@'";
+    const std::string program = std::string("exec ") + mercury_echo_program;
+    Contender one;
+    one.name = way == Way::host ? "Mercury, na+sm, by our program" : "Mercury, ofi+tcp, by our program";
+    one.version = "as installed";
+    one.server = program + " serve" + place;
+    one.ready = Ready::file;
+    one.client = program + " call" + place + " " + bytes_of(shape) + " " + depth_of(shape) + " @SECONDS@";
+    one.read = &read_echo;
+    one.remark = "both ends poll";
+    return one;
+}
+
 Contender ucx(Way way, Shape shape) {
     const std::string environment =
         std::string("exec env UCX_TLS=") + (way == Way::host ? "posix,sysv,cma,self" : "tcp,self");
@@ -172,7 +190,10 @@ Work messages(Way way, Shape shape, std::string name, std::string title) {
         return work;
     }
     add_limit(work, way, shape);
-    work.add(is_installed("hg_perf_server"), "Mercury", mercury(way, shape));
+    const bool has_mercury_echo = is_installed(mercury_echo_program);
+    if (has_mercury_echo) work.contenders.push_back(mercury_echo(way, shape));
+    if (is_installed("hg_perf_server") || !has_mercury_echo)
+        work.add(is_installed("hg_perf_server"), "Mercury", mercury(way, shape));
     if (shape != Shape::rate) work.add(is_installed("ucx_perftest"), "UCX", ucx(way, shape));
     if (shape == Shape::call) work.add(is_installed("fi_pingpong"), "libfabric", pingpong(way));
     if (shape == Shape::bulk && way == Way::tcp) work.add(is_installed("iperf3"), "iperf3", iperf());
