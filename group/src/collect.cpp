@@ -151,7 +151,8 @@ hl::Task<void> TreeRun::deliver(Branch branch, Offers::Kept offer) {
     const hl::StopScope* stop = task ? task->stop_scope() : nullptr;
     TreeRequest request = request_to(*request_, branch);
     if (offer) request.terms.ticket = offer->ticket;
-    request.terms.lends = portion_ && portion_->lends();
+    // A member that passes the bytes on gets them in chunks, which leave sooner.
+    request.terms.lends = branch.below.empty() && portion_ && portion_->lends();
     Open open;
     bool comes_back = false;
     for (unsigned attempt = 0; !open; ++attempt) {

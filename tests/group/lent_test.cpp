@@ -138,9 +138,10 @@ TEST(lent, a_chain_that_was_asked_for_is_a_chain) {
     Receivers members(4, "shm://");
     members.broadcast(3, lent_options(Tree::chain));
     EXPECT_EQ(members.all[0]->called(of_call), 1u);
-    EXPECT_EQ(members.all[0]->served(of_lend), 2u) << "it has all bytes";
-    EXPECT_EQ(members.all[1]->served(of_lend), 0u) << "it has not";
-    EXPECT_GT(members.all[1]->served(of_chunk), 0u);
+    for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(members.all[i]->served(of_lend), 0u) << i;
+        EXPECT_GT(members.all[i]->served(of_chunk), 0u) << i;
+    }
 }
 
 TEST(lent, chunks_with_checksums_and_those_of_other_transports_are_pushed) {
