@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/eight_buckets.hpp>
 #include <cinnabar/base/log_linear.hpp>
 
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 namespace cinnabar {
 namespace {
@@ -83,6 +85,37 @@ TEST(LogLinearQuantile, OfMoreCountsThanADoubleHoldsIsInABucket) {
     EXPECT_EQ(log_linear_quantile(counts, 1), 1u);
     const std::array<std::uint64_t, 2> uneven{std::uint64_t{1} << 54, (std::uint64_t{1} << 54) - 1};
     EXPECT_EQ(log_linear_quantile(uneven, 1), 1u) << "the double of their sum is larger than the sum";
+}
+
+// Each number in each of the eight places.
+template <unsigned bits>
+void expect_eight_alike() {
+    std::vector<std::uint32_t> numbers;
+    for (std::uint32_t number = 0; number < 5'000; ++number) numbers.push_back(number);
+    for (std::size_t bucket = 0; log_linear_to(bucket, bits) < eight_buckets_end; ++bucket) {
+        numbers.push_back(static_cast<std::uint32_t>(log_linear_from(bucket, bits)));
+        numbers.push_back(static_cast<std::uint32_t>(log_linear_to(bucket, bits)));
+    }
+    ASSERT_EQ(numbers.back(), eight_buckets_end - 1);
+    for (std::size_t first = 0; first < numbers.size(); ++first) {
+        const auto number = [&](std::size_t place) { return numbers[(first + place * 611) % numbers.size()]; };
+        EightNumbers eight{};
+        for (std::size_t place = 0; place < 8; ++place)
+            eight[place / 2] |= std::uint64_t{number(place)} << (place % 2 * 32);
+        std::size_t seen = 0;
+        see_eight_buckets<bits, 8>(eight, [&](auto place, std::size_t bucket) {
+            EXPECT_EQ(std::size_t{place}, seen++);
+            ASSERT_EQ(bucket, log_linear_bucket(number(place), bits)) << number(place) << " at " << place;
+        });
+        ASSERT_EQ(seen, 8u);
+    }
+}
+
+TEST(EightBuckets, AreThoseOfEachNumber) {
+    expect_eight_alike<1>();
+    expect_eight_alike<2>();
+    expect_eight_alike<3>();
+    expect_eight_alike<8>();
 }
 
 INSTANTIATE_TEST_SUITE_P(Bits, LogLinear, testing::Values(1u, 2u, 3u, 5u, 11u));
