@@ -6,6 +6,8 @@
 #include <cinnabar/base/assert.hpp>
 #include <cinnabar/base/test_yield.hpp>
 
+#include <algorithm>
+
 namespace cinnabar::rpc {
 namespace {
 
@@ -36,6 +38,13 @@ void Origin::cancel_requested(Call& call) noexcept {
     if (call.free_after_cancel_) free(call);
 }
 
+// Adds the transfer of a large result, which has followed the answer, to its way back.
+void Call::way_back_until(TimeUs ended) noexcept {
+    const std::uint32_t transfers_us = detail::lower_time(noted_opened_us_);
+    const TimeUs before = left_us() + detail::upper_time(sent_us_) + for_credit_us_ + in_handler_us_ + transfers_us;
+    noted_opened_us_ = detail::two_times(detail::short_time(ended - std::min(before, ended)), transfers_us);
+}
+
 void Origin::finish(Call& call, Errc result) noexcept {
     if (call.use_.state == Call::State::ended) return;
     if (ends_early(result)) note_waits(call);
@@ -43,6 +52,8 @@ void Origin::finish(Call& call, Errc result) noexcept {
     call.use_.state = Call::State::ended;
     call.use_.result = result;
     call.ended_us_ = core_.na->now_us();
+    if (call.has_times()) [[unlikely]]
+        call.way_back_until(call.ended_us_);
     core_.deadlines.forget(call);
     core_.queue.leave(call);
     bool unanswered = false;

@@ -1,34 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/eight_buckets.hpp>
 #include <cinnabar/rpc/peer_times.hpp>
 
 #include <algorithm>
-#include <utility>
+#include <cstddef>
+#include <cstdint>
 
 namespace cinnabar::rpc {
 
-static_assert(PeerTimes::longest_us < log_linear_short_end);
+static_assert(PeerTimes::whole == call_parts && usual_parts_begin == 2);
+static_assert(eight_buckets_end == std::uint64_t{1} << usual_time_bits);
 
 void PeerTimes::count(const CallParts& parts, TimeUs all) noexcept {
-    if (all > longest_us) [[unlikely]]  // no part is longer
-        return count_long(parts, all);
-    const auto add = [this](std::size_t index, TimeUs us) __attribute__((always_inline)) {
-        ++counts[index][log_linear_bucket_of_short(us, bits)];
-        sums_us[index] += us;
-    };
-    ++calls;
-    // Not a loop: constant indices make it half as long.
-    [&]<std::size_t... part>(std::index_sequence<part...>) { (add(part, parts[part]), ...); }
-    (std::make_index_sequence<call_parts>());
-    add(whole, all);
-}
-
-void PeerTimes::count_long(const CallParts& parts, TimeUs all) noexcept {
     ++calls;
     for (std::size_t index = 0; index < counts.size(); ++index) {
         const TimeUs us = index == whole ? all : parts[index];
         ++counts[index][log_linear_bucket(std::min(us, longest_us), bits)];
         sums_us[index] += us;
     }
+}
+
+void PeerTimes::count_usual(const UsualParts& parts) noexcept {
+    constexpr std::size_t many = call_parts - usual_parts_begin;
+    // The answer has just come, so nothing has waited for the caller.
+    constexpr auto place_of = [](std::size_t index) { return index + 1 == many ? whole : usual_parts_begin + index; };
+    ++calls;
+    ++counts[static_cast<std::size_t>(CallPart::connecting)][0];
+    ++counts[static_cast<std::size_t>(CallPart::for_credit)][0];
+    ++counts[static_cast<std::size_t>(CallPart::for_caller)][0];
+    see_eight_buckets<bits, many>(
+        parts, [&](auto index, std::size_t bucket) __attribute__((always_inline)) {
+            ++counts[place_of(index)][bucket];
+            const TimeUs two = parts[index / 2];
+            sums_us[place_of(index)] += index % 2 == 0 ? detail::lower_time(two) : detail::upper_time(two);
+        });
 }
 
 void PeerTimes::add(const PeerTimes& other) noexcept {

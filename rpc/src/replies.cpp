@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <new>
 #include <utility>
 
@@ -48,33 +47,59 @@ TimedCalls* Replies::begin_timing(PeerBook& book) noexcept {
     return book.timed.get();
 }
 
-// Inlined: its callers have already saved the registers that it needs.
-[[gnu::always_inline]] inline void Replies::take_times(PeerBook& book, Call& call, ConstBytes reply) noexcept {
-    if (call.began_us == 0 || !call.args.timed || call.times_came_) return;
+// For the first timed call to a peer, and for one that waited for its connection or for a credit, that was long, or
+// whose times do not fit into each other. Limits what the target claims.
+void Replies::take_unusual_times(PeerBook& book, Call& call, ConstBytes reply) noexcept {
     TimedCalls* const timed = book.timed ? book.timed.get() : begin_timing(book);
-    const TimeUs now = core_.na->now_us();
     const TargetTimes target = decode_times(reply);
     const TimeUs answered = target.came_us + target.waited_us + target.handled_us;
     CallTimes times;
-    times.there_us = timed ? timed->ways.there_us(call.sent_us_, target.came_us, answered, now) : 0;
+    times.made = call.began_us;
+    times.left = times.made + detail::short_time(std::max(call.sent_us_, times.made) - times.made);
+    times.answered = times.told = core_.na->now_us();
+    times.connecting_us = static_cast<std::uint32_t>(std::clamp(book.opened, times.made, times.left) - times.made);
+    times.for_credit_us = call.was_queued() ? call.for_credit_us_ : 0;
+    times.there_us = timed ? timed->ways.there_us(call.sent_us_, target.came_us, answered, times.answered) : 0;
     times.waited_us = target.waited_us;
     times.handled_us = target.handled_us;
     times.transfers_us = target.transfers_us;
-    times.made = call.began_us;
-    constexpr TimeUs most = std::numeric_limits<std::uint32_t>::max();
-    const TimeUs here = std::min(std::max(call.sent_us_, times.made) - times.made, most);
-    if (!call.was_queued()) call.for_credit_us_ = 0;
-    call.sent_us_ = detail::two_times(static_cast<std::uint32_t>(here), times.there_us);
-    call.queued_us_ = detail::two_times(times.waited_us, times.transfers_us);
-    call.handled_us_ = times.handled_us;
-    call.noted_opened_us_ = book.opened;
+    const CallParts parts = parts_of(times);
+    const auto part = [&](CallPart which) { return detail::short_time(parts[static_cast<std::size_t>(which)]); };
+    call.queued_us_ = detail::two_times(part(CallPart::for_credit), part(CallPart::connecting));
+    call.sent_us_ = detail::two_times(part(CallPart::wire_there), part(CallPart::queued));
+    call.for_credit_us_ = part(CallPart::for_handler);
+    call.in_handler_us_ = part(CallPart::in_handler);
+    call.noted_opened_us_ = detail::two_times(part(CallPart::wire_back), part(CallPart::in_transfers));
+    if (timed) timed->times.count(parts, whole_of(times));
+}
+
+// Inlined: its callers have already saved the registers that it needs.
+[[gnu::always_inline]] inline void Replies::take_times(PeerBook& book, Call& call, ConstBytes reply,
+                                                       TimeUs now) noexcept {
+    const TimeUs made = call.began_us;
+    if (made == 0 || !call.args.timed || call.times_came_) return;
     call.times_came_ = true;
-    if (!timed) return;
-    times.left = times.made + here;
-    times.answered = times.told = now;
-    times.connecting_us = static_cast<std::uint32_t>(std::clamp(book.opened, times.made, times.left) - times.made);
-    times.for_credit_us = call.for_credit_us_;
-    timed->times.count(parts_of(times), whole_of(times));
+    TimedCalls* const timed = book.timed.get();
+    if (!timed || book.opened > made || call.was_queued()) [[unlikely]]
+        return take_unusual_times(book, call, reply);
+    const TimeUs sent = call.sent_us_;
+    const TargetTimes target = decode_times(reply);
+    const TimeUs waited = target.waited_us;
+    const TimeUs transfers = target.transfers_us;
+    const TimeUs at_target = waited + target.handled_us;
+    const TimeUs queued = sent - made;
+    const TimeUs there = timed->ways.there_us(sent, target.came_us, target.came_us + at_target, now);
+    const TimeUs in_handler = target.handled_us - transfers;
+    const TimeUs back = now - sent - at_target - there;
+    // A difference below zero is a very large number. If none is, the parts add up to the whole.
+    if (((queued | there | waited | in_handler | transfers | back | (now - made)) >> usual_time_bits) != 0) [[unlikely]]
+        return take_unusual_times(book, call, reply);
+    call.queued_us_ = 0;
+    call.sent_us_ = queued | there << 32;
+    call.for_credit_us_ = target.waited_us;
+    call.in_handler_us_ = static_cast<std::uint32_t>(in_handler);
+    call.noted_opened_us_ = transfers | back << 32;
+    timed->times.count_usual({call.sent_us_, waited | in_handler << 32, call.noted_opened_us_, now - made});
 }
 
 // Handles the answer to a call of the fast path, if its result is small. Any other answer: returns false, and changes
@@ -89,8 +114,8 @@ TimedCalls* Replies::begin_timing(PeerBook& book) noexcept {
         return false;
     if (!copy_small(call, {frame.payload(), frame.payload_bytes()}, call.use_.output)) [[unlikely]]
         return false;
-    if (timed) take_times(book, call, arrival.bytes);
     const TimeUs now = core_.na->now_us();
+    if (timed) take_times(book, call, arrival.bytes, now);
     book.heard = now;
     book.bytes_received += frame.bytes();
     book.credits += frame.credits();
@@ -137,7 +162,7 @@ void Replies::take_any(na::Arrival& arrival) noexcept {
     if (Call* const call = core_.origin.find(arrival.tag, book)) {
         if (call->use_.state == Call::State::sent) {
             if (decoded == Errc::ok) {
-                if ((header.flags & flag_times) != 0) take_times(*book, *call, arrival.bytes);
+                if ((header.flags & flag_times) != 0) take_times(*book, *call, arrival.bytes, book->heard);
                 accept(*call, arrival, header, payload);
             } else {
                 if (decoded == Errc::bad_checksum) {

@@ -144,7 +144,7 @@ void Origin::note_waits(Call& call) noexcept {
     if (phase == CallPhase::unknown || call.noted_use_ == call.uses()) return;
     call.noted_use_ = call.uses();
     call.noted_phase_ = phase;
-    call.noted_opened_us_ = phase == CallPhase::connecting ? time_never : call.book_->opened;
+    if (!call.has_times()) call.noted_opened_us_ = phase == CallPhase::connecting ? time_never : call.book_->opened;
     const std::uint32_t ahead = call.book_->sent - (call.is_sent() ? 1 : 0);
     call.noted_ahead_ = static_cast<std::uint16_t>(std::min<std::uint32_t>(ahead, 0xffff));
     if (call.use_.state == Call::State::queued) {
@@ -161,8 +161,9 @@ CallWaits Call::waits() const noexcept {
     const TimeUs began = began_us != 0 || !was_queued() ? began_us : queued_us_;
     if (began == 0) return waits;
     const TimeUs ended = std::max(ended_us_, began);
-    const TimeUs opened = std::clamp(noted_opened_us_, began, ended);
-    const TimeUs sent_us = has_times() ? began_us + detail::upper_time(sent_us_) : sent_us_;
+    const TimeUs opened_us = has_times() ? began_us + detail::lower_time(queued_us_) : noted_opened_us_;
+    const TimeUs opened = std::clamp(opened_us, began, ended);
+    const TimeUs sent_us = has_times() ? left_us() : sent_us_;
     const TimeUs sent = was_queued() ? std::clamp(sent_us, opened, ended) : opened;
     waits.connecting_us = opened - began;
     waits.queued_us = sent - opened;

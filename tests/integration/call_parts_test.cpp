@@ -250,6 +250,28 @@ TEST_F(SimulatedParts, LargeArgumentsAndResultsAddUpExactly) {
     EXPECT_GE(on_the_wire(given.parts_us) + part(given.parts_us, CallPart::for_caller), 3 * way_us) << "the transfer";
 }
 
+// What is recorded of the parts of a call, and what its error says of its waits, are kept in the same place.
+TEST_F(SimulatedParts, AnErrorOfTheTargetSaysTheSame) {
+    ASSERT_TRUE(server_->serve(refused, [](int) -> Result<int> { return Error(Errc::overloaded); }).ok());
+    TimeUs connecting = 0;
+    TimeUs whole = 0;
+    for (const bool connects : {true, false}) {
+        const TimeUs before = world_->now_us();
+        const auto result = client_->call(refused, to_, 1).wait();
+        whole += world_->now_us() - before;
+        ASSERT_EQ(result.code(), Errc::overloaded);
+        const auto ending = call_ending(result.error());
+        ASSERT_TRUE(ending);
+        EXPECT_EQ(ending->waits.connecting_us >= 2 * way_us, connects) << ending->waits.connecting_us;
+        EXPECT_EQ(ending->waits.connecting_us + ending->waits.queued_us + ending->waits.sent_us, ending->took_us);
+        connecting += ending->waits.connecting_us;
+    }
+    const RpcCounts counts = counts_of(*client_, "parts.refused");
+    EXPECT_EQ(timed(counts), 2u);
+    EXPECT_EQ(part(counts.parts_us, CallPart::connecting), connecting);
+    EXPECT_LE(sum(counts.parts_us), whole);
+}
+
 class OneCreditAtATime : public SimulatedParts {
   protected:
     static NodeOptions narrow() {

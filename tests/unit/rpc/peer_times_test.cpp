@@ -89,6 +89,27 @@ TEST(PeerTimes, CountEachPartInItsBucket) {
     EXPECT_EQ(times.counts[PeerTimes::whole][log_linear_bucket(sum_of(parts), PeerTimes::bits)], 1u);
 }
 
+TEST(PeerTimes, UsualTimesAreCountedAlike) {
+    Random random(2);
+    PeerTimes usual;
+    PeerTimes wanted;
+    for (unsigned i = 0; i < 2'000; ++i) {
+        CallParts parts{};
+        for (std::size_t part = usual_parts_begin; part < static_cast<std::size_t>(CallPart::for_caller); ++part)
+            parts[part] = random.below(std::uint64_t{1} << random.below(22));
+        const TimeUs whole = sum_of(parts);
+        ASSERT_LT(whole, TimeUs{1} << usual_time_bits);
+        wanted.count(parts, whole);
+        const auto short_part = [&](std::size_t part) { return static_cast<std::uint32_t>(parts[part]); };
+        usual.count_usual({detail::two_times(short_part(3), short_part(2)),
+                           detail::two_times(short_part(5), short_part(4)),
+                           detail::two_times(short_part(7), short_part(6)), whole});
+    }
+    EXPECT_EQ(usual.calls, wanted.calls);
+    EXPECT_EQ(usual.sums_us, wanted.sums_us);
+    EXPECT_EQ(usual.counts, wanted.counts);
+}
+
 TEST(PeerTimes, LongerTimesCountAsTheLongest) {
     PeerTimes times;
     constexpr TimeUs beyond = PeerTimes::longest_us + 10;

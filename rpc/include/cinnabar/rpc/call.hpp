@@ -158,15 +158,23 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     [[nodiscard]] bool times(CallTimes& out) const noexcept {
         if (!has_times()) return false;
         out.made = began_us;
-        out.left = began_us + detail::upper_time(sent_us_);
+        out.left = left_us();
         out.answered = ended_us_;
-        const TimeUs within = larger_of(smaller_of(noted_opened_us_, out.left), out.made);
-        out.connecting_us = static_cast<std::uint32_t>(within - out.made);
-        out.for_credit_us = for_credit_us_;
-        out.there_us = detail::lower_time(sent_us_);
-        out.waited_us = detail::upper_time(queued_us_);
-        out.handled_us = handled_us_;
-        out.transfers_us = detail::lower_time(queued_us_);
+        out.connecting_us = detail::lower_time(queued_us_);
+        out.for_credit_us = detail::upper_time(queued_us_);
+        out.there_us = detail::upper_time(sent_us_);
+        out.waited_us = for_credit_us_;
+        out.transfers_us = detail::lower_time(noted_opened_us_);
+        out.handled_us = in_handler_us_ + out.transfers_us;
+        return true;
+    }
+    // As parts_of() its times, with `told`, in fewer instructions. False: times() has to be asked.
+    [[nodiscard]] bool usual_parts(TimeUs told, UsualParts& out) const noexcept {
+        const TimeUs for_caller = told - ended_us_;
+        const bool usual = (((ended_us_ - began_us) | for_caller) >> usual_time_bits) == 0 && queued_us_ == 0;
+        if (!usual || !has_times()) [[unlikely]]
+            return false;
+        out = {sent_us_, detail::two_times(in_handler_us_, for_credit_us_), noted_opened_us_, for_caller};
         return true;
     }
     // The scheme of the transport that the call uses; static storage.
@@ -233,6 +241,12 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     [[nodiscard]] bool was_queued() const noexcept { return queued_use_ == uses(); }
     // A call that was not sent may be in a slot whose last call was timed.
     [[nodiscard]] bool has_times() const noexcept { return args.timed && use_.was_sent && times_came_; }
+    // When it was sent. Requires: has_times().
+    [[nodiscard]] TimeUs left_us() const noexcept {
+        return began_us + detail::lower_time(queued_us_) + detail::upper_time(queued_us_) +
+               detail::lower_time(sent_us_);
+    }
+    [[gnu::cold]] void way_back_until(TimeUs ended) noexcept;
     [[nodiscard]] bool holds_message_only() const noexcept { return !whole_way_ || nothing_beside_message(); }
     [[nodiscard]] bool nothing_beside_message() const noexcept {
         return op_.state == na::OpState::idle && !pull_ && !lends_ && !reply_ && !reply_copy_ && !large_input_ &&
@@ -266,8 +280,9 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     bool times_came_ = false;      // an answer with times was received
     bool free_when_over_ = false;  // released, but the transport still holds the message
 
-    // When it was queued, if queued_use_ is uses(). If has_times(): how long the target says that the request waited
-    // for its handler, and how long its transfers took. Space for both would lengthen the call by a cache line.
+    // When it was queued, if queued_use_ is uses(). If has_times(): connecting, for_credit. That is the first of the
+    // four words for the parts of its time but for the last one, two in each, the first one in the lower half. Space of
+    // their own would lengthen the call by a cache line.
     TimeUs queued_us_ = 0;
     Work cancel_work_;  // queued while cancel_generation_ is not 0
 
@@ -289,17 +304,18 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     bulk::Transfer* pull_ = nullptr;
     StallWatch watch_;
 
-    // When it was sent, if args.timed, or if it was queued and sent. If has_times(): how long after began_us that was,
-    // and for how long the request was on its way.
+    // When it was sent, if args.timed, or if it was queued and sent. If has_times(): queued, wire_there.
     TimeUs sent_us_ = 0;
-    std::uint32_t for_credit_us_ = 0;  // how long it waited for a credit, if args.timed and it was queued and sent
-    std::uint32_t handled_us_ = 0;     // as the target reports, if has_times()
+    // How long it waited for a credit, if args.timed and it was queued and sent. If has_times(): for_handler.
+    std::uint32_t for_credit_us_ = 0;
+    std::uint32_t in_handler_us_ = 0;  // if has_times()
 
     // Recorded only when a call is queued, or ends early, so that other calls do not pay for it. If queued_use_, or
     // noted_use_, is not uses(), the values are left from an earlier use of the slot.
     std::uint32_t queued_use_ = 0;
     std::uint32_t noted_use_ = 0;
-    TimeUs noted_opened_us_ = 0;  // when its connection was made, also if has_times(); time_never: it had none
+    // When its connection was made; time_never: it had none. If has_times(): in_transfers, wire_back.
+    TimeUs noted_opened_us_ = 0;
 };
 
 }  // namespace cinnabar::rpc

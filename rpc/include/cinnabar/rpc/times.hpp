@@ -46,6 +46,11 @@ namespace detail {
 }
 [[nodiscard]] constexpr std::uint32_t lower_time(TimeUs word) noexcept { return static_cast<std::uint32_t>(word); }
 
+// A longer time counts as the longest that fits.
+[[nodiscard]] constexpr std::uint32_t short_time(TimeUs time) noexcept {
+    return static_cast<std::uint32_t>(smaller_of(time, TimeUs{~std::uint32_t{0}}));
+}
+
 }  // namespace detail
 
 // The parts of a call's time. They add up to the whole.
@@ -65,6 +70,13 @@ inline constexpr std::size_t call_parts = static_cast<std::size_t>(CallPart::for
 [[nodiscard]] CINNABAR_API std::string_view to_string(CallPart part) noexcept;
 
 using CallParts = std::array<TimeUs, call_parts>;  // indexed by CallPart
+
+// The parts of a call that found its connection made and a credit at hand, as most calls do, and lasted less than
+// 2^24 us: all parts from `queued` on, of 32 bits, two in each word, the first one in the lower half, and one more of
+// no time. The parts before `queued` are zero.
+using UsualParts = std::array<TimeUs, 4>;
+inline constexpr std::size_t usual_parts_begin = static_cast<std::size_t>(CallPart::queued);
+inline constexpr unsigned usual_time_bits = 24;
 
 // The time from when the call was made until its callback ran, which is the sum of its parts.
 [[nodiscard]] constexpr TimeUs whole_of(const CallTimes& times) noexcept {
