@@ -251,10 +251,11 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
 
 // Not part of on_done(), because few calls are timed.
 [[gnu::noinline]] void CallOp::count_parts(const rpc::Call& call) const noexcept {
-    rpc::CallTimes times;
-    if (!stats_ || !call.times(times)) return;
-    times.told = loop_->now_us();
-    stats_->count_parts(parts_of(times), whole_of(times));
+    if (!stats_) return;
+    const TimeUs told = loop_->now_us();
+    if (rpc::UsualParts usual; call.usual_parts(told, usual)) [[likely]]
+        return stats_->count_usual(usual);
+    if (CallParts parts{}; parts_of_call(call, told, parts)) stats_->count_parts(parts);
 }
 
 bool CallOp::ended_well(std::uint16_t shape) noexcept {

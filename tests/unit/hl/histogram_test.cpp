@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+#include <vector>
 
 namespace cinnabar::hl {
 namespace {
@@ -43,8 +47,8 @@ TEST(Histogram, of_parts_has_also_those_that_took_no_time) {
     constexpr CallParts quick{0, 0, 3, 4, 0, 1'000, 0, 70, 0};
     constexpr CallParts slow{very_long, 0, 0, 0, 0, 0, 0, 0, 1};
     RpcStats stats;
-    for (int i = 0; i < 3; ++i) stats.count_parts(quick, 1'077);
-    stats.count_parts(slow, very_long + 1);
+    for (int i = 0; i < 3; ++i) stats.count_parts(quick);
+    stats.count_parts(slow);
     RpcCounts counts;
     stats.read(counts);
     for (std::size_t part = 0; part < call_parts; ++part) {
@@ -53,6 +57,53 @@ TEST(Histogram, of_parts_has_also_those_that_took_no_time) {
         wanted.counts[Histogram::bucket_of(slow[part])] += 1;
         EXPECT_EQ(counts.parts[part].counts, wanted.counts) << part;
         EXPECT_EQ(counts.parts_us[part], 3 * quick[part] + slow[part]) << part;
+    }
+}
+
+// Two 32-bit times a word, from CallPart::queued on.
+constexpr rpc::UsualParts usual_of(const CallParts& parts) {
+    return {parts[3] << 32 | parts[2], parts[5] << 32 | parts[4], parts[7] << 32 | parts[6], parts[8]};
+}
+
+TEST(Histogram, of_parts_is_the_same_for_usual_times) {
+    constexpr CallParts calls[] = {{0, 0, 3, 4, 0, 1'000, 0, 70, 0}, {0, 0, 1, 2, 7, 8, 16'777'215, 0, 15}, {}};
+    RpcStats stats;
+    RpcStats wanted;
+    for (const CallParts& parts : calls) {
+        stats.count_usual(usual_of(parts));
+        wanted.count_parts(parts);
+    }
+    RpcCounts counts;
+    RpcCounts of_wanted;
+    stats.read(counts);
+    wanted.read(of_wanted);
+    EXPECT_EQ(counts.parts_us, of_wanted.parts_us);
+    for (std::size_t part = 0; part < call_parts; ++part)
+        EXPECT_EQ(counts.parts[part].counts, of_wanted.parts[part].counts) << part;
+}
+
+TEST(Histogram, of_parts_loses_nothing_of_several_threads) {
+    constexpr CallParts parts{0, 0, 1, 2, 3, 4, 5, 6, 7};
+    constexpr unsigned threads = 3;
+    constexpr std::uint64_t calls = 5'000;  // of each
+    RpcStats stats;
+    std::vector<std::jthread> running;
+    for (unsigned i = 0; i < threads; ++i) {
+        running.emplace_back([&] {
+            for (std::uint64_t call = 0; call < calls; ++call) stats.count_usual(usual_of(parts));
+        });
+    }
+    for (int i = 0; i < 20; ++i) {
+        RpcCounts meanwhile;
+        stats.read(meanwhile);
+        EXPECT_LE(meanwhile.parts.back().total(), threads * calls);
+    }
+    running.clear();
+    RpcCounts counts;
+    stats.read(counts);
+    for (std::size_t part = 0; part < call_parts; ++part) {
+        EXPECT_EQ(counts.parts[part].counts[Histogram::bucket_of(parts[part])], threads * calls) << part;
+        EXPECT_EQ(counts.parts_us[part], threads * calls * parts[part]) << part;
     }
 }
 
