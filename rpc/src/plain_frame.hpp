@@ -99,11 +99,12 @@ class PlainReply {
         detail::store(at, std::uint64_t{payload_bytes} << 32 | detail::reply_begins);
         detail::store(at + 8, std::uint64_t{credits} << 16 | shape);
     }
-    // Requires: there is room for the times after the payload.
-    static void add_times(std::byte* at, const TargetTimes& times) noexcept {
-        const std::size_t payload_bytes = PlainReply(at).payload_bytes();
+    // Requires: there is room for the times after the reply, which has this many bytes.
+    static void add_times(std::byte* at, std::size_t bytes, const TargetTimes& times) noexcept {
         detail::store(at + 2, flag_times);
-        encode_times(times, {at + reply_header_bytes + payload_bytes, times_bytes});
+        detail::store(at + bytes, detail::two_times(times.handled_us, times.waited_us));
+        detail::store(at + bytes + 8, times.transfers_us);
+        detail::store(at + bytes + 12, times.came_us);
     }
 
   private:

@@ -22,14 +22,13 @@ namespace {
 
 }  // namespace
 
-[[gnu::always_inline]] inline TargetTimes Serving::times_of(const Request& request) const noexcept {
+[[gnu::always_inline]] inline TargetTimes Serving::times_of(const Request& request, bool whole_way) const noexcept {
     // An answer by another thread may have waited for this round of the owner.
     const TimeUs answered =
         request.ended_us_ != 0 ? std::max(request.ended_us_, core_.na->now_us()) : core_.na->clock().now_us();
     const TimeUs began = request.handler_us_ != 0 ? request.handler_us_ : answered;
-    TimeUs transfers_us = request.transfers_us_;
-    if (request.whole_way() && request.transfers_)
-        transfers_us += answered - std::min(request.transfers_since_us_, answered);
+    TimeUs transfers_us = whole_way ? request.transfers_us_ : 0;
+    if (whole_way && request.transfers_) transfers_us += answered - std::min(request.transfers_since_us_, answered);
     const TimeUs waited = began - request.came_us_;
     const TimeUs handled = answered - began;
     TargetTimes times{static_cast<std::uint32_t>(waited), static_cast<std::uint32_t>(handled),
@@ -61,19 +60,21 @@ ConstBytes Serving::write_timed_reply(Request& request, ReplyHeader& header) con
     std::size_t bytes = reply_header_bytes + request.output_bytes_;
     if (bytes + times_bytes <= room.size()) {
         header.flags |= flag_times;
-        encode_times(times_of(request), room.subspan(bytes, times_bytes));
+        encode_times(times_of(request, request.whole_way()), room.subspan(bytes, times_bytes));
         bytes += times_bytes;
     }
     encode_reply(header, room);
     return {request.message_->payload, bytes};
 }
 
-// Adds the times to an encoded plain reply, unless the message has no room for them.
+// Adds the times to an encoded plain reply, unless the message has no room for them. A request on the fast path has
+// had no transfers.
 ConstBytes Serving::add_times(const Request& request, ConstBytes reply) const noexcept {
-    const Bytes room = request.message_->bytes();
-    if (reply.size() + times_bytes > room.size()) return reply;
-    PlainReply::add_times(room.data(), times_of(request));
-    return room.first(reply.size() + times_bytes);
+    const na::Message& message = *request.message_;
+    const std::size_t bytes = reply.size() + times_bytes;
+    if (bytes > message.payload_bytes_max) return reply;
+    PlainReply::add_times(message.payload, reply.size(), times_of(request, false));
+    return {message.payload, bytes};
 }
 
 // Slow path: the operation completes with reply_sent().

@@ -73,8 +73,8 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
 // Also records when the request is sent, which is now, unless on_delayed() corrects the time.
 void Origin::ask_for_times(Call& call) const noexcept {
     PlainRequest::ask_for_times(call.message_->payload);
-    // hl has just read the clock for began_us.
-    call.sent_us_ = call.began_us != 0 ? std::max(call.began_us, core_.na->now_us()) : core_.na->present_us();
+    // hl has just read the clock for began_us, without which the time is not used.
+    call.sent_us_ = std::max(call.began_us, core_.na->now_us());
     call.times_came_ = false;
 }
 

@@ -53,7 +53,7 @@ class Serving {
     [[nodiscard, gnu::noinline]] ConstBytes write_reply(Request& request, std::uint16_t given) const noexcept;
     [[nodiscard]] ConstBytes write_timed_reply(Request& request, ReplyHeader& header) const noexcept;
     [[nodiscard, gnu::noinline]] ConstBytes add_times(const Request& request, ConstBytes reply) const noexcept;
-    [[nodiscard]] TargetTimes times_of(const Request& request) const noexcept;
+    [[nodiscard]] TargetTimes times_of(const Request& request, bool whole_way) const noexcept;
     [[nodiscard]] Errc post_reply_op(Request& request, ConstBytes reply) noexcept;
     void post_reply_later(Request& request) noexcept;
     void reply_sent(Request& request) noexcept;

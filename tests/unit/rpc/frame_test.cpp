@@ -135,7 +135,7 @@ TEST(PlainFrame, IsWrittenAsAnyOther) {
     written = expected;
     encode_reply({Errc::ok, flag_times, 7, 0x1234, 0x5678}, expected);
     encode_times(some_times, Bytes(expected).last(times_bytes));
-    PlainReply::add_times(written.data(), some_times);
+    PlainReply::add_times(written.data(), written.size() - times_bytes, some_times);
     EXPECT_EQ(written, expected);
 }
 
