@@ -18,6 +18,7 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <utility>
 
 namespace cinnabar::files {
 namespace {
@@ -312,6 +313,26 @@ TEST_P(ResumeTest, WhatWasSavedWithoutAnAnswerIsFoundAgain) {
               Errc::exists);
     EXPECT_EQ(hl::sync_wait(client->verify(name)).value().bytes, content.size());
     EXPECT_EQ(hl::sync_wait(client->verify("none")).code(), Errc::not_found);
+}
+
+// The connection broke while the server made the file appear, and that took longer than beginning anew.
+TEST_P(ResumeTest, WhatAppearsWhileItIsSavedAgainIsFound) {
+    for (const bool same : {true, false}) {
+        fs::remove(folder.at("root/a"));
+        bool appeared = false;
+        const auto again =
+            hl::sync_wait(client->save(folder.at("a"), name, {.push = GetParam(), .again = true}, [&](std::uint64_t) {
+                if (std::exchange(appeared, true)) return;
+                fs::copy_file(folder.at("a"), folder.at("root/a"));
+                if (!same) damage(folder.at("root/a"), 3);
+            }));
+        if (same) {
+            ASSERT_TRUE(again.ok()) << again.error().message();
+            EXPECT_EQ(again->had_bytes, content.size());
+        } else {
+            EXPECT_EQ(again.code(), Errc::exists);
+        }
+    }
 }
 
 }  // namespace

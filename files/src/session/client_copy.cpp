@@ -89,9 +89,8 @@ hl::Task<Result<Moved>> ClientSession::copy(const std::string& name, ClientSessi
     if (!opened) {
         co_await give_up(asked->file);
         if (!mode.again || opened.code() != Errc::exists) co_return std::move(opened).error();
-        Result<Moved> copied = co_await find_copied(name, to, as);
-        if (copied) co_return copied;
-        co_return std::move(opened).error();
+        auto finding = find_copied(name, to, as, std::move(opened).error());
+        co_return co_await std::move(finding);
     }
     const std::shared_ptr<Copying> file(new Copying{*this, to, asked->file, opened->file, asked->bytes,
                                                     opened->resumed_bytes, compares ? opened->basis_bytes : 0,
@@ -105,17 +104,23 @@ hl::Task<Result<Moved>> ClientSession::copy(const std::string& name, ClientSessi
         co_return std::move(copied).error();
     }
     Result<std::uint64_t> checksum = co_await file->finish(mode.sync);
-    if (!checksum) co_return std::move(checksum).error();
+    if (!checksum) {
+        if (!mode.again || checksum.code() != Errc::exists) co_return std::move(checksum).error();
+        // The commit of the earlier attempt ended while this one was sending.
+        auto finding = find_copied(name, to, as, std::move(checksum).error());
+        co_return co_await std::move(finding);
+    }
     co_return Moved{file->bytes, file->had_bytes, file->sent_bytes, *checksum};
 }
 
 // The file exists: checks whether an earlier attempt completed the copy but its answer was lost.
-hl::Task<Result<Moved>> ClientSession::find_copied(const std::string& name, ClientSession& to, const std::string& as) {
+hl::Task<Result<Moved>> ClientSession::find_copied(const std::string& name, ClientSession& to, const std::string& as,
+                                                   Error exists) {
     Result<Verified> here = co_await verify(name);
     if (!here) co_return std::move(here).error();
     Result<Verified> there = co_await to.verify(as);
-    if (!there) co_return std::move(there).error();
-    if (here->bytes != there->bytes || here->checksum != there->checksum) co_return Errc::exists;
+    if (!there && leaves_unknown(there.code())) co_return std::move(there).error();
+    if (!there || here->bytes != there->bytes || here->checksum != there->checksum) co_return exists;
     co_return Moved{there->bytes, there->bytes, 0, there->checksum};
 }
 

@@ -92,9 +92,8 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
     if (!opened) {
         Error error = from_remote(std::move(opened).error());
         if (!mode.again || error.code != Errc::exists) co_return error;
-        Result<Moved> saved = co_await find_saved(*source, name);
-        if (saved) co_return saved;
-        co_return error;
+        auto finding = find_saved(*source, name, std::move(error));
+        co_return co_await std::move(finding);
     }
 
     const std::shared_ptr<Sending> file(new Sending{*this, *std::move(source), opened->file, mode, std::move(progress),
@@ -114,7 +113,13 @@ hl::Task<Result<Moved>> ClientSession::save(OpenSource open_source, const std::s
     if (mode.checked) commit.checksum = file->sum.digest();
     seals_.stamp(commit);
     auto committed = co_await node_.call(commit_rpc, server_, commit, commit_deadline);
-    if (!committed) co_return in_the_middle(std::move(committed).error());
+    if (!committed) {
+        Error error = in_the_middle(std::move(committed).error());
+        if (!mode.again || error.code != Errc::exists) co_return error;
+        // The commit of the earlier attempt ended while this one was sending.
+        auto finding = find_saved(file->source, name, std::move(error));
+        co_return co_await std::move(finding);
+    }
     Moved moved{open.bytes, file->had_bytes, file->sent_bytes, {}};
     if (mode.checked) moved.checksum = commit.checksum;
     co_return moved;
@@ -153,10 +158,10 @@ hl::Task<Result<bool>> ClientSession::was_saved_from(OpenSource open_source, con
 }
 
 // The name exists: checks whether an earlier attempt completed the save but its answer was lost.
-hl::Task<Result<Moved>> ClientSession::find_saved(const SourceFile& source, const std::string& name) {
+hl::Task<Result<Moved>> ClientSession::find_saved(const SourceFile& source, const std::string& name, Error exists) {
     Result<std::optional<std::uint64_t>> same = co_await compare(source, name);
-    if (!same) co_return std::move(same).error();
-    if (!*same) co_return Errc::exists;
+    if (!same && leaves_unknown(same.code())) co_return std::move(same).error();
+    if (!same || !*same) co_return exists;
     co_return Moved{source.bytes(), source.bytes(), 0, *same};
 }
 

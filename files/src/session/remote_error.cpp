@@ -44,4 +44,19 @@ Error in_the_middle(Error error) {
     return error;
 }
 
+bool leaves_unknown(Errc code) noexcept {
+    switch (code) {
+        case Errc::refused:
+        case Errc::unreachable:
+        case Errc::peer_lost:
+        case Errc::timed_out:
+        case Errc::canceled:
+        case Errc::closed:
+        case Errc::shutting_down:
+            return true;
+        default:
+            return false;
+    }
+}
+
 }  // namespace cinnabar::files
