@@ -66,10 +66,10 @@ hl::Task<Result<ViewPage>> read_view(std::shared_ptr<Core> core, na::Addr from) 
 // incarnation.
 std::vector<std::uint64_t> known_of_roster(const Core& core, std::size_t ranks) {
     std::vector<std::uint64_t> known((ranks + 63) / 64, ~std::uint64_t{0});
-    const auto remove = [&known](Rank rank) { known[rank / 64] &= ~(std::uint64_t{1} << (rank % 64)); };
-    for (std::size_t rank = ranks; rank < known.size() * 64; ++rank) remove(static_cast<Rank>(rank));
-    for (const Rank rank : core.missing_of_roster(ranks)) remove(rank);
-    remove(core.rank());
+    const auto clear = [&known](Rank rank) { known[rank / 64] &= ~(std::uint64_t{1} << (rank % 64)); };
+    for (std::size_t rank = ranks; rank < known.size() * 64; ++rank) clear(static_cast<Rank>(rank));
+    for (const Rank rank : core.missing_of_roster(ranks)) clear(rank);
+    clear(core.rank());
     return known;
 }
 

@@ -181,7 +181,7 @@ void Core::send(Post& post) {
     call.deadline = std::max(options.swim.period, Microseconds(100'000));
     call.provider = options.provider;
     post.message.time = clock.now().bits();
-    if (!post.answer) call.context = 0;  // always the same, so that it is known which one has the connection
+    if (!post.answer) call.context = 0u;  // always the same, so that it is known which one has the connection
     for (const na::Addr& peer : post.done)
         prober.rpc_context().ask_to_leave(peer, quiet_periods * probe_period(options));
     // A connection is used by the loop that has accepted it.
