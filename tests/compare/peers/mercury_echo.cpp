@@ -10,7 +10,6 @@
 #include <mercury_proc.h>
 #include <mercury_proc_bulk.h>
 
-#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <memory>
