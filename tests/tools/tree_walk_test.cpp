@@ -32,8 +32,7 @@ TEST(TreeWalk, OfAServerThatListsWithoutEndAllIsCounted) {
     const auto serves = [&there](const auto& rpc, auto handler) {
         ASSERT_TRUE(there.serve(rpc, std::move(handler)).ok());
     };
-    serves(files::hello_rpc,
-           [](const files::HelloIn&) { return files::HelloOut{files::protocol_version, false, {}}; });
+    serves(files::hello_rpc, [](const files::HelloIn&) { return files::HelloOut{files::protocol_version, false, {}}; });
     serves(files::login_rpc, [](const files::LoginIn&) { return files::LoginOut{{}, {}, 4096, 1}; });
     serves(files::hold_rpc, [](hl::Request<files::HoldIn> request) -> hl::Task<Result<void>> {
         co_return co_await request.node().sleep_for(std::chrono::hours(1));

@@ -51,8 +51,7 @@ hl::Task<Result<void>> ClientSession::make(MakeIn in) {
 }
 
 hl::Task<Result<Listing>> ClientSession::list(std::string name, ExtendedKinds extended,
-                                              std::optional<std::string_view> no_links_below,
-                                              ListingBudget* budget) {
+                                              std::optional<std::string_view> no_links_below, ListingBudget* budget) {
     Listing all;
     ListingBudget of_this_one;
     ListingBudget& left = budget ? *budget : of_this_one;
