@@ -44,8 +44,8 @@ struct GroupOptions {
     // look dead; exclude() is for a program that hangs. False: on the node's loop, as always where the node has no
     // threads of its own. Members may differ in this.
     bool own_loop = true;
-    // Connections that failure detection keeps. In a group of up to half as many members, and one more, all are kept. In
-    // a larger one, this process keeps those to the members that it probed last, a fifth as many, and about as many
+    // Connections that failure detection keeps. In a group of up to half as many members, and one more, all are kept.
+    // In a larger one, this process keeps those to the members that it probed last, a fifth as many, and about as many
     // members keep one to it; to probe another member takes a new connection. A connection that is also used for
     // something else is not closed. Connections for the program's calls do not count.
     std::uint32_t probe_connections_max = 64;
