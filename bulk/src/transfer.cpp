@@ -365,6 +365,7 @@ void Mover::close() noexcept { impl_->close(); }
 void Mover::peer_lost(na::Peer& peer, Errc why) noexcept {
     if (PeerBook* book = impl_->pump_.books().find(peer)) impl_->fail_peer(*book, why);
 }
+bool Mover::moves_with(const na::Peer& peer) const noexcept { return impl_->pump_.books().find(peer) != nullptr; }
 void Mover::set_owner_moves(OwnerMoves& moves) noexcept { impl_->owner_moves_ = &moves; }
 void Mover::set_count(TransferCount count) noexcept { impl_->count_ = count; }
 std::uint32_t Mover::transfers() const noexcept { return impl_->transfers_.taken(); }

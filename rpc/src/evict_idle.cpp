@@ -6,6 +6,8 @@
 #include "peers.hpp"
 #include "send_queue.hpp"
 
+#include <cinnabar/bulk/transfer.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -14,7 +16,10 @@ namespace {
 
 constexpr std::uint32_t candidates_max = 64;
 
-bool unused(const PeerBook& book) noexcept { return book.open && book.idle() && book.control.empty(); }
+// A transfer need not belong to a call with this peer: a third party may have forwarded the peer's memory.
+bool unused(const PeerBook& book) noexcept {
+    return book.open && book.idle() && book.control.empty() && !book.base->mover->moves_with(*book.peer);
+}
 
 }  // namespace
 

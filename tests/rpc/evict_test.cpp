@@ -3,6 +3,10 @@
 #include "rpc_fixture.hpp"
 #include "support/sanitizers.hpp"
 
+#include <cinnabar/bulk/lend.hpp>
+#include <cinnabar/bulk/remote_region.hpp>
+#include <cinnabar/bulk/transfer.hpp>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -167,6 +171,72 @@ TEST_P(AskedToLeaveTest, AConnectionWithACallUnderWayStays) {
     held->release();
     ASSERT_TRUE(all_until([&] { return busy.count == 1; }));
     EXPECT_EQ(busy.result, Errc::ok) << to_string(busy.result);
+}
+
+// Memory that is lent without a call, as a third party sees it that was given the descriptor.
+struct LentToAnyone : bulk::Lend {
+    bool over = false;
+
+    void lend_to_anyone(const bulk::Region& region, const std::shared_ptr<na::Transport>& transport) {
+        ASSERT_EQ(grant(region, na::Access::read_write, transport), Errc::ok);
+        na::Lease* const leases[] = {&lease()};
+        const bulk::Description description{leases, {}, {}};
+        descriptor.resize(bulk::described_bytes(description));
+        Writer writer(descriptor);
+        bulk::describe(description, writer);
+        Reader reader(descriptor);
+        ASSERT_EQ(bulk::RemoteRegion::decode(reader, remote), Errc::ok);
+    }
+    void take_back() {
+        fenced.run = [](Work& work) noexcept { static_cast<LentToAnyone&>(of(work)).over = true; };
+        if (revoke() == Errc::ok) over = true;
+    }
+    bulk::RemoteRegion remote;
+
+  private:
+    std::vector<std::byte> descriptor;
+};
+
+// Neither side knows a call of the other, but the origin pulls memory of the target.
+TEST_P(AskedToLeaveTest, AConnectionWithATransferUnderWayStays) {
+    na::Addr origin;
+    serve("who", [&origin](Request& request) {
+        origin = request.source();
+        request.respond(0);
+        request.release();
+    });
+    Ending ending;
+    call_from(0, "who", ending);
+    int rounds = 0;  // messages about credits would be another reason to stay
+    (void)all_until([&] { return ending.count == 1 && ++rounds == 50; });
+    ASSERT_EQ(ending.result, Errc::ok) << to_string(ending.result);
+
+    std::vector<std::byte> theirs(4'000'000, std::byte{1});
+    std::vector<std::byte> ours(theirs.size());
+    LentToAnyone lent;
+    lent.lend_to_anyone(bulk::Region::expose(Bytes(theirs), na::Access::read_write).value(), target_.transport);
+    bulk::TransferArgs args;
+    args.remote = &lent.remote;
+    args.local = bulk::Region::expose(Bytes(ours), na::Access::write).value();
+    args.bytes = ours.size();
+    args.peer = to_;
+    bool over = false;
+    Errc why = Errc::ok;
+    bulk::Mover& mover = origins_[0].context->mover();
+    bulk::Transfer* const transfer = mover.start(
+        args, [](bulk::Transfer&, void* user) noexcept { *static_cast<bool*>(user) = true; }, &over,
+        bulk::Deliver::queued, nullptr, why);
+    ASSERT_NE(transfer, nullptr) << to_string(why);
+    const bool asked = ask(Microseconds{0});
+    EXPECT_TRUE(!asked || transfer->bytes_done() == ours.size());
+    // The origin, which is asked, has a transfer; the target knows of none.
+    target_.context->ask_to_leave(origin, Microseconds{0});
+    EXPECT_TRUE(all_until([&] { return over; }));
+    EXPECT_EQ(transfer->result(), Errc::ok) << to_string(transfer->result());
+    EXPECT_EQ(ours, theirs);
+    mover.release(*transfer);
+    lent.take_back();
+    EXPECT_TRUE(all_until([&] { return lent.over; }));
 }
 
 class UnansweredTest : public EvictTest {};

@@ -149,6 +149,8 @@ class CINNABAR_API Mover {
     // Owner. Ends all transfers with this peer, including those with nothing in flight. To be called from
     // Receiver::on_peer.
     void peer_lost(na::Peer& peer, Errc why) noexcept;
+    // Owner. Whether transfers of this side with this peer are running.
+    [[nodiscard]] bool moves_with(const na::Peer& peer) const noexcept;
     // Any thread. Ends all transfers with `canceled`; start fails with `closed` from now on. Call it before
     // na::Context::close, with some progress() in between for chunks that the transport can cancel. Transfers that
     // still have chunks in flight are then ended by the context.
