@@ -200,13 +200,13 @@ struct LentToAnyone : bulk::Lend {
 // Neither side knows a call of the other, but the origin pulls memory of the target.
 TEST_P(AskedToLeaveTest, AConnectionWithATransferUnderWayStays) {
     na::Addr origin;
-    serve("who", [&origin](Request& request) {
+    serve("tell_source", [&origin](Request& request) {
         origin = request.source();
         request.respond(0);
         request.release();
     });
     Ending ending;
-    call_from(0, "who", ending);
+    call_from(0, "tell_source", ending);
     int rounds = 0;  // messages about credits would be another reason to stay
     (void)all_until([&] { return ending.count == 1 && ++rounds == 50; });
     ASSERT_EQ(ending.result, Errc::ok) << to_string(ending.result);

@@ -44,8 +44,10 @@ class CINNABAR_API Context {
     void set_policy(std::shared_ptr<const Policy> policy) noexcept;
 
     // Asks the peer at this address to close its connection, if neither side uses it and nothing has arrived on it for
-    // `quiet`; otherwise does nothing. Nothing is lost: calls that are made meanwhile are sent on the next connection.
-    // For peers that will not be called soon again, where connections are too many. Any thread; waits for the owner.
+    // `quiet`; otherwise does nothing. No call is lost: those that are made meanwhile are sent on the next connection.
+    // A transfer counts as a use, but one without a call to the peer that begins before the peer has answered may end
+    // with peer_lost. For peers that will not be called soon again, where connections are too many. Any thread; waits
+    // for the owner.
     void ask_to_leave(const na::Addr& peer, Microseconds quiet) noexcept;
 
     // As in na::Context.
