@@ -109,6 +109,27 @@ TEST_F(MoverTest, ACancelThatComesTooLateChangesNothing) {
     EXPECT_EQ(mover->transfers(), 0u);
 }
 
+TEST_F(MoverTest, KnowsThePeersWithWhichTransfersRun) {
+    open();
+    port().revocable = false;
+    Scattered there(100);
+    Scattered here(100);
+    const Lent lent(there.region, {transport});
+    const TransferArgs args = args_of(lent, here.region);
+    const na::Addr elsewhere = transport->addr("elsewhere");
+    na::Peer& peer = *context->peer(args.peer).value();
+    na::Peer& another = *context->peer(elsewhere).value();
+    EXPECT_FALSE(mover->moves_with(peer));
+    Outcome outcome;
+    mover->cancel(*start(args, outcome));
+    EXPECT_TRUE(mover->moves_with(peer)) << "its chunk is still with the transport";
+    EXPECT_FALSE(mover->moves_with(another));
+    port().end_all();
+    run();
+    EXPECT_EQ(outcome.completions, 1);
+    EXPECT_FALSE(mover->moves_with(peer));
+}
+
 TEST_F(MoverTest, CancelWhileNothingIsInFlight) {
     open({.inflight_bytes_max = 100});
     Scattered there(100);
