@@ -125,6 +125,21 @@ TEST(swim, one_that_leaves_a_large_group_tells_few_and_these_tell_the_rest) {
     EXPECT_EQ(goodbyes_among(200), 8u);
 }
 
+// Such as the members of some hosts: if each told those with the next ranks, half of them would tell only each other.
+TEST(swim, those_that_leave_a_large_group_together_tell_members_that_stay) {
+    constexpr Rank leaving = 100;
+    SwimWorld world(200, {}, {}, 3);
+    world.run_for(2 * period_us);
+    std::vector<bool> tells_one_that_stays(leaving);
+    world.on_send = [&](const group::Message& message) {
+        if (message.kind == group::Kind::sync_push && message.from < leaving && message.to >= leaving)
+            tells_one_that_stays[message.from] = true;
+    };
+    for (Rank rank = 0; rank < leaving; ++rank) world.leave(rank);
+    world.on_send = nullptr;
+    EXPECT_GE(std::count(tells_one_that_stays.begin(), tells_one_that_stays.end(), true), 90);
+}
+
 TEST(swim, a_member_that_joins_spreads_what_is_new_and_not_all_that_it_learns) {
     const auto here = profile_at("tcp://127.0.0.1:1");
     group::Table known;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
+#include <vector>
 
 namespace cinnabar::group {
 namespace {
@@ -168,15 +170,16 @@ void Swim::leave(TimeUs now, Outbox& out) {
     entry.state = State::left;
     put(self_.rank, entry, false);
     const Claim goodbye = table_.claim(self_.rank, false);
-    const Rank first = static_cast<Rank>(random_.below(table_.end()));
-    const std::size_t tells = table_.present() <= leave_tells ? leave_tells : leave_tells_of_many;
-    std::size_t told = 0;
-    for (Rank i = 0; i < table_.end() && told < tells; ++i) {
-        const Rank rank = (first + i) % table_.end();
-        if (rank == self_.rank || !table_.at(rank).present()) continue;
-        out.push_back(make(Kind::sync_push, rank, self_.rank, 0));
+    std::vector<Rank> others;
+    for (Rank rank = 0; rank < table_.end(); ++rank) {
+        if (rank != self_.rank && table_.at(rank).present()) others.push_back(rank);
+    }
+    // In random order: members whose ranks follow each other, such as those of one host, often leave together.
+    const std::size_t tells = others.size() <= leave_tells ? others.size() : leave_tells_of_many;
+    for (std::size_t i = 0; i < tells; ++i) {
+        std::swap(others[i], others[i + random_.below(others.size() - i)]);
+        out.push_back(make(Kind::sync_push, others[i], self_.rank, 0));
         out.back().claims.push_back(goodbye);
-        ++told;
     }
     left_ = true;
 }

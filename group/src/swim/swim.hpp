@@ -56,8 +56,8 @@ class CINNABAR_API Swim {
     // Adds a new member, or a new life of one. Called by the member that assigns ranks.
     void accept(Rank rank, std::uint32_t incarnation, std::uint64_t process, std::shared_ptr<const Profile> profile,
                 TimeUs now);
-    // Announces the departure to all members if these are up to leave_tells, otherwise to leave_tells_of_many, which
-    // tell the rest: all may leave at once, and each tells most of them over a connection of its own.
+    // Announces the departure to all members if these are up to leave_tells, otherwise to leave_tells_of_many, chosen
+    // at random, which tell the rest: all may leave at once, and each tells most of them over a connection of its own.
     static constexpr std::size_t leave_tells = 64;
     static constexpr std::size_t leave_tells_of_many = 8;
     void leave(TimeUs now, Outbox& out);
