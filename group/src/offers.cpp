@@ -63,11 +63,9 @@ hl::Task<Result<ChunkAnswer>> move(const Offer& offer, const ChunkRequest& asked
 hl::Task<Result<void>> lend(const Offer& offer, const LendRequest& asked, hl::NodeRef node, const na::Addr& to,
                             rpc::ProviderId provider) {
     if (auto sound = check_range(offer, asked.total, asked.offset, asked.bytes); !sound) co_return sound.error();
-    if (offer.terms.way != Way::to_members || offer.terms.checksum)
+    // Whatever the member was told: it may have this source from a later delivery, or make up what it was told.
+    if (offer.terms.way != Way::to_members || offer.terms.checksum || !offer.holding->can_lend())
         co_return Error(Errc::unsupported, "pieces of this memory are not lent: ask for chunks");
-    auto waiting = offer.holding->wait_for_bytes(asked.offset, asked.bytes);
-    const Errc waited = co_await waiting;
-    if (waited != Errc::ok) co_return waited;
     const auto access = offer.holding->access(asked.offset, asked.bytes);
     if (!access) co_return Errc::not_found;
     const LentPiece piece{asked.key, hl::Bulk(access->region(), na::Access::read)};

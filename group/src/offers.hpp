@@ -52,7 +52,8 @@ class Offers {
     // requests in flight, or has requested more than twice the whole. invalid_argument: sizes that do not fit.
     [[nodiscard]] static hl::Task<Result<ChunkAnswer>> answer(std::shared_ptr<Offers> offers,
                                                               hl::Request<ChunkRequest> incoming);
-    // Handles lend_rpc. Errors as above; unsupported: chunks of this offer have checksums, or go the other way.
+    // Handles lend_rpc. Errors as above; unsupported: chunks of this offer have checksums, or go the other way, or its
+    // memory cannot be lent (Holding::can_lend).
     [[nodiscard]] static hl::Task<Result<void>> answer_lend(std::shared_ptr<Offers> offers,
                                                             hl::Request<LendRequest> incoming);
 

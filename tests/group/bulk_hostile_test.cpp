@@ -211,6 +211,44 @@ TEST_F(LyingTaker, one_that_asks_for_pieces_without_end_is_lent_its_part_twice) 
     (void)liar_.withdraw(group::lent_rpc);
 }
 
+TEST_F(LyingTaker, memory_that_others_may_not_read_is_not_lent) {
+    Memory memory = pattern(own_.size(), 8);
+    const auto closed = bulk::Region::expose(Bytes(memory), na::Access::write).value();
+    std::optional<Result<group::Reached>> out;
+    (void)group_.all[0].node->spawn(broadcast_for_long(*group_.all[0].group, closed, 30s, out));
+    group_.all.run_for(10ms);
+    ASSERT_NE(ticket_, 0u);
+    const group::LendRequest request{ticket_, own_.size(), 0, own_.size(), 7};
+    EXPECT_EQ(liar_.call(group::lend_rpc, at(0), request, 1s).wait().code(), Errc::unsupported);
+    EXPECT_EQ(ask(chunk_of(ticket_, 0)), Errc::ok) << "the caller reads it";
+    answers_ = true;
+    group_.all.run_for(1s);
+    EXPECT_TRUE(out && out->ok());
+}
+
+TEST_F(LyingTaker, one_that_never_lets_go_of_a_piece_loses_it_with_the_call) {
+    const auto hold = [this](const group::LentPiece&) -> Task<Result<void>> {
+        const Errc slept = co_await liar_.sleep_for(60s);
+        co_return slept;
+    };
+    liar_.serve(group::lent_rpc, hold).value();
+    Memory memory = pattern(own_.size(), 8);
+    std::optional<Result<group::Reached>> out;
+    (void)group_.all[0].node->spawn(broadcast_for_long(*group_.all[0].group, region_of(memory), 2s, out));
+    group_.all.run_for(10ms);
+    ASSERT_NE(ticket_, 0u);
+    std::optional<Errc> lent;
+    const group::LendRequest request{ticket_, own_.size(), 0, own_.size(), 7};
+    liar_.call(group::lend_rpc, at(0), request, 30s).then([&lent](const Result<void>& r) { lent = r.code(); });
+    group_.all.run_for(1s);
+    EXPECT_FALSE(lent.has_value()) << "it has the piece";
+    group_.all.run_for(2s);
+    ASSERT_TRUE(out && out->ok());
+    EXPECT_EQ((*out)->count, 3u);
+    EXPECT_TRUE(lent == Errc::not_found) << "the piece was taken back";
+    (void)liar_.withdraw(group::lent_rpc);
+}
+
 TEST_F(LyingTaker, one_that_asks_for_much_at_a_time_has_sixteen_chunks) {
     Memory memory = pattern(own_.size(), 8);
     std::optional<Result<group::Reached>> out;
