@@ -23,6 +23,7 @@ hl::CallOptions call_of(const Core& core, Microseconds deadline) {
     hl::CallOptions options;
     options.provider = core.options.provider;
     options.deadline = deadline;
+    options.context = 0u;  // always the same, as in Core::send: look_for() lets go of its connections
     return options;
 }
 
@@ -189,23 +190,24 @@ hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
     const Microseconds period = core->options.swim.period;
     const auto half_period = static_cast<std::uint64_t>(period.count()) / 2;
     BackOff pauses(random, std::min(period, Microseconds(20'000)), period * 4);
-    const std::size_t most = probed_max(core->options.probe_connections_max, roster.addresses.size());
+    const std::uint32_t connections = core->options.probe_connections_max;
+    const std::size_t members = roster.addresses.size();
+    const std::size_t kept = keeps_all(connections, members) ? members : (probed_max(connections, members) + 3) / 4;
     ProbedPeers asked;
     while (!core->closed()) {
-        const std::vector<Rank> missing = core->missing_of_roster(roster.addresses.size());
+        const std::vector<Rank> missing = core->missing_of_roster(members);
         if (missing.empty()) co_return;
         auto seed = core->node.lookup(roster.addresses[missing[random.below(missing.size())]]);
         if (seed) {
-            auto trying = run_bounded(core, look_at(core, *seed, roster.self, roster.addresses.size()),
-                                      core->options.join_time, {});
+            auto trying = run_bounded(core, look_at(core, *seed, roster.self, members), core->options.join_time, {});
             (void)co_await trying;
-            for (const na::Addr& peer : asked.note(*seed, (most + 3) / 4, period, core->now_us()))
+            for (const na::Addr& peer : asked.note(*seed, kept, period, core->now_us()))
                 core->node.rpc_context().ask_to_leave(peer, period / 2);
         }
         // What is known doubles with each answer, so long pauses would delay the end: they are for members that are not
         // there.
         Microseconds pause = pauses.next();
-        const bool found = core->missing_of_roster(roster.addresses.size()).size() < missing.size();
+        const bool found = core->missing_of_roster(members).size() < missing.size();
         if (found) pause = std::min(pause, Microseconds(half_period / 2 + random.below(half_period + 1)));
         const Errc slept = co_await core->node.sleep_for(pause);
         if (slept != Errc::ok) co_return;

@@ -16,12 +16,18 @@
 
 namespace cinnabar::group {
 
-// How many peers a member of so many keeps. In a small group that is all of them: connections_max suffices for those
-// that it dials and those that dial it. Otherwise it is a fifth: by chance, half as many members again or more may dial
-// it, and the trees of calls need some connections as well.
+// Whether a member of so many keeps its peers: connections_max suffices for those that it dials and those that dial it.
+[[nodiscard]] constexpr bool keeps_all(std::uint32_t connections_max, std::size_t members) noexcept {
+    return 2 * members <= std::size_t{connections_max} + 2;
+}
+
+// How many peers it keeps otherwise: a fifth, since by chance half as many members again or more may dial it, and the
+// trees of calls need some connections as well. All of them are at most former_max more than there are members: peers
+// of which the members have been started again elsewhere.
 [[nodiscard]] constexpr std::size_t probed_max(std::uint32_t connections_max, std::size_t members) noexcept {
-    if (2 * members <= std::size_t{connections_max} + 2) return std::max<std::size_t>(connections_max, 1);
-    return std::max<std::size_t>(connections_max / 5, 1);
+    constexpr std::size_t former_max = 256;
+    const std::size_t all = std::min<std::size_t>(connections_max, members + former_max);
+    return std::max<std::size_t>(keeps_all(connections_max, members) ? all : connections_max / 5, 1);
 }
 
 class ProbedPeers {

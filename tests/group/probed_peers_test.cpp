@@ -45,6 +45,7 @@ TEST(probed_peers, all_members_of_a_small_group_are_kept_and_a_fifth_of_the_limi
     EXPECT_EQ(probed_max(64, 1000), 12u);
     EXPECT_EQ(probed_max(0, 1000), 1u);
     EXPECT_EQ(probed_max(0, 1), 1u) << "one that it is probing";
+    EXPECT_EQ(probed_max(1'000'000, 1000), 1000u + 256) << "those of 256 former processes among them";
 }
 
 }  // namespace
