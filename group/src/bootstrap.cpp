@@ -183,6 +183,10 @@ hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::st
     }
 }
 
+void let_go(const Core& core, const std::vector<na::Addr>& peers) {
+    for (const na::Addr& peer : peers) core.node.rpc_context().ask_to_leave(peer, core.options.swim.period / 2);
+}
+
 // Looks for the members of a roster until it has seen each of them, so that two parts that started separately find each
 // other. In a large group, only the connections to the members that it has asked last are kept.
 hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
@@ -196,13 +200,12 @@ hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
     ProbedPeers asked;
     while (!core->closed()) {
         const std::vector<Rank> missing = core->missing_of_roster(members);
-        if (missing.empty()) co_return;
+        if (missing.empty()) break;
         auto seed = core->node.lookup(roster.addresses[missing[random.below(missing.size())]]);
         if (seed) {
             auto trying = run_bounded(core, look_at(core, *seed, roster.self, members), core->options.join_time, {});
             (void)co_await trying;
-            for (const na::Addr& peer : asked.note(*seed, kept, period, core->now_us()))
-                core->node.rpc_context().ask_to_leave(peer, period / 2);
+            let_go(*core, asked.note(*seed, kept, period, core->now_us()));
         }
         // What is known doubles with each answer, so long pauses would delay the end: they are for members that are not
         // there.
@@ -212,6 +215,10 @@ hl::Task<void> look_for(std::shared_ptr<Core> core, Roster roster) {
         const Errc slept = co_await core->node.sleep_for(pause);
         if (slept != Errc::ok) co_return;
     }
+    if (core->closed() || asked.size() <= kept) co_return;
+    // Those that were asked in the last period.
+    const Errc slept = co_await core->node.sleep_for(period);
+    if (slept == Errc::ok && !core->closed()) let_go(*core, asked.let_go(kept, period, core->now_us()));
 }
 
 // Chooses the member to follow, at random: one that is present, or a seed if none is.

@@ -34,13 +34,17 @@ class ProbedPeers {
   public:
     static constexpr std::size_t peers_max = 256;
 
-    // Notes a message to `to`. Of the peers beyond the `most` latest ones, returns and forgets those to which the last
-    // message was sent `idle` ago or earlier. Of more than peers_max, the others are returned as well.
+    // Notes a message to `to`, and lets go as let_go().
     [[nodiscard]] std::vector<na::Addr> note(const na::Addr& to, std::size_t most, Microseconds idle, TimeUs now) {
         const auto before =
             std::find_if(peers_.begin(), peers_.end(), [&to](const Probed& each) { return each.peer == to; });
         if (before != peers_.end()) peers_.erase(before);
         peers_.push_back({to, now});
+        return let_go(most, idle, now);
+    }
+    // Of the peers beyond the `most` latest ones, returns and forgets those to which the last message was sent `idle`
+    // ago or earlier. Of more than peers_max, the others are returned as well.
+    [[nodiscard]] std::vector<na::Addr> let_go(std::size_t most, Microseconds idle, TimeUs now) {
         std::vector<na::Addr> done;
         while (peers_.size() > most && (peers_.size() > peers_max || after(peers_.front().last_us, idle) <= now)) {
             done.push_back(std::move(peers_.front().peer));

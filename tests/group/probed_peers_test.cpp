@@ -29,6 +29,8 @@ TEST(probed_peers, those_probed_longest_ago_are_let_go_once_they_are_idle) {
     EXPECT_EQ(peers.size(), 3u);
     EXPECT_EQ(peers.note(probed_peer(5), 3, idle_span, 1110), (std::vector{probed_peer(0)}));
     EXPECT_TRUE(peers.note(probed_peer(6), 3, idle_span, 1120).empty());
+    EXPECT_TRUE(peers.let_go(3, idle_span, 1199).empty());
+    EXPECT_EQ(peers.let_go(3, idle_span, 1200), (std::vector{probed_peer(3)})) << "although no other one is probed";
 }
 
 TEST(probed_peers, are_256_at_most) {
