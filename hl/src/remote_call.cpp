@@ -64,6 +64,8 @@ struct Batch {
     std::vector<bulk::Region> far;  // in place of `memory`
     std::optional<Error> refused;
     bool not_followed = false;
+    bool of_far = false;  // names far memory, and host memory
+    bool of_host = false;
 
     [[nodiscard]] bool full() const noexcept {
         return arguments.pieces.size() == remote_parts_max || arguments.grants.size() == remote_grants_max;
@@ -82,6 +84,7 @@ struct Batch {
 
   private:
     void add(const RemoteBytes& token) {
+        (token.is_far() ? of_far : of_host) = true;
         auto& grants = arguments.grants;
         const auto same = std::find(grants.rbegin(), grants.rend(), token.grant());
         const auto index = same == grants.rend() ? grants.size() : static_cast<std::size_t>(grants.rend() - same) - 1;
@@ -117,6 +120,10 @@ class Batches {
     }
     // Whether an owner gets more than one call.
     [[nodiscard]] bool split() const noexcept { return split_; }
+    // Whether one call names both far memory and host memory.
+    [[nodiscard]] bool mixed() const noexcept {
+        return std::ranges::any_of(batches_, [](const Batch<In>& batch) { return batch.of_far && batch.of_host; });
+    }
     // `lend(region)` puts this side's memory into the arguments.
     template <typename R, typename Lend>
     std::vector<RemoteMade> calls(const R& rpc, na::Access of_memory, Lend lend) {
@@ -177,9 +184,17 @@ std::vector<RemoteMade> write_from(const NodeRef& node, Batches<remote_calls::Sc
                          });
 }
 
+// The owner writes far memory directly, so nothing would keep damaged bytes out of host memory beside it.
+Error mixed_memory() {
+    return {Errc::unsupported,
+            "a checked write does not name files or device memory together with host memory of the same owner: make it "
+            "two"};
+}
+
 std::vector<RemoteMade> write_from(const NodeRef& node, Batches<remote_calls::CheckedScatter>& batches,
                                    const RemoteOptions& options) {
     if (options.notify && batches.split()) return one_refused(node, too_many_to_notify());
+    if (batches.mixed()) return one_refused(node, mixed_memory());
     return batches.calls(remote_calls::checked_scatter, na::Access::read,
                          [&options](auto& arguments, const bulk::Region& from) {
                              arguments.from = Bulk(from);

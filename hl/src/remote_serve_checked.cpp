@@ -8,10 +8,13 @@
 #include "remote_staging.hpp"
 #include "remote_table.hpp"
 
+#include <cinnabar/bulk/far_memory.hpp>
 #include <cinnabar/hl/chunk_sums.hpp>
 #include <cinnabar/hl/with_deadline.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace cinnabar::hl {
@@ -91,6 +94,19 @@ Task<Result<void>> pull_steps(Checked& checked, Request<In>& request, Store stor
     co_return Result<void>();
 }
 
+// Whether some of the bytes are host memory.
+bool has_host_memory(const bulk::Region& memory) noexcept {
+    const auto far = memory.far_segments();
+    const auto ends = memory.segment_ends();
+    std::uint64_t begin = 0;
+    for (std::size_t i = 0; i < far.size(); ++i) {
+        const bool inside = ends[i] > memory.offset() && begin < memory.offset() + memory.bytes();
+        if (inside && !far[i].memory) return true;
+        begin = ends[i];
+    }
+    return far.empty();
+}
+
 bool fit(const ChunkSums& sums, const Bulk& from) noexcept {
     return sums.bytes() == from.size() && sums.chunk_bytes() == remote_chunk_bytes;
 }
@@ -121,6 +137,8 @@ Task<Result<RemoteReply>> do_checked_scatter(Table table, Request<CheckedScatter
     CINNABAR_CO_TRY(const bulk::Region to, transfer.begin(request->grants, request->pieces, na::Access::write));
     if (to.bytes() != request->from.size() || !fit(request->sums, request->from)) co_return Errc::invalid_argument;
     if (to.is_far() && transfer.names_version()) co_return Errc::unsupported;  // as in remote_serve.cpp
+    // Far memory is written directly, and then nothing would keep damaged bytes out of host memory beside it.
+    if (to.is_far() && has_host_memory(to)) co_return Errc::unsupported;
     Checked checked(request->from, request->again_max, transfer);
     if (to.is_far()) {
         TransferOptions options;

@@ -402,8 +402,12 @@ Result<bulk::Region> RemoteTransfer::region_of(const std::vector<remote_calls::P
         }
     }
     if (!parts.empty()) {
-        // At least one grant is far, but the pieces may all be of others.
-        if (std::ranges::any_of(parts, &bulk::Region::is_far)) return bulk::Region::join(parts, access);
+        // At least one grant is far, but the pieces may all be of others. If it is written to, it can be read where all
+        // pieces can, as a single piece can: what is written to far memory may have to be read to check it.
+        const auto has_both = [](const bulk::Region& one) { return na::allows(one.access(), na::Access::read_write); };
+        const bool both = na::allows(access, na::Access::write) && std::ranges::all_of(parts, has_both);
+        if (std::ranges::any_of(parts, &bulk::Region::is_far))
+            return bulk::Region::join(parts, both ? na::Access::read_write : access);
         for (const bulk::Region& part : parts)
             if (!append_segments(part, segments)) return Error(Errc::too_large);
     }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace cinnabar {
@@ -232,6 +233,48 @@ TEST_F(RemoteChecked, damaged_bytes_never_reach_shared_host_memory) {
     local[7'500] ^= 1;
     EXPECT_EQ(by_plan.wait().code(), Errc::bad_checksum);
     EXPECT_EQ(memory_, counted(count));
+}
+
+TEST_F(RemoteChecked, damaged_parts_of_far_memory_are_written_again) {
+    const auto far = flawed(2, 0);
+    const RemoteSpan<std::uint64_t> token = share_far(far);
+    const std::span<const std::uint64_t> local(memory_);
+    const std::vector<hl::RemoteWrite> writes{
+        {token.subspan(0, 50'000).token(), std::as_bytes(local.first(50'000))},
+        {token.subspan(50'000, count - 50'000).token(), std::as_bytes(local.last(count - 50'000))}};
+    const auto written = hl::write_many(user(), writes, checked_).wait();
+    EXPECT_TRUE(written.ok()) << written.error().message();
+    EXPECT_EQ(far->words(), memory_);
+}
+
+// Of far memory it would be written directly, damaged or not.
+TEST_F(RemoteChecked, host_memory_is_not_written_together_with_far_memory) {
+    const auto far = flawed(0, 0);
+    const RemoteSpan<std::uint64_t> token = share_far(far);
+    const Words content = counted(200, 7);
+    const std::span<const std::uint64_t> local(content);
+    const std::vector<hl::RemoteWrite> writes{{token.subspan(0, 100).token(), std::as_bytes(local.first(100))},
+                                              {words().subspan(5, 100).token(), std::as_bytes(local.last(100))}};
+    const auto refused = hl::write_many(user(), writes, checked_).wait();
+    ASSERT_EQ(refused.code(), Errc::unsupported);
+    EXPECT_NE(refused.error().message().find("make it two"), std::string::npos);
+    EXPECT_EQ(far->words(), Words(count));
+    EXPECT_EQ(memory_, counted(count));
+}
+
+TEST_F(RemoteChecked, of_joined_memory_the_far_part_is_written) {
+    Words host(1000);
+    const auto far = flawed(1, 0);
+    const std::vector<Region> parts{region_of(host), region(far)};
+    far_ = hl::share_bytes(owner(), Region::join(parts, Access::read_write).value(), Access::read_write).value();
+    const RemoteSpan<std::uint64_t> all(far_.token(Names::any_version).at(pair_.to));
+    EXPECT_TRUE(all.subspan(1000, count).write(user(), memory_, checked_).wait().ok());
+    EXPECT_EQ(far->words(), memory_);
+    const Words ten = counted(10, 1);
+    EXPECT_EQ(all.subspan(995, 10).write(user(), ten, checked_).wait().code(), Errc::unsupported);
+    EXPECT_EQ(all.subspan(0, 10).write(user(), ten, checked_).wait().code(), Errc::unsupported);
+    EXPECT_EQ(host, Words(1000));
+    far_ = {};
 }
 
 TEST_F(RemoteChecked, what_cannot_be_checked_is_refused) {
