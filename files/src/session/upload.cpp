@@ -111,34 +111,33 @@ hl::Task<Result<ClaimOut>> Upload::claim(const ClaimIn& in) {
     co_return outcome;
 }
 
-// Keeps its turns until all is compared: no other window of the file is taken or written meanwhile.
+// Keeps its turns until all is compared: no other window of the file is taken or written meanwhile. Windows go to the
+// disk one by one, so that other files can use it in between.
 hl::Task<Result<ClaimOut>> Upload::verify(const ClaimIn& in) {
     if (const Errc turn = co_await taking_.reach(in.offset); turn != Errc::ok) co_return reason(turn);
     Result<Buffer> buffer = co_await buffers_.take(share_);
     if (!buffer) co_return reason(buffer.code());
     if (const Errc turn = co_await writing_.reach(in.offset); turn != Errc::ok) co_return reason(turn);
     const Bytes scratch = buffer->bytes().first(std::min(buffer->bytes().size(), claimed_piece_bytes));
-    Result<std::uint32_t> same = co_await disk_.run([this, &in, scratch] { return verify_windows(in, scratch); });
-    if (!same) co_return std::move(same).error();
-    const std::uint64_t end = std::min(in.offset + *same * std::uint64_t{buffers_.buffer_bytes()}, bytes_);
-    taking_.advance(end);
-    advance(end);
-    co_return ClaimOut{*same};
-}
-
-Result<std::uint32_t> Upload::verify_windows(const ClaimIn& in, Bytes scratch) {
     const auto until = std::chrono::steady_clock::now() + claim_step;
     std::uint64_t offset = in.offset;
-    std::uint32_t same = 0;
-    for (const std::uint64_t checksum : in.checksums) {
+    ClaimOut out;
+    while (out.windows < in.checksums.size()) {
         const std::uint64_t bytes = window_bytes(offset);
-        CINNABAR_TRY(const bool had, file_.verify_block(offset, bytes, checksum, scratch, sum_));
-        if (!had) break;
-        ++same;
+        const std::uint64_t checksum = in.checksums[out.windows];
+        Result<bool> had = co_await disk_.run([this, offset, bytes, checksum, scratch] {
+            return file_.verify_block(offset, bytes, checksum, scratch, sum_);
+        });
+        if (failure_) co_return *failure_;
+        if (!had) co_return std::move(had).error();
+        if (!*had) break;
+        ++out.windows;
         offset += bytes;
         if (std::chrono::steady_clock::now() >= until) break;
     }
-    return same;
+    taking_.advance(offset);
+    advance(offset);
+    co_return out;
 }
 
 hl::Task<Result<void>> Upload::receive_hole(std::uint64_t offset) {

@@ -75,8 +75,6 @@ class Upload {
     [[nodiscard]] hl::Task<Result<WindowOut>> pull(const WindowIn& in);
     [[nodiscard]] hl::Task<Result<WindowOut>> compare(const WindowIn& in);
     [[nodiscard]] hl::Task<Result<ClaimOut>> verify(const ClaimIn& in);
-    // Runs on a disk thread. Returns how many windows are as claimed.
-    [[nodiscard]] Result<std::uint32_t> verify_windows(const ClaimIn& in, Bytes scratch);
     // Fills the buffer with the window: blocks that the older version has are read from it, blocks of zeros of a sparse
     // file are made, the others are pulled. Returns the number of bytes that were not pulled.
     [[nodiscard]] hl::Task<Result<std::uint64_t>> pull_into(const Buffer& buffer, const WindowIn& in);
