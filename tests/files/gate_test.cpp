@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <string>
+
 namespace cinnabar::files {
 namespace {
 
@@ -140,7 +143,11 @@ TEST_F(GateTest, ATokenIsForItsConnection) {
 
 TEST_F(GateTest, AnotherVersionIsTold) {
     Gate gate(std::nullopt, limits, clock);
-    EXPECT_EQ(gate.hello({protocol_version + 1, nonce}, ann).code(), Errc::unsupported);
+    for (const std::uint32_t version : {protocol_version - 1, protocol_version + 1}) {
+        const auto greeted = gate.hello({version, nonce}, ann);
+        ASSERT_EQ(greeted.code(), Errc::unsupported) << version;
+        EXPECT_NE(greeted.error().message().find("use the same release"), std::string::npos) << "what to do";
+    }
 }
 
 // A stranger makes up any number of identities, and none of them logs in.
