@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Interrupted saves and fetches: repeating one moves only what is missing, in either direction.
 #include "file/staging.hpp"
+#include "session/remote_error.hpp"
 #include "support/content.hpp"
 
 #include <cinnabar/files/client.hpp>
@@ -333,6 +334,14 @@ TEST_P(ResumeTest, WhatAppearsWhileItIsSavedAgainIsFound) {
             EXPECT_EQ(again.code(), Errc::exists);
         }
     }
+}
+
+// A server that is too busy to look at the file has not said that it is another one.
+TEST(LeavesUnknown, WhatAServerThatIsBusyOrLostSaysAndNothingElse) {
+    for (const Errc code : {Errc::overloaded, Errc::peer_lost, Errc::timed_out, Errc::canceled, Errc::shutting_down})
+        EXPECT_TRUE(leaves_unknown(code)) << to_string(code);
+    for (const Errc code : {Errc::ok, Errc::not_found, Errc::permission, Errc::io, Errc::protocol})
+        EXPECT_FALSE(leaves_unknown(code)) << to_string(code);
 }
 
 }  // namespace

@@ -53,6 +53,7 @@ bool leaves_unknown(Errc code) noexcept {
         case Errc::canceled:
         case Errc::closed:
         case Errc::shutting_down:
+        case Errc::overloaded:
             return true;
         default:
             return false;
