@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 namespace cinnabar::files {
 namespace {
@@ -160,6 +161,18 @@ struct ClaimTest : ServerTest {
         if (!out) return from_remote(out.error());
         return out->windows;
     }
+    // Of windows 1 to 3.
+    hl::Task<void> claim_behind_the_first(std::uint64_t file) {
+        ClaimIn in;
+        in.file = file;
+        in.offset = claim_window;
+        in.checksums = {of_zeros, of_zeros, of_zeros};
+        seals.stamp(in);
+        const auto out = co_await here->call(claim_rpc, to, in);
+        if (out) had_behind = out->windows;
+    }
+    std::optional<std::uint32_t> had_behind;
+
     void expect_the_rest_completes_it(std::uint64_t file, std::uint64_t from) {
         for (std::uint64_t i = from; i < 8; ++i) ASSERT_TRUE(send(file, i * claim_window, claim_window).ok()) << i;
         CommitIn commit;
@@ -201,6 +214,15 @@ TEST_F(ClaimTest, AWindowIsClaimedOnce) {
     const auto file = open_resumed();
     EXPECT_EQ(claim(file, 0, {of_zeros}).value(), 1u);
     EXPECT_EQ(claim(file, 0, {of_zeros}).code(), Errc::invalid_argument);
+}
+
+TEST_F(ClaimTest, AClaimWaitsForTheWindowsBeforeIt) {
+    const auto file = open_resumed();
+    ASSERT_EQ(here->spawn(claim_behind_the_first(file)), Errc::ok);
+    EXPECT_EQ(claim(file, 0, {of_zeros}).value(), 1u);
+    EXPECT_TRUE(wait_until([this] { return had_behind.has_value(); }));
+    EXPECT_EQ(had_behind.value_or(0), 3u);
+    expect_the_rest_completes_it(file, 4);
 }
 
 TEST_F(ClaimTest, ClaimsThatCannotBeEndTheFile) {
