@@ -32,6 +32,7 @@ struct ClientSession::Sending {
     Sequence passing{};  // windows are sent in file order, as the server handles them
     Checksum sum{};
     std::uint64_t next = 0;
+    bool claims_end = false;  // the server lacks some of what was claimed, or did not answer
     std::optional<Error> failure{};
 
     void fail(Error why) {
@@ -54,9 +55,10 @@ struct ClientSession::Sending {
     };
     // Claims the windows that the server has, up to the first one that it turns out not to have.
     [[nodiscard]] hl::Task<Result<void>> claim_windows();
-    // Reads the next windows to be claimed. `before`: the sum of the file up to `offset`.
+    // Reads the next windows to be claimed. `before`: the sum of the file up to `offset`. Ends early with claims_end.
     [[nodiscard]] hl::Task<Result<Claim>> read_claim(std::uint64_t offset, Checksum before);
-    [[nodiscard]] Result<void> sum_claimed(Claim& claim, Bytes scratch) const;
+    // Adds a window to the claim.
+    [[nodiscard]] Result<void> sum_claimed(Claim& claim, std::uint64_t offset, Bytes scratch) const;
     // Returns how many of the windows, from the first one on, the server has.
     [[nodiscard]] hl::Task<Result<std::uint32_t>> send_claim(ClaimIn& in);
     [[nodiscard]] hl::Task<Result<void>> send_windows();
@@ -221,37 +223,39 @@ hl::Task<Result<ClientSession::Sending::Claim>> ClientSession::Sending::read_cla
     Result<Buffer> buffer = co_await client.buffers_->take(share);
     if (!buffer) co_return std::move(buffer).error();
     const Bytes scratch = buffer->bytes().first(std::min(buffer->bytes().size(), claimed_piece_bytes));
-    Result<void> got = co_await client.disk_.run([this, &claim, scratch] { return sum_claimed(claim, scratch); });
-    if (!got) co_return std::move(got).error();
+    const std::uint64_t end = std::min(resumed_bytes, source.bytes());
+    // One by one: other files can use the disk in between, and a command that is interrupted waits for one only.
+    while (offset < end && claim.in.checksums.size() < claimed_windows_max && !claims_end) {
+        Result<void> got =
+            co_await client.disk_.run([this, &claim, offset, scratch] { return sum_claimed(claim, offset, scratch); });
+        if (!got) co_return std::move(got).error();
+        offset += std::min(client.window_bytes_, end - offset);
+    }
     co_return Result<Claim>(std::move(claim));
 }
 
 // Runs on a disk thread.
-Result<void> ClientSession::Sending::sum_claimed(Claim& claim, Bytes scratch) const {
-    const std::uint64_t end = std::min(resumed_bytes, source.bytes());
-    std::uint64_t offset = claim.in.offset;
-    while (offset < end && claim.in.checksums.size() < claimed_windows_max) {
-        const std::uint64_t bytes = std::min(client.window_bytes_, source.bytes() - offset);
-        Checksum window;
-        Checksum whole = claim.sums.back();
-        for (std::uint64_t done = 0; done < bytes;) {
-            const auto count = std::min<std::uint64_t>(scratch.size(), bytes - done);
-            const Bytes piece = scratch.first(static_cast<std::size_t>(count));
-            CINNABAR_TRY_VOID(source.read(offset + done, piece));
-            window.update(piece);
-            whole.update(piece);
-            done += count;
-        }
-        claim.in.checksums.push_back(window.digest());
-        claim.sums.push_back(std::move(whole));
-        offset += bytes;
+Result<void> ClientSession::Sending::sum_claimed(Claim& claim, std::uint64_t offset, Bytes scratch) const {
+    const std::uint64_t bytes = std::min(client.window_bytes_, source.bytes() - offset);
+    Checksum window;
+    Checksum whole = claim.sums.back();
+    for (std::uint64_t done = 0; done < bytes;) {
+        const auto count = std::min<std::uint64_t>(scratch.size(), bytes - done);
+        const Bytes piece = scratch.first(static_cast<std::size_t>(count));
+        CINNABAR_TRY_VOID(source.read(offset + done, piece));
+        window.update(piece);
+        whole.update(piece);
+        done += count;
     }
+    claim.in.checksums.push_back(window.digest());
+    claim.sums.push_back(std::move(whole));
     return {};
 }
 
 hl::Task<Result<std::uint32_t>> ClientSession::Sending::send_claim(ClaimIn& in) {
     client.seals_.stamp(in);
     Result<ClaimOut> out = co_await client.node_.call(claim_rpc, client.server_, in, window_deadline);
+    claims_end = !out || out->windows < in.checksums.size();
     if (!out) co_return in_the_middle(std::move(out).error());
     if (out->windows > in.checksums.size())
         co_return Error{Errc::protocol, "the server has more windows than were claimed"};
