@@ -47,7 +47,6 @@ class CINNABAR_API RequestState {
     void answer_exception() noexcept;
     template <typename T>
     void answer(const T& value) noexcept;
-    // Inlined, so that `input` is not cleared if its bytes are simply copied.
     template <typename T>
     [[nodiscard]] bool decode(T& input) noexcept;
 
@@ -130,7 +129,7 @@ void RequestState::answer(const T& value) noexcept {
 }
 
 template <typename T>
-[[gnu::always_inline]] inline bool RequestState::decode(T& input) noexcept {
+bool RequestState::decode(T& input) noexcept {
     const Errc refused = rpc::decode(request_.input(), input, &request_, request_.decode_limits());
     if (refused == Errc::ok) return true;
     answer_error(refused);
