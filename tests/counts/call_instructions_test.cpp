@@ -75,10 +75,10 @@ constexpr Bound bounds[] = {
     {"rpc_tcp_64", CINNABAR_CALL_LOOP, "tcp", 64, 1570},
     {"rpc_shm_64", CINNABAR_CALL_LOOP, "shm", 64, 1528, 7},
     {"rpc_shm_64_on_arrival", CINNABAR_CALL_LOOP, "shm", 64, 1279, 4, " on_arrival"},
-    {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 2260, 19},
-    {"hl_shm_64_on_arrival", CINNABAR_TYPED_LOOP, "shm", 64, 1972, 16, " on_arrival"},
+    {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 2118, 17},
+    {"hl_shm_64_on_arrival", CINNABAR_TYPED_LOOP, "shm", 64, 1849, 14, " on_arrival"},
 #ifdef CINNABAR_MERCURY_LOOP
-    {"mercury_shm_64", CINNABAR_MERCURY_LOOP, "shm", 64, 2447, 16},
+    {"mercury_shm_64", CINNABAR_MERCURY_LOOP, "shm", 64, 2347, 16},
 #endif
 };
 
