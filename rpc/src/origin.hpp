@@ -55,7 +55,7 @@ class Origin {
     [[nodiscard]] Call* take(const na::Addr& to, Errc& why) noexcept;
     [[nodiscard, gnu::cold, gnu::noinline]] Errc prepare_memory(Call& call) noexcept;
     [[nodiscard]] std::uint32_t write_request(Call& call, const PeerBook& book) const noexcept;
-    [[gnu::noinline]] void ask_for_times(Call& call) const noexcept;
+    void ask_for_times(Call& call) const noexcept;
     [[nodiscard]] bool send_plain(Call& call, PeerBook& book, std::uint64_t left) noexcept;
     [[nodiscard]] bool leaves_at_once(const Call& call, PeerBook& book, std::uint32_t bytes) noexcept;
     [[nodiscard, gnu::noinline]] bool send_whole_way(Call& call, std::uint32_t bytes) noexcept;

@@ -91,8 +91,9 @@ void Replies::take_unusual_times(PeerBook& book, Call& call, ConstBytes reply) n
     const TimeUs there = timed->ways.there_us(sent, target.came_us, target.came_us + at_target, now);
     const TimeUs in_handler = target.handled_us - transfers;
     const TimeUs back = now - sent - at_target - there;
-    // A difference below zero is a very large number. If none is, the parts add up to the whole.
-    if (((queued | there | waited | in_handler | transfers | back | (now - made)) >> usual_time_bits) != 0) [[unlikely]]
+    // A difference below zero is a very large number. If none is, the parts add up to the whole, and none is longer:
+    // not `waited` and `transfers`, either.
+    if (((queued | there | in_handler | back | (now - made)) >> usual_time_bits) != 0) [[unlikely]]
         return take_unusual_times(book, call, reply);
     call.queued_us_ = 0;
     call.sent_us_ = queued | there << 32;

@@ -71,7 +71,7 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
 }
 
 // Also records when the request is sent, which is now, unless on_delayed() corrects the time.
-void Origin::ask_for_times(Call& call) const noexcept {
+[[gnu::always_inline]] inline void Origin::ask_for_times(Call& call) const noexcept {
     PlainRequest::ask_for_times(call.message_->payload);
     // hl has just read the clock for began_us, without which the time is not used.
     call.sent_us_ = std::max(call.began_us, core_.na->now_us());
