@@ -78,8 +78,8 @@ class Loop final : public Executor {
     // Cancels everything in flight and closes the context, on the calling thread. Requires: stop_driving().
     void close() noexcept;
 
-    // The number of calls that have ended and are still in the context's memory, without those whose outcome a coroutine
-    // of this loop takes as soon as they have ended.
+    // The number of calls that have ended and are still in the context's memory, without those whose outcome a
+    // coroutine of this loop takes as soon as they have ended.
     std::atomic<std::uint32_t> results_held{0};
 
     // Sleeping tasks. Used only by the owner of the context.

@@ -420,8 +420,8 @@ TEST_F(LeftJournal, BesideTheNextFileIsNotBelieved) {
 TEST_F(JournalTest, AJournalThatTheNextFileHasBegunStays) {
     const auto root = serve();
     const auto there = std::make_shared<const UniqueFd>(::open(staging.c_str(), O_RDONLY | O_CLOEXEC));
-    const auto part = std::make_shared<const UniqueFd>(
-        ::open(part_of().c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    const auto part =
+        std::make_shared<const UniqueFd>(::open(part_of().c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     const JournalHead head{"a", content.size(), block, 0644, false, 0644};
     const auto name = staged_names_of("a").journal;
     const auto first = Journal::begin(there, name, part, head).value();

@@ -192,19 +192,19 @@ void try_call(ConstBytes in) {
 }
 
 using Try = void (*)(ConstBytes);
-constexpr std::array tries{Try{&try_answer<HelloIn>},  Try{&try_answer<HelloOut>},  Try{&try_answer<LoginIn>},
-                           Try{&try_answer<LoginOut>}, Try{&try_call<HoldIn>},      Try{&try_call<OpenIn>},
-                           Try{&try_answer<OpenOut>},  Try{&try_call<WindowIn>},    Try{&try_answer<WindowOut>},
-                           Try{&try_call<PushIn>},     Try{&try_call<FillIn>},      Try{&try_call<CommitIn>},
-                           Try{&try_call<PackIn>},     Try{&try_answer<PackOut>},   Try{&try_call<AskIn>},
-                           Try{&try_answer<AskOut>},   Try{&try_call<ReadIn>},      Try{&try_answer<ReadOut>},
-                           Try{&try_call<FinishIn>},   Try{&try_answer<FinishOut>}, Try{&try_call<SumIn>},
-                           Try{&try_answer<SumOut>},   Try{&try_call<LookIn>},      Try{&try_answer<LookOut>},
-                           Try{&try_call<RemoveIn>},   Try{&try_call<MakeIn>},      Try{&try_call<ListIn>},
-                           Try{&try_answer<Listing>},  Try{&try_call<RemainsIn>},   Try{&try_answer<RemainsOut>},
-                           Try{&try_call<AbortIn>},    Try{&try_call<LendIn>},      Try{&try_answer<LendOut>},
-                           Try{&try_call<TakeIn>},     Try{&try_call<ReadPackIn>},  Try{&try_answer<ReadPackOut>},
-                           Try{&try_call<LendPackIn>}, Try{&try_call<TakePackIn>},  Try{&try_call<PulledIn>},
+constexpr std::array tries{Try{&try_answer<HelloIn>},  Try{&try_answer<HelloOut>},   Try{&try_answer<LoginIn>},
+                           Try{&try_answer<LoginOut>}, Try{&try_call<HoldIn>},       Try{&try_call<OpenIn>},
+                           Try{&try_answer<OpenOut>},  Try{&try_call<WindowIn>},     Try{&try_answer<WindowOut>},
+                           Try{&try_call<PushIn>},     Try{&try_call<FillIn>},       Try{&try_call<CommitIn>},
+                           Try{&try_call<PackIn>},     Try{&try_answer<PackOut>},    Try{&try_call<AskIn>},
+                           Try{&try_answer<AskOut>},   Try{&try_call<ReadIn>},       Try{&try_answer<ReadOut>},
+                           Try{&try_call<FinishIn>},   Try{&try_answer<FinishOut>},  Try{&try_call<SumIn>},
+                           Try{&try_answer<SumOut>},   Try{&try_call<LookIn>},       Try{&try_answer<LookOut>},
+                           Try{&try_call<RemoveIn>},   Try{&try_call<MakeIn>},       Try{&try_call<ListIn>},
+                           Try{&try_answer<Listing>},  Try{&try_call<RemainsIn>},    Try{&try_answer<RemainsOut>},
+                           Try{&try_call<AbortIn>},    Try{&try_call<LendIn>},       Try{&try_answer<LendOut>},
+                           Try{&try_call<TakeIn>},     Try{&try_call<ReadPackIn>},   Try{&try_answer<ReadPackOut>},
+                           Try{&try_call<LendPackIn>}, Try{&try_call<TakePackIn>},   Try{&try_call<PulledIn>},
                            Try{&try_call<MakeManyIn>}, Try{&try_call<RemoveManyIn>}, Try{&try_answer<BatchOut>},
                            Try{&try_call<ClaimIn>},    Try{&try_answer<ClaimOut>}};
 

@@ -178,8 +178,7 @@ TEST_P(Rma, ShortTransfersAcrossPagesAreWhole) {
                 ASSERT_TRUE(run_until_done(*op));
                 ASSERT_EQ(op->result, Errc::ok);
             }
-            EXPECT_TRUE(support::holds_pattern(to.subspan(part.begin, part.bytes), part.begin + part.bytes,
-                                               part.begin))
+            EXPECT_TRUE(support::holds_pattern(to.subspan(part.begin, part.bytes), part.begin + part.bytes, part.begin))
                 << part.bytes << " bytes, " << page - part.begin << " on the first page";
         }
     }

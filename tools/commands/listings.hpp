@@ -32,6 +32,6 @@ inline constexpr std::size_t listed_at_once = 8;
 // After an error that ends the session, the names that are left get that error. `session` and `names` must live until
 // the task ends.
 [[nodiscard]] hl::Task<std::vector<Result<files::Seen>>> look_each(files::Client& session,
-                                                                  const std::vector<std::string>& names);
+                                                                   const std::vector<std::string>& names);
 
 }  // namespace cinnabar::tools

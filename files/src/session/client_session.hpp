@@ -102,8 +102,7 @@ class ClientSession {
     [[nodiscard]] static hl::Task<void> hold(hl::NodeRef node, na::Addr server, HoldIn in);
     [[nodiscard]] hl::Task<Result<std::optional<std::uint64_t>>> compare(const SourceFile& source,
                                                                          const std::string& name);
-    [[nodiscard]] hl::Task<Result<Moved>> find_saved(const SourceFile& source, const std::string& name,
-                                                     Error exists);
+    [[nodiscard]] hl::Task<Result<Moved>> find_saved(const SourceFile& source, const std::string& name, Error exists);
     [[nodiscard]] hl::Task<Result<std::uint64_t>> sum_here(const SourceFile& source);
     [[nodiscard]] hl::Task<Result<void>> fill(hl::Request<FillIn> request);
     // Waits until the rate limit allows `bytes` more, or `failure` is set.
@@ -111,8 +110,8 @@ class ClientSession {
     // Opens a file to be fetched. protocol: the server's description of it is impossible.
     [[nodiscard]] hl::Task<Result<AskOut>> ask_for(const std::string& name, ExtendedKinds extended);
     [[nodiscard]] hl::Task<Result<OpenOut>> open_copy(OpenIn open);
-    [[nodiscard]] hl::Task<Result<Moved>> find_copied(const std::string& name, ClientSession& to,
-                                                      const std::string& as, Error exists);
+    [[nodiscard]] hl::Task<Result<Moved>> find_copied(const std::string& name, ClientSession& to, const std::string& as,
+                                                      Error exists);
     [[nodiscard]] hl::Task<Result<void>> take(hl::Request<TakeIn> request);
     [[nodiscard]] hl::Task<void> give_up(std::uint64_t file, bool keep = false);
     [[nodiscard]] std::uint64_t lanes_for(std::uint64_t bytes) const noexcept;

@@ -104,12 +104,12 @@ struct WindowIn {
     Seal seal;
     std::uint64_t file = 0;
     std::uint64_t offset = 0;
-    bool hole = false;                  // a hole of a sparse file: all zeros, and nothing is lent
-    std::uint64_t checksum = 0;         // XXH3 of this window if it is below resumed_bytes; otherwise 0
+    bool hole = false;           // a hole of a sparse file: all zeros, and nothing is lent
+    std::uint64_t checksum = 0;  // XXH3 of this window if it is below resumed_bytes; otherwise 0
     // block_checksums() of this window if it is below basis_bytes, or if the file is sparse: the server pulls no blocks
     // that it has, or that are zeros. May be empty.
     std::vector<std::uint64_t> blocks;
-    hl::Bulk window;                    // readable
+    hl::Bulk window;  // readable
 };
 struct WindowOut {
     std::uint64_t had_bytes = 0;  // bytes that the server did not pull, because it had them or because they are zeros

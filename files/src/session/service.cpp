@@ -122,9 +122,8 @@ Result<void> Service::serve_files_on(const hl::NodeRef& node) {
     }));
     CINNABAR_TRY_VOID(node.serve(sum_rpc, [this](hl::Request<SumIn> request) { return sum(std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(make_rpc, [this](hl::Request<MakeIn> request) { return make(std::move(request)); }));
-    CINNABAR_TRY_VOID(node.serve(make_many_rpc, [this](hl::Request<MakeManyIn> request) {
-        return Batches::make(*this, std::move(request));
-    }));
+    CINNABAR_TRY_VOID(node.serve(
+        make_many_rpc, [this](hl::Request<MakeManyIn> request) { return Batches::make(*this, std::move(request)); }));
     CINNABAR_TRY_VOID(node.serve(remove_many_rpc, [this](hl::Request<RemoveManyIn> request) {
         return Batches::remove(*this, std::move(request));
     }));

@@ -193,8 +193,8 @@ Result<void> Device::read_limits() {
     traits_.lets_go_late = limits_.vendor_id == vendor_of_siw;
     traits_.atomics = limits_.atomic_cap != IBV_ATOMIC_NONE;
     traits_.garbles_short_messages = limits_.vendor_id == vendor_of_siw;
-    traits_.send_pieces_max = std::min(at_least_one(limits_.max_sge),
-                                       traits_.garbles_short_messages ? op_pieces_max / 2 : op_pieces_max);
+    traits_.send_pieces_max =
+        std::min(at_least_one(limits_.max_sge), traits_.garbles_short_messages ? op_pieces_max / 2 : op_pieces_max);
     const int read_pieces = limits_.max_sge_rd > 0 ? limits_.max_sge_rd : traits_.iwarp ? 1 : limits_.max_sge;
     traits_.read_pieces_max = std::min(at_least_one(read_pieces), traits_.send_pieces_max);
     traits_.read_depth_max =

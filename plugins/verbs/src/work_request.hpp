@@ -17,8 +17,8 @@ namespace cinnabar::verbs {
 // Properties of the device and its kind of fabric.
 struct DeviceTraits {
     bool iwarp = false;  // a write completes when it is sent, not when it is placed, and there is no immediate data
-    bool picks_addresses = false;  // a lease can be registered under another address than its memory has
-    bool lets_go_late = false;     // deregistering returns while bytes are still being placed
+    bool picks_addresses = false;         // a lease can be registered under another address than its memory has
+    bool lets_go_late = false;            // deregistering returns while bytes are still being placed
     bool garbles_short_messages = false;  // see short_message_bytes_max
     bool atomics = false;
     std::uint32_t send_pieces_max = 1;  // scatter-gather entries per write
@@ -29,9 +29,9 @@ struct DeviceTraits {
     std::uint32_t connections_max = ~std::uint32_t{0};
 };
 
-// siw, a software driver, copies the only piece of a message of at most so many bytes into the packet. If the piece lies
-// on two pages, it copies wrong bytes (siw_try_1seg of Linux, at least up to 6.12). So a read of such a piece is made as
-// two reads, and a write carries its bytes inline.
+// siw, a software driver, copies the only piece of a message of at most so many bytes into the packet. If the piece
+// lies on two pages, it copies wrong bytes (siw_try_1seg of Linux, at least up to 6.12). So a read of such a piece is
+// made as two reads, and a write carries its bytes inline.
 inline constexpr std::uint32_t short_message_bytes_max = 32;
 
 // The most pieces of local memory of one operation.

@@ -82,7 +82,8 @@ TEST(TcpFrame, FlagsAndStatusOnlyForTheirKinds) {
     EXPECT_EQ(decoded({FrameKind::unexpected, 0, Errc::io}, LaneKind::messages), Errc::protocol);
     EXPECT_EQ(decoded({FrameKind::put_done, 0, Errc::permission}, LaneKind::bulk), Errc::ok);
     EXPECT_EQ(decoded({FrameKind::put_done, 0, static_cast<Errc>(errc_count)}, LaneKind::bulk), Errc::protocol);
-    EXPECT_EQ(decoded({FrameKind::get_failed, 0, Errc::ok}, LaneKind::bulk), Errc::protocol) << "a failure has a reason";
+    EXPECT_EQ(decoded({FrameKind::get_failed, 0, Errc::ok}, LaneKind::bulk), Errc::protocol)
+        << "a failure has a reason";
     auto bytes = encoded({FrameKind::get});
     bytes[3] = std::byte{1};
     Frame out;
