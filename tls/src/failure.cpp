@@ -20,6 +20,11 @@ constexpr TlsFailure other_key{Errc::permission,
 constexpr TlsFailure refuses_key{Errc::permission,
                                  "does not accept this side's key: it has another one by that name, compare the key "
                                  "files"};
+// Some versions of OpenSSL send this alert for a key as well.
+constexpr TlsFailure refuses_signature{Errc::permission,
+                                       "does not accept this side's key: it has another one by that name, compare the "
+                                       "key files; or its certificate: it has another CA by that name, compare the "
+                                       "files of ca"};
 constexpr TlsFailure proves_nothing{Errc::permission,
                                     "proves no key that is known here, nor shows a certificate: compare the key files"};
 constexpr TlsFailure knows_nobody{Errc::permission,
@@ -28,6 +33,19 @@ constexpr TlsFailure knows_nobody{Errc::permission,
 constexpr TlsFailure refuses_certificate{Errc::permission,
                                          "does not accept this side's certificate: look at its log, at the dates, and "
                                          "at who signed it"};
+// OpenSSL's alerts about certificates; some have several causes (ssl_x509err2alert).
+constexpr TlsFailure knows_no_ca{Errc::permission,
+                                 "does not accept this side's certificate: no CA in its file of ca has signed it, or "
+                                 "its file of crl has no list of that CA: compare these files"};
+constexpr TlsFailure says_expired{Errc::permission,
+                                  "does not accept this side's certificate: it, or the list of its CA there, has "
+                                  "expired: get a new one, unless a clock is wrong"};
+constexpr TlsFailure says_early{Errc::permission,
+                                "does not accept this side's certificate: its time has not come yet (compare the "
+                                "clocks), or it is for other hosts than the one that was dialled"};
+constexpr TlsFailure says_misused{Errc::permission,
+                                  "does not accept this side's certificate: it is not for this side of a connection, "
+                                  "make one with `cinnabar cert server` or `cinnabar cert client`"};
 constexpr TlsFailure says_revoked{Errc::permission,
                                   "says that this side's certificate was revoked: get another one from the CA"};
 constexpr TlsFailure wants_certificate{Errc::permission, "wants a certificate, and this side has none: give cert"};
@@ -39,19 +57,19 @@ constexpr TlsFailure changed{Errc::protocol, "sent or received a record that was
 constexpr std::array rows{
     Row{SSL_R_BINDER_DOES_NOT_VERIFY, other_key},
     Row{SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER, refuses_key},
-    Row{SSL_R_TLSV1_ALERT_DECRYPT_ERROR, refuses_key},
+    Row{SSL_R_TLSV1_ALERT_DECRYPT_ERROR, refuses_signature},
     Row{SSL_R_TLSV1_ALERT_UNKNOWN_PSK_IDENTITY, knows_nobody},
     Row{SSL_R_NO_SHARED_CIPHER, proves_nothing},
     Row{SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM, proves_nothing},
     Row{SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE, proves_nothing},
     Row{SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE, knows_nobody},
     Row{SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED, wants_certificate},
-    Row{SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, refuses_certificate},
-    Row{SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, refuses_certificate},
+    Row{SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, says_early},
+    Row{SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, says_expired},
     Row{SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED, says_revoked},
     Row{SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, refuses_certificate},
-    Row{SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, refuses_certificate},
-    Row{SSL_R_TLSV1_ALERT_UNKNOWN_CA, refuses_certificate},
+    Row{SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, says_misused},
+    Row{SSL_R_TLSV1_ALERT_UNKNOWN_CA, knows_no_ca},
     Row{SSL_R_TLSV1_ALERT_ACCESS_DENIED, refuses_certificate},
     Row{SSL_R_TLSV1_ALERT_PROTOCOL_VERSION, other_version},
     Row{SSL_R_UNSUPPORTED_PROTOCOL, other_version},

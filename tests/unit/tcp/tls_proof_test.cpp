@@ -81,7 +81,7 @@ TEST_F(TlsProof, CertificatesNameBothSides) {
 
 TEST_F(TlsProof, ACertificateIsForTheHostThatWasDialled) {
     log_.allow("is not believed: it is for other hosts, so dial one of these, or give the name in it");
-    log_.allow("does not accept this side's certificate: look at its log");
+    log_.allow("does not accept this side's certificate: its time has not come yet");
     authority("ca");
     Process& server = serve(certificate("ca", server_of("storage.example")));
     const na::TlsOptions own = certificate("ca", {"client", {}, false});
@@ -99,7 +99,7 @@ TEST_F(TlsProof, ACertificateIsForTheHostThatWasDialled) {
 
 TEST_F(TlsProof, ACertificateOfAnotherAuthorityIsRefused) {
     log_.allow("is not believed: no CA in this side's file of ca has signed it, compare the files of ca");
-    log_.allow("does not accept this side's certificate: look at its log");
+    log_.allow("does not accept this side's certificate: no CA in its file of ca has signed it");
     authority("ca");
     authority("other");
     Process& server = serve(certificate("ca", server_of()));
@@ -116,7 +116,9 @@ TEST_F(TlsProof, CertificatesHaveTheirTimeAndTheirUse) {
     log_.allow("is not believed: it has expired and wants a new one");
     log_.allow("is not believed: its time has not come yet, compare the clocks");
     log_.allow("is not believed: it is not for its side of a connection");
-    log_.allow("does not accept this side's certificate: look at its log, at the dates");
+    log_.allow("does not accept this side's certificate: it, or the list of its CA there, has expired");
+    log_.allow("does not accept this side's certificate: its time has not come yet (compare the clocks)");
+    log_.allow("does not accept this side's certificate: it is not for this side of a connection");
     authority("ca");
     const SystemTime now = std::chrono::system_clock::now();
     const std::chrono::hours hour(1);
