@@ -110,10 +110,12 @@ void CallOp::tell(std::string_view first, std::string_view second) noexcept {
     }
 }
 
-// Takes over the text and the code that the target, or a quota, gave with the error.
+// Takes over the text and the code that the target, a quota, or the transport that could not connect gave with the
+// error.
 void CallOp::tell_refusal() noexcept {
     constexpr std::size_t rule_bytes_max = 128;
     constexpr std::size_t quota_bytes_max = 256;
+    constexpr std::size_t because_bytes_max = 256;
     const std::string_view said = call_->app_text();
     if (error_ == Errc::application) {
         app_code_ = call_->app_code();
@@ -124,6 +126,8 @@ void CallOp::tell_refusal() noexcept {
         by_quota_ = !comes_again_ && said.starts_with("by the quota ");
         if (by_quota_)
             tell(call_->was_sent() ? ", refused there " : ", refused here ", said.substr(0, quota_bytes_max));
+    } else if (!call_->was_sent() && !said.empty()) {
+        tell(": the peer ", said.substr(0, because_bytes_max));
     } else if (error_ == Errc::permission && !said.empty()) {
         tell(": not allowed there, ", said.substr(0, rule_bytes_max));
     }
@@ -446,9 +450,11 @@ Error CallOp::failure() const {
             "over NodeOptions::rpc.argument_bytes_max of this node or the peer, or, decoded, over half of "
             "rpc.decoded_bytes_max there: lend it as a Bulk, or raise the limit";
     if (code == Errc::permission && !was_sent_ && !not_encoded_ && !to_.empty())
-        error.hint =
-            "the call was not sent: this node and the peer do not accept each other's key, certificate or user, and "
-            "the log of this node or of the peer says why and what to do";
+        error.hint = text.empty() ? "the call was not sent: this node and the peer do not accept each other's key, "
+                                    "certificate or user, and the log of this node or of the peer says why and what "
+                                    "to do"
+                                  : "the call was not sent: this node and the peer do not accept each other's key, "
+                                    "certificate or user";
     if (code == Errc::unreachable && not_encoded_)
         error.hint =
             "an argument is memory that others cannot reach: its owner has to lend it as Bulk::forwardable(), and to "

@@ -45,6 +45,13 @@ void Call::way_back_until(TimeUs ended) noexcept {
     noted_opened_us_ = detail::two_times(detail::short_time(ended - std::min(before, ended)), transfers_us);
 }
 
+void Origin::tell_why_lost(Call& call, const na::Peer& peer) noexcept {
+    const char* const because = peer.lost_because();
+    if (!because || call.use_.state == Call::State::ended) return;
+    call.whole_way_ = true;
+    call.whole_.app_text = because;
+}
+
 void Origin::finish(Call& call, Errc result) noexcept {
     if (call.use_.state == Call::State::ended) return;
     if (ends_early(result)) note_waits(call);

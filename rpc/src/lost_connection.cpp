@@ -85,13 +85,17 @@ void Peers::close(PeerBook& book, Errc why) noexcept {
     each_call(book, [&](Call& call) {
         if (!call.is_sent()) return;
         call.whole_.never_left = dial_failed;
+        if (dial_failed) Origin::tell_why_lost(call, *book.peer);
         parts_.origin.finish(call, why);
     });
     // Queued calls are not affected if the peer left because it was asked to: they are sent on the next connection.
     const bool left = std::exchange(book.leaving, Leaving::no) != Leaving::no;
     if (left) --leaving_;
     // The end of a call may end other calls, so the list is read again each time.
-    while (Call* call = left ? nullptr : book.queued.front()) parts_.origin.finish(*call, why);
+    while (Call* call = left ? nullptr : book.queued.front()) {
+        if (dial_failed) Origin::tell_why_lost(*call, *book.peer);
+        parts_.origin.finish(*call, why);
+    }
     each_call(book, [&](Call& call) {
         if (call.whole_.awaiting_release) parts_.call_fences.released(call);
     });

@@ -34,6 +34,8 @@ class Origin {
     void on_delayed(na::Peer& peer, na::OpKind kind, na::Tag tag, Bytes message) noexcept;
 
     void finish(Call& call, Errc result) noexcept;
+    // Call before finish() of a call whose connection could not be made: its text says why, if the transport knows.
+    static void tell_why_lost(Call& call, const na::Peer& peer) noexcept;
     void time_out(Call& call) noexcept { finish(call, Errc::timed_out); }
     void finish_answered(Call& call, PeerBook& book, TimeUs now) noexcept;
     void complete_if_over(Call& call) noexcept;

@@ -231,6 +231,7 @@ void Origin::request_sent(Call& call) noexcept {
         core_.queue.enter(call, true);
         return core_.queue.pump(book);
     }
+    if (!book.open) tell_why_lost(call, *book.peer);
     finish(call, by_bulk);
     // Calls that waited for this dial end in the same way, because dialling again for each of them would cause a storm.
     if (!book.open) core_.peers.close(book, result);

@@ -162,7 +162,8 @@ Errc TlsStream::failed(bool handshake) noexcept {
 }
 
 // Not always a warning: port scanners reach every open port, and processes end while they are dialled.
-Errc TlsStream::tell(Errc why, const char* what, const char* detail) const noexcept {
+Errc TlsStream::tell(Errc why, const char* what, const char* detail) noexcept {
+    because_ = what;
     static constinit LogLimit warnings;
     static constinit LogLimit lines;
     const bool warns = why == Errc::permission || (why == Errc::protocol && (side_ == Side::dials || established_));

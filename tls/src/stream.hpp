@@ -41,6 +41,7 @@ class TlsStream final : public na::StreamGuard {
     [[nodiscard]] bool unsent() const noexcept override { return socket_.unsent(); }
     [[nodiscard]] bool unread() const noexcept override;
     [[nodiscard]] std::uint64_t partial_record() const noexcept override;
+    [[nodiscard]] const char* failed_because() const noexcept override { return because_; }
     [[nodiscard]] const na::ProvenIdentity& identity() const noexcept override { return identity_; }
     [[nodiscard]] std::unique_ptr<na::MessageGuard> message_guard() noexcept override;
     void end() noexcept override;
@@ -87,7 +88,8 @@ class TlsStream final : public na::StreamGuard {
     [[nodiscard]] bool valid_without_intermediates() const noexcept;
     // Logs why OpenSSL failed.
     [[nodiscard]] Errc failed(bool handshake) noexcept;
-    [[nodiscard]] Errc tell(Errc why, const char* what, const char* detail) const noexcept;
+    // Logs it, and keeps `what`, which has static storage, for failed_because().
+    [[nodiscard]] Errc tell(Errc why, const char* what, const char* detail) noexcept;
 
     const std::shared_ptr<const TlsGuards> guards_;
     const OpenSsl& ssl_;
@@ -102,6 +104,7 @@ class TlsStream final : public na::StreamGuard {
     SSL* connection_ = nullptr;
     Errc broken_ = Errc::ok;  // if not ok, receive() returns it
     long disbelieved_ = 0;    // X509_V_ERR of the other side's certificate
+    const char* because_ = nullptr;
     std::uint64_t sent_by_key_ = 0;
     na::ProvenIdentity identity_;
     std::vector<std::string> names_;

@@ -53,6 +53,8 @@ void SocketDial::begin(PortHost& host, OwnDials& own, std::span<const SocketAddr
     source_ = source;
     answer_bytes_ = answer_bytes;
     connected_ = false;
+    guard_failed_ = Errc::ok;
+    because_ = nullptr;
     // The round's time may be as old as the context's last poll, so the clock is read.
     host.arm(timer_, after(steady_clock().now_us(), timeout));
     try_next(Errc::unreachable);
@@ -81,6 +83,10 @@ void SocketDial::answer_is_there() noexcept {
 
 // Continues with the next address; if none is left, the dial fails with `why`.
 void SocketDial::try_next(Errc why) noexcept {
+    if (const char* const because = stream_.guard() ? stream_.guard()->failed_because() : nullptr) {
+        guard_failed_ = why;
+        because_ = because;
+    }
     unwatch();
     for (;;) {
         SocketAddress target;

@@ -65,10 +65,12 @@ bool SessionPort::connect(SessionPeer& peer) noexcept {
     if (!peer.can_be_dialled()) why = Errc::unreachable;
     if (why != Errc::ok) {
         peer.backoff.last_failure = why;
+        peer.set_lost_because(nullptr);
         return false;
     }
     if (!peer.backoff.may_dial(host_.now_us())) return false;
     peer.step(SessionEvent::dial);
+    peer.set_lost_because(nullptr);
     count_sessions(1);
     begin_dial(peer);
     return true;
@@ -98,9 +100,10 @@ void SessionPort::opened(SessionPeer& peer, const Hello& theirs) noexcept {
     host_.receiver().on_peer(peer, PeerEvent::connected, Errc::ok);
 }
 
-void SessionPort::end_session(SessionPeer& peer, Errc why) noexcept {
+void SessionPort::end_session(SessionPeer& peer, Errc why, const char* because) noexcept {
     if (!peer.step(SessionEvent::lost)) return;
     peer.ending_why = why;
+    peer.set_lost_because(because);
     endings_.push_back(peer);
     end_waiting(peer, why);
 }

@@ -85,10 +85,10 @@ void OfiPort::dial_done(Dial& dial, Incoming answer) noexcept {
     Session& session = *dial.purpose();
     drop_dial(dials_, peer.dial);
     if (const Errc why = peer.check_answer(answer.greeting.hello); why != Errc::ok) {
-        if (why == Errc::permission && !transport_.guards())
-            na::log_refused_without_guard(transport_.scheme(), answer.stream.fd(), "ofis+PROVIDER");
         session.end_reserved();
-        return end_session(peer, why);
+        if (why != Errc::permission || transport_.guards()) return end_session(peer, why);
+        na::log_refused_without_guard(transport_.scheme(), answer.stream.fd(), "ofis+PROVIDER");
+        return end_session(peer, why, "takes protected connections only: reach it by ofis+PROVIDER://");
     }
     (void)peer.step(na::SessionEvent::greeted);
     begin_session(peer, session, std::move(answer.stream), answer.greeting, true);
@@ -96,9 +96,10 @@ void OfiPort::dial_done(Dial& dial, Incoming answer) noexcept {
 
 void OfiPort::dial_failed(Dial& dial, Errc why) noexcept {
     OfiPeer& peer = dial.peer();
+    const char* const because = dial.failed_because(why);
     dial.purpose()->end_reserved();
     drop_dial(dials_, peer.dial);
-    end_session(peer, why);
+    end_session(peer, why, because);
 }
 
 void OfiPort::end_connection(na::SessionPeer& ending, Errc why) noexcept {

@@ -134,9 +134,9 @@ void TcpPort::dial_done(Dial& dial, Incoming answer) noexcept {
     }
     drop_dial(dials_, peer.dial);
     if (const Errc why = peer.check_answer(theirs); why != Errc::ok) {
-        if (why == Errc::permission && !transport_.guards())
-            na::log_refused_without_guard(transport_.scheme(), answer.stream.fd(), "tcps");
-        return end_session(peer, why);
+        if (why != Errc::permission || transport_.guards()) return end_session(peer, why);
+        na::log_refused_without_guard(transport_.scheme(), answer.stream.fd(), "tcps");
+        return end_session(peer, why, "takes protected connections only: reach it by tcps://");
     }
     peer.token = answer.greeting.token;
     peer.dialled = true;
@@ -146,8 +146,9 @@ void TcpPort::dial_done(Dial& dial, Incoming answer) noexcept {
 void TcpPort::dial_failed(Dial& dial, Errc why) noexcept {
     TcpPeer& peer = dial.peer();
     const bool bulk = dial.purpose() == LaneKind::bulk;
+    const char* const because = dial.failed_because(why);
     drop_dial(dials_, bulk ? peer.bulk_dial : peer.dial);
-    end_session(peer, bulk ? Errc::peer_lost : why);
+    end_session(peer, bulk ? Errc::peer_lost : why, because);
 }
 
 void TcpPort::end_connection(na::SessionPeer& ending, Errc why) noexcept {

@@ -70,6 +70,37 @@ TEST_F(SealedProof, AKeyThatIsUnknownIsRefused) {
     expect_nothing_came(server);
 }
 
+// For the error of the call. A server refuses a key in the handshake, and a certificate after the client has finished
+// it.
+TEST_F(SealedProof, ADialThatIsRefusedKnowsWhy) {
+    log_.allow("key");
+    log_.allow("certificate");
+    authority("ca");
+    authority("other");
+    na::TlsOptions stranger = certificate("other", {"ann", {}, false});
+    stranger.ca_file = folder_.at("ca") + "/ca.pem";
+    const auto because = [this](tcp::Process& client, const tcp::Process& server) {
+        na::Peer& there = peer(client, server.endpoint());
+        there.acquire();
+        const tcp::TestOp& op = send(client, there, 1);
+        EXPECT_TRUE(until([&] { return op.done(); }));
+        EXPECT_EQ(op.result, Errc::permission);
+        const std::string why = there.lost_because() ? there.lost_because() : "";
+        there.release();
+        return why;
+    };
+    tcp::Process& by_key = serve(alice());
+    EXPECT_TRUE(because(dial_from(bob()), by_key).starts_with("knows neither a key nor a certificate of this side"));
+    tcp::Process& other_key = dial_from({.key_file = key("alice", tcp::hex_of_bob)});
+    EXPECT_TRUE(because(other_key, by_key).starts_with("does not accept this side's key"));
+    tcp::Process& by_certificate = serve(certificate("ca", server_of()));
+    EXPECT_TRUE(because(dial_from(stranger), by_certificate)
+                    .starts_with("does not accept this side's certificate: no CA in its file of ca has signed it"));
+    tcp::Process& elsewhere = serve(certificate("ca", server_of("10.9.8.7")));
+    EXPECT_TRUE(because(dial_from(certificate("ca", {"bob", {}, false})), elsewhere)
+                    .starts_with("has a certificate that is not believed: it is for other hosts"));
+}
+
 TEST_F(SealedProof, ASessionEndsWhoseKeyWasTakenAwayAndOthersGoOn) {
     log_.allow("proved a key or certificate that was withdrawn: its session ends");
     const std::string alices = std::string("alice:") + tcp::hex_of_alice;

@@ -87,7 +87,7 @@ bool SealedSession::live() const noexcept {
 void SealedSession::fail(Errc why) noexcept {
     if (stage_ == Stage::free || stage_ == Stage::draining || port_->closed()) return;
     if (peer_) {
-        port_->end_session(*peer_, why);
+        port_->end_session(*peer_, why, guard_ ? guard_->failed_because() : nullptr);
     } else {
         leave();
     }

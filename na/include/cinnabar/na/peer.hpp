@@ -42,6 +42,10 @@ class Peer {
     // Whether the kernel reports that the process at the other side of the present connection runs as the user of this
     // one. False without a connection, and over every transport but shm.
     [[nodiscard]] bool of_own_user() const noexcept { return of_own_user_; }
+    // Why the last dial or connection failed, if the transport knows more than the error code: the predicate of a
+    // sentence about the peer, such as "does not speak TLS 1.3". Static storage, at most 200 characters. Null: it does
+    // not, or there has been another dial since.
+    [[nodiscard]] const char* lost_because() const noexcept { return lost_because_; }
 
     // For the layer above, which must clear it before the last reference is released.
     void* upper = nullptr;
@@ -65,6 +69,7 @@ class Peer {
     std::uint32_t references_ = 0;
     PeerState state_ = PeerState::idle;
     bool of_own_user_ = false;
+    const char* lost_because_ = nullptr;
 };
 
 }  // namespace cinnabar::na

@@ -136,7 +136,8 @@ class CINNABAR_API Call : public AlignedPoolSlot {
     // The result that the handler returned; valid until release. For `application`, see app_code and app_text. For
     // `permission`, app_text names the rule of the target's policy that refused the call. For `overloaded` and
     // `too_large`, it names the quota that did, if one did, and its caller: a quota of the target's policy, or, if the
-    // call was not sent, of this side's.
+    // call was not sent, of this side's. If no connection was made, it is na::Peer::lost_because of the target, if that
+    // is known.
     [[nodiscard]] ConstBytes output() const noexcept { return use_.output; }
     [[nodiscard]] std::uint16_t output_shape() const noexcept { return use_.output_shape; }
     [[nodiscard]] std::uint32_t app_code() const noexcept { return whole_.app_code; }

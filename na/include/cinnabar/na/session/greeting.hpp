@@ -49,6 +49,11 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     // timeout includes the look-up of names.
     void begin(PortHost& host, OwnDials& own, std::span<const SocketAddress> targets, std::span<const Uri> names,
                const SocketAddress* source, std::size_t answer_bytes, Microseconds timeout) noexcept;
+    // For failed(why): why the guard of the connection failed, as Peer::lost_because. Null: that is not the reason, or
+    // the guard does not know.
+    [[nodiscard]] const char* failed_because(Errc why) const noexcept {
+        return why == guard_failed_ ? because_ : nullptr;
+    }
     // Stops the dial without reporting an outcome.
     void abandon() noexcept;
     void on_ready(std::uint32_t epoll_events) noexcept final;
@@ -90,6 +95,8 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     SocketAddress remote_;
     bool connected_ = false;
     bool greeted_ = false;
+    Errc guard_failed_ = Errc::ok;  // how the last guard that said why it failed did so
+    const char* because_ = nullptr;
     GreetingReader reader_;
     TimerOf<SocketDial> timer_;
 };

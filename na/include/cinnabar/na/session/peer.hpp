@@ -82,6 +82,8 @@ class SessionPeer : public Peer {
         backoff.succeeded();
         (void)step(SessionEvent::opened);
     }
+    // See Peer::lost_because. Null: not known, or a dial begins.
+    void set_lost_because(const char* because) noexcept { lost_because_ = because; }
     // For the port's close().
     void reset() noexcept { set_state(SessionState::idle); }
 

@@ -64,8 +64,8 @@ class CINNABAR_API SessionPort : public Port {
         }
     }
     // Ends the peer's session or dial, deferred. Operations that wait for the peer end at once with `why`; those posted
-    // from now on wait for the next session.
-    void end_session(SessionPeer& peer, Errc why) noexcept;
+    // from now on wait for the next session. `because`: see Peer::lost_because.
+    void end_session(SessionPeer& peer, Errc why, const char* because = nullptr) noexcept;
     // Runs the deferred work, unless a caller further up the stack is doing so. Returns how much it did.
     unsigned settle() noexcept { return settling_ || !anything_deferred() ? 0 : settle_all(); }
     // Runs `take`, which allocates what a connection needs. False: out of memory; this is logged, and the caller must

@@ -40,6 +40,9 @@ class StreamGuard {
     // The serial number, from 1 on, of a record that was received in part and holds memory; 0: there is none.
     [[nodiscard]] virtual std::uint64_t partial_record() const noexcept = 0;
 
+    // Why establish() or receive() has failed, as Peer::lost_because. Null: the guard knows no more than the error
+    // code, or has not failed.
+    [[nodiscard]] virtual const char* failed_because() const noexcept = 0;
     // Who the other side is. Requires: established.
     [[nodiscard]] virtual const ProvenIdentity& identity() const noexcept = 0;
     // A guard for messages that both sides exchange outside of this stream; it must not outlive this object. Null: it
