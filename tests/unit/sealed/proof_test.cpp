@@ -2,8 +2,11 @@
 // Who gets into a sealed session, and what strangers may hold before that.
 #include "between.hpp"
 #include "sealed/pending_proofs.hpp"
+#include "security/revocations.hpp"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -11,7 +14,20 @@
 namespace cinnabar::tls {
 namespace {
 
-class SealedProof : public SealedTest {};
+class SealedProof : public SealedTest {
+  protected:
+    // What a dial that the other side, or this one, refuses tells the error of a call.
+    std::string why_refused(tcp::Process& client, const tcp::Process& server) {
+        na::Peer& there = peer(client, server.endpoint());
+        there.acquire();
+        const tcp::TestOp& op = send(client, there, 1);
+        EXPECT_TRUE(until([&] { return op.done(); }));
+        EXPECT_EQ(op.result, Errc::permission);
+        std::string why = there.lost_because() ? there.lost_because() : "";
+        there.release();
+        return why;
+    }
+};
 
 TEST_F(SealedProof, BothSidesKnowWhoTheOtherIs) {
     tcp::Process& server = serve(alice());
@@ -79,26 +95,41 @@ TEST_F(SealedProof, ADialThatIsRefusedKnowsWhy) {
     authority("other");
     na::TlsOptions stranger = certificate("other", {"ann", {}, false});
     stranger.ca_file = folder_.at("ca") + "/ca.pem";
-    const auto because = [this](tcp::Process& client, const tcp::Process& server) {
-        na::Peer& there = peer(client, server.endpoint());
-        there.acquire();
-        const tcp::TestOp& op = send(client, there, 1);
-        EXPECT_TRUE(until([&] { return op.done(); }));
-        EXPECT_EQ(op.result, Errc::permission);
-        const std::string why = there.lost_because() ? there.lost_because() : "";
-        there.release();
-        return why;
-    };
     tcp::Process& by_key = serve(alice());
-    EXPECT_TRUE(because(dial_from(bob()), by_key).starts_with("knows neither a key nor a certificate of this side"));
+    EXPECT_TRUE(
+        why_refused(dial_from(bob()), by_key).starts_with("knows neither a key nor a certificate of this side"));
     tcp::Process& other_key = dial_from({.key_file = key("alice", tcp::hex_of_bob)});
-    EXPECT_TRUE(because(other_key, by_key).starts_with("does not accept this side's key"));
+    EXPECT_TRUE(why_refused(other_key, by_key).starts_with("does not accept this side's key"));
     tcp::Process& by_certificate = serve(certificate("ca", server_of()));
-    EXPECT_TRUE(because(dial_from(stranger), by_certificate)
+    EXPECT_TRUE(why_refused(dial_from(stranger), by_certificate)
                     .starts_with("does not accept this side's certificate: no CA in its file of ca has signed it"));
     tcp::Process& elsewhere = serve(certificate("ca", server_of("10.9.8.7")));
-    EXPECT_TRUE(because(dial_from(certificate("ca", {"bob", {}, false})), elsewhere)
+    EXPECT_TRUE(why_refused(dial_from(certificate("ca", {"bob", {}, false})), elsewhere)
                     .starts_with("has a certificate that is not believed: it is for other hosts"));
+}
+
+TEST_F(SealedProof, CertificatesHaveTheirTimeAndMayBeRevoked) {
+    log_.allow("certificate");
+    authority("ca");
+    const tools::security::SystemTime now = std::chrono::system_clock::now();
+    const std::chrono::hours hour(1);
+    const tools::security::Validity over{now - 2 * hour, now - hour};
+    const tools::security::Validity later{now + hour, now + 2 * hour};
+    na::TlsOptions server_side = certificate("ca", server_of());
+    const na::TlsOptions ann = certificate("ca", {"ann", {}, false});
+    tcp::Process& expired = serve(certificate("ca", server_of(), over));
+    EXPECT_TRUE(
+        why_refused(dial_from(ann), expired).starts_with("has a certificate that is not believed: it has expired"));
+    ASSERT_TRUE(tools::security::revoke(folder_.at("ca"), {ann.certificate_file}));
+    server_side.crl_file = folder_.at("ca") + "/ca.crl";
+    tcp::Process& server = serve(server_side);
+    EXPECT_TRUE(why_refused(dial_from(ann), server).starts_with("says that this side's certificate was revoked"));
+    EXPECT_TRUE(
+        why_refused(dial_from(certificate("ca", {"bob", {}, false}, over)), server)
+            .starts_with("does not accept this side's certificate: it, or the list of its CA there, has expired"));
+    EXPECT_TRUE(why_refused(dial_from(certificate("ca", {"carl", {}, false}, later)), server)
+                    .starts_with("does not accept this side's certificate: its time has not come yet"));
+    expect_nothing_came(server);
 }
 
 TEST_F(SealedProof, ASessionEndsWhoseKeyWasTakenAwayAndOthersGoOn) {
@@ -159,6 +190,63 @@ TEST_F(SealedProof, ASilentPeerIsDroppedAfterTheTimeOfAGreeting) {
     ASSERT_TRUE(until([&] { return stranger.receiver.count(na::PeerEvent::lost) == 1; }));
     expect_nothing_came(server);
     EXPECT_EQ(sent(dial_from(alice()), server.endpoint()), Errc::ok);
+}
+
+// An endless handshake message is ended because of its size, long before the timeout.
+TEST_F(SealedProof, AHandshakeWithoutEndIsCutOffByItsBytes) {
+    constexpr std::size_t record_bytes = 8000;
+    constexpr unsigned messages_max = 64;
+    na::TransportOptions patient = with(alice(), true);
+    patient.hello_timeout = Microseconds(600'000'000);
+    tcp::Process& server = open("sealed_tcp://127.0.0.1:0", patient);
+    tcp::Process& stranger = open("tcp://", {});
+    na::Peer& there = peer(stranger, plain_of(server.endpoint()));
+    Message message(envelope_bytes + 5 + record_bytes);
+    message[0] = static_cast<std::byte>(Envelope::handshake);
+    // The head of a record of 8,000 bytes.
+    const Message head{std::byte{22}, std::byte{3}, std::byte{1}, std::byte{0x1f}, std::byte{0x40}};
+    std::copy(head.begin(), head.end(), message.begin() + envelope_bytes);
+    // A ClientHello that claims 131,072 bytes.
+    message[envelope_bytes + 5] = std::byte{1};
+    message[envelope_bytes + 6] = std::byte{2};
+    unsigned count = 0;
+    ASSERT_TRUE(until([&] {
+        if (stranger.receiver.count(na::PeerEvent::lost) > 0) return true;
+        if (count == messages_max || (count > 0 && !ops_.back().done())) return false;
+        send_below(stranger, there, message);
+        if (count++ == 0) std::fill_n(message.begin() + envelope_bytes + 5, 2, std::byte{0});
+        return false;
+    })) << "after "
+        << count << " messages";
+    EXPECT_GT(count, 64u * 1024 / record_bytes) << "less than the limit";
+    expect_nothing_came(server);
+    EXPECT_EQ(sent(dial_from(alice()), server.endpoint()), Errc::ok);
+}
+
+TEST_F(SealedProof, AFloodOfHalfHandshakesLeavesOthersServed) {
+    constexpr std::size_t more = 40;
+    na::TransportOptions patient = with(alice(), true);
+    patient.hello_timeout = Microseconds(600'000'000);
+    tcp::Process& server = open("sealed_tcp://127.0.0.1:0", patient);
+    // The first bytes of a handshake, whose rest never comes.
+    const Message begun{std::byte{1},  {},           {},           {}, {}, {}, {}, {},
+                        std::byte{22}, std::byte{3}, std::byte{1}, {}, {}, {}, {}, {}};
+    constexpr std::uint32_t begun_bytes = 11;
+    std::vector<tcp::RawSocket> crowd;
+    for (std::size_t i = 0; i < PendingProofs::pending_max + more; ++i) {
+        crowd.emplace_back(plain_of(server.endpoint()));
+        crowd.back().write(tcp::dial_greeting(1000 + i));
+        crowd.back().write(tcp::Frame{tcp::FrameKind::unexpected, 0, Errc::ok, begun_bytes, 0}, {}, begun);
+        (void)pump_.round();
+    }
+    const auto dropped = [&crowd] {
+        return static_cast<std::size_t>(
+            std::count_if(crowd.begin(), crowd.end(), [](tcp::RawSocket& each) { return each.closed(); }));
+    };
+    ASSERT_TRUE(until([&] { return dropped() == more; })) << dropped();
+    EXPECT_FALSE(crowd.back().closed()) << "the oldest go first";
+    EXPECT_EQ(sent(dial_from(alice()), server.endpoint()), Errc::ok);
+    EXPECT_EQ(dropped(), more + 1) << "it took a place for a moment";
 }
 
 TEST_F(SealedProof, StrangersTakeNoPlaceOfThoseWhoProveThemselves) {
