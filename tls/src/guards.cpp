@@ -7,6 +7,8 @@
 #include <cinnabar/na/session/greeting.hpp>
 #include <cinnabar/na/uri.hpp>
 
+#include <arpa/inet.h>
+
 #include <array>
 #include <new>
 #include <string_view>
@@ -129,6 +131,22 @@ std::vector<std::string> TlsGuards::names_of(const na::Addr& peer) const {
     return names;
 }
 
+std::optional<na::SocketAddress> TlsGuards::number_of(const na::Addr& peer) const {
+    if (!certificates_ || resume_seconds() == 0) return std::nullopt;
+    for (const std::string& endpoint : peer.body().endpoints) {
+        const auto uri = na::Uri::parse(endpoint);
+        if (!uri || na::family_of(uri->scheme) != tuning_.scheme.name) continue;
+        std::array<unsigned char, sizeof(in6_addr)> number;
+        const bool is_number = ::inet_pton(AF_INET, uri->host.c_str(), number.data()) == 1 ||
+                               ::inet_pton(AF_INET6, uri->host.c_str(), number.data()) == 1;
+        if (!is_number) return std::nullopt;
+        const auto found = na::resolve_at_once(*uri, na::Purpose::dial);
+        if (!found || !found->ok() || found->value().empty()) return std::nullopt;
+        return found->value().front();
+    }
+    return std::nullopt;
+}
+
 Errc TlsGuards::protect_accepted(na::Stream& stream) const noexcept {
     std::unique_ptr<TlsStream> guard = TlsStream::make(shared_from_this(), stream.fd(), TlsStream::Side::accepts, {});
     if (!guard) return Errc::out_of_memory;
@@ -150,9 +168,9 @@ Errc TlsGuards::protect_dialled(na::Stream& stream, const na::Addr& peer) const 
 
 std::unique_ptr<TlsStream> TlsGuards::over(Wire& wire, const na::Addr* dialled) const noexcept {
     try {
-        return TlsStream::make(shared_from_this(), wire,
-                               dialled ? TlsStream::Side::dials : TlsStream::Side::accepts,
-                               dialled ? names_of(*dialled) : std::vector<std::string>());
+        if (!dialled) return TlsStream::make(shared_from_this(), wire, TlsStream::Side::accepts, {}, std::nullopt);
+        return TlsStream::make(shared_from_this(), wire, TlsStream::Side::dials, names_of(*dialled),
+                               number_of(*dialled));
     } catch (const std::bad_alloc&) {
         return nullptr;
     }

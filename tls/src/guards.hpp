@@ -8,6 +8,7 @@
 #include "shared_keys.hpp"
 #include "ticket_cache.hpp"
 
+#include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/session/stream.hpp>
 #include <cinnabar/na/types.hpp>
 #include <cinnabar/tls/guards_of.hpp>
@@ -16,6 +17,7 @@
 #include <ctime>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -81,6 +83,9 @@ class TlsGuards : public std::enable_shared_from_this<TlsGuards> {
     [[nodiscard]] Result<void> load_private_key(const std::string& path);
     // The peer's certificate must name one of these.
     [[nodiscard]] std::vector<std::string> names_of(const na::Addr& peer) const;
+    // By which tickets of a peer that is dialled in messages are kept: its first endpoint here, if that has a number in
+    // place of a host name.
+    [[nodiscard]] std::optional<na::SocketAddress> number_of(const na::Addr& peer) const;
 
     std::unique_ptr<SSL_CTX, Free> context_;
     SharedKeys keys_;

@@ -47,7 +47,7 @@ std::time_t TlsStream::believed_until() const noexcept {
 }
 
 void TlsStream::offer_ticket() noexcept {
-    if (guards_->resume_seconds() == 0) return;
+    if (!keeps_tickets_ || guards_->resume_seconds() == 0) return;
     const TicketCache::Ticket ticket = guards_->tickets().take(remote_);
     if (!ticket || ssl_.SSL_set_session(connection_, ticket.get()) != 1) return ssl_.ERR_clear_error();
     X509* const certificate = ssl_.SSL_get0_peer_certificate(connection_);
@@ -57,6 +57,7 @@ void TlsStream::offer_ticket() noexcept {
 
 int TlsStream::keep_ticket(SSL* connection, SSL_SESSION* session) {
     TlsStream& self = of(connection);
+    if (!self.keeps_tickets_) return 0;
     const OpenSsl& ssl = openssl();
     const unsigned char* ticket = nullptr;
     std::size_t bytes = 0;
@@ -75,7 +76,7 @@ int TlsStream::keep_ticket(SSL* connection, SSL_SESSION* session) {
 
 // A ticket of a resumed session expires with those of the original session.
 void TlsStream::prepare_resumption() noexcept {
-    if (wire_ || guards_->resume_seconds() == 0) return;
+    if (guards_->resume_seconds() == 0) return;
     SSL_SESSION* const session = ssl_.SSL_get_session(connection_);
     const std::time_t end = std::min(believed_until(), std::time(nullptr) + guards_->resume_seconds());
     if (!resumed_ && !put_end(session, end)) return ssl_.ERR_clear_error();

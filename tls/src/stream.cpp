@@ -75,17 +75,21 @@ std::unique_ptr<TlsStream> TlsStream::make(std::shared_ptr<const TlsGuards> guar
 }
 
 std::unique_ptr<TlsStream> TlsStream::make(std::shared_ptr<const TlsGuards> guards, Wire& wire, Side side,
-                                           std::vector<std::string> names) noexcept {
-    std::unique_ptr<TlsStream> made(new (std::nothrow) TlsStream(std::move(guards), wire, side, std::move(names)));
+                                           std::vector<std::string> names,
+                                           const std::optional<na::SocketAddress>& server) noexcept {
+    std::unique_ptr<TlsStream> made(new (std::nothrow)
+                                        TlsStream(std::move(guards), wire, side, std::move(names), server));
     return made && made->begin() ? std::move(made) : nullptr;
 }
 
-TlsStream::TlsStream(std::shared_ptr<const TlsGuards> guards, Wire& wire, Side side,
-                     std::vector<std::string> names) noexcept
+TlsStream::TlsStream(std::shared_ptr<const TlsGuards> guards, Wire& wire, Side side, std::vector<std::string> names,
+                     const std::optional<na::SocketAddress>& server) noexcept
     : guards_(std::move(guards)),
       ssl_(openssl()),
       wire_(&wire),
       socket_(wire, side),
+      keeps_tickets_(server.has_value()),
+      remote_(server.value_or(na::SocketAddress())),
       side_(side),
       names_(std::move(names)) {}
 
@@ -95,6 +99,7 @@ TlsStream::TlsStream(std::shared_ptr<const TlsGuards> guards, int fd, Side side,
       ssl_(openssl()),
       wire_(nullptr),
       socket_(fd, side, guards_->protected_scheme().plain_greeting_bytes),
+      keeps_tickets_(true),
       remote_(na::SocketAddress::peer_of(fd)),
       side_(side),
       names_(std::move(names)) {}
@@ -111,7 +116,7 @@ bool TlsStream::begin() noexcept {
         ssl_.SSL_set_accept_state(connection_);
     } else {
         ssl_.SSL_set_connect_state(connection_);
-        if (!wire_) offer_ticket();
+        offer_ticket();
     }
     return true;
 }

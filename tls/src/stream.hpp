@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A TLS connection on a socket. OpenSSL encrypts and decrypts, and reads and writes the socket directly (socket.hpp).
-// Also runs a handshake in messages instead of on a socket (wire.hpp); such a session is never resumed. Owner of the
-// context only.
+// Also runs a handshake in messages instead of on a socket (wire.hpp). Owner of the context only.
 #pragma once
 
 #include "openssl.hpp"
@@ -12,6 +11,7 @@
 
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,9 +26,11 @@ class TlsStream final : public na::StreamGuard {
     // The peer's certificate must be for one of `names`; accepted connections allow any. Null: out of memory.
     [[nodiscard]] static std::unique_ptr<TlsStream> make(std::shared_ptr<const TlsGuards> guards, int fd, Side side,
                                                          std::vector<std::string> names) noexcept;
-    // As above, for a handshake over `wire`, which must outlive the stream.
+    // As above, for a handshake over `wire`, which must outlive the stream. `server`: by which tickets of a server that
+    // is dialled are kept; none: they are not.
     [[nodiscard]] static std::unique_ptr<TlsStream> make(std::shared_ptr<const TlsGuards> guards, Wire& wire, Side side,
-                                                         std::vector<std::string> names) noexcept;
+                                                         std::vector<std::string> names,
+                                                         const std::optional<na::SocketAddress>& server) noexcept;
     ~TlsStream() override;
     TlsStream(const TlsStream&) = delete;
     TlsStream& operator=(const TlsStream&) = delete;
@@ -65,7 +67,8 @@ class TlsStream final : public na::StreamGuard {
 
   private:
     TlsStream(std::shared_ptr<const TlsGuards> guards, int fd, Side side, std::vector<std::string> names) noexcept;
-    TlsStream(std::shared_ptr<const TlsGuards> guards, Wire& wire, Side side, std::vector<std::string> names) noexcept;
+    TlsStream(std::shared_ptr<const TlsGuards> guards, Wire& wire, Side side, std::vector<std::string> names,
+              const std::optional<na::SocketAddress>& server) noexcept;
     [[nodiscard]] static TlsStream& of(SSL* connection) noexcept {
         return *static_cast<TlsStream*>(openssl().SSL_get_ex_data(connection, 0));
     }
@@ -95,6 +98,7 @@ class TlsStream final : public na::StreamGuard {
     const OpenSsl& ssl_;
     Wire* const wire_;  // null: on a socket
     TlsSocket socket_;
+    const bool keeps_tickets_;  // by remote_
     const na::SocketAddress remote_;
     const Side side_;
     bool established_ = false;

@@ -57,6 +57,31 @@ TEST_F(SealedProof, ByCertificates) {
     expect_nothing_came(elsewhere);
 }
 
+// The second and the third session are resumed with tickets, which come before the greeting of the server.
+TEST_F(SealedProof, ByCertificatesItConnectsAgainAndAgain) {
+    authority("ca");
+    tcp::Process& server = serve(certificate("ca", server_of()));
+    tcp::Process& client = dial_from(certificate("ca", {"ann", {}, false}));
+    na::Peer& there = peer(client, server);
+    there.acquire();
+    for (unsigned times = 1; times <= 3; ++times) {
+        (void)send(client, there, times);
+        ASSERT_TRUE(until([&] { return server.receiver.count_tag(times) == 1; })) << times;
+        const na::ProvenIdentity* const seen = server.receiver.messages.back().source->addr().identity();
+        ASSERT_TRUE(seen);
+        EXPECT_EQ(seen->name, "ann");
+        {
+            const na::Context::Ownership own(*client.context);
+            client.port().disconnect(there);
+        }
+        ASSERT_TRUE(until([&] {
+            return server.receiver.count(na::PeerEvent::lost) == times &&
+                   client.receiver.count(na::PeerEvent::lost) == times;
+        })) << times;
+    }
+    there.release();
+}
+
 TEST_F(SealedProof, ACertificateOfAnotherAuthorityIsRefused) {
     log_.allow("has a certificate that is not believed");
     log_.allow("does not accept this side's certificate");

@@ -5,6 +5,7 @@
 #include "stream.hpp"
 #include "tls_fixture.hpp"
 #include "wall_clock.hpp"
+#include "wire.hpp"
 
 #include <cinnabar/na/addr.hpp>
 
@@ -12,10 +13,12 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <sys/uio.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -469,6 +472,80 @@ TEST_F(TlsResumption, ADialIsResumedAndItsBytesAreOfNoUseToOthers) {
     EXPECT_TRUE(until([&] { return again.closed(); }));
     EXPECT_EQ(server.receiver.count(na::PeerEvent::connected), connected);
     EXPECT_EQ(server.receiver.count_tag(2), 1u);
+}
+
+// One end of a handshake in messages.
+class InMemory final : public tls::Wire {
+  public:
+    InMemory(std::deque<std::byte>& in, std::deque<std::byte>& out) : in_(in), out_(out) {}
+    [[nodiscard]] na::Moved receive(void* to, std::size_t bytes) noexcept override {
+        const std::size_t count = std::min(bytes, in_.size());
+        if (count == 0) return {0, Errc::again};
+        const auto until = in_.begin() + static_cast<std::ptrdiff_t>(count);
+        std::copy(in_.begin(), until, static_cast<std::byte*>(to));
+        in_.erase(in_.begin(), until);
+        return {count, Errc::ok};
+    }
+    [[nodiscard]] na::Moved send(const void* from, std::size_t bytes) noexcept override {
+        const auto* const begin = static_cast<const std::byte*>(from);
+        out_.insert(out_.end(), begin, begin + bytes);
+        return {bytes, Errc::ok};
+    }
+    void cut() noexcept override {}
+    [[nodiscard]] std::string log_name() const noexcept override { return "a peer"; }
+
+  private:
+    std::deque<std::byte>& in_;
+    std::deque<std::byte>& out_;
+};
+
+// A handshake in messages, as those of verbss, at whose end the client has taken what the server sent after it. Whether
+// it was resumed.
+bool resumed_in_messages(const Guards& server, const Guards& client, const std::string& endpoint) {
+    std::deque<std::byte> to_server;
+    std::deque<std::byte> to_client;
+    InMemory below_server(to_server, to_client);
+    InMemory below_client(to_client, to_server);
+    const na::Addr addr = na::Addr::parse(endpoint).value();
+    const auto accepts = server->over(below_server, nullptr);
+    const auto dials = client->over(below_client, &addr);
+    Errc there = Errc::again;
+    Errc here = Errc::again;
+    std::uint32_t events = 0;
+    for (int steps = 0; steps < 20 && (here == Errc::again || there == Errc::again); ++steps) {
+        if (here == Errc::again) here = dials->establish(events);
+        if (there == Errc::again) there = accepts->establish(events);
+    }
+    EXPECT_EQ(here, Errc::ok);
+    EXPECT_EQ(there, Errc::ok);
+    std::byte nothing{};
+    const iovec piece{&nothing, 1};
+    EXPECT_EQ(dials->receive(&piece, 1).why, Errc::again);
+    EXPECT_TRUE(to_client.empty());
+    EXPECT_EQ(accepts->identity().name, "ann");
+    EXPECT_EQ(dials->identity().name, "server");
+    EXPECT_EQ(dials->resumed(), accepts->resumed());
+    return dials->resumed();
+}
+
+TEST_F(TlsResumption, AHandshakeInMessagesIsResumedByTheNumberThatIsDialled) {
+    const Guards server = guards(server_);
+    const Guards client = guards(ann_);
+    EXPECT_FALSE(resumed_in_messages(server, client, "tcps://127.0.0.1:7"));
+    EXPECT_EQ(client->tickets().size(), 1u);
+    EXPECT_TRUE(resumed_in_messages(server, client, "tcps://127.0.0.1:7"));
+    EXPECT_FALSE(resumed_in_messages(server, client, "tcps://127.0.0.1:8")) << "another server";
+    EXPECT_TRUE(resumed_in_messages(server, client, "tcps://127.0.0.1:8"));
+    EXPECT_TRUE(resumed_in_messages(server, client, "tcps://127.0.0.1:7")) << "by the ticket of a resumed session";
+    EXPECT_FALSE(resumed_in_messages(guards(server_), client, "tcps://127.0.0.1:7")) << "other guards";
+}
+
+TEST_F(TlsResumption, AHandshakeInMessagesByAHostNameKeepsNoTicket) {
+    const Guards server = guards(certificate("ca", server_of("localhost")));
+    const Guards client = guards(ann_);
+    EXPECT_FALSE(resumed_in_messages(server, client, "tcps://localhost:7"));
+    EXPECT_EQ(client->tickets().size(), 0u);
+    EXPECT_FALSE(resumed_in_messages(server, client, "tcps://localhost:7"));
 }
 
 }  // namespace

@@ -17,8 +17,9 @@
 namespace cinnabar::tls {
 namespace {
 
-// After the handshake the accepting side may still say why it refuses this side, and update its key.
-constexpr std::uint32_t late_records_max = 8;
+// After the handshake the accepting side may still say why it refuses this side, or give it a ticket, which has this
+// side's certificate, of at most 32 KiB, in it.
+constexpr std::uint32_t late_records_max = 72;
 
 }  // namespace
 
@@ -234,8 +235,7 @@ void SealedSession::proven() noexcept {
     stage_ = Stage::greeting;
     if (!dialled_) return;
     dial_number_ = port_->transport().number_of_dial(peer_->addr());
-    const bool greeted = send_handshake() &&
-                         greet(na::HelloKind::dial, port_->hello(na::HelloKind::dial, peer_->wanted()), dial_number_);
+    const bool greeted = greet(na::HelloKind::dial, port_->hello(na::HelloKind::dial, peer_->wanted()), dial_number_);
     if (!greeted) fail(Errc::overloaded);
 }
 

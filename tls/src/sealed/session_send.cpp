@@ -23,9 +23,10 @@ bool SealedSession::send_handshake() noexcept {
     return true;
 }
 
+// A ticket goes first: none may follow the greeting.
 bool SealedSession::greet(na::HelloKind kind, const na::Hello& hello, std::uint64_t number) noexcept {
     Outlet::Draft greeting;
-    if (!outlet_.draft(greeting, false)) return false;
+    if (!send_handshake() || !outlet_.draft(greeting, false)) return false;
     SealedGreeting own;
     own.hello = hello;
     own.hello.kind = kind;
@@ -42,8 +43,8 @@ bool SealedSession::send_message(na::OpKind kind, na::Tag tag, ConstBytes messag
     if (!outlet_.draft(out, false)) return false;
     if (!message.empty()) std::memcpy(out.contents(), message.data(), message.size());
     SealedHead head;
-    head.kind = static_cast<std::uint8_t>(kind == na::OpKind::send_unexpected ? SealedKind::unexpected
-                                                                              : SealedKind::expected);
+    head.kind =
+        static_cast<std::uint8_t>(kind == na::OpKind::send_unexpected ? SealedKind::unexpected : SealedKind::expected);
     head.id = tag;
     return outlet_.seal(out, head, message.size());
 }
