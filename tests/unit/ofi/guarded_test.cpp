@@ -460,6 +460,18 @@ TEST_F(GuardedByHand, AMessageThatIsSentTwiceEndsTheSession) {
     EXPECT_EQ(server_->receiver.count_tag(5), 1u) << "the second one is not executed";
 }
 
+// Frames need no order (decision 105), so who drops or delays some on the way is not noticed.
+TEST_F(GuardedByHand, MessagesThatAreLeftOutOrInAnotherOrderAreNotNoticed) {
+    probe();
+    const std::vector<std::byte> first = sealed(frame(FrameKind::unexpected, 5));
+    (void)sealed(frame(FrameKind::unexpected, 6));  // never sent
+    const std::vector<std::byte> third = sealed(frame(FrameKind::unexpected, 7));
+    say(third);
+    say(first);
+    EXPECT_TRUE(comes([this] { return server_->receiver.count_tag(7) == 1 && server_->receiver.count_tag(5) == 1; }));
+    EXPECT_EQ(server_->receiver.count(na::PeerEvent::lost), 0u);
+}
+
 TEST_F(GuardedByHand, AChangedHeaderEndsTheSession) {
     probe();
     std::vector<std::byte> message = sealed(frame(FrameKind::unexpected, 5));
