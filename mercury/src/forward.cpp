@@ -11,6 +11,14 @@ namespace {
 
 Errc grow(hg_handle& handle, std::size_t bytes, Bytes& room) { return handle.call->grow_input(bytes, room); }
 
+[[gnu::cold, gnu::noinline]] mercury::Encoded end_input(hg_handle& handle, hg_proc& proc, hg_return_t ret) noexcept {
+    hg_class& owner = *handle.info.hg_class;
+    const mercury::Encoded ended =
+        mercury::end_encoding(handle, proc, ret, handle.call->input_room(), owner.in_offset, grow);
+    if (ended.ret == HG_SUCCESS) owner.counters.add(Counters::requests_extra);
+    return ended;
+}
+
 // Runs the user's callback, from trigger().
 void tell(hg_handle& handle, hg_return_t ret) {
     if (const hg_core_cb_t callback = handle.core_forward_callback) {
@@ -74,16 +82,15 @@ hg_return_t HG_Forward(hg_handle_t handle, hg_cb_t callback, void* arg, void* in
     if (handle->busy.load(std::memory_order_acquire) || handle->request) return HG_BUSY;
     if (handle->info.addr && !handle->registration) return HG_FAULT;  // as in Mercury; HG_Core returns HG_INVALID_ARG
     if (const hg_return_t made = mercury::prepare_call(*handle); made != HG_SUCCESS) return made;
-    hg_class& owner = *handle->info.hg_class;
-    mercury::Encoding encoding{
-        handle, handle->registration->in_proc, in_struct, handle->call->input_room(), owner.in_offset, grow};
-    if (const hg_return_t encoded = mercury::encode(encoding); encoded != HG_SUCCESS) return encoded;
-    handle->input_bytes = encoding.used - owner.in_offset;
+    const std::size_t offset = handle->info.hg_class->in_offset;
+    const mercury::Encoded encoded = mercury::encode(*handle, handle->registration->in_proc, in_struct,
+                                                     handle->call->input_room(), offset, end_input);
+    if (encoded.ret != HG_SUCCESS) return encoded.ret;
+    handle->input_bytes = encoded.bytes;
     handle->forward_callback = callback;
     handle->core_forward_callback = nullptr;
     handle->forward_arg = arg;
-    if (encoding.extra) owner.counters.add(Counters::requests_extra);
-    return mercury::forward(*handle, encoding.used);
+    return mercury::forward(*handle, offset + encoded.bytes);
 }
 
 hg_return_t HG_Cancel(hg_handle_t handle) {

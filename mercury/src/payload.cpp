@@ -28,28 +28,17 @@ hg_proc proc_over(hg_handle& handle, void* bytes, std::size_t count, hg_proc_op_
 
 }  // namespace
 
-hg_return_t encode(Encoding& encoding) noexcept {
-    hg_handle& handle = *encoding.handle;
-    encoding.used = encoding.offset;
-    if (!encoding.value) return HG_SUCCESS;
-    if (!encoding.proc)
-        return failed("a value was given to send, but the RPC is registered without a proc for it", HG_FAULT);
-    const Bytes room = encoding.room.subspan(encoding.offset);
-    hg_proc proc = proc_over(handle, room.data(), room.size(), HG_ENCODE);
+Encoded end_encoding(hg_handle& handle, hg_proc& proc, hg_return_t ret, Bytes room, std::size_t offset,
+                     Errc (*grow)(hg_handle& handle, std::size_t bytes, Bytes& room)) noexcept {
     const std::unique_ptr<hg_proc, FreeExtra> extra(&proc);
-    const hg_init_info& options = handle.info.hg_class->options;
-    if (!options.no_bulk_eager) proc.flags = HG_PROC_BULK_EAGER;
-    if (const hg_return_t encoded = encoding.proc(&proc, encoding.value); encoded != HG_SUCCESS) return encoded;
+    if (ret != HG_SUCCESS) return {ret};
+    if (handle.info.hg_class->options.no_overflow) return {HG_OVERFLOW};
     const std::size_t bytes = hg_proc_get_size_used(&proc);
-    encoding.used += bytes;
-    if (!proc.extra) return HG_SUCCESS;
-    if (options.no_overflow) return HG_OVERFLOW;
     Bytes large;
-    if (const Errc grown = encoding.grow(handle, encoding.used, large); grown != Errc::ok) return to_hg(grown);
-    if (encoding.offset) std::memcpy(large.data(), encoding.room.data(), encoding.offset);
-    std::memcpy(large.data() + encoding.offset, proc.begin, bytes);
-    encoding.extra = true;
-    return HG_SUCCESS;
+    if (const Errc grown = grow(handle, offset + bytes, large); grown != Errc::ok) return {to_hg(grown)};
+    if (offset) std::memcpy(large.data(), room.data(), offset);
+    std::memcpy(large.data() + offset, proc.begin, bytes);
+    return {HG_SUCCESS, bytes};
 }
 
 hg_return_t decode(hg_handle& handle, hg_proc_cb_t proc_callback, void* value, ConstBytes bytes) noexcept {

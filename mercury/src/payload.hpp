@@ -3,6 +3,7 @@
 // is too small.
 #pragma once
 
+#include "errors.hpp"
 #include "handle.hpp"
 #include "mercury_proc.h"
 
@@ -10,19 +11,35 @@
 
 namespace cinnabar::mercury {
 
-// Encodes `value` after the first `offset` bytes of `room`. If it does not fit, `grow` is called once for memory that
-// is large enough, and the user's first `offset` bytes are copied there. `used` counts from the start of the room.
-struct Encoding {
-    hg_handle* handle;
-    hg_proc_cb_t proc;
-    void* value;
-    Bytes room;
-    std::size_t offset;
-    Errc (*grow)(hg_handle& handle, std::size_t bytes, Bytes& room);
-    std::size_t used = 0;
-    bool extra = false;
+struct Encoded {
+    hg_return_t ret = HG_SUCCESS;
+    std::size_t bytes = 0;  // of the value
 };
-[[nodiscard]] hg_return_t encode(Encoding& encoding) noexcept;
+
+// How a message ends whose proc failed, or whose value does not fit: by end_encoding().
+using EndEncoding = Encoded (*)(hg_handle& handle, hg_proc& proc, hg_return_t ret) noexcept;
+
+// Encodes `value` after the first `offset` bytes of `room`. Inlined, and without what only `end` needs: its arguments,
+// passed in memory, took as many instructions as its work.
+[[nodiscard, gnu::always_inline]] inline Encoded encode(hg_handle& handle, hg_proc_cb_t proc_callback, void* value,
+                                                        Bytes room, std::size_t offset, EndEncoding end) noexcept {
+    if (!value) return {};
+    if (!proc_callback) [[unlikely]]
+        return {failed("a value was given to send, but the RPC is registered without a proc for it", HG_FAULT)};
+    hg_class* const owner = handle.info.hg_class;
+    char* const first = reinterpret_cast<char*>(room.data());
+    const std::uint8_t flags = owner->options.no_bulk_eager ? 0 : HG_PROC_BULK_EAGER;
+    hg_proc proc{first + offset, first + room.size(), first + offset, owner, &handle, nullptr, 0, HG_ENCODE, flags, 1};
+    const hg_return_t ret = proc_callback(&proc, value);
+    if (ret != HG_SUCCESS || proc.extra) [[unlikely]]
+        return end(handle, proc, ret);
+    return {HG_SUCCESS, hg_proc_get_size_used(&proc)};
+}
+
+// Frees the memory of a proc. If the value is there, `grow` is called once for memory of the message that is large
+// enough, and the value goes there, behind the user's first `offset` bytes of `room`.
+[[nodiscard]] Encoded end_encoding(hg_handle& handle, hg_proc& proc, hg_return_t ret, Bytes room, std::size_t offset,
+                                   Errc (*grow)(hg_handle& handle, std::size_t bytes, Bytes& room)) noexcept;
 
 [[nodiscard]] hg_return_t decode(hg_handle& handle, hg_proc_cb_t proc, void* value, ConstBytes bytes) noexcept;
 [[nodiscard]] hg_return_t free_value(hg_handle& handle, hg_proc_cb_t proc, void* value) noexcept;

@@ -87,6 +87,14 @@ namespace {
 
 Errc grow(hg_handle& handle, std::size_t bytes, Bytes& room) { return handle.request->grow_output(bytes, room); }
 
+[[gnu::cold, gnu::noinline]] mercury::Encoded end_output(hg_handle& handle, hg_proc& proc, hg_return_t ret) noexcept {
+    hg_class& owner = *handle.info.hg_class;
+    const mercury::Encoded ended =
+        mercury::end_encoding(handle, proc, ret, handle.request->output_room(), owner.out_offset, grow);
+    if (ended.ret == HG_SUCCESS) owner.counters.add(Counters::replies_extra);
+    return ended;
+}
+
 void left(rpc::Request&, Errc result, void* user) noexcept {
     hg_handle& handle = *static_cast<hg_handle*>(user);
     if (const hg_core_cb_t callback = handle.core_respond_callback) {
@@ -124,15 +132,15 @@ hg_return_t mercury::respond(hg_handle& handle, std::size_t bytes) noexcept {
 hg_return_t HG_Respond(hg_handle_t handle, hg_cb_t callback, void* arg, void* out_struct) {
     if (!handle) return HG_INVALID_ARG;
     if (!handle->request || !handle->busy.load(std::memory_order_acquire)) return HG_OPNOTSUPPORTED;
-    hg_class& owner = *handle->info.hg_class;
+    const std::size_t offset = handle->info.hg_class->out_offset;
     const Bytes room = handle->request->output_room();
     if (room.empty()) return HG_AGAIN;
-    mercury::Encoding encoding{handle, handle->registration->out_proc, out_struct, room, owner.out_offset, grow};
-    if (const hg_return_t encoded = mercury::encode(encoding); encoded != HG_SUCCESS) return encoded;
-    handle->output_bytes = encoding.used - owner.out_offset;
+    const mercury::Encoded encoded =
+        mercury::encode(*handle, handle->registration->out_proc, out_struct, room, offset, end_output);
+    if (encoded.ret != HG_SUCCESS) return encoded.ret;
+    handle->output_bytes = encoded.bytes;
     handle->respond_callback = callback;
     handle->core_respond_callback = nullptr;
     handle->respond_arg = arg;
-    if (encoding.extra) owner.counters.add(Counters::replies_extra);
-    return mercury::respond(*handle, encoding.used);
+    return mercury::respond(*handle, offset + encoded.bytes);
 }
