@@ -30,11 +30,11 @@ void free_handle(hg_handle& handle) noexcept {
         std::ranges::replace(context.abandoned, &handle, nullptr);
     }
     release_more(handle);
-    release_call(handle);
+    if (handle.call) release_call(handle);  // otherwise nothing was forwarded
     if (handle.request) handle.tally.add(Tally::requests_over);
     if (rpc::Request* last = std::exchange(handle.request, nullptr)) last->release();
     if (handle.data_free) handle.data_free(handle.data);
-    handle.target = {};
+    if (!handle.target.empty()) handle.target = {};
     handle.data = nullptr;
     handle.data_free = nullptr;
     spare_handle.release(context.handles, handle);
@@ -136,7 +136,7 @@ hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t
     return nullptr;
 }
 
-void drop(hg_handle& handle, std::int32_t whose) noexcept {
+void drop_one_of_last(hg_handle& handle, std::int32_t whose) noexcept {
     std::int32_t seen = handle.references.load(std::memory_order_acquire);
     const std::int32_t left = seen - whose - 1;
     // The last reference: nobody else can use the handle or take a new reference.

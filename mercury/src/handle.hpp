@@ -79,8 +79,17 @@ namespace cinnabar::mercury {
 // Makes a handle of the context with this reference count. Null, with `why`: too many handles, or the create callback
 // failed.
 [[nodiscard]] hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t& why) noexcept;
+void drop_one_of_last(hg_handle& handle, std::int32_t whose) noexcept;
 // Drops a reference. `whose`: 0, or the bit of the reference's owner, which is cleared.
-void drop(hg_handle& handle, std::int32_t whose = 0) noexcept;
+inline void drop(hg_handle& handle, std::int32_t whose = 0) noexcept {
+    std::int32_t seen = handle.references.load(std::memory_order_relaxed);
+    const std::int32_t left = seen - whose - 1;
+    // If two or more stay, it is not the last one, and the handle has a holder who can respond.
+    const bool two_stay = (left & (hg_handle::response_pending - 2)) != 0;
+    if (!two_stay || !handle.references.compare_exchange_strong(seen, left, std::memory_order_acq_rel)) {
+        drop_one_of_last(handle, whose);
+    }
+}
 
 // Ensures that there is a call to encode into; creates a new one if the last one was forwarded.
 [[nodiscard]] hg_return_t prepare_call(hg_handle& handle) noexcept;
