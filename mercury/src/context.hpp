@@ -46,6 +46,31 @@ struct hg_context {
 
 namespace cinnabar::mercury {
 
+// Runs the create callbacks of the handle's class and context. If one fails, frees the handle and returns its value.
+[[nodiscard]] hg_return_t tell_created(hg_handle& handle) noexcept;
+
+// Makes a handle of the context with this reference count. Null, with `why`: too many handles, or a create callback
+// failed. Inlined, because each request at the target makes one.
+[[nodiscard, gnu::always_inline]] inline hg_handle* take_handle(hg_context& context, std::int32_t references,
+                                                                hg_return_t& why) noexcept {
+    hg_handle* const handle = spare_handle.acquire(context.handles);
+    why = HG_AGAIN;
+    if (!handle) [[unlikely]]
+        return nullptr;
+    hg_class& owner = *context.owner;
+    handle->info = {&owner, &context, nullptr, 0, 0};
+    handle->registration = nullptr;
+    handle->one_way = handle->abandoned = false;
+    handle->input_bytes = handle->output_bytes = 0;
+    handle->busy.store(false, std::memory_order_relaxed);
+    handle->leaving.store(false, std::memory_order_relaxed);
+    handle->references.store(references, std::memory_order_relaxed);
+    why = HG_SUCCESS;
+    if (!owner.handle_created && !context.core_handle_created) return handle;
+    why = tell_created(*handle);
+    return why == HG_SUCCESS ? handle : nullptr;
+}
+
 // The context whose destruction runs callbacks in this thread. Null: none.
 [[nodiscard]] hg_context* context_destroyed_here() noexcept;
 

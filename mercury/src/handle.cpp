@@ -114,26 +114,17 @@ hg_return_t set_target(hg_handle& handle, hg_addr_t addr, hg_id_t id) noexcept {
 
 }  // namespace
 
-hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t& why) noexcept {
-    hg_handle* const handle = spare_handle.acquire(context.handles);
-    why = HG_AGAIN;
-    if (!handle) return nullptr;
-    handle->info = {context.owner, &context, nullptr, 0, 0};
-    handle->registration = nullptr;
-    handle->one_way = handle->abandoned = false;
-    handle->input_bytes = handle->output_bytes = 0;
-    handle->busy.store(false, std::memory_order_relaxed);
-    handle->leaving.store(false, std::memory_order_relaxed);
-    handle->references.store(references, std::memory_order_relaxed);
+hg_return_t tell_created(hg_handle& handle) noexcept {
+    const hg_context& context = *handle.info.context;
     const hg_class& owner = *context.owner;
-    why = owner.handle_created ? owner.handle_created(handle, owner.handle_created_arg) : HG_SUCCESS;
+    hg_return_t why = owner.handle_created ? owner.handle_created(&handle, owner.handle_created_arg) : HG_SUCCESS;
     if (why == HG_SUCCESS && context.core_handle_created) {
-        why = context.core_handle_created(reinterpret_cast<hg_core_handle_t>(handle), context.core_handle_created_arg);
+        why = context.core_handle_created(reinterpret_cast<hg_core_handle_t>(&handle), context.core_handle_created_arg);
     }
-    if (why == HG_SUCCESS) return handle;
-    handle->references.store(0, std::memory_order_relaxed);
-    free_handle(*handle);
-    return nullptr;
+    if (why == HG_SUCCESS) return HG_SUCCESS;
+    handle.references.store(0, std::memory_order_relaxed);
+    free_handle(handle);
+    return why;
 }
 
 void drop_one_of_last(hg_handle& handle, std::int32_t whose) noexcept {

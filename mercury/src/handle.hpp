@@ -76,9 +76,6 @@ namespace cinnabar::mercury {
 // A spare handle of the context whose callbacks this thread runs.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareSlot<hg_handle> spare_handle;
 
-// Makes a handle of the context with this reference count. Null, with `why`: too many handles, or the create callback
-// failed.
-[[nodiscard]] hg_handle* take_handle(hg_context& context, std::int32_t references, hg_return_t& why) noexcept;
 void drop_one_of_last(hg_handle& handle, std::int32_t whose) noexcept;
 // Drops a reference. `whose`: 0, or the bit of the reference's owner, which is cleared.
 inline void drop(hg_handle& handle, std::int32_t whose = 0) noexcept {
