@@ -47,15 +47,15 @@ void finish(hg_handle& handle, hg_return_t ret) noexcept {
 
 void ended(rpc::Call& call, void* user) noexcept {
     hg_handle& handle = *static_cast<hg_handle*>(user);
-    hg_class& owner = *handle.info.hg_class;
-    if (!handle.one_way && call.result() == Errc::ok) {
+    if (call.result() != Errc::ok) [[unlikely]]
+        return finish(handle, mercury::told_by(call.result(), call.app_code()));
+    if (!handle.one_way) {
+        hg_class& owner = *handle.info.hg_class;
         handle.tally.add(mercury::Tally::replies_received);
         if (call.output().size() > owner.output_eager) owner.counters.add(Counters::replies_extra);
+        if (handle.core_forward_callback) return mercury::bring_more(handle, HG_OUTPUT, call.output(), finish);
     }
-    if (handle.core_forward_callback && !handle.one_way && call.result() == Errc::ok) {
-        return mercury::bring_more(handle, HG_OUTPUT, call.output(), finish);
-    }
-    finish(handle, mercury::told_by(call.result(), call.app_code()));
+    finish(handle, HG_SUCCESS);
 }
 
 }  // namespace

@@ -76,14 +76,17 @@ namespace cinnabar::mercury {
 // A spare handle of the context whose callbacks this thread runs.
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareSlot<hg_handle> spare_handle;
 
+// As drop(), whatever the number of references.
 void drop_one_of_last(hg_handle& handle, std::int32_t whose) noexcept;
 // Drops a reference. `whose`: 0, or the bit of the reference's owner, which is cleared.
-inline void drop(hg_handle& handle, std::int32_t whose = 0) noexcept {
+[[gnu::always_inline]] inline void drop(hg_handle& handle, std::int32_t whose = 0) noexcept {
     std::int32_t seen = handle.references.load(std::memory_order_relaxed);
     const std::int32_t left = seen - whose - 1;
-    // If two or more stay, it is not the last one, and the handle has a holder who can respond.
-    const bool two_stay = (left & (hg_handle::response_pending - 2)) != 0;
-    if (!two_stay || !handle.references.compare_exchange_strong(seen, left, std::memory_order_acq_rel)) {
+    // If two or more stay, or that of the running handler, or one of a handle that needs no response, then it is not the
+    // last one, and the handle has a holder who can respond.
+    constexpr std::int32_t two_or_handler = (hg_handle::response_pending - 2) | hg_handle::handler_runs;
+    const bool others_stay = (left & two_or_handler) != 0 || left == 1;
+    if (!others_stay || !handle.references.compare_exchange_strong(seen, left, std::memory_order_acq_rel)) {
         drop_one_of_last(handle, whose);
     }
 }

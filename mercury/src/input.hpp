@@ -23,6 +23,9 @@ class InputState {
         state_.store(lent, std::memory_order_relaxed);
     }
 
+    // The bytes never move, and reading them needs neither begin_read() nor end_read().
+    [[nodiscard]] bool stays() const noexcept { return stays_; }
+
     // Between these two the bytes do not move. Only one thread at a time may use a handle, but the thread that ran the
     // handler may call give_back() meanwhile.
     void begin_read() noexcept {

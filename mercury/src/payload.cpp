@@ -73,23 +73,36 @@ hg_proc_cb_t out_proc_of(const hg_handle& handle) {
 
 void hold(hg_handle& handle) { handle.references.fetch_add(1, std::memory_order_relaxed); }
 
+[[gnu::always_inline]] inline hg_return_t decode_input(hg_handle& handle, hg_proc_cb_t proc, void* in_struct) {
+    const ConstBytes bytes = handle.received_input();
+    const bool released = bytes.data() == nullptr && handle.input_bytes != 0;
+    return released ? HG_FAULT : decode(handle, proc, in_struct, behind(bytes, handle.info.hg_class->in_offset));
+}
+
+// As HG_Get_input, for arguments that may move, or that are released once they are decoded.
+[[gnu::noinline]] hg_return_t get_lent_input(hg_handle& handle, hg_proc_cb_t proc, void* in_struct) {
+    handle.input_state.begin_read();
+    const hg_return_t decoded = decode_input(handle, proc, in_struct);
+    if (decoded == HG_SUCCESS && handle.info.hg_class->options.release_input_early && handle.request) {
+        handle.request->release_input();
+        handle.input_state.released();
+    } else {
+        handle.input_state.end_read(handle);
+    }
+    if (decoded == HG_SUCCESS) hold(handle);
+    return decoded;
+}
+
 }  // namespace
 
 hg_return_t HG_Get_input(hg_handle_t handle, void* in_struct) {
     if (!handle || !in_struct) return HG_INVALID_ARG;
     const hg_proc_cb_t proc = in_proc_of(*handle);
     if (!proc) return HG_FAULT;
-    const hg_class& owner = *handle->info.hg_class;
-    handle->input_state.begin_read();
-    const ConstBytes bytes = handle->received_input();
-    const bool released = bytes.data() == nullptr && handle->input_bytes != 0;
-    const hg_return_t decoded = released ? HG_FAULT : decode(*handle, proc, in_struct, behind(bytes, owner.in_offset));
-    if (decoded == HG_SUCCESS && owner.options.release_input_early && handle->request) {
-        handle->request->release_input();
-        handle->input_state.released();
-    } else {
-        handle->input_state.end_read(*handle);
+    if (!handle->input_state.stays() || handle->info.hg_class->options.release_input_early) {
+        return get_lent_input(*handle, proc, in_struct);
     }
+    const hg_return_t decoded = decode_input(*handle, proc, in_struct);
     if (decoded == HG_SUCCESS) hold(*handle);
     return decoded;
 }

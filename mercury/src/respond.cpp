@@ -33,12 +33,20 @@ void fill(hg_handle& handle, rpc::Request& request, Registration& registration) 
 }
 
 // Responds with an error, if there is no response yet.
-void answer_for(hg_handle& handle, const char* whose, hg_return_t value) noexcept {
+[[gnu::cold, gnu::noinline]] void answer_for(hg_handle& handle, const char* whose, hg_return_t value) noexcept {
     log_warning("%s of RPC %llu: %s", whose, static_cast<unsigned long long>(handle.info.id),
                 HG_Error_to_string(value));
     if (!handle.busy.exchange(false)) return;
     handle.request->respond_error(to_errc(value), app_code_of(value));
     drop(handle, hg_handle::response_pending);
+}
+
+[[gnu::always_inline]] inline void end_handler(hg_handle& handle, hg_return_t returned) noexcept {
+    if (returned != HG_SUCCESS) [[unlikely]]
+        answer_for(handle, "the handler", returned);
+    // The user may keep the handle for any time, but not the receive slot, so that is released.
+    if (handle.reference_count() > 1) handle.input_state.give_back(handle);
+    drop(handle, hg_handle::handler_runs);
 }
 
 // `brought`: the result of fetching the missing data of an HG_Core message.
@@ -55,10 +63,7 @@ void run(hg_handle& handle, hg_return_t brought) noexcept {
     } else if (const hg_core_rpc_cb_t core_handler = registration.core_handler) {
         returned = core_handler(reinterpret_cast<hg_core_handle_t>(&handle));
     }
-    if (returned != HG_SUCCESS) answer_for(handle, "the handler", returned);
-    // The user may keep the handle for any time, but not the receive slot, so that is released.
-    if (handle.reference_count() > 1) handle.input_state.give_back(handle);
-    drop(handle, hg_handle::handler_runs);
+    end_handler(handle, returned);
 }
 
 }  // namespace
@@ -67,7 +72,8 @@ void run_handler(rpc::Request& request, void* target) noexcept {
     Registration& registration = *static_cast<Registration*>(target);
     hg_context& context = *static_cast<hg_context*>(request.context().user_data);
     if (context.unposted.load(std::memory_order_relaxed)) return refuse(request, HG_HOSTUNREACH);
-    if (!registration.handler && !registration.core_handler) return refuse(request, HG_INVALID_ARG);
+    const hg_rpc_cb_t handler = registration.handler;
+    if (!handler && !registration.core_handler) return refuse(request, HG_INVALID_ARG);
     hg_return_t why = HG_SUCCESS;
     // References: the user's, the response's unless the call is one-way, and this function's. The high bits say that
     // the response is pending, and that the handler runs.
@@ -77,7 +83,7 @@ void run_handler(rpc::Request& request, void* target) noexcept {
     handle->input_state.reset(request.input_stays());
     fill(*handle, request, registration);
     handle->busy.store(!request.one_way(), std::memory_order_relaxed);
-    if (registration.handler) return run(*handle, HG_SUCCESS);
+    if (handler) return end_handler(*handle, handler(handle));
     bring_more(*handle, HG_INPUT, request.input(), run);
 }
 
