@@ -40,7 +40,7 @@ void tell(hg_handle& handle, hg_return_t ret) {
     if (callback) (void)callback(&told);
 }
 
-void finish(hg_handle& handle, hg_return_t ret) noexcept {
+[[gnu::always_inline]] inline void finish(hg_handle& handle, hg_return_t ret) noexcept {
     tell(handle, ret);
     mercury::drop(handle);
 }
