@@ -82,8 +82,8 @@ void drop_one_of_last(hg_handle& handle, std::int32_t whose) noexcept;
 [[gnu::always_inline]] inline void drop(hg_handle& handle, std::int32_t whose = 0) noexcept {
     std::int32_t seen = handle.references.load(std::memory_order_relaxed);
     const std::int32_t left = seen - whose - 1;
-    // If two or more stay, or that of the running handler, or one of a handle that needs no response, then it is not the
-    // last one, and the handle has a holder who can respond.
+    // If two or more stay, or that of the running handler, or one of a handle that needs no response, then it is not
+    // the last one, and the handle has a holder who can respond.
     constexpr std::int32_t two_or_handler = (hg_handle::response_pending - 2) | hg_handle::handler_runs;
     const bool others_stay = (left & two_or_handler) != 0 || left == 1;
     if (!others_stay || !handle.references.compare_exchange_strong(seen, left, std::memory_order_acq_rel)) {

@@ -53,6 +53,52 @@ static hg_return_t serve_never(hg_handle_t handle) {
     return HG_Destroy(handle); /* as Mercury's programs may: the reference for the answer */
 }
 
+/* Each reference that the handler takes or drops shows, although most are dropped without looking whether it is the
+ * last one. */
+static hg_return_t serve_counted(hg_handle_t handle) {
+    const int32_t held = HG_Ref_get(handle);
+    sum_in_t in;
+    CHECK_OK(HG_Get_input(handle, &in));
+    CHECK(HG_Ref_get(handle) == held + 1);
+    CHECK_OK(HG_Ref_incr(handle));
+    CHECK(HG_Ref_get(handle) == held + 2);
+    CHECK_OK(HG_Free_input(handle, &in));
+    CHECK_OK(HG_Destroy(handle));
+    CHECK(HG_Ref_get(handle) == held);
+    sum_out_t out = {in.a + in.b};
+    CHECK_OK(HG_Respond(handle, NULL, NULL, &out));
+    CHECK(HG_Ref_get(handle) == held - 1); /* that of the response */
+    CHECK_OK(HG_Destroy(handle));
+    CHECK(HG_Ref_get(handle) == held - 2); /* that of the handler that runs */
+    return HG_SUCCESS;
+}
+
+/* Needs much memory, and then fails or not. */
+struct grown {
+    hg_return_t ret;
+    size_t bytes;
+};
+static hg_return_t hg_proc_grown(hg_proc_t proc, void* data) {
+    const struct grown* grown = data;
+    if (hg_proc_get_op(proc) != HG_ENCODE) return HG_SUCCESS;
+    CHECK_OK(hg_proc_reserve(proc, grown->bytes));
+    CHECK(hg_proc_get_extra_buf(proc) != NULL);
+    void* const bytes = hg_proc_save_ptr(proc, grown->bytes);
+    CHECK(bytes != NULL);
+    memset(bytes, 'y', grown->bytes);
+    return grown->ret;
+}
+static size_t grown_bytes;
+static hg_return_t serve_grown(hg_handle_t handle) {
+    CHECK(HG_Get_input_payload_size(handle) == grown_bytes);
+    struct grown out = {HG_NOENTRY, grown_bytes};
+    CHECK_RET(HG_Respond(handle, NULL, NULL, &out), HG_NOENTRY);
+    out.ret = HG_SUCCESS;
+    CHECK_OK(HG_Respond(handle, NULL, NULL, &out));
+    CHECK(HG_Get_output_payload_size(handle) == grown_bytes);
+    return HG_Destroy(handle);
+}
+
 static hg_return_t serve_leaking(hg_handle_t handle) { return HG_Destroy(handle); }
 
 static void sums(struct both_sides* both, hg_id_t id) {
@@ -141,6 +187,43 @@ static void destroys_in_flight(struct both_sides* both, hg_id_t id) {
     CHECK(told.ret == HG_SUCCESS);
 }
 
+/* In a callback and beside it. */
+static hg_return_t count_in_callback(const struct hg_cb_info* info) {
+    const hg_handle_t handle = info->info.forward.handle;
+    sum_out_t out = {0};
+    CHECK(HG_Ref_get(handle) == 2);
+    CHECK_OK(HG_Get_output(handle, &out));
+    CHECK(HG_Ref_get(handle) == 3 && out.sum == 3);
+    CHECK_OK(HG_Free_output(handle, &out));
+    CHECK(HG_Ref_get(handle) == 2);
+    return note(info);
+}
+
+static void counts_references(struct both_sides* both, hg_id_t id) {
+    hg_handle_t handle = HG_HANDLE_NULL;
+    CHECK_OK(HG_Create(both->client.context, both->to, id, &handle));
+    struct told told = {0, HG_OTHER_ERROR};
+    sum_in_t in = {1, 2};
+    CHECK_OK(HG_Forward(handle, count_in_callback, &told, &in));
+    pump_until(both, &told.count, 1);
+    CHECK(told.ret == HG_SUCCESS && HG_Ref_get(handle) == 1);
+    CHECK_OK(HG_Destroy(handle));
+}
+
+static void grows_or_fails(struct both_sides* both, hg_id_t id) {
+    grown_bytes = HG_Class_get_input_eager_size(both->client.hg_class) + 1000;
+    hg_handle_t handle = HG_HANDLE_NULL;
+    CHECK_OK(HG_Create(both->client.context, both->to, id, &handle));
+    struct grown in = {HG_NOENTRY, grown_bytes};
+    CHECK_RET(HG_Forward(handle, note, NULL, &in), HG_NOENTRY);
+    CHECK(HG_Ref_get(handle) == 1);
+    in.ret = HG_SUCCESS;
+    CHECK_OK(call(both, handle, &in));
+    CHECK(HG_Get_input_payload_size(handle) == grown_bytes);
+    CHECK(HG_Get_output_payload_size(handle) == grown_bytes);
+    CHECK_OK(HG_Destroy(handle));
+}
+
 static hg_id_t on_both(struct both_sides* both, const char* name, hg_proc_cb_t in, hg_proc_cb_t out,
                        hg_rpc_cb_t serve) {
     const bool one_class = both->client.hg_class == both->server.hg_class;
@@ -157,6 +240,8 @@ int main(int argc, char** argv) {
     const hg_id_t sum = on_both(&both, "sum", hg_proc_sum_in_t, hg_proc_sum_out_t, serve_sum);
     sums(&both, sum);
     destroys_in_flight(&both, sum);
+    counts_references(&both, on_both(&both, "counted", hg_proc_sum_in_t, hg_proc_sum_out_t, serve_counted));
+    grows_or_fails(&both, on_both(&both, "grown", hg_proc_grown, hg_proc_grown, serve_grown));
     const hg_id_t echo = on_both(&both, "echo", hg_proc_text_t, hg_proc_text_t, serve_echo);
     echoes(&both, echo, 5);
     echoes(&both, echo, HG_Class_get_input_eager_size(both.client.hg_class) * 2);
