@@ -45,8 +45,8 @@ inline const std::vector<Way>& ways() {
             if (support::missing_here(registry.open(uri, {})).empty()) list.push_back({name, uri, uri});
         }
 #ifdef CINNABAR_FULL_TESTS
-        for (const auto& [name, scheme] : std::vector<std::pair<std::string, std::string>>{
-                 {"tcps", "tcps"}, {"ofis_tcp_rxm", "ofis+tcp;ofi_rxm"}}) {
+        for (const auto& [name, scheme] :
+             std::vector<std::pair<std::string, std::string>>{{"tcps", "tcps"}, {"ofis_tcp_rxm", "ofis+tcp;ofi_rxm"}}) {
             const std::string uri = scheme + "://127.0.0.1:0?key=" + support::test_key_file();
             if (support::missing_here(registry.open(uri, {})).empty()) list.push_back({name, uri, uri});
         }
