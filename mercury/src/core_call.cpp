@@ -154,6 +154,6 @@ hg_return_t HG_Core_respond(hg_core_handle_t core_handle, hg_core_cb_t callback,
     handle->respond_callback = nullptr;
     handle->core_respond_callback = callback;
     handle->respond_arg = arg;
-    return mercury::respond(*handle, payload_size + mercury::core_flags_bytes);
+    return mercury::respond(*handle, payload_size + mercury::core_flags_bytes, callback != nullptr);
 }
 hg_return_t HG_Core_cancel(hg_core_handle_t handle) { return HG_Cancel(hg(handle)); }

@@ -31,8 +31,11 @@ void free_handle(hg_handle& handle) noexcept {
     }
     release_more(handle);
     if (handle.call) release_call(handle);  // otherwise nothing was forwarded
-    if (handle.request) handle.tally.add(Tally::requests_over);
-    if (rpc::Request* last = std::exchange(handle.request, nullptr)) last->release();
+    if (rpc::Request* const last = handle.request) {
+        handle.tally.add(Tally::requests_over);
+        handle.request = nullptr;
+        last->release();
+    }
     if (handle.data_free) handle.data_free(handle.data);
     if (!handle.target.empty()) handle.target = {};
     handle.data = nullptr;

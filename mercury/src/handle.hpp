@@ -95,7 +95,8 @@ void drop_one_of_last(hg_handle& handle, std::int32_t whose) noexcept;
 [[nodiscard]] hg_return_t prepare_call(hg_handle& handle) noexcept;
 // Sends the first `bytes` of the input. Requires: the callback is set in the handle.
 [[nodiscard]] hg_return_t forward(hg_handle& handle, std::size_t bytes) noexcept;
-// Responds with the first `bytes` of the output. HG_OPNOTSUPPORTED: one-way, or answered already.
-[[nodiscard]] hg_return_t respond(hg_handle& handle, std::size_t bytes) noexcept;
+// Responds with the first `bytes` of the output. `tells`: the callback is set in the handle. HG_OPNOTSUPPORTED:
+// one-way, or answered already.
+[[nodiscard]] hg_return_t respond(hg_handle& handle, std::size_t bytes, bool tells) noexcept;
 
 }  // namespace cinnabar::mercury

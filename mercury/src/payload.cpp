@@ -10,7 +10,6 @@
 #include <memory>
 
 using namespace cinnabar;
-using mercury::failed;
 
 namespace cinnabar::mercury {
 namespace {

@@ -8,6 +8,10 @@
 #include "mercury_proc.h"
 
 #include <cinnabar/base/bytes.hpp>
+#include <cinnabar/base/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
 
 namespace cinnabar::mercury {
 

@@ -124,10 +124,9 @@ void left(rpc::Request&, Errc result, void* user) noexcept {
 
 }  // namespace
 
-hg_return_t mercury::respond(hg_handle& handle, std::size_t bytes) noexcept {
+hg_return_t mercury::respond(hg_handle& handle, std::size_t bytes, bool tells) noexcept {
     if (!handle.busy.exchange(false)) return HG_OPNOTSUPPORTED;
     handle.tally.add(Tally::replies_sent);
-    const bool tells = handle.respond_callback || handle.core_respond_callback;
     handle.leaving.store(tells, std::memory_order_relaxed);
     if (tells) handle.references.fetch_sub(hg_handle::response_pending, std::memory_order_relaxed);
     handle.request->respond(bytes, 0, tells ? left : nullptr, &handle);
@@ -148,5 +147,5 @@ hg_return_t HG_Respond(hg_handle_t handle, hg_cb_t callback, void* arg, void* ou
     handle->respond_callback = callback;
     handle->core_respond_callback = nullptr;
     handle->respond_arg = arg;
-    return mercury::respond(*handle, offset + encoded.bytes);
+    return mercury::respond(*handle, offset + encoded.bytes, callback != nullptr);
 }
