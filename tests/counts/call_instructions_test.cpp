@@ -78,7 +78,7 @@ constexpr Bound bounds[] = {
     {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 2118, 17},
     {"hl_shm_64_on_arrival", CINNABAR_TYPED_LOOP, "shm", 64, 1849, 14, " on_arrival"},
 #ifdef CINNABAR_MERCURY_LOOP
-    {"mercury_shm_64", CINNABAR_MERCURY_LOOP, "shm", 64, 2347, 16},
+    {"mercury_shm_64", CINNABAR_MERCURY_LOOP, "shm", 64, 2170, 16},
 #endif
 };
 
