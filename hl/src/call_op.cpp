@@ -243,7 +243,11 @@ void CallOp::on_done(rpc::Call& call, void* user) noexcept {
     if (op.error_ != Errc::ok) op.tell_ending(call, took_us);
     if (call.args.trace) [[unlikely]]
         op.end_span(call);
-    if (op.watched_ && op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) return;  // start() ends it
+    // start() ends it, unless it has arrived before, which a look shows without a locked instruction.
+    if (op.watched_ && op.arrived_.load(std::memory_order_acquire) == 0 &&
+        op.arrived_.fetch_add(1, std::memory_order_acq_rel) == 0) {
+        return;
+    }
     // A coroutine of this loop takes the outcome before resume() returns. The loop is not closed meanwhile.
     if (op.executor_ == op.loop_ && op.loop_->here()) {
         op.end(Held::no);

@@ -75,8 +75,8 @@ constexpr Bound bounds[] = {
     {"rpc_tcp_64", CINNABAR_CALL_LOOP, "tcp", 64, 1570},
     {"rpc_shm_64", CINNABAR_CALL_LOOP, "shm", 64, 1528, 7},
     {"rpc_shm_64_on_arrival", CINNABAR_CALL_LOOP, "shm", 64, 1279, 4, " on_arrival"},
-    {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 2118, 17},
-    {"hl_shm_64_on_arrival", CINNABAR_TYPED_LOOP, "shm", 64, 1849, 14, " on_arrival"},
+    {"hl_shm_64", CINNABAR_TYPED_LOOP, "shm", 64, 2118, 16},
+    {"hl_shm_64_on_arrival", CINNABAR_TYPED_LOOP, "shm", 64, 1849, 13, " on_arrival"},
 #ifdef CINNABAR_MERCURY_LOOP
     {"mercury_shm_64", CINNABAR_MERCURY_LOOP, "shm", 64, 2170, 16},
 #endif
