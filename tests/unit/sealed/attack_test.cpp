@@ -173,6 +173,40 @@ TEST_F(SealedAttack, AChangedHandshakeComesToNothing) {
     EXPECT_TRUE(all);
 }
 
+// The ticket, which a server sends in pieces after the handshake, as one message.
+TEST_F(SealedAttack, ATicketInOneLargeMessageEndsTheSession) {
+    log_.allow("");
+    authority("ca");
+    server_ = &serve(certificate("ca", server_of()));
+    tcp::Process& client = dial_from(certificate("ca", {"ann", {}, false}));
+    bool server_has_sent = false;
+    bool client_has_ended = false;  // the handshake, in its second flight
+    Message ticket;
+    const std::string way = lead_to(server_->endpoint(), [&](Message message, bool from_dialler) {
+        std::vector<Message> passed;
+        if (from_dialler) {
+            client_has_ended = client_has_ended || server_has_sent;
+        } else {
+            server_has_sent = true;
+            const bool late = client_has_ended && !is_sealed(message);
+            if (late && ticket.empty()) {
+                ticket = std::move(message);
+                return passed;
+            }
+            if (late) {
+                ticket.insert(ticket.end(), message.begin() + envelope_bytes, message.end());
+                return passed;
+            }
+            if (is_sealed(message) && !ticket.empty()) passed.push_back(ticket);
+        }
+        passed.push_back(std::move(message));
+        return passed;
+    });
+    EXPECT_EQ(sent(client, way, [&] { pass(); }), Errc::protocol);
+    EXPECT_GT(ticket.size(), envelope_bytes + handshake_piece_bytes) << "in several pieces";
+    EXPECT_EQ(server_->receiver.count_tag(1), 0u);
+}
+
 // All that a client sends, to another server with the same key.
 TEST_F(SealedAttack, ASessionThatIsRepeatedToAnotherServerComesToNothing) {
     log_.allow("");

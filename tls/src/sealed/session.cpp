@@ -218,6 +218,8 @@ void SealedSession::shake(ConstBytes bytes) noexcept {
 
 void SealedSession::after_handshake(ConstBytes bytes) noexcept {
     if (!dialled_ || ++late_records_ > late_records_max) return fail(Errc::protocol);
+    // TLS no longer counts its bytes, so the size of each message counts, too.
+    if (bytes.size() > handshake_piece_bytes) return fail(Errc::protocol);
     wire_.feed(bytes);
     std::byte nothing{};
     const iovec piece{&nothing, 1};
