@@ -7,6 +7,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -73,11 +75,18 @@ void serve_words(NodeRef node, const group::Group& group, F begun) {
         co_return right ? Result<void>() : Result<void>(Errc::io);
     };
     group.serve_bulk(load_words, load).value();
-    const auto pass = [place, &group](std::vector<group::Rank> below, group::Portion portion) -> Task<Result<void>> {
+    const auto pass = [node, place, &group](std::vector<group::Rank> below, group::Portion portion) -> Task<Result<void>> {
         const bulk::Region region = place(portion.bytes());
         auto receiving = portion.receive(region);
         const Result<void> received = co_await receiving;
         if (!received) co_return received;
+        // The caller may know members that this one has not heard of yet.
+        const auto knows_all = [&] {
+            return std::ranges::all_of(below, [&](group::Rank rank) { return group.view().find(rank) != nullptr; });
+        };
+        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+        while (!knows_all() && std::chrono::steady_clock::now() < until)
+            (void)co_await node.sleep_for(std::chrono::milliseconds(1));
         auto passing = pass_on(group, region, std::move(below));
         co_return co_await passing;
     };
