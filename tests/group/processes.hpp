@@ -75,7 +75,8 @@ void serve_words(NodeRef node, const group::Group& group, F begun) {
         co_return right ? Result<void>() : Result<void>(Errc::io);
     };
     group.serve_bulk(load_words, load).value();
-    const auto pass = [node, place, &group](std::vector<group::Rank> below, group::Portion portion) -> Task<Result<void>> {
+    const auto pass = [node, place, &group](std::vector<group::Rank> below,
+                                            group::Portion portion) -> Task<Result<void>> {
         const bulk::Region region = place(portion.bytes());
         auto receiving = portion.receive(region);
         const Result<void> received = co_await receiving;
