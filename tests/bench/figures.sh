@@ -4,7 +4,7 @@
 set -euo pipefail
 json=$1 when=$2 figures=$3 readme=$4
 here=$(dirname "${BASH_SOURCE[0]}")
-in_readme="tcp.rpc.rtt.spin tcp.bulk.pull.1m shm.rpc.rtt.spin.mercury shm.rpc.rate.16.mercury tcp.save.tmpfs"
+in_readme="tcp.rpc.rtt.spin shm.rpc.rtt.spin.ring shm.rpc.rtt.spin.mercury shm.rpc.rate.16.mercury rpc.allocations"
 
 table() { awk "$@" -f "$here/table.awk" "$here/names.txt" "$json"; }
 
