@@ -2,6 +2,7 @@
 // The owner's side of operations on shared memory. Words and a few bytes are handled where the request is read;
 // everything else by transfers.
 #include "remote_contracts.hpp"
+#include "remote_notice.hpp"
 #include "remote_pieces.hpp"
 #include "remote_staging.hpp"
 #include "remote_table.hpp"
@@ -107,11 +108,7 @@ Task<Result<RemoteReply>> do_scatter(Table table, Request<Scatter> request) {
         CINNABAR_CO_TRY_VOID(co_await write_staged(*table, request, transfer));
     else
         CINNABAR_CO_TRY_VOID(co_await write_straight(to, request, transfer));
-    if (request->notify) {
-        const Piece& first = request->pieces.front();
-        table->notify(request->grants[first.grant],
-                      {*request->notify, first.offset, request->from.size(), request.source()});
-    }
+    notify_of_pieces(*table, request);
     co_return RemoteReply();
 }
 

@@ -2,6 +2,7 @@
 // The owner's side of operations on lists of blocks. A list of a few bytes can name very many blocks, so they are moved
 // in windows, which bounds the memory to that of one window.
 #include "remote_contracts.hpp"
+#include "remote_notice.hpp"
 #include "remote_staging.hpp"
 #include "remote_table.hpp"
 
@@ -70,10 +71,7 @@ Task<Result<RemoteReply>> do_scatter_blocks(Table table, Request<ScatterBlocks> 
         CINNABAR_CO_TRY_VOID(co_await write_staged(*table, request, transfer));
     else
         CINNABAR_CO_TRY_VOID(co_await move_blocks(bulk::Direction::pull, memory, list, request->from, transfer));
-    bulk::BlockPiece first;
-    (void)bulk::BlockWalk(list).next(1, first);
-    if (request->notify)
-        table->notify(request->grant, {*request->notify, first.offset, request->from.size(), request.source()});
+    notify_of_blocks(*table, request);
     co_return RemoteReply();
 }
 

@@ -4,6 +4,7 @@
 // there.
 #include "checked_move.hpp"
 #include "remote_contracts.hpp"
+#include "remote_notice.hpp"
 #include "remote_pieces.hpp"
 #include "remote_staging.hpp"
 #include "remote_table.hpp"
@@ -153,11 +154,7 @@ Task<Result<RemoteReply>> do_checked_scatter(Table table, Request<CheckedScatter
         };
         CINNABAR_CO_TRY_VOID(co_await pull_steps(checked, request, store));
     }
-    if (request->notify) {
-        const Piece& first = request->pieces.front();
-        table->notify(request->grants[first.grant],
-                      {*request->notify, first.offset, request->from.size(), request.source()});
-    }
+    notify_of_pieces(*table, request);
     co_return RemoteReply();
 }
 
@@ -195,10 +192,7 @@ Task<Result<RemoteReply>> do_checked_scatter_blocks(Table table, Request<Checked
         return table->write(request->grant, to, bytes);
     };
     CINNABAR_CO_TRY_VOID(co_await pull_steps(checked, request, store));
-    bulk::BlockPiece first;
-    (void)bulk::BlockWalk(list).next(1, first);
-    if (request->notify)
-        table->notify(request->grant, {*request->notify, first.offset, request->from.size(), request.source()});
+    notify_of_blocks(*table, request);
     co_return RemoteReply();
 }
 
