@@ -13,7 +13,7 @@ namespace cinnabar::tools {
 namespace {
 
 // no_such_rpc: the server listens, but does not serve yet; a node listens before its calls are served.
-bool is_lost(Errc code) {
+bool is_lost(Errc code) noexcept {
     switch (code) {
         case Errc::no_such_rpc:
         case Errc::refused:
@@ -67,21 +67,7 @@ Result<hl::Connected> reach_by(const std::string& server, const SessionOptions& 
 }
 
 bool ends_all(Errc code) noexcept {
-    switch (code) {
-        case Errc::refused:
-        case Errc::unreachable:
-        case Errc::peer_lost:
-        case Errc::timed_out:
-        case Errc::canceled:
-        case Errc::closed:
-        case Errc::shutting_down:
-        case Errc::no_such_rpc:
-        case Errc::bad_signature:
-        case Errc::protocol:
-            return true;
-        default:
-            return false;
-    }
+    return is_lost(code) || code == Errc::canceled || code == Errc::bad_signature || code == Errc::protocol;
 }
 
 Result<std::optional<files::Key>> find_key(const std::string& server, const SessionOptions& options) {
@@ -125,8 +111,8 @@ bool Redial::comes_back_after(const Error& error, bool opened) {
     const auto now = std::chrono::steady_clock::now();
     const bool again = since_.has_value();
     // busy: the server is back, but has not yet ended what an earlier session began.
-    const bool passes = is_lost(error.code) || error.code == Errc::busy ||
-                        (again && !opened && may_be_not_back_yet(error.code));
+    const bool passes =
+        is_lost(error.code) || error.code == Errc::busy || (again && !opened && may_be_not_back_yet(error.code));
     if (span_ <= Seconds(0) || interrupt_.happened() || !passes) return false;
     if (!again) next_ = first_;
     if (!again) since_ = now;
