@@ -2,6 +2,7 @@
 // Saving over an older version of a file: only the changed blocks are sent, in every direction.
 #include "file/blocks.hpp"
 #include "file/journal.hpp"
+#include "handmade_server.hpp"
 #include "session/protocol.hpp"
 #include "support/content.hpp"
 
@@ -261,30 +262,10 @@ INSTANTIATE_TEST_SUITE_P(By, ChangeOnAServer, testing::Values(How::pull, How::pu
                          testing::PrintToStringParamName());
 
 // A server that claims to have more blocks than it was offered.
-struct LyingServer : testing::Test {
-    Folder folder;
-    hl::Node there = hl::Node::listen("tcp://127.0.0.1:0").value();
-    std::optional<hl::Node> here;
-    std::optional<Client> client;
+struct LyingServer : HandmadeServer {
     const std::string name = "a";
 
-    void SetUp() override {
-        serve(hello_rpc, [](const HelloIn&) { return HelloOut{protocol_version, false, {}}; });
-        serve(login_rpc, [](const LoginIn&) { return LoginOut{{}, {}, changed_window, 1}; });
-        serve(hold_rpc, [](hl::Request<HoldIn> request) -> hl::Task<Result<void>> {
-            co_return co_await request.node().sleep_for(std::chrono::hours(1));
-        });
-        serve(abort_rpc, [](const AbortIn&) {});
-        (void)folder.put("a", pattern(4 * changed_window));
-        here = hl::Node::open("tcp://", {.progress_thread = false}).value();
-        client.emplace(*here, here->lookup(there.endpoints().front()).value(), nullptr);
-        ASSERT_TRUE(hl::sync_wait(client->open()).ok());
-    }
-    template <typename R, typename F>
-    void serve(const R& rpc, F f) {
-        ASSERT_TRUE(there.serve(rpc, std::move(f)).ok());
-    }
-    void TearDown() override { EXPECT_TRUE(hl::sync_wait(client->close()).ok()); }
+    void SetUp() override { begin(changed_window, pattern(4 * changed_window)); }
 };
 
 TEST_F(LyingServer, ThatHasWhatItWasNotOfferedEndsTheSave) {

@@ -3,6 +3,7 @@
 // that lie, and the server with claims that cannot be.
 #include "file/journal.hpp"
 #include "file/staging.hpp"
+#include "handmade_server.hpp"
 #include "server_fixture.hpp"
 
 #include <cinnabar/files/client.hpp>
@@ -23,11 +24,7 @@ namespace {
 constexpr std::uint64_t claim_window = 16u << 10;
 
 // A server that says what it has, and counts what it is sent.
-struct ClaimingClientTest : testing::Test {
-    support::Folder folder;
-    hl::Node there = hl::Node::listen("tcp://127.0.0.1:0").value();
-    std::optional<hl::Node> here;
-    std::optional<Client> client;
+struct ClaimingClientTest : HandmadeServer {
     const std::string content = support::pattern(40 * claim_window + 7);
     std::uint64_t resumed_bytes = content.size();
     std::function<std::uint32_t(const ClaimIn&)> has = [](const ClaimIn& in) {
@@ -39,12 +36,7 @@ struct ClaimingClientTest : testing::Test {
     std::uint64_t committed = 0;
 
     void SetUp() override {
-        serve(hello_rpc, [](const HelloIn&) { return HelloOut{protocol_version, false, {}}; });
-        serve(login_rpc, [](const LoginIn&) { return LoginOut{{}, {}, claim_window, 1}; });
-        serve(hold_rpc, [](hl::Request<HoldIn> request) -> hl::Task<Result<void>> {
-            co_return co_await request.node().sleep_for(std::chrono::hours(1));
-        });
-        serve(abort_rpc, [](const AbortIn&) {});
+        begin(claim_window, content);
         serve(open_rpc, [this](const OpenIn&) { return OpenOut{1, resumed_bytes, 0}; });
         serve(claim_rpc, [this](const ClaimIn& in) {
             EXPECT_EQ(in.offset, claimed.size() * claim_window);
@@ -57,16 +49,7 @@ struct ClaimingClientTest : testing::Test {
             return WindowOut{0};
         });
         serve(commit_rpc, [this](const CommitIn& in) { committed = in.checksum; });
-        (void)folder.put("a", content);
-        here = hl::Node::open("tcp://", {.progress_thread = false}).value();
-        client.emplace(*here, here->lookup(there.endpoints().front()).value(), nullptr);
-        ASSERT_TRUE(hl::sync_wait(client->open()).ok());
     }
-    template <typename R, typename F>
-    void serve(const R& rpc, F f) {
-        ASSERT_TRUE(there.serve(rpc, std::move(f)).ok());
-    }
-    void TearDown() override { EXPECT_TRUE(hl::sync_wait(client->close()).ok()); }
 
     Result<Moved> save() { return hl::sync_wait(client->save(folder.at("a"), "a")); }
     [[nodiscard]] std::uint64_t checksum_of(std::size_t window) const {
