@@ -6,6 +6,7 @@
 #include <cinnabar/na/context.hpp>
 
 #include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <new>
@@ -51,6 +52,7 @@ void PoolCore::stop() noexcept {
     work_came_.notify_all();
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
+    while (waking_.load(std::memory_order_acquire) != 0) ::sched_yield();
 }
 
 void PoolCore::push_locked(WorkQueue& queue, Job& job) noexcept {
@@ -58,17 +60,30 @@ void PoolCore::push_locked(WorkQueue& queue, Job& job) noexcept {
     queue.push_back(job.work);
     waiting_.store(waiting_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     posted = true;
+}
+
+// Unlocks. If jobs wait and no thread is about to look at the queues, wakes one: that one wakes the next if it leaves
+// jobs behind. Waking a thread takes longer than a short handler.
+void PoolCore::unlock_and_wake(std::unique_lock<std::mutex>& lock) noexcept {
+    const bool wakes = sleeping_ != 0 && !coming_ && waiting_.load(std::memory_order_relaxed) != 0;
+    if (!wakes) return lock.unlock();
+    coming_ = true;
+    // Keeps the pool: the job may be done, and the node closed, before this thread has left.
+    waking_.fetch_add(1, std::memory_order_relaxed);
+    lock.unlock();  // first, because a thread that takes the core of this one would wait for the lock
     work_came_.notify_one();
+    waking_.fetch_sub(1, std::memory_order_release);
 }
 
 void PoolCore::post(Job& job) noexcept {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     push_locked(begun_, job);
+    unlock_and_wake(lock);
 }
 
 // A peer may have as many requests as it leaves free for all others.
 Errc PoolCore::post_new(NewJob& job, Priority priority, const na::Addr& peer) noexcept {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     if (fresh_count_ == options_.queue_max) return Errc::overloaded;
     job.waiting = waiting_of_locked(peer);
     if (!job.waiting) return Errc::out_of_memory;
@@ -78,6 +93,7 @@ Errc PoolCore::post_new(NewJob& job, Priority priority, const na::Addr& peer) no
     ++fresh_count_;
     ++fresh_counts_[static_cast<std::size_t>(priority)];
     push_locked(fresh_[static_cast<std::size_t>(priority)], job);
+    unlock_and_wake(lock);
     return Errc::ok;
 }
 
@@ -129,6 +145,28 @@ Work* PoolCore::next_new_locked() noexcept {
     return nullptr;
 }
 
+// Returns when the queues should be looked at again. One thread at a time first lets other threads run a few times,
+// since the thread that posts may want the same core: then nobody sleeps or is woken while requests keep coming.
+void PoolCore::rest(std::unique_lock<std::mutex>& lock) noexcept {
+    const auto let_others_run = [&lock] {
+        lock.unlock();
+        ::sched_yield();
+        lock.lock();
+    };
+    const auto has_nothing = [this] { return waiting_.load(std::memory_order_relaxed) == 0 && !stopping_; };
+    if (!coming_) {
+        coming_ = true;
+        for (unsigned i = 0; i < looks_before_sleep && has_nothing(); ++i) let_others_run();
+        coming_ = false;
+        if (!has_nothing()) return;
+    }
+    ++sleeping_;
+    work_came_.wait(lock);
+    --sleeping_;
+    let_others_run();  // if this thread has taken the core of the one that posts, that one first posts the rest
+    coming_ = false;
+}
+
 void PoolCore::work(unsigned index) noexcept {
     const std::string name = options_.name.substr(0, 11) + "." + std::to_string(index % 1000);
     (void)::pthread_setname_np(::pthread_self(), name.c_str());
@@ -139,7 +177,7 @@ void PoolCore::work(unsigned index) noexcept {
         if (Work* next = next_locked()) {
             waiting_.store(waiting_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
             ++running_;
-            lock.unlock();
+            unlock_and_wake(lock);
             Job& job = *static_cast<Job*>(next->user);
             job.body(job);
             lock.lock();
@@ -147,7 +185,7 @@ void PoolCore::work(unsigned index) noexcept {
             continue;
         }
         if (stopping_) return;
-        work_came_.wait(lock);
+        rest(lock);
     }
 }
 

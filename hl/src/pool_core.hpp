@@ -50,9 +50,12 @@ class PoolCore final : public Executor {
 
   private:
     static constexpr unsigned turns_per_low = 16;
+    static constexpr unsigned looks_before_sleep = 4;
     static constexpr std::size_t peers_kept = 1024;
     void work(unsigned index) noexcept;
     void push_locked(WorkQueue& queue, Job& job) noexcept;
+    void unlock_and_wake(std::unique_lock<std::mutex>& lock) noexcept;
+    void rest(std::unique_lock<std::mutex>& lock) noexcept;
     [[nodiscard]] Work* next_locked() noexcept;
     [[nodiscard]] Work* next_new_locked() noexcept;
     [[nodiscard]] std::uint32_t* waiting_of_locked(const na::Addr& peer) noexcept;
@@ -67,11 +70,16 @@ class PoolCore final : public Executor {
     std::array<std::uint32_t, 3> fresh_counts_{};  // of each of these queues
     std::uint32_t fresh_count_ = 0;                // of all
     std::uint32_t running_ = 0;
+    std::uint32_t sleeping_ = 0;
+    // A thread was notified, or has not slept yet, and will look at the queues. So while jobs wait, either this is set
+    // or no thread sleeps.
+    bool coming_ = false;
     // Number of requests in `fresh_` by peer. Counts of 0 are kept for reuse while there are few; if such an address is
     // freed, its entry counts for the next peer at the same memory address.
     std::unordered_map<const na::AddrBody*, std::uint32_t> fresh_of_;
     std::size_t peers_max_ = peers_kept;
     std::atomic<std::uint32_t> waiting_{0};  // jobs in all queues
+    std::atomic<std::uint32_t> waking_{0};   // threads in notify_one()
     unsigned turn_ = 0;
     bool stopping_ = false;
     std::vector<std::thread> threads_;
