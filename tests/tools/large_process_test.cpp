@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file of more than 4 GiB is saved and fetched, and the memory of both sides is checked. Only if CINNABAR_LARGE_FILES
-// is set, as in `./dev test --full`: it takes minutes on a small machine, and space for two such files.
+// Files of 16 GiB with holes, and of 6 GiB without, are saved and fetched, and the memory of both sides is checked.
+// Only if CINNABAR_LARGE_FILES is set, as in `./dev test --full`: it takes minutes on a small machine, and space for
+// two dense files.
 #include "process.hpp"
 #include "support/content.hpp"
 
@@ -9,10 +10,12 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
-#include <fstream>
+#include <cstring>
 #include <vector>
 
 namespace cinnabar::tools {
@@ -22,43 +25,88 @@ namespace fs = std::filesystem;
 using support::Folder;
 using support::pattern;
 
+constexpr std::uint64_t gib = std::uint64_t{1} << 30;
 // More than 32 bits can count, signed or unsigned, and not a multiple of the window.
-constexpr std::uint64_t large_bytes = (std::uint64_t{4} << 30) + (3 << 20) + 12'345;
+constexpr std::uint64_t odd_bytes = (3 << 20) + 12'345;
+constexpr std::uint64_t sparse_bytes = 16 * gib + odd_bytes;
+constexpr std::uint64_t dense_bytes = 6 * gib + odd_bytes;
 // Buffers take 32 MiB at the server and 24 MiB at the client; the rest is the program with its libraries.
 constexpr std::size_t memory_max = 160u << 20;
 constexpr auto patience = std::chrono::minutes(20);
 
-struct LargeProcess : testing::TestWithParam<bool> {
+enum class Kind : std::uint8_t { sparse, dense };
+struct Case {
+    Kind kind;
+    bool push;
+};
+
+void write_at(int file, const std::string& bytes, std::uint64_t at) {
+    ASSERT_EQ(::pwrite(file, bytes.data(), bytes.size(), static_cast<off_t>(at)), static_cast<ssize_t>(bytes.size()));
+}
+
+// Mostly holes, with data across borders where something could go wrong.
+void write_sparse(int file) {
+    ASSERT_EQ(::ftruncate(file, static_cast<off_t>(sparse_bytes)), 0);
+    const auto part = pattern(3'000'000);
+    for (const std::uint64_t at : {std::uint64_t{0}, 2 * gib - 1'000'001, 4 * gib - 1'000'003, 8 * gib - 1'000'005,
+                                   16 * gib - 1'000'007, sparse_bytes - part.size()})
+        write_at(file, part, at);
+}
+
+// Each piece differs from all others, so that none can stand in for another.
+void write_dense(int file) {
+    auto piece = pattern(8 << 20);
+    for (std::uint64_t at = 0; at < dense_bytes; at += piece.size()) {
+        std::memcpy(piece.data(), &at, sizeof at);
+        piece.resize(std::min<std::uint64_t>(piece.size(), dense_bytes - at));
+        write_at(file, piece, at);
+    }
+}
+
+// Where the next data of the file begin; the size of the file if only a hole is left.
+std::uint64_t next_data(int file, std::uint64_t from, std::uint64_t size) {
+    const off_t found = ::lseek(file, static_cast<off_t>(from), SEEK_DATA);
+    return found < 0 ? size : static_cast<std::uint64_t>(found);
+}
+
+std::uint64_t bytes_on_disk(const std::string& path) {
+    struct stat status {};
+    EXPECT_EQ(::stat(path.c_str(), &status), 0) << path;
+    return static_cast<std::uint64_t>(status.st_blocks) * 512;
+}
+
+// Skips what is a hole in both.
+bool same(const std::string& a, const std::string& b) {
+    const std::uint64_t size = fs::file_size(a);
+    if (size != fs::file_size(b)) return false;
+    const UniqueFd first(::open(a.c_str(), O_RDONLY | O_CLOEXEC));
+    const UniqueFd second(::open(b.c_str(), O_RDONLY | O_CLOEXEC));
+    std::vector<char> of_first(4 << 20);
+    std::vector<char> of_second(of_first.size());
+    for (std::uint64_t at = 0;;) {
+        at = std::min(next_data(first.get(), at, size), next_data(second.get(), at, size));
+        if (at >= size) return true;
+        const ssize_t got = ::pread(first.get(), of_first.data(), of_first.size(), static_cast<off_t>(at));
+        if (got <= 0 || ::pread(second.get(), of_second.data(), of_second.size(), static_cast<off_t>(at)) != got ||
+            std::memcmp(of_first.data(), of_second.data(), static_cast<std::size_t>(got)) != 0)
+            return false;
+        at += static_cast<std::uint64_t>(got);
+    }
+}
+
+struct LargeProcess : testing::TestWithParam<Case> {
     Folder folder;
     std::string root = folder.at("root");
     std::string large = folder.put("large", "");
 
     void SetUp() override {
-        if (!std::getenv("CINNABAR_LARGE_FILES")) GTEST_SKIP() << "files of 4 GiB are for ./dev test --full";
+        if (!std::getenv("CINNABAR_LARGE_FILES")) GTEST_SKIP() << "files of 16 GiB are for ./dev test --full";
         fs::create_directory(root);
-        if (fs::space(root).available < 2 * large_bytes + (std::uint64_t{1} << 30))
-            GTEST_SKIP() << "NO ROOM FOR TWO FILES OF 4 GIB BELOW " << root;
-        // Mostly holes, with data across each border of 2 GiB, where something could go wrong.
+        const bool dense = GetParam().kind == Kind::dense;
+        if (fs::space(root).available < (dense ? 2 * dense_bytes + gib : gib))
+            GTEST_SKIP() << "NO ROOM FOR TWO FILES OF 6 GIB BELOW " << root;
         const UniqueFd file(::open(large.c_str(), O_WRONLY | O_CLOEXEC));
-        ASSERT_EQ(::ftruncate(file.get(), static_cast<off_t>(large_bytes)), 0);
-        const auto part = pattern(3'000'000);
-        for (const std::uint64_t at : {std::uint64_t{0}, (std::uint64_t{2} << 30) - 1'000'001,
-                                       (std::uint64_t{4} << 30) - 1'000'003, large_bytes - part.size()})
-            ASSERT_EQ(::pwrite(file.get(), part.data(), part.size(), static_cast<off_t>(at)),
-                      static_cast<ssize_t>(part.size()));
-    }
-    static bool same(const std::string& a, const std::string& b) {
-        if (fs::file_size(a) != fs::file_size(b)) return false;
-        std::ifstream first(a, std::ios::binary);
-        std::ifstream second(b, std::ios::binary);
-        std::vector<char> of_first(4 << 20);
-        std::vector<char> of_second(of_first.size());
-        while (first && second) {
-            first.read(of_first.data(), static_cast<std::streamsize>(of_first.size()));
-            second.read(of_second.data(), static_cast<std::streamsize>(of_second.size()));
-            if (first.gcount() != second.gcount() || of_first != of_second) return false;
-        }
-        return true;
+        dense ? write_dense(file.get()) : write_sparse(file.get());
     }
     static void expect_done(const Words& words) {
         Process client(words);
@@ -66,19 +114,34 @@ struct LargeProcess : testing::TestWithParam<bool> {
         EXPECT_LT(client.memory_most(), memory_max);
         RecordProperty(words.front() + "_memory", std::to_string(client.memory_most()));
     }
+    void expect_the_same(const std::string& copy) const {
+        EXPECT_TRUE(same(large, copy));
+        expect_holes(copy);
+    }
+    static void expect_holes(const std::string& file) {
+        if (GetParam().kind == Kind::dense) return;
+        EXPECT_LT(bytes_on_disk(file), gib / 8) << file << ": its holes were written";
+    }
 };
-INSTANTIATE_TEST_SUITE_P(By, LargeProcess, testing::Bool(),
-                         [](const auto& each) { return each.param ? "push" : "pull"; });
+INSTANTIATE_TEST_SUITE_P(By, LargeProcess,
+                         testing::Values(Case{Kind::sparse, false}, Case{Kind::sparse, true}, Case{Kind::dense, false},
+                                         Case{Kind::dense, true}),
+                         [](const auto& each) {
+                             return std::string(each.param.kind == Kind::sparse ? "sparse_" : "dense_") +
+                                    (each.param.push ? "push" : "pull");
+                         });
 
-TEST_P(LargeProcess, FilesOverFourGigabytesGoThereAndBackInBoundedMemory) {
+TEST_P(LargeProcess, LargeFilesGoThereAndBackInBoundedMemory) {
     Serving serving(root, {"--drain", "60"});
     Words save{"save", large, serving.uri()};
-    if (GetParam()) save.insert(save.begin() + 1, "--push");
+    if (GetParam().push) save.insert(save.begin() + 1, "--push");
     expect_done(save);
-    EXPECT_TRUE(same(large, root + "/large"));
+    const std::string saved = root + "/large";
+    expect_the_same(saved);
     fs::remove(large);
     expect_done({"fetch", serving.uri() + "/large", "-o", folder.path().string()});
-    EXPECT_TRUE(same(large, root + "/large"));
+    expect_the_same(saved);
+    expect_holes(large);
     serving.process().send(SIGTERM);
     EXPECT_EQ(serving.process().wait(), 0) << serving.process().err();
     EXPECT_LT(serving.process().memory_most(), memory_max);
