@@ -11,7 +11,7 @@
 #include "terminal/units.hpp"
 #include "watch/command.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -536,7 +536,7 @@ int run_command_line(int count, char** words) {
         const auto found = app.get_subcommands([&](const CLI::App* known) { return known->get_name() == word; });
         if (!found.empty()) command = found.front();
         if (!command) {
-            (void)std::fprintf(stderr, "cinnabar: unknown command: %s; known: %s\n", files::printable(word).c_str(),
+            (void)std::fprintf(stderr, "cinnabar: unknown command: %s; known: %s\n", printable(word).c_str(),
                                names_of_commands(app).c_str());
             return static_cast<int>(ExitCode::usage);
         }

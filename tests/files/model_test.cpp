@@ -6,6 +6,7 @@
 #include "support/content.hpp"
 #include "support/seeds.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/files/client.hpp>
 #include <cinnabar/files/copy.hpp>

@@ -3,6 +3,7 @@
 #include "root_fixture.hpp"
 #include "support/os_limits.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/root.hpp>
 

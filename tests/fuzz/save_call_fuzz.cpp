@@ -10,6 +10,8 @@
 #include "session/seal.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/printable.hpp>
+#include <cinnabar/base/utf8.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/rpc/proc.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/address.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/uri.hpp>
@@ -13,7 +14,7 @@ Result<Place> parse_place(std::string_view text) {
     for (std::size_t begin = 0;;) {
         const auto first = na::Uri::first_of(text.substr(begin));
         if (!na::Uri::begins(first))
-            return Error{Errc::bad_address, "an address is SCHEME://HOST:PORT", files::printable(text)};
+            return Error{Errc::bad_address, "an address is SCHEME://HOST:PORT", printable(text)};
         const auto slash = first.find('/', first.find("://") + 3);
         if (slash != first.npos)
             return Place{std::string(text.substr(0, begin + slash)), std::string(text.substr(begin + slash + 1))};

@@ -6,6 +6,7 @@
 #include "commands/tree_walk.hpp"
 #include "commands/unique_names.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/copy.hpp>
 #include <cinnabar/files/name.hpp>
 
@@ -41,7 +42,7 @@ std::optional<Sources> sources_of(const CopyOptions& options, const Place& to) {
     for (const auto& from : options.from) {
         const auto place = parse_place(from);
         if (!place || place->path.empty()) {
-            complain(files::printable(from) + ": give it as SCHEME://HOST:PORT/NAME");
+            complain(printable(from) + ": give it as SCHEME://HOST:PORT/NAME");
             return std::nullopt;
         }
         auto as = name_for(*place, to, options.from.size() > 1);

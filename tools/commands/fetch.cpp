@@ -8,6 +8,7 @@
 #include "commands/tree_walk.hpp"
 #include "commands/unique_names.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/root.hpp>
 
@@ -85,7 +86,7 @@ ExitCode run_fetch(const FetchOptions& options) {
     for (const auto& from : options.from) {
         auto place = parse_place(from);
         if (!place || place->path.empty()) {
-            complain(files::printable(from) + ": give it as SCHEME://HOST:PORT/NAME");
+            complain(printable(from) + ": give it as SCHEME://HOST:PORT/NAME");
             return ExitCode::usage;
         }
         if (place->path.ends_with('/')) {

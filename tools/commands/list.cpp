@@ -7,7 +7,7 @@
 #include "terminal/report.hpp"
 #include "terminal/units.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 
 #include <fmt/format.h>
 
@@ -22,12 +22,12 @@ void print_entry(const files::Entry& entry, const ListOptions& options) {
         add_entry(object.text("event", "entry").name("name", entry.name), entry);
         return print_line(object.line());
     }
-    std::string line = files::printable(entry.name);
+    std::string line = printable(entry.name);
     if (entry.kind == files::EntryKind::folder) line += '/';
     if (options.details) {
         line = fmt::format("{}{} {:>15} {} {}", letter_of(entry.kind), permissions_of(entry.attributes.mode),
                            entry.bytes, time_of(entry.attributes), line);
-        if (entry.kind == files::EntryKind::link) line += " -> " + files::printable(entry.target);
+        if (entry.kind == files::EntryKind::link) line += " -> " + printable(entry.target);
     }
     print_line(line);
 }
@@ -40,7 +40,7 @@ void print_remains(const files::Remains& remains, const ListOptions& options) {
         return print_line(object.number("age_seconds", remains.age_seconds).line());
     }
     const auto age = human_duration(std::chrono::seconds(remains.age_seconds));
-    print_line(fmt::format("{}: {} of {}, for {}", files::printable(remains.name), human_bytes(remains.kept_bytes),
+    print_line(fmt::format("{}: {} of {}, for {}", printable(remains.name), human_bytes(remains.kept_bytes),
                            human_bytes(remains.bytes), age));
 }
 
@@ -94,7 +94,7 @@ ExitCode run_list(const ListOptions& options) {
         JsonObject object;
         print_line(object.text("event", "failed").name("name", about).failure(done.error()).line());
     } else {
-        complain(files::printable(about) + ": " + explain(done.error(), place->path));
+        complain(printable(about) + ": " + explain(done.error(), place->path));
     }
     return exit_code(done.code());
 }

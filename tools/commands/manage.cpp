@@ -10,6 +10,7 @@
 #include "terminal/json.hpp"
 #include "terminal/report.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/filter.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/hl/when_all.hpp>
@@ -48,9 +49,9 @@ hl::Task<Result<void>> stat(Manager& manager, files::Client& session, const std:
     const auto& entry = seen->entry;
     JsonObject object;
     add_entry(object.text("event", "stat").name("name", name), entry);
-    std::string text = fmt::format("{}: {}, {}, {}", files::printable(name), tools::name_of(entry.kind),
+    std::string text = fmt::format("{}: {}, {}, {}", printable(name), tools::name_of(entry.kind),
                                    permissions_of(entry.attributes.mode), time_of(entry.attributes));
-    if (entry.kind == files::EntryKind::link) text += " -> " + files::printable(entry.target);
+    if (entry.kind == files::EntryKind::link) text += " -> " + printable(entry.target);
     if (entry.kind == files::EntryKind::file) {
         text += fmt::format(", {} bytes", entry.bytes);
         object.text("stored", name_of(seen->stored.state));
@@ -79,7 +80,7 @@ void tell(Manager& manager, const std::string& name, const Result<files::Verifie
     JsonObject object;
     object.text("event", "verified").name("name", name).number("bytes", verified->bytes);
     object.text("checksum", checksum_text(verified->checksum)).text("stored", name_of(verified->stored.state));
-    manager.print(fmt::format("{}: {}", files::printable(name), verdict_of(*verified)), object);
+    manager.print(fmt::format("{}: {}", printable(name), verdict_of(*verified)), object);
 }
 
 // Verifies files, several at once, and reports them in their order.
@@ -177,7 +178,7 @@ ExitCode manage_each(const ManageOptions& options, ManageWork work) {
     for (const auto& uri : options.names) {
         auto place = parse_place(uri);
         if (!place || place->path.empty()) {
-            complain(files::printable(uri) + ": give it as SCHEME://HOST:PORT/NAME");
+            complain(printable(uri) + ": give it as SCHEME://HOST:PORT/NAME");
             return ExitCode::usage;
         }
         names_by_server[place->server].push_back(join_name(place->path, {}));

@@ -4,7 +4,7 @@
 #include "commands/session.hpp"
 #include "terminal/report.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ void Manager::print(const std::string& text, JsonObject object) const {
         if (!server_.empty()) object.name("server", server_);
         return print_line(object.line());
     }
-    print_line(server_.empty() ? text : files::printable(server_) + ": " + text);
+    print_line(server_.empty() ? text : printable(server_) + ": " + text);
 }
 
 void Manager::fail(const std::string& name, const Error& error) {
@@ -46,8 +46,8 @@ void Manager::fail(const std::string& name, const Error& error) {
         JsonObject object;
         return print({}, object.text("event", "failed").name("name", name).failure(error));
     }
-    const auto at = server_.empty() ? std::string() : files::printable(server_) + ": ";
-    complain(at + files::printable(name) + ": " + explain(error, name));
+    const auto at = server_.empty() ? std::string() : printable(server_) + ": ";
+    complain(at + printable(name) + ": " + explain(error, name));
 }
 
 void Manager::note_checksum(const std::string& name, std::uint64_t checksum) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/pattern_file.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/file_error.hpp>
-#include <cinnabar/files/name.hpp>
 
 #include <cerrno>
 #include <fstream>
@@ -30,7 +30,7 @@ Result<void> add_patterns_in(const std::string& path, Verdict verdict, files::Fi
     for (std::string line; std::getline(file, line);) {
         ++number;
         if (const auto added = add_line(line, verdict, filter); !added)
-            return Error{added.code(), added.error().hint, files::printable(path) + ":" + std::to_string(number)};
+            return Error{added.code(), added.error().hint, printable(path) + ":" + std::to_string(number)};
     }
     if (file.bad()) return files::file_error(errno != 0 ? errno : EIO, "cannot read the patterns", path);
     return {};

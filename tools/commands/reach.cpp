@@ -3,7 +3,7 @@
 
 #include "commands/address.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/na/uri.hpp>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ Result<hl::Connected> reach(const std::string& server, const std::string& transp
         error.hint = "unknown transport: see cinnabar info";
         error.code = Errc::bad_address;
     }
-    if (error.code == Errc::bad_address || error.subject.empty()) error.subject = files::printable(server);
+    if (error.code == Errc::bad_address || error.subject.empty()) error.subject = printable(server);
     return error;
 }
 

@@ -5,6 +5,7 @@
 #include "commands/same_file.hpp"
 #include "commands/tree_plan.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/name.hpp>
 
 #include <filesystem>
@@ -53,8 +54,8 @@ std::optional<TreePlan> plan_all(const SaveOptions& options, const std::string& 
         const auto name = contents ? join_name(folder, {}) : join_name(folder, leaf);
         const auto [other, fresh] = path_by_name.try_emplace(name, path);
         if (!fresh && !contents) {
-            complain(files::printable(other->second) + " and " + files::printable(path) + " would both be saved as " +
-                     files::printable(name) + ": save them one by one, with --as or into different folders");
+            complain(printable(other->second) + " and " + printable(path) + " would both be saved as " +
+                     printable(name) + ": save them one by one, with --as or into different folders");
             return std::nullopt;
         }
         if (!tree) {

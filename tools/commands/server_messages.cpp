@@ -4,7 +4,7 @@
 #include "terminal/json.hpp"
 #include "terminal/report.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -64,8 +64,7 @@ void ServerMessages::complain(const std::string& text) { outlet_.tell({STDERR_FI
 void ServerMessages::take_log(const LogLine& line, void* user) {
     auto& self = *static_cast<ServerMessages*>(user);
     if (!self.options_.json)
-        return self.complain(
-            fmt::format("{}: {}: {}", to_string(line.level), line.module, files::printable(line.text)));
+        return self.complain(fmt::format("{}: {}: {}", to_string(line.level), line.module, printable(line.text)));
     JsonObject object;
     object.text("event", "log").text("level", to_string(line.level)).text("module", line.module);
     if (line.left_out != 0) object.number("left_out", line.left_out);
@@ -104,9 +103,9 @@ void ServerMessages::tell(const files::ServerEvent& event) {
 }
 
 void ServerMessages::tell_people(const files::ServerEvent& event) {
-    const auto name = event.name.empty() ? std::string("a session") : files::printable(event.name);
+    const auto name = event.name.empty() ? std::string("a session") : printable(event.name);
     const auto outcome = event.error ? explain(*event.error, event.name) : fmt::format("{} bytes", event.bytes);
-    complain(fmt::format("{} {} for {}: {}", name_of(event.kind), name, files::printable(event.client), outcome));
+    complain(fmt::format("{} {} for {}: {}", name_of(event.kind), name, printable(event.client), outcome));
 }
 
 void ServerMessages::ready(const std::string& address, const std::vector<std::string>& endpoints) {

@@ -5,6 +5,7 @@
 #include "commands/together.hpp"
 #include "terminal/endings.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/hl/when_all.hpp>
 
@@ -241,12 +242,12 @@ class Movement {
         if (!errand.result || failed_.empty()) return std::nullopt;
         for (auto up = files::parent_of(errand.result->name); !up.empty(); up = files::parent_of(up)) {
             if (const auto folder = failed_.find(up); folder != failed_.end())
-                return Error{folder->second, "the folder that it is in has failed", files::printable(up)};
+                return Error{folder->second, "the folder that it is in has failed", printable(up)};
         }
         if (!is_further_name(errand)) return std::nullopt;
         const auto first = failed_.find(errand.result->target);
         if (first == failed_.end()) return std::nullopt;
-        return Error{first->second, "the file that it links to has failed", files::printable(first->first)};
+        return Error{first->second, "the file that it links to has failed", printable(first->first)};
     }
 
     const Planner& planner_;

@@ -4,6 +4,7 @@
 #include "commands/address.hpp"
 #include "commands/entries.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/hl/when_all.hpp>
 
@@ -79,8 +80,8 @@ Result<void> TreePlan::check_names(std::string Report::File::*name, std::string 
         if (fresh || folders) return {};
         return Error{Errc::invalid_argument,
                      "two entries would get the same name: take their sources one by one, or into different folders",
-                     files::printable(other->second->file.*source) + " and " + files::printable(errand.file.*source) +
-                         " would both become " + files::printable(errand.file.*name)};
+                     printable(other->second->file.*source) + " and " + printable(errand.file.*source) +
+                         " would both become " + printable(errand.file.*name)};
     };
     for (const auto& [depth, phase] : folders_) {
         for (const auto& errand : phase) CINNABAR_TRY_VOID(add(errand));

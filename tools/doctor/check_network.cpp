@@ -4,7 +4,7 @@
 #include "doctor/parse.hpp"
 #include "terminal/units.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 
 #include <fmt/format.h>
 
@@ -25,15 +25,15 @@ void check_lookup(const Host& host, const std::string& id, const std::string& na
     if (!lookup.found)
         return found.warning(
             id, ExitCode::unreachable,
-            fmt::format("the name {} does not resolve: addresses with it are `bad address`", files::printable(name)),
-            fmt::format("add a line to /etc/hosts: 127.0.1.1 {}", files::printable(name)));
+            fmt::format("the name {} does not resolve: addresses with it are `bad address`", printable(name)),
+            fmt::format("add a line to /etc/hosts: 127.0.1.1 {}", printable(name)));
     if (lookup.seconds > slow_seconds)
         return found.warning(
             id, ExitCode::timed_out,
             fmt::format("the name {} took {:.1f} s to resolve: the first call to a name waits for as long",
-                        files::printable(name), lookup.seconds),
+                        printable(name), lookup.seconds),
             "look at the name servers in /etc/resolv.conf; numeric addresses need none");
-    found.good(id, fmt::format("{} is {}", files::printable(name), fmt::join(lookup.addresses, ", ")));
+    found.good(id, fmt::format("{} is {}", printable(name), fmt::join(lookup.addresses, ", ")));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include "doctor/parse.hpp"
 #include "terminal/units.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 
 #include <fmt/format.h>
 
@@ -26,10 +26,10 @@ void check_leftovers(const Host& host, const std::string& folder, Findings& foun
         if (name.ends_with(ending)) ++(host.is_locked(folder + "/" + name) ? alive : dead);
     }
     if (dead > 0)
-        return found.note("stale-files",
-                          fmt::format("{} names in {} are left by killed processes; {} are in use", dead,
-                                      files::printable(folder), alive),
-                          "nothing: the next process that listens on shm:// removes them");
+        return found.note(
+            "stale-files",
+            fmt::format("{} names in {} are left by killed processes; {} are in use", dead, printable(folder), alive),
+            "nothing: the next process that listens on shm:// removes them");
     found.good("stale-files", fmt::format("nothing is left of dead processes; {} names are in use", alive));
 }
 
@@ -40,28 +40,26 @@ void check_shared_memory(const Host& host, Findings& found) {
     const auto space = host.space(root);
     if (!space)
         return found.problem("shm-room", ExitCode::not_found,
-                             files::printable(root) + " is not there: the transport shm has no place for its sockets",
+                             printable(root) + " is not there: the transport shm has no place for its sockets",
                              "mount -t tmpfs -o mode=1777 none /dev/shm, or let CINNABAR_SHM_DIR name another folder");
     constexpr std::uint64_t little = 1u << 20;
     if (space->free_bytes < little)
         found.problem("shm-room", ExitCode::no_space,
-                      fmt::format("{} has {} free of {}: no more sockets fit", files::printable(root),
+                      fmt::format("{} has {} free of {}: no more sockets fit", printable(root),
                                   human_bytes(space->free_bytes), human_bytes(space->total_bytes)),
                       fmt::format("remove what is not needed there, or mount -o remount,size=1G {}", root));
     else
-        found.good("shm-room", fmt::format("{} has {} free", files::printable(root), human_bytes(space->free_bytes)));
+        found.good("shm-room", fmt::format("{} has {} free", printable(root), human_bytes(space->free_bytes)));
 
     const auto user = user_of(host);
     if (!user) return;
     const std::string folder = fmt::format("{}/cinnabar-{}", root, *user);
     const auto owner = host.owner(folder);
     if (owner && *owner != *user)
-        return found.problem(
-            "shm-folder", ExitCode::permission,
-            fmt::format("{} belongs to user {}: listening on shm:// fails", files::printable(folder), *owner),
-            "have its owner remove it, or let CINNABAR_SHM_DIR name a folder that only you write to");
-    found.good("shm-folder",
-               owner ? files::printable(folder) + " is this user's" : files::printable(folder) + " can be made");
+        return found.problem("shm-folder", ExitCode::permission,
+                             fmt::format("{} belongs to user {}: listening on shm:// fails", printable(folder), *owner),
+                             "have its owner remove it, or let CINNABAR_SHM_DIR name a folder that only you write to");
+    found.good("shm-folder", owner ? printable(folder) + " is this user's" : printable(folder) + " can be made");
     check_leftovers(host, folder, found);
 }
 

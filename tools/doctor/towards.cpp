@@ -9,7 +9,7 @@
 #include "perf/target.hpp"
 #include "terminal/units.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/na/uri.hpp>
 
 #include <fmt/format.h>
@@ -91,7 +91,7 @@ class Visit {
 
     void unreached(const Error& error) {
         found_.problem("server-reach", exit_code(error.code),
-                       fmt::format("{}: {}", files::printable(question_.uri), error.message()),
+                       fmt::format("{}: {}", printable(question_.uri), error.message()),
                        std::string(advice(error.code)));
     }
     Result<double> reach() {
@@ -100,7 +100,7 @@ class Visit {
         Target by_way = target_;
         by_way.transport = target_.way;
         CINNABAR_TRY(const double trip, round_trip(by_way));
-        found_.good("server-reach", fmt::format("{} answers over {}", files::printable(question_.uri), target_.way));
+        found_.good("server-reach", fmt::format("{} answers over {}", printable(question_.uri), target_.way));
         return trip;
     }
     // The best transport does not answer: tries the others.
@@ -188,10 +188,9 @@ class Visit {
     void tell_version() {
         if (target_.about.release == question_.version)
             return found_.good("server-version", fmt::format("cinnabar {} on both sides", question_.version));
-        found_.note(
-            "server-version",
-            fmt::format("cinnabar {} there, {} here", files::printable(target_.about.release), question_.version),
-            "the protocol has its own version and is checked by each connection; update the older one");
+        found_.note("server-version",
+                    fmt::format("cinnabar {} there, {} here", printable(target_.about.release), question_.version),
+                    "the protocol has its own version and is checked by each connection; update the older one");
     }
 
     void measure() {

@@ -5,7 +5,7 @@
 #include "terminal/interrupt.hpp"
 #include "terminal/report.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/group/bootstrap.hpp>
 #include <cinnabar/group/group.hpp>
 #include <cinnabar/hl/node.hpp>
@@ -31,7 +31,7 @@ Result<GroupOptions> group_options(const MemberOptions& options) {
     for (const auto& label : options.labels) {
         const auto equals = label.find('=');
         if (equals == std::string::npos || equals == 0)
-            return Error(Errc::invalid_argument, "a label is KEY=VALUE", files::printable(label));
+            return Error(Errc::invalid_argument, "a label is KEY=VALUE", printable(label));
         group.labels[label.substr(0, equals)] = label.substr(equals + 1);
     }
     return group;
@@ -63,7 +63,7 @@ Result<void> live(const MemberOptions& options, const Interrupt& interrupt) {
     opening.transport.tls = options.tls;
     CINNABAR_TRY(const hl::Node node, hl::Node::listen(options.listen, std::move(opening)));
     CINNABAR_TRY(const Group group, begin(options, node, interrupt));
-    print_line(fmt::format("{}: rank {} at {}", files::printable(options.name), group.rank(), node.address()));
+    print_line(fmt::format("{}: rank {} at {}", printable(options.name), group.rank(), node.address()));
     Result<void> stayed;
     if (options.until != 0)
         stayed = stay_until(options, group, interrupt);

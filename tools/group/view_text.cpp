@@ -3,7 +3,7 @@
 
 #include "terminal/json.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/group/layout.hpp>
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ std::string digest_of(const Stamp& stamp) { return fmt::format("{:016x}", stamp.
 std::string labels_text(const Labels& labels) {
     std::string text;
     for (const auto& [key, value] : labels)
-        text += fmt::format("{}{}={}", text.empty() ? "" : " ", files::printable(key), files::printable(value));
+        text += fmt::format("{}{}={}", text.empty() ? "" : " ", printable(key), printable(value));
     return text;
 }
 
@@ -63,13 +63,13 @@ std::string_view word_of(Happened happened) {
 
 std::string view_text(std::string_view name, const View& view) {
     std::string text =
-        fmt::format("{}: {} present of {}, version {}, digest {}\n", files::printable(name), view.present().size(),
+        fmt::format("{}: {} present of {}, version {}, digest {}\n", printable(name), view.present().size(),
                     view.members().size(), view.stamp().version, digest_of(view.stamp()));
     text += "  rank  state     life  address, labels\n";
     for (const Member& member : view.members()) {
         const std::string labels = labels_text(member.labels);
         text += fmt::format("{:>6}  {:<8}  {:>4}  {}{}{}\n", member.rank, to_string(member.state), member.incarnation,
-                            files::printable(member.address.to_string()), labels.empty() ? "" : "  ", labels);
+                            printable(member.address.to_string()), labels.empty() ? "" : "  ", labels);
     }
     text += "a call to all goes to";
     for (const Placed& placed : layout_of(view))

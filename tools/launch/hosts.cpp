@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/hosts.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/file_error.hpp>
-#include <cinnabar/files/name.hpp>
 
 #include <cerrno>
 #include <charconv>
@@ -21,7 +21,7 @@ struct Host {
 
 Result<Host> host_in(const std::string& line) {
     constexpr std::string_view key = "slots=";
-    const Error none(Errc::invalid_argument, "a line is HOST [slots=N]", files::printable(line));
+    const Error none(Errc::invalid_argument, "a line is HOST [slots=N]", printable(line));
     std::istringstream words(line);
     Host host;
     std::string slots;

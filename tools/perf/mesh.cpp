@@ -5,8 +5,8 @@
 #include "perf/mesh_load.hpp"
 #include "perf/protocol.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/file_error.hpp>
-#include <cinnabar/files/name.hpp>
 #include <cinnabar/hl/future.hpp>
 
 #include <algorithm>
@@ -63,7 +63,7 @@ Error told_by(const std::string& uri, Error error) {
         default:
             break;
     }
-    error.subject = files::printable(uri);
+    error.subject = printable(uri);
     return error;
 }
 
@@ -161,8 +161,7 @@ class Conductor {
             if (!about) {
                 server.lost = told_by(server.uri, std::move(about).error());
             } else if (about->version != protocol_version) {
-                server.lost =
-                    Error{Errc::protocol, "other perf version: update one side", files::printable(server.uri)};
+                server.lost = Error{Errc::protocol, "other perf version: update one side", printable(server.uri)};
             } else {
                 server.release = std::move(about->release);
             }
@@ -231,7 +230,7 @@ Result<MeshResults> servers_to_measure(const std::vector<std::string>& servers, 
         CINNABAR_TRY(auto place, parse_place(uri));
         CINNABAR_TRY(const auto address, na::Addr::parse(place.server));
         if (!seen.insert(place.server).second)
-            return Error{Errc::invalid_argument, "give each server once", files::printable(uri)};
+            return Error{Errc::invalid_argument, "give each server once", printable(uri)};
         results.servers.emplace_back().uri = std::move(place.server);
     }
     if (results.servers.size() < 2)

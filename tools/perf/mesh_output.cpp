@@ -7,7 +7,7 @@
 #include "terminal/report.hpp"
 #include "terminal/units.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 
 #include <fmt/format.h>
 
@@ -113,7 +113,7 @@ std::string transports_of(const MeshResults& results) {
     }
     transports.erase("");
     std::string text;
-    for (const auto& each : transports) text += (text.empty() ? " over " : ", ") + files::printable(each);
+    for (const auto& each : transports) text += (text.empty() ? " over " : ", ") + printable(each);
     return text;
 }
 
@@ -212,9 +212,8 @@ std::vector<std::string> mesh_text(const MeshResults& results) {
                                                size_text(plan.size), plan.depth, plan.seconds, plan.warm_up_seconds)};
     for (std::size_t i = 0; i < results.servers.size(); ++i) {
         const auto& server = results.servers[i];
-        const auto state =
-            server.lost ? explain(*server.lost, server.uri) : "cinnabar " + files::printable(server.release);
-        lines.push_back(fmt::format("{:>4}  {}  {}", i + 1, files::printable(server.uri), state));
+        const auto state = server.lost ? explain(*server.lost, server.uri) : "cinnabar " + printable(server.release);
+        lines.push_back(fmt::format("{:>4}  {}  {}", i + 1, printable(server.uri), state));
     }
     if (plan.bulk) {
         append_matrix(lines, results,

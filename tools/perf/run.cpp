@@ -9,7 +9,7 @@
 #include "terminal/interrupt.hpp"
 #include "terminal/report.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 
 #include <algorithm>
 #include <array>
@@ -93,7 +93,7 @@ class Runner {
 };
 
 ExitCode tell(const std::string& uri, const Error& error) {
-    complain(files::printable(uri) + ": " + explain(error, uri));
+    complain(printable(uri) + ": " + explain(error, uri));
     return exit_code(error.code);
 }
 
@@ -103,7 +103,7 @@ ExitCode write_report(const std::string& path, const Results& results) {
     file << html_report(results);
     file.close();
     if (file) return ExitCode::ok;
-    complain(files::printable(path) + ": the report cannot be written: " + std::strerror(errno));
+    complain(printable(path) + ": the report cannot be written: " + std::strerror(errno));
     return ExitCode::io;
 }
 

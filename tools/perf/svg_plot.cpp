@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "perf/svg_plot.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 
 #include <fmt/format.h>
 
@@ -201,7 +201,7 @@ std::string legend_of(const Plot& plot) {
 
 std::string html_text(const std::string& text) {
     std::string safe;
-    for (const char c : files::printable(text)) {
+    for (const char c : printable(text)) {
         switch (c) {
             case '&':
                 safe += "&amp;";

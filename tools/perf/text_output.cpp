@@ -3,7 +3,7 @@
 #include "terminal/report.hpp"
 #include "terminal/units.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/hl/stats.hpp>
 
 #include <fmt/format.h>
@@ -35,10 +35,9 @@ class TextOutput final : public Output {
   public:
     void begin(const Results& results) override {
         const Target& target = results.target;
-        print_line(fmt::format("{} over {}, cinnabar {} there, {} here; {} x {} s after {} s",
-                               files::printable(target.uri), target.way, files::printable(target.about.release),
-                               results.version, results.plan.repeats, results.plan.seconds,
-                               results.plan.warm_up_seconds));
+        print_line(fmt::format("{} over {}, cinnabar {} there, {} here; {} x {} s after {} s", printable(target.uri),
+                               target.way, printable(target.about.release), results.version, results.plan.repeats,
+                               results.plan.seconds, results.plan.warm_up_seconds));
     }
     void add(const CallResult& row, const Results&) override {
         head("calls", "calls/s");

@@ -5,8 +5,8 @@
 #include "shell/man_page.hpp"
 #include "terminal/report.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/file_error.hpp>
-#include <cinnabar/files/name.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -64,7 +64,7 @@ ExitCode run_man(const CLI::App& app, const ManOptions& options, std::string_vie
         print_text(man_page(*command, program, version));
         return ExitCode::ok;
     }
-    complain("there is no command " + files::printable(wanted) + "; cinnabar --help lists them");
+    complain("there is no command " + printable(wanted) + "; cinnabar --help lists them");
     return ExitCode::usage;
 }
 

@@ -3,6 +3,7 @@
 
 #include "commands/address.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/files/file_error.hpp>
@@ -25,7 +26,7 @@ Result<std::string> read_identity(const files::SourceFile& file, const std::stri
     std::string text(digits, '\0');
     const auto read = file.read_some(0, std::as_writable_bytes(std::span(text)));
     if (read != digits || file.bytes() > digits + 1 || !is_identity(text))
-        return Error{Errc::protocol, "not a server's identity: remove it to get a new one", files::printable(path)};
+        return Error{Errc::protocol, "not a server's identity: remove it to get a new one", printable(path)};
     return text;
 }
 

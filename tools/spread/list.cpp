@@ -8,7 +8,7 @@
 #include "terminal/interrupt.hpp"
 #include "terminal/json.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ void tell_failure(const ListOptions& options, std::string_view about, const Erro
         JsonObject object;
         return print_line(object.text("event", "failed").name("name", about).failure(error).line());
     }
-    complain(files::printable(about) + ": " + explain(error, about));
+    complain(printable(about) + ": " + explain(error, about));
 }
 
 hl::Task<Result<void>> list_at(files::Client& session, const std::string& folder, Answers& answers) {
@@ -64,9 +64,9 @@ std::string text_of(const Found& found, const ListOptions& options) {
     if (options.details)
         text += fmt::format("{}{} {:>15} {} ", letter_of(entry.kind), permissions_of(entry.attributes.mode),
                             entry.bytes, time_of(entry.attributes));
-    text += files::printable(entry.name);
+    text += printable(entry.name);
     if (entry.kind == files::EntryKind::folder) text += '/';
-    if (options.details && entry.kind == files::EntryKind::link) text += " -> " + files::printable(entry.target);
+    if (options.details && entry.kind == files::EntryKind::link) text += " -> " + printable(entry.target);
     if (has_too_few(found, options)) text += "  (too few copies)";
     if (found.differ) text += "  (the copies differ)";
     return text;

@@ -10,8 +10,8 @@
 #include "spread/rounds.hpp"
 #include "spread/source.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/batch.hpp>
-#include <cinnabar/files/name.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ using files::EntryKind;
 
 Error changed_meanwhile(const Source& source) {
     return {Errc::bad_checksum, "the file changed between its copies: save it again with --replace",
-            files::printable(source.file.path)};
+            printable(source.file.path)};
 }
 
 // Whether another server may take a file that one refused.
@@ -56,16 +56,14 @@ class GroupSave {
 
     void run(const Interrupt& interrupt) {
         if (options_.dry_run) return tell_plan();
-        const Rounds rounds{[this](std::size_t index, std::size_t server, files::Client& client) {
-                                return save(sources_[index], server, client);
-                            },
-                            another_may_take, [this](std::size_t index) { ended(sources_[index], placed_[index]); },
-                            options_.jobs,
-                            Rounds::Together{[this](std::size_t index) { return entry_bytes(sources_[index]); },
-                                             [this](const std::vector<std::size_t>& indices, std::size_t server,
-                                                    files::Client& client) {
-                                                 return save_entries(indices, server, client);
-                                             }}};
+        const Rounds rounds{
+            [this](std::size_t index, std::size_t server, files::Client& client) {
+                return save(sources_[index], server, client);
+            },
+            another_may_take, [this](std::size_t index) { ended(sources_[index], placed_[index]); }, options_.jobs,
+            Rounds::Together{[this](std::size_t index) { return entry_bytes(sources_[index]); },
+                             [this](const std::vector<std::size_t>& indices, std::size_t server,
+                                    files::Client& client) { return save_entries(indices, server, client); }}};
         if (run_rounds(rounds, sessions_, placed_, interrupt))
             (void)hl::sync_wait(folders_.finish(sessions_, report_), interrupt.token());
         (void)hl::sync_wait(sessions_.close(), interrupt.token());
@@ -261,7 +259,7 @@ class GroupSave {
     [[nodiscard]] static Error too_few(const Source& source, const Placed& placed) {
         if (placed.done.empty()) return *placed.failed;
         auto text = fmt::format("{} of {} copies:", placed.done.size(), placed.wanted);
-        for (const auto& server : source.file.servers) text += " " + files::printable(server);
+        for (const auto& server : source.file.servers) text += " " + printable(server);
         if (!placed.failed) return {Errc::invalid_argument, "too few servers in the group: lower --replicas", text};
         return {placed.failed->code, "too few copies", text + "; " + placed.failed->message()};
     }

@@ -7,7 +7,7 @@
 #include "spread/identity.hpp"
 #include "spread/member.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/group/group.hpp>
 #include <cinnabar/hl/sync_wait.hpp>
 
@@ -46,7 +46,7 @@ Result<Answer> answer_of(const std::string& member, const std::string& name, con
     Error error = std::move(group).error();
     if (error.code == Errc::no_such_rpc) error.hint = "its server is in no group: start it with --group";
     if (error.code == Errc::not_found) error.hint = "wrong group: see --group-name";
-    error.subject = files::printable(member);
+    error.subject = printable(member);
     return error;
 }
 
@@ -87,7 +87,7 @@ Result<std::vector<Server>> find_servers(const GroupPlace& group, const SessionO
             CINNABAR_TRY(auto servers, servers_in(answer->view));
             for (auto& server : servers) server.must_prove = answer->proven;
             if (!servers.empty()) return servers;
-            return Error{Errc::unsupported, "no member of that group saves files", files::printable(place.server)};
+            return Error{Errc::unsupported, "no member of that group saves files", printable(place.server)};
         }
         if (!failed) failed = std::move(answer).error();
         if (interrupt.happened()) break;
@@ -106,7 +106,7 @@ Result<std::string> folder_of(const GroupPlace& group) {
     for (const auto& uri : group.members) {
         CINNABAR_TRY(auto place, parse_place(uri));
         if (folder && *folder != place.path)
-            return Error{Errc::bad_address, "give all members the same folder", files::printable(uri)};
+            return Error{Errc::bad_address, "give all members the same folder", printable(uri)};
         folder = std::move(place.path);
     }
     return folder.value_or("");

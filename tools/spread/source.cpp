@@ -4,6 +4,7 @@
 #include "commands/address.hpp"
 #include "commands/tree_plan.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/source_tree.hpp>
 
@@ -85,8 +86,8 @@ Result<void> add_tree(const SavedTree& saved, const SaveOptions& options, Report
 }
 
 void complain_of(const std::string& one, const std::string& other, const std::string& name) {
-    complain(files::printable(one) + " and " + files::printable(other) + " would both be saved as " +
-             files::printable(name) + ": save them one by one, with --as or into different folders");
+    complain(printable(one) + " and " + printable(other) + " would both be saved as " + printable(name) +
+             ": save them one by one, with --as or into different folders");
 }
 
 // Trees may share folders but no other entries, since it is undefined which of two would be saved last. False: two have

@@ -3,7 +3,7 @@
 
 #include "terminal/exit_code.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/utf8.hpp>
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@ namespace cinnabar::tools {
 std::string json_string(std::string_view text) {
     std::string json = "\"";
     while (!text.empty()) {
-        const auto length = files::utf8_sequence_bytes(text);
+        const auto length = utf8_sequence_bytes(text);
         const auto first = static_cast<unsigned char>(text[0]);
         if (length == 0) {
             json += "\\ufffd";
@@ -46,7 +46,7 @@ JsonObject& JsonObject::name(std::string_view key, std::string_view value) {
     text(key, value);
     bool utf8 = true;
     for (auto rest = value; !rest.empty() && utf8;) {
-        const auto length = files::utf8_sequence_bytes(rest);
+        const auto length = utf8_sequence_bytes(rest);
         utf8 = length != 0;
         rest.remove_prefix(length);
     }

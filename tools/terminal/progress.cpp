@@ -4,7 +4,8 @@
 #include "terminal/units.hpp"
 #include "terminal/write_all.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
+#include <cinnabar/base/utf8.hpp>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -29,7 +30,7 @@ std::size_t columns_of(std::string_view text) {
 std::string cut(std::string_view text, std::size_t columns) {
     std::size_t end = 0;
     for (; columns > 0 && end < text.size(); --columns)
-        end += std::max<std::size_t>(files::utf8_sequence_bytes(text.substr(end)), 1);
+        end += std::max<std::size_t>(utf8_sequence_bytes(text.substr(end)), 1);
     return std::string(text.substr(0, std::min(end, text.size())));
 }
 
@@ -40,7 +41,7 @@ std::string names_within(const std::vector<std::string>& names, std::size_t room
     };
     std::string text;
     for (std::size_t i = 0; i < names.size(); ++i) {
-        const auto longer = text + (i == 0 ? "" : ", ") + files::printable(names[i]);
+        const auto longer = text + (i == 0 ? "" : ", ") + printable(names[i]);
         if (columns_of(longer + more_than(i + 1)) > room) {
             if (i > 0) return text + more_than(i);
             const auto more = more_than(1);

@@ -4,8 +4,8 @@
 #include "terminal/json.hpp"
 #include "terminal/units.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/file_error.hpp>
-#include <cinnabar/files/name.hpp>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -72,7 +72,7 @@ std::string plural(std::uint64_t count, std::string_view one) {
 
 std::string explain(const Error& error, std::string_view known) {
     Error shown = error;
-    if (shown.subject == files::printable(known)) shown.subject.clear();
+    if (shown.subject == printable(known)) shown.subject.clear();
     return shown.message();
 }
 
@@ -115,14 +115,14 @@ void Report::planned(const File& file) {
         ++deleted_;
         if (style_ == Style::json) print_line(event_of(file, true).flag("dry_run", true).line());
         const auto& name = file.path.empty() ? file.name : file.path;
-        if (style_ == Style::people) print_line("deleting " + files::printable(name));
+        if (style_ == Style::people) print_line("deleting " + printable(name));
         return;
     }
     ++(file.kind == Kind::file ? done_ : others_);
     bytes_ += file.bytes;
     if (style_ == Style::json)
         return print_line(event_of(file, true).flag("dry_run", true).number("bytes", file.bytes).line());
-    if (style_ == Style::people && file.servers.empty()) print_line(files::printable(file.name));
+    if (style_ == Style::people && file.servers.empty()) print_line(printable(file.name));
     tell_servers(file);
 }
 
@@ -161,7 +161,7 @@ void Report::failed(const File& file, const Error& error) {
     count_failure(error);
     if (style_ == Style::json) return print_line(event_of(file, false).failure(error).line());
     const auto& name = file.path.empty() ? file.name : file.path;
-    bar_.interrupted_by([&] { complain(files::printable(name) + ": " + explain(error, name)); });
+    bar_.interrupted_by([&] { complain(printable(name) + ": " + explain(error, name)); });
 }
 
 void Report::skipped(const File& file, const Error& error) {
@@ -174,8 +174,8 @@ void Report::skipped(const File& file, const Error& error) {
 
 void Report::tell_servers(const File& file) {
     if (style_ != Style::people || file.servers.empty()) return;
-    std::string line = files::printable(file.name) + ":";
-    for (const auto& server : file.servers) line.append(1, ' ').append(files::printable(server));
+    std::string line = printable(file.name) + ":";
+    for (const auto& server : file.servers) line.append(1, ' ').append(printable(server));
     bar_.interrupted_by([&] { print_line(line); });
 }
 
@@ -195,7 +195,7 @@ void Report::tell_server(std::string_view server, const Error& error) {
         object.text("event", "server").flag("ok", false).name("server", server).failure(error);
         return print_line(object.line());
     }
-    bar_.interrupted_by([&] { complain(files::printable(server) + ": " + explain(error, server)); });
+    bar_.interrupted_by([&] { complain(printable(server) + ": " + explain(error, server)); });
 }
 
 void Report::waiting(std::string_view server, const Error& error) {
@@ -206,7 +206,7 @@ void Report::waiting(std::string_view server, const Error& error) {
         return print_line(object.line());
     }
     if (style_ == Style::quiet) return;
-    bar_.interrupted_by([&] { complain(files::printable(server) + ": " + explain(error, server) + "; redialling"); });
+    bar_.interrupted_by([&] { complain(printable(server) + ": " + explain(error, server) + "; redialling"); });
 }
 
 void Report::gave_up(const Endings& endings) {
@@ -214,7 +214,7 @@ void Report::gave_up(const Endings& endings) {
     if (style_ == Style::json) return print_line(gave_up_event(endings));
     std::string line = fmt::format("given up after {} sessions:", endings.sessions());
     for (const auto& ending : endings.kept())
-        line += fmt::format("\n{:>8}  {}: {}", ending.count, files::printable(ending.server), ending.text);
+        line += fmt::format("\n{:>8}  {}: {}", ending.count, printable(ending.server), ending.text);
     if (endings.others() > 0) line += fmt::format("\n{:>8}  in other ways", endings.others());
     bar_.interrupted_by([&] { complain(line); });
 }

@@ -4,7 +4,7 @@
 #include "terminal/json.hpp"
 #include "terminal/units.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 
 #include <fmt/format.h>
 
@@ -96,7 +96,7 @@ std::string calls_text(const State& state, Microseconds age_min) {
     for (const auto& call : calls) {
         text += fmt::format("{:>9}  {:>9}  {:4}  {:24}  {:30}  {}\n", call.age_us == 0 ? "-" : age_text(call.age_us),
                             call.left_us == time_never ? "-" : age_text(call.left_us), call.as_target ? "in" : "out",
-                            files::printable(call.rpc), files::printable(call.peer), reason_of(call));
+                            printable(call.rpc), printable(call.peer), reason_of(call));
     }
     if (state.cut) text += "and more that are not shown\n";
     return text;

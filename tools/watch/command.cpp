@@ -12,7 +12,7 @@
 #include "watch/screen.hpp"
 #include "watch/state_json.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -141,7 +141,7 @@ class Top {
     // Before the first answer the address may be wrong; later the node may come back, whatever the error.
     bool note(Error error) {
         ++failed_;
-        view_.trouble = "no answer: " + files::printable(error.message());
+        view_.trouble = "no answer: " + printable(error.message());
         last_failure_ = std::move(error);
         const Errc code = last_failure_->code;
         return answered_ || code == Errc::timed_out || code == Errc::overloaded;

@@ -5,7 +5,7 @@
 #include "watch/calls_text.hpp"
 #include "watch/tabs.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ std::vector<std::string> rpc_lines(std::vector<RpcRow> rows, const View& view) {
                  {"", spark, false}});
     sort(rows, view.order);
     for (const RpcRow& row : rows) {
-        table.add({files::printable(row.name), fmt::format("{:.1f}", row.per_second), fmt::format("{}", row.failed),
+        table.add({printable(row.name), fmt::format("{:.1f}", row.per_second), fmt::format("{}", row.failed),
                    latency_text(row.p50_us), latency_text(row.p99_us), fmt::format("{}", row.requests + row.calls),
                    sparkline(row.past, spark)});
     }
@@ -71,8 +71,8 @@ std::string bytes_text(const PeerRow& row, std::uint64_t look::PeerTraffic::*fie
 constexpr std::size_t medium = 100;
 constexpr std::size_t wide = 160;
 constexpr std::array<PeerColumn, 13> peer_columns{{
-    {{"peer", 0, false}, 0, [](const PeerRow& row) { return files::printable(row.report.peer); }},
-    {{"state", 10, false}, 0, [](const PeerRow& row) { return files::printable(row.report.state); }},
+    {{"peer", 0, false}, 0, [](const PeerRow& row) { return printable(row.report.peer); }},
+    {{"state", 10, false}, 0, [](const PeerRow& row) { return printable(row.report.state); }},
     {{"in", 5}, 0, [](const PeerRow& row) { return fmt::format("{}", row.report.requests); }},
     {{"out", 5}, 0, [](const PeerRow& row) { return fmt::format("{}", row.report.calls_sent); }},
     {{"queue", 5}, 0, [](const PeerRow& row) { return fmt::format("{}", row.report.calls_queued); }},
@@ -124,7 +124,7 @@ std::vector<std::string> call_lines(std::vector<look::CallReport> calls, const V
     const std::size_t why = view.width == 0 ? 100 : std::max<std::size_t>(view.width / 2, 30);
     Table table({{"rpc", 0, false}, {"side", 4, false}, {"age", 8}, {"why", why, false}});
     for (const auto& call : calls) {
-        table.add({files::printable(call.rpc), call.as_target ? "in" : "out",
+        table.add({printable(call.rpc), call.as_target ? "in" : "out",
                    call.age_us == 0 ? "-" : latency_text(static_cast<double>(call.age_us)), reason_of(call)});
     }
     return table.lines(view.width);
@@ -133,7 +133,7 @@ std::vector<std::string> call_lines(std::vector<look::CallReport> calls, const V
 std::vector<std::string> log_lines(const std::vector<look::LineReport>& lines, const View& view) {
     Table table({{"age", 8}, {"level", 7, false}, {"module", 8, false}, {"text", 0, false}});
     for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-        table.add({duration(line->age_us), line->level, line->module, files::printable(line->text)});
+        table.add({duration(line->age_us), line->level, line->module, printable(line->text)});
     }
     return table.lines(view.width);
 }
@@ -168,8 +168,8 @@ std::uint64_t sum_of(const State& state, std::uint32_t look::ContextReport::*fie
 }
 
 std::string second_line(const State& state, const std::string& address, const View& view) {
-    if (!view.trouble.empty()) return fmt::format("{}: {}", files::printable(address), view.trouble);
-    return fmt::format("{} (process {}{})", files::printable(address), state.node.process,
+    if (!view.trouble.empty()) return fmt::format("{}: {}", printable(address), view.trouble);
+    return fmt::format("{} (process {}{})", printable(address), state.node.process,
                        state.node.draining ? ", draining" : "");
 }
 

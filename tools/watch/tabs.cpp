@@ -4,7 +4,7 @@
 #include "terminal/units.hpp"
 #include "watch/screen.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ std::vector<std::string> under_way_lines(const State& state, std::size_t width, 
     const std::size_t shown = rows_max == 0 ? rows.size() : std::min(rows.size(), rows_max);
     for (std::size_t i = 0; i < shown; ++i) {
         const UnderWay& row = rows[i];
-        table.add({files::printable(row.name), std::string(side_of(row.as_target)), fmt::format("{}", row.calls),
+        table.add({printable(row.name), std::string(side_of(row.as_target)), fmt::format("{}", row.calls),
                    latency_text(static_cast<double>(row.oldest_us)), std::string(to_string(row.phase))});
     }
     return table.lines(width);
@@ -69,7 +69,7 @@ std::vector<std::string> part_lines(const std::vector<RpcRow>& rows, std::size_t
     if (names_longest) columns.push_back({"mostly", 29, false});
     Table table(std::move(columns));
     for (const TimeRow& row : time_rows(rows)) {
-        std::vector<std::string> cells{files::printable(row.name), std::string(side_of(row.as_target)),
+        std::vector<std::string> cells{printable(row.name), std::string(side_of(row.as_target)),
                                        fmt::format("{}", row.counted)};
         append(cells, time_cells(row, all_parts));
         if (names_longest) {
@@ -97,7 +97,7 @@ std::vector<std::string> pools_of(const State& state, std::size_t width) {
         const auto of_load = [&pool](auto value) {
             return pool.load ? fmt::format("{}", value(*pool.load)) : std::string("-");
         };
-        table.add({files::printable(pool.name), fmt::format("{}", pool.threads),
+        table.add({printable(pool.name), fmt::format("{}", pool.threads),
                    of_load([](const look::PoolLoad& load) { return load.running; }),
                    of_load([](const look::PoolLoad& load) { return load.resumed; }),
                    of_load([](const look::PoolLoad& load) { return load.queued[0]; }),
@@ -163,8 +163,7 @@ std::vector<std::string> failure_lines(const State& state, std::size_t width, st
     const std::size_t shown = rows_max == 0 ? rows.size() : std::min(rows.size(), rows_max);
     for (std::size_t i = 0; i < shown; ++i) {
         const FailureRow& row = rows[i];
-        table.add(
-            {files::printable(row.name), fmt::format("{}", row.calls), std::string(row.error), std::string(row.phase)});
+        table.add({printable(row.name), fmt::format("{}", row.calls), std::string(row.error), std::string(row.phase)});
     }
     auto lines = table.lines(width);
     lines.emplace_back();

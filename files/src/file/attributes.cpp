@@ -2,9 +2,9 @@
 #include "file/kept_attributes.hpp"
 #include "file/stored_checksum.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/attributes.hpp>
 #include <cinnabar/files/file_error.hpp>
-#include <cinnabar/files/name.hpp>
 
 #include <sys/stat.h>
 #include <sys/xattr.h>

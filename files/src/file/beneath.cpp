@@ -3,6 +3,7 @@
 
 #include "file/folded_case.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
 

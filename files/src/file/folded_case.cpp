@@ -3,9 +3,9 @@
 
 #include "file/read_entries.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/files/file_error.hpp>
-#include <cinnabar/files/name.hpp>
 
 #include <fcntl.h>
 #include <linux/fs.h>

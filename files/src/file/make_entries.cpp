@@ -5,6 +5,7 @@
 #include "file/naming.hpp"
 #include "file/read_entries.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/root.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/name.hpp>
-
-#include <cstdint>
 
 namespace cinnabar::files {
 namespace {
@@ -59,29 +58,6 @@ std::string_view leaf_of(std::string_view path) noexcept {
 std::string_view parent_of(std::string_view path) noexcept {
     const auto slash = path.rfind('/');
     return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
-}
-
-std::string printable(std::string_view name) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text;
-    text.reserve(name.size());
-    while (!name.empty()) {
-        const auto length = utf8_sequence_bytes(name);
-        const auto first = static_cast<std::uint8_t>(name[0]);
-        const bool control = first < 0x20 || first == 0x7f ||
-                             (length == 2 && first == 0xc2 && static_cast<std::uint8_t>(name[1]) < 0xa0);
-        if (length == 0 || control) {
-            for (std::size_t i = 0; i < (length == 0 ? 1 : length); ++i) {
-                const auto byte = static_cast<std::uint8_t>(name[i]);
-                text.append("\\x").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
-            }
-        } else {
-            if (first == '\\') text.append("\\");
-            text.append(name.substr(0, length));
-        }
-        name.remove_prefix(length == 0 ? 1 : length);
-    }
-    return text;
 }
 
 }  // namespace cinnabar::files

@@ -4,9 +4,9 @@
 #include "file/beneath.hpp"
 #include "file/folded_case.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/base/random.hpp>
 #include <cinnabar/files/file_error.hpp>
-#include <cinnabar/files/name.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>

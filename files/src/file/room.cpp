@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/room.hpp>
 
 #include <sys/statvfs.h>

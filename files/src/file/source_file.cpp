@@ -2,9 +2,9 @@
 #include "file/read_entries.hpp"
 #include "file/stored_checksum.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/base/whole_io.hpp>
 #include <cinnabar/files/file_error.hpp>
-#include <cinnabar/files/name.hpp>
 #include <cinnabar/files/source_file.hpp>
 
 #include <fcntl.h>

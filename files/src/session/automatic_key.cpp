@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/files/automatic_key.hpp>
 #include <cinnabar/files/file_error.hpp>

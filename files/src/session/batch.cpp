@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "session/batch.hpp"
 
+#include <cinnabar/files/name.hpp>
+
 #include <set>
 #include <string_view>
 #include <utility>

@@ -7,7 +7,7 @@
 #include "session/access.hpp"
 #include "session/protocol.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/root.hpp>
 
 #include <cstddef>

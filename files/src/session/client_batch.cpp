@@ -5,6 +5,8 @@
 #include "session/pack.hpp"
 #include "session/remote_error.hpp"
 
+#include <cinnabar/files/name.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <optional>

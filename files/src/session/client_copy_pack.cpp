@@ -4,6 +4,7 @@
 #include "session/pack.hpp"
 #include "session/remote_error.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/hl/when_all.hpp>
 
@@ -123,8 +124,7 @@ void ClientSession::CopyingPack::settle(const PackOut& out) {
     }
 }
 
-hl::Task<Result<void>> ClientSession::CopyingPack::serve_take(ClientSession& session,
-                                                              hl::Request<TakePackIn> request) {
+hl::Task<Result<void>> ClientSession::CopyingPack::serve_take(ClientSession& session, hl::Request<TakePackIn> request) {
     const Inside::Entry here(session.inside_);
     if (auto possible = check_pack(*request); !possible) co_return to_remote(possible.error());
     if (auto sealed = session.seals_.check(*request); !sealed) co_return to_remote(sealed.error());

@@ -7,6 +7,7 @@
 #include "session/remote_error.hpp"
 #include "session/waiting.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/name.hpp>
 #include <cinnabar/files/source_file.hpp>
 #include <cinnabar/hl/when_all.hpp>

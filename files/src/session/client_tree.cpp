@@ -5,6 +5,7 @@
 #include "session/client_session.hpp"
 #include "session/remote_error.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/name.hpp>
 
 #include <algorithm>

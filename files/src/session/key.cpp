@@ -2,10 +2,10 @@
 #include "session/secret.hpp"
 
 #include <cinnabar/base/assert.hpp>
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/key.hpp>
-#include <cinnabar/files/name.hpp>
 
 #include <fcntl.h>
 #include <openssl/crypto.h>

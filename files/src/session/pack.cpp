@@ -4,6 +4,7 @@
 #include "file/journal.hpp"
 #include "session/remote_error.hpp"
 
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/file_error.hpp>
 #include <cinnabar/files/name.hpp>
 

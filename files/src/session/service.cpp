@@ -4,7 +4,7 @@
 #include "session/remote_error.hpp"
 #include "session/service_batches.hpp"
 
-#include <cinnabar/files/name.hpp>
+#include <cinnabar/base/printable.hpp>
 #include <cinnabar/files/ping.hpp>
 #include <cinnabar/hl/serve.hpp>
 

@@ -6,7 +6,6 @@
 #include <cinnabar/base/error.hpp>
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/result.hpp>
-#include <cinnabar/base/utf8.hpp>
 
 #include <cstddef>
 #include <string>
@@ -35,11 +34,5 @@ inline constexpr std::string_view staging_folder = ".cinnabar-staging";
 [[nodiscard]] CINNABAR_API std::string_view leaf_of(std::string_view path) noexcept;
 // The path without its last component; empty if it has no '/'.
 [[nodiscard]] CINNABAR_API std::string_view parent_of(std::string_view path) noexcept;
-
-// Escapes a name for messages and logs: control characters and bytes that are not UTF-8 become \xNN, a backslash
-// becomes two.
-[[nodiscard]] CINNABAR_API std::string printable(std::string_view name);
-
-using cinnabar::utf8_sequence_bytes;
 
 }  // namespace cinnabar::files

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cinnabar/base/export.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace cinnabar {
+
+// Escapes text of others, such as the names of files, for messages and terminals: control characters and bytes that are
+// not UTF-8 become \xNN, a backslash becomes two. Thread-safe.
+[[nodiscard]] CINNABAR_API std::string printable(std::string_view text);
+
+}  // namespace cinnabar
