@@ -43,12 +43,12 @@ bool send_greeting(Stream& stream, ConstBytes greeting) noexcept {
 
 SocketDial::SocketDial() noexcept { timer_.bind<&SocketDial::time_out>(*this); }
 
-void SocketDial::begin(PortHost& host, OwnDials& own, std::span<const SocketAddress> targets,
+void SocketDial::begin(PortHost& host, SelfDials& self_dials, std::span<const SocketAddress> targets,
                        std::span<const Uri> names, const SocketAddress* source, std::size_t answer_bytes,
                        Microseconds timeout) noexcept {
     CINNABAR_ASSERT(!host_);
     host_ = &host;
-    own_ = &own;
+    self_dials_ = &self_dials;
     targets_.begin(targets, names);
     source_ = source;
     answer_bytes_ = answer_bytes;
@@ -77,7 +77,7 @@ void SocketDial::unwatch() noexcept {
 // Cleans up when the answer has arrived, or never will.
 void SocketDial::answer_is_there() noexcept {
     host_->unwatch(stream_.fd());
-    if (connected_) own_->remove(local_, remote_);
+    if (connected_) self_dials_->remove(local_, remote_);
     connected_ = greeted_ = false;
 }
 
@@ -143,7 +143,7 @@ void SocketDial::connected() noexcept {
     remote_ = SocketAddress::peer_of(stream_.fd());
     // A dial to a port of the ephemeral range on which nobody listens can connect to its own socket.
     if (local_ == remote_) return try_next(Errc::refused);
-    if (!own_->add(local_, remote_)) return try_next(Errc::out_of_memory);
+    if (!self_dials_->add(local_, remote_)) return try_next(Errc::out_of_memory);
     connected_ = true;
     if (const Errc why = protect(stream_); why != Errc::ok) return try_next(why);
     if (stream_.guard()) return establish();

@@ -36,7 +36,7 @@ void OfiPort::accept(Incoming incoming) noexcept {
                     static_cast<int>(theirs_uses.size()), theirs_uses.data(), provider().name);
         return reject(incoming, Errc::unreachable);
     }
-    const bool own = is_own_dial(incoming);
+    const bool own = is_self_dial(incoming);
     if (is_reflected(incoming, own)) return reject(incoming, Errc::permission);
     Session* session = sessions_.acquire();
     if (!session) return reject(incoming, Errc::overloaded);

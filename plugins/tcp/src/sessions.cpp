@@ -34,7 +34,7 @@ void TcpPort::accept(Incoming incoming) noexcept {
 void TcpPort::accept_session(Incoming incoming) noexcept {
     const na::Hello& theirs = incoming.greeting.hello;
     if (const Errc refused = refusal(theirs); refused != Errc::ok) return reject(incoming, refused);
-    const bool own = is_own_dial(incoming);
+    const bool own = is_self_dial(incoming);
     if (is_reflected(incoming, own)) return reject(incoming, Errc::permission);
     const Greeting answer{hello(na::HelloKind::accept, na::sender_of(theirs)), random_token()};
     // Always a new peer. Two processes that dial each other at once get two sessions (decision 0027).

@@ -7,7 +7,7 @@
 #include <cinnabar/base/export.hpp>
 #include <cinnabar/base/slot_pool.hpp>
 #include <cinnabar/base/timer_of.hpp>
-#include <cinnabar/na/session/own_dials.hpp>
+#include <cinnabar/na/session/self_dials.hpp>
 #include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/session/stream.hpp>
 #include <cinnabar/na/session/target_walk.hpp>
@@ -44,11 +44,12 @@ class CINNABAR_API GreetingReader {
 class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
   public:
     // Tries `targets`, then the addresses that `names` resolve to. `source` may be null; the socket is bound to it if
-    // the families agree. All arguments must live until the outcome; `own` must live as long as this object, because
-    // abandon() uses it. The outcome may be reported inside this call if the peer is known to be unreachable. The
-    // timeout includes the look-up of names.
-    void begin(PortHost& host, OwnDials& own, std::span<const SocketAddress> targets, std::span<const Uri> names,
-               const SocketAddress* source, std::size_t answer_bytes, Microseconds timeout) noexcept;
+    // the families agree. All arguments must live until the outcome; `self_dials` must live as long as this object,
+    // because abandon() uses it. The outcome may be reported inside this call if the peer is known to be unreachable.
+    // The timeout includes the look-up of names.
+    void begin(PortHost& host, SelfDials& self_dials, std::span<const SocketAddress> targets,
+               std::span<const Uri> names, const SocketAddress* source, std::size_t answer_bytes,
+               Microseconds timeout) noexcept;
     // For failed(why): why the guard of the connection failed, as Peer::lost_because. Null: that is not the reason, or
     // the guard does not know.
     [[nodiscard]] const char* failed_because(Errc why) const noexcept {
@@ -90,7 +91,7 @@ class CINNABAR_API SocketDial : public PoolSlot, public FdEvents {
     std::size_t answer_bytes_ = 0;
     Stream stream_;
     std::uint32_t watched_ = 0;  // epoll events that its socket is watched for
-    OwnDials* own_ = nullptr;
+    SelfDials* self_dials_ = nullptr;
     SocketAddress local_;  // the socket's own address, once connected
     SocketAddress remote_;
     bool connected_ = false;

@@ -6,7 +6,7 @@
 #include <cinnabar/base/unique_fd.hpp>
 #include <cinnabar/na/lease_table.hpp>
 #include <cinnabar/na/registrations.hpp>
-#include <cinnabar/na/session/own_dials.hpp>
+#include <cinnabar/na/session/self_dials.hpp>
 #include <cinnabar/na/session/socket_address.hpp>
 #include <cinnabar/na/transport.hpp>
 #include <cinnabar/na/uri.hpp>
@@ -68,7 +68,7 @@ class CINNABAR_API SocketTransport : public SessionTransport {
     [[nodiscard]] const SocketAddress* source() const noexcept { return source_ ? &*source_ : nullptr; }
     // Negative: it does not listen.
     [[nodiscard]] int listener() const noexcept { return listener_.get(); }
-    [[nodiscard]] OwnDials& own_dials() noexcept { return own_dials_; }
+    [[nodiscard]] SelfDials& self_dials() noexcept { return self_dials_; }
 
   protected:
     explicit SocketTransport(const TransportOptions& options);
@@ -83,7 +83,7 @@ class CINNABAR_API SocketTransport : public SessionTransport {
     UniqueFd listener_;
     std::optional<SocketAddress> source_;
     std::vector<std::string> endpoints_;
-    OwnDials own_dials_;
+    SelfDials self_dials_;
 };
 
 }  // namespace cinnabar::na

@@ -62,21 +62,21 @@ class SocketPort : public SessionPort {
     // Of an incoming connection over a stream, with a greeting. Whether this process has dialled it; whether an
     // attacker led a dial of this process back to it, which is logged: then the connection must be rejected
     // (permission); and the address of the new peer, which may throw bad_alloc.
-    [[nodiscard]] bool is_own_dial(const Incoming& incoming) noexcept {
-        return own().transport().own_dials().dialled(incoming.stream.fd());
+    [[nodiscard]] bool is_self_dial(const Incoming& incoming) noexcept {
+        return own().transport().self_dials().has(incoming.stream.fd());
     }
-    [[nodiscard]] bool is_reflected(const Incoming& incoming, bool own_dial) noexcept {
+    [[nodiscard]] bool is_reflected(const Incoming& incoming, bool self_dial) noexcept {
         const Transport& transport = own().transport();
-        const bool is =
-            !own_dial && na::is_reflected(incoming.greeting.hello, incoming.stream.identity(), transport.incarnation());
+        const bool is = !self_dial &&
+                        na::is_reflected(incoming.greeting.hello, incoming.stream.identity(), transport.incarnation());
         if (is) log_reflected(transport.scheme(), incoming.stream.fd());
         return is;
     }
-    [[nodiscard]] Addr sender_addr(const Incoming& incoming, bool own_dial) {
+    [[nodiscard]] Addr sender_addr(const Incoming& incoming, bool self_dial) {
         const Identity sender = sender_of(incoming.greeting.hello);
         const std::string_view scheme = own().transport().scheme();
         const ProvenIdentity* const proven = incoming.stream.identity();
-        return Addr::of_connection(scheme, host().context_id(), sender.context, sender.incarnation, own_dial,
+        return Addr::of_connection(scheme, host().context_id(), sender.context, sender.incarnation, self_dial,
                                    SocketAddress::peer_of(incoming.stream.fd()).endpoint(scheme), {},
                                    proven ? std::optional<ProvenIdentity>(*proven) : std::nullopt);
     }
@@ -168,7 +168,7 @@ class OutgoingHandshake final : public SocketDial {
         port_ = &port;
         peer_ = &peer;
         purpose_ = purpose;
-        begin(port.host(), port.transport().own_dials(), targets, names, port.transport().source(),
+        begin(port.host(), port.transport().self_dials(), targets, names, port.transport().source(),
               decltype(OwnPort::Incoming::greeting)::wire_bytes, port.options().connect_timeout);
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Detects that this process has dialled itself: the TCP connections that it is dialling, by their local and remote
-// address. If an accepted socket has the same two addresses, both ends belong to this process: no other process can
-// have such a socket, whatever incarnation it claims. Any thread.
+// SelfDials: detects that this process has dialled itself. It holds the TCP connections that this process is dialling,
+// by their local and remote address. If an accepted socket has the same two addresses, both ends belong to this
+// process: no other process can have such a socket, whatever incarnation it claims. Any thread.
 #pragma once
 
 #include <cinnabar/na/session/socket_address.hpp>
@@ -14,7 +14,7 @@
 
 namespace cinnabar::na {
 
-class OwnDials {
+class SelfDials {
   public:
     // Call before the dialler greets; remove() when the answer has arrived. False: out of memory.
     [[nodiscard]] bool add(const SocketAddress& local, const SocketAddress& remote) noexcept {
@@ -31,9 +31,9 @@ class OwnDials {
         const auto at = std::find(dials_.begin(), dials_.end(), std::pair(local, remote));
         if (at != dials_.end()) dials_.erase(at);
     }
-    // Whether this process dialled an accepted socket. Requires: the socket has received the greeting and has not been
-    // answered.
-    [[nodiscard]] bool dialled(int accepted) const noexcept {
+    // Whether this process dialled an accepted socket itself. Requires: the socket has received the greeting and has
+    // not been answered.
+    [[nodiscard]] bool has(int accepted) const noexcept {
         const std::pair ends(SocketAddress::peer_of(accepted), SocketAddress::local_of(accepted));
         const std::lock_guard lock(mutex_);
         return std::find(dials_.begin(), dials_.end(), ends) != dials_.end();
