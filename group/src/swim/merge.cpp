@@ -5,8 +5,7 @@
 
 #include <cinnabar/base/log.hpp>
 
-#include <algorithm>
-#include <cmath>
+#include <utility>
 
 namespace cinnabar::group {
 namespace {
@@ -104,30 +103,6 @@ void Swim::merge_gone(const Claim& claim, Source source, TimeUs now) {
         {claim.incarnation, claim.refutation, claim.state, claim.process,
          claim.profile ? claim.profile : (same_process ? known.profile : nullptr)},
         claim.profile != nullptr);
-}
-
-void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
-    Entry entry = table_.at(rank);
-    if (entry.state == State::suspect) {
-        if (confirmations != 0) suspicions_.hasten(rank);
-        if (!suspicions_.confirm(rank, by)) return;
-    } else {
-        const double scale = std::max(1.0, std::log10(static_cast<double>(table_.present())));
-        const double shortest = options_.suspicion_min * scale * static_cast<double>(options_.period.count());
-        const Suspicions::Times times{static_cast<TimeUs>(shortest),
-                                      static_cast<TimeUs>(shortest * std::max(options_.suspicion_spread, 1u))};
-        const auto others = static_cast<unsigned>(std::min<std::size_t>(table_.present(), 100));
-        suspicions_.begin(rank, by, times, others > 2 ? others - 2 : 0, now);
-        if (confirmations != 0) suspicions_.hasten(rank);
-        entry.state = State::suspect;
-        put(rank, entry, false);
-        // Some members ping the suspect, so that it hears of the suspicion soon and can refute it.
-        constexpr std::size_t askers = 8;
-        if (by == self_.rank || confirmations != 0 || random_.below(table_.present()) < askers) doubt(rank);
-    }
-    Claim claim = table_.claim(rank, false);
-    claim.by = by;
-    gossip_.add(std::move(claim));
 }
 
 void Swim::about_self(const Claim& claim, TimeUs now) {

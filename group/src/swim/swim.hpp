@@ -106,8 +106,10 @@ class CINNABAR_API Swim {
     void about_self(const Claim& claim, TimeUs now);
     void outbid(std::uint32_t incarnation);
     [[nodiscard]] bool plausible(const Claim& claim, Source source) const noexcept;
-    void suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now);
     void put(Rank rank, Entry entry, bool with_profile);
+
+    // --- suspicion (suspect.cpp) and its end (dead_members.cpp)
+    void suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now);
     void expire_suspicions(TimeUs now);
 
     // --- anti-entropy (sync.cpp)
