@@ -34,14 +34,10 @@ class CINNABAR_API Table {
     using Digests = std::array<std::uint64_t, buckets>;  // each over the ranks with the same remainder modulo `buckets`
     static constexpr std::size_t changes_kept = 256;
 
-    Table() = default;
-    // Starts with the entries of `other` and shares them.
-    [[nodiscard]] static Table sharing(const Table& other) { return other; }
-
     // Returns an unknown entry if there is none.
     [[nodiscard]] const Entry& at(Rank rank) const noexcept;
     void put(Rank rank, Entry entry);
-    // Moves the changes into the shared part, for tables made from this one later. Nobody knows its earlier views, so
+    // Moves the changes into the part that copies of this table share. Nobody knows its earlier views, so
     // changed_since() is empty for them.
     void share();
 
