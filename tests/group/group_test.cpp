@@ -536,6 +536,23 @@ TEST(group, an_all_reduce_gives_the_sum_to_all) {
     }
 }
 
+TEST(group, an_all_reduce_gives_the_least_and_the_greatest_to_all) {
+    SimGroup all(7, 25);
+    std::vector<std::pair<int, int>> ends;
+    const auto find = [](Group group, std::vector<std::pair<int, int>>& out) -> Task<void> {
+        const int mine = static_cast<int>(group.rank() * 3 % 7) - 2;  // the least at rank 0, the greatest at rank 2
+        auto low = group.all_reduce("least", mine, group::least, ten_seconds);
+        const Result<Reduced<int>> least = co_await low;
+        auto high = group.all_reduce("greatest", mine, group::greatest, ten_seconds);
+        const Result<Reduced<int>> greatest = co_await high;
+        out.emplace_back(least.ok() ? least->value.value_or(-9) : -10,
+                         greatest.ok() ? greatest->value.value_or(-9) : -10);
+    };
+    for (std::size_t i = 0; i < 7; ++i) ASSERT_EQ(all[i].node->spawn(find(*all[i].group, ends)), Errc::ok);
+    all.run_for(5s);
+    EXPECT_EQ(ends, (std::vector<std::pair<int, int>>(7, {-2, 4})));
+}
+
 TEST(group, impossible_requests_have_errors) {
     SimGroup all(2, 22);
     EXPECT_EQ(all[0].group->serve(note, [](const std::string&) {}).code(), Errc::exists);
