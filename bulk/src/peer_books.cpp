@@ -51,9 +51,9 @@ void PeerBooks::leave(TransferSlot& slot) noexcept {
     peer->release();
 }
 
-void PeerBooks::enter(PeerBook& book, PeerBook::Place place) noexcept {
-    book.place = place;
-    ring(place).push_back(book);
+void PeerBooks::enter(PeerBook& book, PeerBook::RingKind kind) noexcept {
+    book.ring_kind = kind;
+    ring(kind).push_back(book);
 }
 
 }  // namespace cinnabar::bulk

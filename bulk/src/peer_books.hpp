@@ -22,12 +22,12 @@ struct PeerBook : PoolSlot {
     std::uint32_t far_buffers = 0;  // held by its chunks
     std::uint32_t by_handle = 0;    // chunks that are copied by handle
     // Which ring of PeerBooks it is in, if any.
-    enum class Place : std::uint8_t {
+    enum class RingKind : std::uint8_t {
         ring,     // may post
         stalled,  // the port has no room
         full,     // the context's budget is used up
     };
-    Place place = Place::ring;
+    RingKind ring_kind = RingKind::ring;
     ListLink<PeerBook> ring_link;
     IntrusiveList<TransferSlot, &TransferSlot::ready_link> ready;
     IntrusiveList<TransferSlot, &TransferSlot::member_link> members;
@@ -62,25 +62,25 @@ class PeerBooks {
     }
 
     // Requires: in no ring.
-    void enter(PeerBook& book, PeerBook::Place place) noexcept;
+    void enter(PeerBook& book, PeerBook::RingKind kind) noexcept;
     // Requires: in a ring.
-    void leave_ring(PeerBook& book) noexcept { ring(book.place).remove(book); }
+    void leave_ring(PeerBook& book) noexcept { ring(book.ring_kind).remove(book); }
     // Appends the book to the ring of those that may post, if it has ready transfers and is in no ring.
     void enter_if_ready(PeerBook& book) noexcept {
-        if (!book.ready.empty() && !book.in_a_ring()) enter(book, PeerBook::Place::ring);
+        if (!book.ready.empty() && !book.in_a_ring()) enter(book, PeerBook::RingKind::ring);
     }
     // The book that has waited longest; null: none.
-    [[nodiscard]] PeerBook* first(PeerBook::Place place) const noexcept { return rings_[index(place)].front(); }
+    [[nodiscard]] PeerBook* first(PeerBook::RingKind kind) const noexcept { return rings_[index(kind)].front(); }
 
   private:
     using Ring = IntrusiveList<PeerBook, &PeerBook::ring_link>;
     static constexpr std::size_t buckets = 256;
-    static constexpr std::size_t index(PeerBook::Place place) noexcept { return static_cast<std::size_t>(place); }
-    [[nodiscard]] Ring& ring(PeerBook::Place place) noexcept { return rings_[index(place)]; }
+    static constexpr std::size_t index(PeerBook::RingKind kind) noexcept { return static_cast<std::size_t>(kind); }
+    [[nodiscard]] Ring& ring(PeerBook::RingKind kind) noexcept { return rings_[index(kind)]; }
 
     SlotPool<PeerBook> books_;
     std::array<PeerBook*, buckets> table_{};  // by peer
-    std::array<Ring, 3> rings_;               // by PeerBook::Place
+    std::array<Ring, 3> rings_;               // by PeerBook::RingKind
 };
 
 }  // namespace cinnabar::bulk

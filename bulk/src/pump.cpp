@@ -46,12 +46,13 @@ void Pump::unready(TransferSlot& slot) noexcept {
 
 void Pump::leave(PeerBook& book) noexcept {
     books_.leave_ring(book);
-    if (book.place == PeerBook::Place::stalled && !books_.first(PeerBook::Place::stalled)) context_.disarm(retry_);
+    if (book.ring_kind == PeerBook::RingKind::stalled && !books_.first(PeerBook::RingKind::stalled))
+        context_.disarm(retry_);
 }
 
 void Pump::stall(PeerBook& book) noexcept {
     leave(book);
-    books_.enter(book, PeerBook::Place::stalled);
+    books_.enter(book, PeerBook::RingKind::stalled);
     if (retry_.armed()) return;
     context_.arm(retry_, after(context_.now_us(), retry_after_));
     retry_after_ = std::min(retry_after_ * 2, retry_after_max);
@@ -59,9 +60,9 @@ void Pump::stall(PeerBook& book) noexcept {
 
 void Pump::on_retry(Timer& timer) noexcept {
     Pump& pump = TimerOf<Pump>::owner_of(timer);
-    while (PeerBook* book = pump.books_.first(PeerBook::Place::stalled)) {
+    while (PeerBook* book = pump.books_.first(PeerBook::RingKind::stalled)) {
         pump.leave(*book);
-        pump.books_.enter(*book, PeerBook::Place::ring);
+        pump.books_.enter(*book, PeerBook::RingKind::ring);
     }
     pump.run();
 }
@@ -71,8 +72,8 @@ void Pump::on_retry(Timer& timer) noexcept {
 void Pump::run() noexcept {
     bool full = false;
     while (true) {
-        PeerBook* book = full ? nullptr : books_.first(PeerBook::Place::full);
-        if (!book) book = books_.first(PeerBook::Place::ring);
+        PeerBook* book = full ? nullptr : books_.first(PeerBook::RingKind::full);
+        if (!book) book = books_.first(PeerBook::RingKind::ring);
         if (!book) return;
         switch (full && book->chunks > 0 ? Posted::context_full : post_next(*book)) {
             case Posted::taken:
@@ -89,9 +90,9 @@ void Pump::run() noexcept {
                 break;
             case Posted::context_full:
                 full = true;
-                if (book->place == PeerBook::Place::full) break;
+                if (book->ring_kind == PeerBook::RingKind::full) break;
                 leave(*book);
-                books_.enter(*book, PeerBook::Place::full);
+                books_.enter(*book, PeerBook::RingKind::full);
                 break;
         }
     }
@@ -241,12 +242,12 @@ void Pump::chunk_done(ChunkOp& op) noexcept {
     retire(op);
 
     // A peer with nothing in flight may post one chunk although others wait for the budget.
-    if (book.chunks == 0 && book.in_a_ring() && book.place == PeerBook::Place::full) leave(book);
+    if (book.chunks == 0 && book.in_a_ring() && book.ring_kind == PeerBook::RingKind::full) leave(book);
     books_.enter_if_ready(book);
     // The port may have room again, so one stalled peer tries again.
-    if (PeerBook* peer = books_.first(PeerBook::Place::stalled)) {
+    if (PeerBook* peer = books_.first(PeerBook::RingKind::stalled)) {
         leave(*peer);
-        books_.enter(*peer, PeerBook::Place::ring);
+        books_.enter(*peer, PeerBook::RingKind::ring);
     }
 
     if (slot.error == Errc::ok) slot.set_os_errno(os_errno);

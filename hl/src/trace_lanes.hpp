@@ -25,33 +25,33 @@ class TraceLanes {
     // those that began at the same time, pass handlers before the calls that they made.
     [[nodiscard]] std::uint64_t lane_of(const SpanRecord& span) noexcept {
         if (span.kind == SpanKind::handler) {
-            Place& own = place_of(span.context.span);
+            Entry& own = entry_of(span.context.span);
             own.closed_us = std::max(own.closed_us, end_of(span));
             return span.context.span;
         }
         // No parent has this number, so nothing else is drawn there.
         const std::uint64_t alone = ~span.context.span;
         if (span.parent == 0) return alone;
-        Place& place = place_of(span.parent);
-        const bool free = span.began_unix_us >= place.busy_us;
-        const bool within = end_of(span) <= place.closed_us || span.began_unix_us >= place.closed_us;
+        Entry& entry = entry_of(span.parent);
+        const bool free = span.began_unix_us >= entry.busy_us;
+        const bool within = end_of(span) <= entry.closed_us || span.began_unix_us >= entry.closed_us;
         if (!free || !within) return alone;
-        place.busy_us = end_of(span);
+        entry.busy_us = end_of(span);
         return span.parent;
     }
 
   private:
-    struct Place {
+    struct Entry {
         std::uint64_t busy_us = 0;    // when the last child that was drawn there ended
         std::uint64_t closed_us = 0;  // when the last handler that was drawn there ended
     };
     static constexpr unsigned bits = 12;
 
     // Multiplies as NodeCore::begins_trace does, because the span numbers of other implementations need not be random.
-    [[nodiscard]] Place& place_of(std::uint64_t span) noexcept {
-        return places_[(span * 0x9e3779b97f4a7c15u) >> (64 - bits)];
+    [[nodiscard]] Entry& entry_of(std::uint64_t span) noexcept {
+        return entries_[(span * 0x9e3779b97f4a7c15u) >> (64 - bits)];
     }
-    std::array<Place, 1u << bits> places_{};
+    std::array<Entry, 1u << bits> entries_{};
 };
 
 }  // namespace cinnabar::hl

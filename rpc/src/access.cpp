@@ -37,11 +37,11 @@ const Policy::Verdict* Access::ask(PeerBook& book, const Handler& handler, Provi
     if (handler.by_key) return nullptr;
     if (!book.verdicts && !book.counted && !begin_verdicts(book)) return &no_account;
     Verdicts* const verdicts = book.counted ? &book.counted->verdicts : book.verdicts.get();
-    Verdicts::Place* const place = verdicts ? &verdicts->place_of(handler) : nullptr;
-    const bool known = place && place->handler == &handler;
+    Verdicts::Entry* const entry = verdicts ? &verdicts->entry_of(handler) : nullptr;
+    const bool known = entry && entry->handler == &handler;
     const Policy::Verdict& verdict =
-        known ? *place->verdict : policy_->decide(book.peer->addr(), handler.name, provider);
-    if (place) *place = {&handler, &verdict};
+        known ? *entry->verdict : policy_->decide(book.peer->addr(), handler.name, provider);
+    if (entry) *entry = {&handler, &verdict};
     if (!known || !verdict.allow) tell(policy_->event(book.peer->addr(), handler.name, provider, verdict));
     return verdict.allow && !book.counted ? nullptr : &verdict;
 }

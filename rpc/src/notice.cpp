@@ -12,44 +12,44 @@ namespace cinnabar::rpc {
 
 bool Notices::enter(Notice& notice) noexcept {
     if (free_.empty()) {
-        if (places_.size() == places_max) return false;
+        if (slots_.size() == slots_max) return false;
         try {
-            free_.reserve(places_.size() + 1);
-            places_.emplace_back();
+            free_.reserve(slots_.size() + 1);
+            slots_.emplace_back();
         } catch (const std::bad_alloc&) {
             return false;
         }
-        free_.push_back(static_cast<std::uint32_t>(places_.size() - 1));
+        free_.push_back(static_cast<std::uint32_t>(slots_.size() - 1));
     }
     const std::uint32_t index = free_.back();
     free_.pop_back();
-    Place& place = places_[index];
-    place.notice = &notice;
-    notice.value_ = std::uint32_t{++place.uses} << index_bits | index;
+    Slot& slot = slots_[index];
+    slot.notice = &notice;
+    notice.value_ = std::uint32_t{++slot.uses} << index_bits | index;
     return true;
 }
 
 void Notices::leave(const Notice& notice) noexcept {
-    const std::uint32_t index = notice.value_ & (places_max - 1);
-    places_[index].notice = nullptr;
+    const std::uint32_t index = notice.value_ & (slots_max - 1);
+    slots_[index].notice = nullptr;
     free_.push_back(index);  // does not allocate: capacity is reserved
 }
 
 void Notices::end_all(Errc why) noexcept {
-    for (const Place& place : places_) {
-        if (place.notice) place.notice->finish(why);
+    for (const Slot& slot : slots_) {
+        if (slot.notice) slot.notice->finish(why);
     }
 }
 
 Notice* Notices::find(const na::Peer& peer, std::uint32_t value) const noexcept {
-    const std::uint32_t index = value & (places_max - 1);
-    Notice* const notice = index < places_.size() ? places_[index].notice : nullptr;
+    const std::uint32_t index = value & (slots_max - 1);
+    Notice* const notice = index < slots_.size() ? slots_[index].notice : nullptr;
     if (!notice || notice->value_ != value) return nullptr;
     return notice->from_ == peer.addr() ? notice : nullptr;
 }
 
 bool Notices::expects(const Notice& notice) const noexcept {
-    return places_[notice.value_ & (places_max - 1)].notice == &notice;
+    return slots_[notice.value_ & (slots_max - 1)].notice == &notice;
 }
 
 Notice::~Notice() { CINNABAR_ASSERT(!core_); }

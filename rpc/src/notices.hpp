@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The notices that a context expects, by value. A value consists of an index into a table and of how often that entry
+// The notices that a context expects, by value. A value consists of an index into a table and of how often that slot
 // was used. Owner of the context only.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace cinnabar::rpc {
 
 class Notices {
   public:
-    // False: all places are taken, or out of memory.
+    // False: all slots are taken, or out of memory.
     [[nodiscard]] bool enter(Notice& notice) noexcept;
     void leave(const Notice& notice) noexcept;
     void end_all(Errc why) noexcept;
@@ -23,13 +23,13 @@ class Notices {
 
   private:
     static constexpr std::uint32_t index_bits = 16;
-    static constexpr std::size_t places_max = 1u << index_bits;
+    static constexpr std::size_t slots_max = 1u << index_bits;
 
-    struct Place {
+    struct Slot {
         Notice* notice = nullptr;
         std::uint16_t uses = 0;
     };
-    std::vector<Place> places_;
+    std::vector<Slot> slots_;
     std::vector<std::uint32_t> free_;
 };
 

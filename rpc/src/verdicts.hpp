@@ -14,21 +14,21 @@ namespace cinnabar::rpc {
 
 class Verdicts {
   public:
-    struct Place {
+    struct Entry {
         const Handler* handler = nullptr;  // null: free
         const Policy::Verdict* verdict = nullptr;
     };
 
-    [[nodiscard]] Place& place_of(const Handler& handler) noexcept {
-        return places_[(reinterpret_cast<std::uintptr_t>(&handler) * 0x9e3779b97f4a7c15u >> 32) % places_.size()];
+    [[nodiscard]] Entry& entry_of(const Handler& handler) noexcept {
+        return entries_[(reinterpret_cast<std::uintptr_t>(&handler) * 0x9e3779b97f4a7c15u >> 32) % entries_.size()];
     }
     [[nodiscard]] bool allow(const Handler& handler) noexcept {
-        const Place& place = place_of(handler);
-        return place.handler == &handler && place.verdict->allow;
+        const Entry& entry = entry_of(handler);
+        return entry.handler == &handler && entry.verdict->allow;
     }
 
   private:
-    std::array<Place, 32> places_{};
+    std::array<Entry, 32> entries_{};
 };
 
 }  // namespace cinnabar::rpc
