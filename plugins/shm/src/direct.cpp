@@ -52,14 +52,14 @@ std::uint64_t apply(std::byte* at, const na::DirectWord& word) noexcept {
 
 }  // namespace
 
-// The peer's revocation sees the place before it sees the pin, or the pin is refused.
+// The peer's revocation sees the direct slot before it sees the pin, or the pin is refused.
 template <typename Move>
 Errc MappedMemory::pinned(std::uint64_t offset, std::uint64_t bytes, na::Access want, const Move& move) noexcept {
     while (busy_.exchange(true, std::memory_order_acquire)) (void)::sched_yield();
     Errc why = Errc::peer_lost;
-    if (place_.enter(lease_.slot)) {
-        BoardView::Pinned place;
-        why = board_.pin(lease_.slot, lease_.key, offset_ + offset, bytes, want, place);
+    if (slot_.enter(lease_.slot)) {
+        BoardView::Pinned there;
+        why = board_.pin(lease_.slot, lease_.key, offset_ + offset, bytes, want, there);
         if (why == Errc::ok) {
             move(lease_.file->base() + lease_.position + offset);
             const bool stands = board_.unpin(lease_.slot);
@@ -68,7 +68,7 @@ Errc MappedMemory::pinned(std::uint64_t offset, std::uint64_t bytes, na::Access 
             why = Errc::stale;  // it was granted when the memory was mapped
         }
     }
-    place_.leave();
+    slot_.leave();
     busy_.store(false, std::memory_order_release);
     return why;
 }
@@ -132,14 +132,14 @@ Result<std::unique_ptr<na::DirectMemory>> ShmPort::direct(na::Peer& peer, const 
     if (!session) return Error(Errc::peer_lost, "direct access needs a session with the owner of the memory");
     Channel& channel = session->channel();
     CINNABAR_TRY(MappedLease lease, map_lease(channel, memory, offset, bytes, access));
-    DirectPlace place(channel.peer_ring);
-    if (!place) {
+    DirectSlot slot(channel.peer_ring);
+    if (!slot) {
         return Error(Errc::overloaded,
                      "this connection has its maximum of mappings for direct access: drop some, or share fewer and "
                      "larger pieces of memory");
     }
-    return std::unique_ptr<na::DirectMemory>(std::make_unique<MappedMemory>(std::move(lease), offset, bytes, access,
-                                                                            channel.board, std::move(place)));
+    return std::unique_ptr<na::DirectMemory>(
+        std::make_unique<MappedMemory>(std::move(lease), offset, bytes, access, channel.board, std::move(slot)));
 }
 
 }  // namespace cinnabar::shm

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A mapping of a peer's memory for direct access: the mapped file, the lease on the peer's board, and a place in the
-// ring to that peer, which tells the peer what is accessed.
+// A mapping of a peer's memory for direct access: the mapped file, the lease on the peer's board, and a direct slot
+// of the ring to that peer, which tells the peer what is accessed.
 #pragma once
 
 #include "lease_board.hpp"
@@ -18,28 +18,29 @@ namespace cinnabar::shm {
 
 struct Channel;
 
-// A place of a ring, for as long as a mapping uses it.
-class DirectPlace {
+// A direct slot of a ring, for as long as a mapping uses it.
+class DirectSlot {
   public:
-    explicit DirectPlace(std::shared_ptr<PeerRing> ring) noexcept : ring_(std::move(ring)), place_(ring_->take()) {}
-    ~DirectPlace() {
-        if (ring_ && *this) ring_->give_back(place_);
+    explicit DirectSlot(std::shared_ptr<PeerRing> ring) noexcept : ring_(std::move(ring)), index_(ring_->take()) {}
+    ~DirectSlot() {
+        if (ring_ && *this) ring_->give_back(index_);
     }
-    DirectPlace(DirectPlace&& other) noexcept : ring_(std::move(other.ring_)), place_(other.place_) {}
-    DirectPlace& operator=(DirectPlace&&) = delete;
+    DirectSlot(DirectSlot&& other) noexcept : ring_(std::move(other.ring_)), index_(other.index_) {}
+    DirectSlot& operator=(DirectSlot&&) = delete;
 
-    explicit operator bool() const noexcept { return place_ != PeerRing::no_place; }
-    // Announces an access to that slot of the board. False: the session has ended, so the peer may no longer look.
-    [[nodiscard]] bool enter(std::uint32_t slot) noexcept {
+    explicit operator bool() const noexcept { return index_ != PeerRing::no_slot; }
+    // Announces an access to that slot of the lease board. False: the session has ended, so the peer may no longer
+    // look.
+    [[nodiscard]] bool enter(std::uint32_t lease_slot) noexcept {
         RingHeader& header = ring_->header();
-        header.accesses[place_].slot.store(std::uint64_t{slot} + 1, std::memory_order_seq_cst);
+        header.accesses[index_].slot.store(std::uint64_t{lease_slot} + 1, std::memory_order_seq_cst);
         return header.ended.load(std::memory_order_seq_cst) == 0;
     }
-    void leave() noexcept { ring_->header().accesses[place_].slot.store(0, std::memory_order_release); }
+    void leave() noexcept { ring_->header().accesses[index_].slot.store(0, std::memory_order_release); }
 
   private:
     std::shared_ptr<PeerRing> ring_;
-    unsigned place_;
+    unsigned index_;
 };
 
 // Where a lease is, as a session has mapped it.
@@ -59,13 +60,13 @@ class MappedMemory final : public na::DirectMemory {
   public:
     // `offset`: in the lease. `lease.position` is that of the first byte.
     MappedMemory(MappedLease lease, std::uint64_t offset, std::uint64_t bytes, na::Access access, BoardView board,
-                 DirectPlace place) noexcept
+                 DirectSlot slot) noexcept
         : DirectMemory(bytes),
           lease_(std::move(lease)),
           offset_(offset),
           access_(access),
           board_(std::move(board)),
-          place_(std::move(place)) {}
+          slot_(std::move(slot)) {}
 
     [[nodiscard]] Errc read(std::uint64_t offset, Bytes to) noexcept override;
     [[nodiscard]] Errc write(std::uint64_t offset, ConstBytes from) noexcept override;
@@ -79,8 +80,8 @@ class MappedMemory final : public na::DirectMemory {
     const std::uint64_t offset_;
     const na::Access access_;
     BoardView board_;
-    DirectPlace place_;
-    std::atomic<bool> busy_{false};  // a thread uses the place
+    DirectSlot slot_;
+    std::atomic<bool> busy_{false};  // a thread uses the slot
 };
 
 }  // namespace cinnabar::shm

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ring that this side writes into, and what the header of a ring says of direct accesses. The mappings for direct
-// access keep the ring for longer than the session lasts; each has one of its places.
+// access keep the ring for longer than the session lasts; each has one of its direct slots.
 #pragma once
 
 #include "ring.hpp"
@@ -16,10 +16,10 @@ namespace cinnabar::shm {
 // Returns whether it did.
 template <typename Found>
 [[nodiscard]] bool find_direct(const RingHeader& ring, const Found& found) noexcept {
-    std::uint64_t left = ring.places.load(std::memory_order_seq_cst);
-    for (unsigned place = 0; place < direct_places && left != 0; ++place, left >>= 1) {
+    std::uint64_t left = ring.mapped_slots.load(std::memory_order_seq_cst);
+    for (unsigned direct = 0; direct < direct_slots && left != 0; ++direct, left >>= 1) {
         if ((left & 1) == 0) continue;
-        const std::uint64_t slot = ring.accesses[place].slot.load(std::memory_order_seq_cst);
+        const std::uint64_t slot = ring.accesses[direct].slot.load(std::memory_order_seq_cst);
         if (slot != 0 && found(slot)) return true;
     }
     return false;
@@ -29,27 +29,27 @@ template <typename Found>
 }
 
 struct PeerRing {
-    static constexpr unsigned no_place = ~0U;
+    static constexpr unsigned no_slot = ~0U;
 
     Segment memory;
 
     [[nodiscard]] RingHeader& header() const noexcept { return *reinterpret_cast<RingHeader*>(memory.base()); }
 
-    // Takes a place; no_place: all are in use. Owner of the context only. The peer is told which places to look at; it
-    // could change that, so what is taken is known here.
+    // Takes a direct slot; no_slot: all are in use. Owner of the context only. The peer is told which of them to look
+    // at; it could change that, so what is taken is known here.
     [[nodiscard]] unsigned take() noexcept {
         const std::uint64_t taken = taken_.load(std::memory_order_acquire);
-        const auto place = static_cast<unsigned>(std::countr_one(taken));
-        if (place >= direct_places) return no_place;
-        const std::uint64_t bit = std::uint64_t{1} << place;
+        const auto slot = static_cast<unsigned>(std::countr_one(taken));
+        if (slot >= direct_slots) return no_slot;
+        const std::uint64_t bit = std::uint64_t{1} << slot;
         taken_.fetch_or(bit, std::memory_order_relaxed);
-        header().places.fetch_or(bit, std::memory_order_seq_cst);
-        return place;
+        header().mapped_slots.fetch_or(bit, std::memory_order_seq_cst);
+        return slot;
     }
-    // Any thread. Requires: nothing is accessed by this place.
-    void give_back(unsigned place) noexcept {
-        const std::uint64_t bit = std::uint64_t{1} << place;
-        header().places.fetch_and(~bit, std::memory_order_seq_cst);
+    // Any thread. Requires: nothing is accessed by this slot.
+    void give_back(unsigned slot) noexcept {
+        const std::uint64_t bit = std::uint64_t{1} << slot;
+        header().mapped_slots.fetch_and(~bit, std::memory_order_seq_cst);
         taken_.fetch_and(~bit, std::memory_order_release);
     }
 

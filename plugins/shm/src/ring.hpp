@@ -21,7 +21,7 @@
 namespace cinnabar::shm {
 
 // The most mappings for direct access that a session has at a time.
-inline constexpr unsigned direct_places = 48;
+inline constexpr unsigned direct_slots = 48;
 
 // The page before the records. Each cache line is written by one side only.
 struct RingHeader {
@@ -33,17 +33,17 @@ struct RingHeader {
     // By the writer: the slot of the lease that it accesses right now + 1, or 0.
     alignas(64) std::atomic<std::uint64_t> holding;
     // By the writer: bit i is set while it may use accesses[i].
-    std::atomic<std::uint64_t> places;
+    std::atomic<std::uint64_t> mapped_slots;
     // By both: 1 once one of them has ended the session, after which no direct access begins.
     alignas(64) std::atomic<std::uint64_t> ended;
     // By the writer, any thread: as `holding`, of direct accesses (direct.hpp).
     struct alignas(64) DirectAccess {
         std::atomic<std::uint64_t> slot;
     };
-    std::array<DirectAccess, direct_places> accesses;
+    std::array<DirectAccess, direct_slots> accesses;
 };
 static_assert(offsetof(RingHeader, armed) == 64 && offsetof(RingHeader, room_wanted) == 128);
-static_assert(offsetof(RingHeader, holding) == 192 && offsetof(RingHeader, places) == 200);
+static_assert(offsetof(RingHeader, holding) == 192 && offsetof(RingHeader, mapped_slots) == 200);
 static_assert(offsetof(RingHeader, ended) == 256 && offsetof(RingHeader, accesses) == 320);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 

@@ -43,15 +43,15 @@ class Fence : public ShmTest {
         connect(peer);
         if (HasFatalFailure()) return;
         RingHeader& header = peer.writer.header();
-        header.places.store(std::uint64_t{1} << place);
-        header.accesses[place].slot.store(slot_ + 1);
+        header.mapped_slots.store(std::uint64_t{1} << direct_slot);
+        header.accesses[direct_slot].slot.store(slot_ + 1);
         ASSERT_EQ(header.ended.load(), 0u);
         BoardView::Pinned pinned;
         ASSERT_EQ(peer.view.pin(slot_, key_, 0, 8, na::Access::write, pinned), Errc::ok);
     }
     void unpin_directly(RawPeer& peer) {
         peer.view.unpin(slot_);
-        peer.writer.header().accesses[place].slot.store(0);
+        peer.writer.header().accesses[direct_slot].slot.store(0);
     }
     void fence_waits_for(RawPeer& peer) {
         EXPECT_EQ(transport_->revoke(lease_), Errc::again);
@@ -60,7 +60,7 @@ class Fence : public ShmTest {
         EXPECT_FALSE(lease_.fence_failed);
     }
 
-    static constexpr unsigned place = direct_places - 1;
+    static constexpr unsigned direct_slot = direct_slots - 1;
     std::vector<std::byte> bytes_ = std::vector<std::byte>(4096);
     std::unique_ptr<na::Memory> memory_;
     na::Lease lease_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The places of a ring for direct accesses: how many there are, and what the ring's reader sees of them.
+// The slots of a ring for direct accesses: how many there are, and what the ring's reader sees of them.
 #include "direct.hpp"
 
 #include <gtest/gtest.h>
@@ -11,31 +11,31 @@
 namespace cinnabar::shm {
 namespace {
 
-std::shared_ptr<PeerRing> make_places() {
+std::shared_ptr<PeerRing> make_ring() {
     auto ring = std::make_shared<PeerRing>();
     UniqueFd fd;
     EXPECT_EQ(Segment::make("cinnabar-test", ring_header_bytes + ring_bytes_min, ring->memory, fd), Errc::ok);
     return ring;
 }
 
-TEST(DirectPlaces, are_bounded) {
-    const auto ring = make_places();
-    std::vector<DirectPlace> places;
-    for (unsigned i = 0; i < direct_places; ++i) {
-        places.emplace_back(ring);
-        ASSERT_TRUE(places.back());
+TEST(DirectSlots, are_bounded) {
+    const auto ring = make_ring();
+    std::vector<DirectSlot> slots;
+    for (unsigned i = 0; i < direct_slots; ++i) {
+        slots.emplace_back(ring);
+        ASSERT_TRUE(slots.back());
     }
-    EXPECT_FALSE(DirectPlace(ring));
-    places.pop_back();
-    EXPECT_TRUE(DirectPlace(ring)) << "one was given back";
-    places.clear();
-    EXPECT_EQ(ring->header().places.load(), 0u);
+    EXPECT_FALSE(DirectSlot(ring));
+    slots.pop_back();
+    EXPECT_TRUE(DirectSlot(ring)) << "one was given back";
+    slots.clear();
+    EXPECT_EQ(ring->header().mapped_slots.load(), 0u);
 }
 
-TEST(DirectPlaces, say_what_is_accessed) {
-    const auto ring = make_places();
-    DirectPlace first(ring);
-    DirectPlace second(ring);
+TEST(DirectSlots, say_what_is_accessed) {
+    const auto ring = make_ring();
+    DirectSlot first(ring);
+    DirectSlot second(ring);
     EXPECT_FALSE(accesses_directly(ring->header()));
     EXPECT_TRUE(second.enter(6));
     EXPECT_TRUE(accesses_directly(ring->header()));
@@ -51,12 +51,12 @@ TEST(DirectPlaces, say_what_is_accessed) {
     EXPECT_FALSE(accesses_directly(ring->header()));
 }
 
-TEST(DirectPlaces, are_of_no_use_once_the_session_has_ended) {
-    const auto ring = make_places();
-    DirectPlace place(ring);
+TEST(DirectSlots, are_of_no_use_once_the_session_has_ended) {
+    const auto ring = make_ring();
+    DirectSlot slot(ring);
     ring->header().ended.store(1);
-    EXPECT_FALSE(place.enter(6));
-    place.leave();
+    EXPECT_FALSE(slot.enter(6));
+    slot.leave();
     EXPECT_FALSE(accesses_directly(ring->header()));
 }
 
