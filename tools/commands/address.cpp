@@ -10,15 +10,15 @@
 
 namespace cinnabar::tools {
 
-Result<Place> parse_place(std::string_view text) {
+Result<RemotePath> parse_remote_path(std::string_view text) {
     for (std::size_t begin = 0;;) {
         const auto first = na::Uri::first_of(text.substr(begin));
         if (!na::Uri::begins(first))
             return Error{Errc::bad_address, "an address is SCHEME://HOST:PORT", printable(text)};
         const auto slash = first.find('/', first.find("://") + 3);
         if (slash != first.npos)
-            return Place{std::string(text.substr(0, begin + slash)), std::string(text.substr(begin + slash + 1))};
-        if (begin + first.size() == text.size()) return Place{std::string(text), {}};
+            return RemotePath{std::string(text.substr(0, begin + slash)), std::string(text.substr(begin + slash + 1))};
+        if (begin + first.size() == text.size()) return RemotePath{std::string(text), {}};
         begin += first.size() + 1;
     }
 }

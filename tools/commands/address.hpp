@@ -13,13 +13,13 @@ namespace cinnabar::tools {
 // A server and a path on it, for example "tcp://127.0.0.1:7000/logs/a.txt". The path is everything after the first '/'
 // that follows the authority. It is not percent-decoded, because names are bytes and may contain '%' or '?'. The server
 // may be a list of endpoints, as a server prints it: "tcp://127.0.0.1:7000,shm://files/logs/a.txt".
-struct Place {
+struct RemotePath {
     std::string server;  // "tcp://127.0.0.1:7000"
     std::string path;    // "logs/a.txt"; may be empty
 };
 
 // bad_address: an endpoint has no scheme.
-[[nodiscard]] Result<Place> parse_place(std::string_view text);
+[[nodiscard]] Result<RemotePath> parse_remote_path(std::string_view text);
 
 // The endpoints of the server `from` whose transport `to` also has, that is, those by which `to` can reach `from`. If
 // there are none, returns all endpoints.

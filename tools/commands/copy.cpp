@@ -29,25 +29,25 @@ struct CopySource {
 using Sources = std::map<std::string, std::vector<CopySource>>;
 
 // The name on the destination server. A single source takes the name in `to`, unless `to` is a folder.
-std::string name_for(const Place& from, const Place& to, bool several) {
+std::string name_for(const RemotePath& from, const RemotePath& to, bool several) {
     if (from.path.ends_with('/')) return join_name(to.path, {});
     const bool into = several || to.path.empty() || to.path.ends_with('/');
     return into ? join_name(to.path, files::leaf_of(from.path)) : to.path;
 }
 
 // Empty: a source is invalid; the error was reported.
-std::optional<Sources> sources_of(const CopyOptions& options, const Place& to) {
+std::optional<Sources> sources_of(const CopyOptions& options, const RemotePath& to) {
     Sources sources;
     UniqueNames names("copy them one by one");
     for (const auto& from : options.from) {
-        const auto place = parse_place(from);
-        if (!place || place->path.empty()) {
+        const auto remote = parse_remote_path(from);
+        if (!remote || remote->path.empty()) {
             complain(printable(from) + ": give it as SCHEME://HOST:PORT/NAME");
             return std::nullopt;
         }
-        auto as = name_for(*place, to, options.from.size() > 1);
-        if (!place->path.ends_with('/') && !names.add(as, from)) return std::nullopt;
-        sources[place->server].push_back({place->path, std::move(as)});
+        auto as = name_for(*remote, to, options.from.size() > 1);
+        if (!remote->path.ends_with('/') && !names.add(as, from)) return std::nullopt;
+        sources[remote->server].push_back({remote->path, std::move(as)});
     }
     return sources;
 }
@@ -55,7 +55,8 @@ std::optional<Sources> sources_of(const CopyOptions& options, const Place& to) {
 // Opens the sessions of one command with the servers that it copies from, one after another.
 class Copier {
   public:
-    Copier(const CopyOptions& options, const Place& to, Report& report, ProgressBar& bar, const Interrupt& interrupt)
+    Copier(const CopyOptions& options, const RemotePath& to, Report& report, ProgressBar& bar,
+           const Interrupt& interrupt)
         : options_(options), to_(to), report_(report), bar_(bar), interrupt_(interrupt) {}
 
     void copy(const std::string& server, const std::vector<CopySource>& sources) {
@@ -172,7 +173,7 @@ class Copier {
     }
 
     const CopyOptions& options_;
-    const Place& to_;
+    const RemotePath& to_;
     Report& report_;
     ProgressBar& bar_;
     const Interrupt& interrupt_;
@@ -183,7 +184,7 @@ class Copier {
 
 ExitCode run_copy(const CopyOptions& options) {
     const Interrupt interrupt;
-    const auto to = parse_place(options.to);
+    const auto to = parse_remote_path(options.to);
     if (!to) {
         complain("the last word must be a URI: " + to.error().message());
         return ExitCode::usage;

@@ -84,17 +84,17 @@ ExitCode run_fetch(const FetchOptions& options) {
     std::map<std::string, std::vector<std::string>> names_by_server;
     UniqueNames leaves("fetch them into different directories");
     for (const auto& from : options.from) {
-        auto place = parse_place(from);
-        if (!place || place->path.empty()) {
+        auto remote = parse_remote_path(from);
+        if (!remote || remote->path.empty()) {
             complain(printable(from) + ": give it as SCHEME://HOST:PORT/NAME");
             return ExitCode::usage;
         }
-        if (place->path.ends_with('/')) {
-            names_by_server[place->server].push_back(std::move(place->path));
+        if (remote->path.ends_with('/')) {
+            names_by_server[remote->server].push_back(std::move(remote->path));
             continue;
         }
-        if (!leaves.add(files::leaf_of(place->path), from)) return ExitCode::usage;
-        names_by_server[place->server].push_back(std::move(place->path));
+        if (!leaves.add(files::leaf_of(remote->path), from)) return ExitCode::usage;
+        names_by_server[remote->server].push_back(std::move(remote->path));
     }
     ProgressBar bar(Report::shown_in(style_of(options)));
     Report report(style_of(options), "fetched", bar);

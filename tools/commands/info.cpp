@@ -114,8 +114,8 @@ std::string diagnosis_of(const hl::Node& node) {
 }
 
 Result<Answer> look_at_server(const std::string& uri, const na::TlsOptions& tls) {
-    CINNABAR_TRY(const auto place, parse_place(uri));
-    CINNABAR_TRY(const auto reached, reach(place.server, {}, 1, tls));
+    CINNABAR_TRY(const auto remote, parse_remote_path(uri));
+    CINNABAR_TRY(const auto reached, reach(remote.server, {}, 1, tls));
     hl::CallOptions options;
     options.deadline = std::chrono::seconds(5);
     // The first call connects; the second one measures the round trip.

@@ -76,25 +76,25 @@ hl::Task<Result<void>> clean_staged(files::Client& session, const std::string& n
 
 ExitCode run_list(const ListOptions& options) {
     const Interrupt interrupt;
-    const auto place = parse_place(options.from);
-    if (!place) {
-        complain(place.error().message());
+    const auto remote = parse_remote_path(options.from);
+    if (!remote) {
+        complain(remote.error().message());
         return ExitCode::usage;
     }
     const SessionWork work = [&](files::Client& session) {
-        if (options.clean) return clean_staged(session, place->path, options);
+        if (options.clean) return clean_staged(session, remote->path, options);
         if (options.staged) return list_staged(session, options);
-        return list_folder(session, place->path, options);
+        return list_folder(session, remote->path, options);
     };
-    const auto key = find_key(place->server, options);
-    const auto done = key ? over_session(place->server, *key, options, work, interrupt) : Result<void>(key.error());
+    const auto key = find_key(remote->server, options);
+    const auto done = key ? over_session(remote->server, *key, options, work, interrupt) : Result<void>(key.error());
     if (done) return ExitCode::ok;
-    const auto about = place->path.empty() ? place->server : options.from;
+    const auto about = remote->path.empty() ? remote->server : options.from;
     if (options.json) {
         JsonObject object;
         print_line(object.text("event", "failed").name("name", about).failure(done.error()).line());
     } else {
-        complain(printable(about) + ": " + explain(done.error(), place->path));
+        complain(printable(about) + ": " + explain(done.error(), remote->path));
     }
     return exit_code(done.code());
 }

@@ -176,12 +176,12 @@ ExitCode manage_each(const ManageOptions& options, ManageWork work) {
     Manager manager(options);
     std::map<std::string, std::vector<std::string>> names_by_server;
     for (const auto& uri : options.names) {
-        auto place = parse_place(uri);
-        if (!place || place->path.empty()) {
+        auto remote = parse_remote_path(uri);
+        if (!remote || remote->path.empty()) {
             complain(printable(uri) + ": give it as SCHEME://HOST:PORT/NAME");
             return ExitCode::usage;
         }
-        names_by_server[place->server].push_back(join_name(place->path, {}));
+        names_by_server[remote->server].push_back(join_name(remote->path, {}));
     }
     for (const auto& [server, names] : names_by_server) {
         const SessionWork at_server = [&, &all = names](files::Client& session) { return work(manager, session, all); };

@@ -89,8 +89,8 @@ ExitCode exit_after(const std::vector<double>& samples, std::optional<ExitCode> 
 }
 
 Result<ExitCode> ping(const PingOptions& options, const Interrupt& interrupt) {
-    CINNABAR_TRY(const auto place, parse_place(options.to));
-    CINNABAR_TRY(const auto reached, reach(place.server, options.transport, 1, options.tls));
+    CINNABAR_TRY(const auto remote, parse_remote_path(options.to));
+    CINNABAR_TRY(const auto reached, reach(remote.server, options.transport, 1, options.tls));
     if (!options.json) print_line("over " + way_to(reached));
     const auto timeout = std::chrono::duration_cast<Microseconds>(Seconds(options.timeout_seconds));
     std::vector<double> samples;

@@ -77,14 +77,14 @@ std::optional<TreePlan> plan_all(const SaveOptions& options, const std::string& 
 
 ExitCode run_save(const SaveOptions& options) {
     const Interrupt interrupt;
-    const auto place = parse_place(options.to);
-    if (!place) {
-        complain("the last word must be a URI: " + place.error().message());
+    const auto remote = parse_remote_path(options.to);
+    if (!remote) {
+        complain("the last word must be a URI: " + remote.error().message());
         return ExitCode::usage;
     }
     ProgressBar bar(Report::shown_in(style_of(options)));
     Report report(style_of(options), "saved", bar);
-    auto plan = plan_all(options, place->path, report, bar);
+    auto plan = plan_all(options, remote->path, report, bar);
     if (!plan) return ExitCode::usage;
     SourceNames names;
     if (options.delete_extraneous) names = plan->names();
@@ -97,8 +97,8 @@ ExitCode run_save(const SaveOptions& options) {
         if (!compared) co_return std::move(compared).error();
         co_return plan->take(bar);
     };
-    move_all(place->server, options, planner, report, bar, interrupt);
-    if (options.delete_extraneous) delete_there(place->server, options, names, report, bar, interrupt);
+    move_all(remote->server, options, planner, report, bar, interrupt);
+    if (options.delete_extraneous) delete_there(remote->server, options, names, report, bar, interrupt);
     return report.finish();
 }
 

@@ -59,10 +59,10 @@ class Visit {
         : host_(host), question_(question), stop_(stop), found_(found) {}
 
     void run() {
-        const auto place = parse_place(question_.uri);
-        const auto addr = place ? na::Addr::parse(place->server) : Result<na::Addr>(place.error());
+        const auto remote = parse_remote_path(question_.uri);
+        const auto addr = remote ? na::Addr::parse(remote->server) : Result<na::Addr>(remote.error());
         if (!addr) return unreached(addr.error());
-        target_.uri = place->server;
+        target_.uri = remote->server;
         target_.transport = question_.transport;
         target_.tls = question_.tls;
         auto trip = reach();

@@ -227,11 +227,11 @@ Result<MeshResults> servers_to_measure(const std::vector<std::string>& servers, 
     results.plan = plan;
     std::set<std::string> seen;
     for (const auto& uri : servers) {
-        CINNABAR_TRY(auto place, parse_place(uri));
-        CINNABAR_TRY(const auto address, na::Addr::parse(place.server));
-        if (!seen.insert(place.server).second)
+        CINNABAR_TRY(auto remote, parse_remote_path(uri));
+        CINNABAR_TRY(const auto address, na::Addr::parse(remote.server));
+        if (!seen.insert(remote.server).second)
             return Error{Errc::invalid_argument, "give each server once", printable(uri)};
-        results.servers.emplace_back().uri = std::move(place.server);
+        results.servers.emplace_back().uri = std::move(remote.server);
     }
     if (results.servers.size() < 2)
         return Error{Errc::invalid_argument, "give at least two servers, each started by `cinnabar perf serve --mesh`"};

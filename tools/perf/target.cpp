@@ -37,8 +37,8 @@ Result<hl::Connected> connect_to(const Target& target, unsigned contexts) {
 
 Result<Target> find_target(const std::string& uri, const std::string& transport, std::chrono::duration<double> wait,
                            const std::stop_token& stop, const na::TlsOptions& tls) {
-    CINNABAR_TRY(const auto place, parse_place(uri));
-    const Target target{place.server, transport, tls, {}, {}};
+    CINNABAR_TRY(const auto remote, parse_remote_path(uri));
+    const Target target{remote.server, transport, tls, {}, {}};
     const auto end = std::chrono::steady_clock::now() + wait;
     for (;;) {
         auto found = ask_once(target);

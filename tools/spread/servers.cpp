@@ -81,13 +81,13 @@ Result<std::vector<Server>> find_servers(const GroupPlace& group, const SessionO
                                          const Interrupt& interrupt) {
     std::optional<Error> failed;
     for (const auto& uri : group.members) {
-        CINNABAR_TRY(const auto place, parse_place(uri));
-        auto answer = answer_of(place.server, group.name, options, interrupt);
+        CINNABAR_TRY(const auto remote, parse_remote_path(uri));
+        auto answer = answer_of(remote.server, group.name, options, interrupt);
         if (answer) {
             CINNABAR_TRY(auto servers, servers_in(answer->view));
             for (auto& server : servers) server.must_prove = answer->proven;
             if (!servers.empty()) return servers;
-            return Error{Errc::unsupported, "no member of that group saves files", printable(place.server)};
+            return Error{Errc::unsupported, "no member of that group saves files", printable(remote.server)};
         }
         if (!failed) failed = std::move(answer).error();
         if (interrupt.happened()) break;
@@ -104,10 +104,10 @@ std::vector<std::string> identities_of(const std::vector<Server>& servers) {
 Result<std::string> folder_of(const GroupPlace& group) {
     std::optional<std::string> folder;
     for (const auto& uri : group.members) {
-        CINNABAR_TRY(auto place, parse_place(uri));
-        if (folder && *folder != place.path)
+        CINNABAR_TRY(auto remote, parse_remote_path(uri));
+        if (folder && *folder != remote.path)
             return Error{Errc::bad_address, "give all members the same folder", printable(uri)};
-        folder = std::move(place.path);
+        folder = std::move(remote.path);
     }
     return folder.value_or("");
 }
