@@ -126,7 +126,7 @@ void Journal::read_records(std::uint64_t block) const {
     read_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(blocks_ - block, records_read_at_once)));
     const UniqueFd file(::openat(staging_->get(), name_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     const auto to = std::as_writable_bytes(std::span(read_));
-    const auto count = file ? read_at_most(file.get(), to, place_of(block)) : ssize_t{-1};
+    const auto count = file ? read_at_most(file.get(), to, offset_of(block)) : ssize_t{-1};
     read_.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)) / sizeof(std::uint64_t));
 }
 
@@ -141,7 +141,7 @@ std::uint64_t Journal::checksum_of_zeros(std::uint64_t bytes) {
 Result<void> Journal::cut(std::uint64_t blocks) {
     const std::lock_guard lock(files_);
     const UniqueFd file(::openat(staging_->get(), name_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (!file || ::ftruncate(file.get(), static_cast<off_t>(place_of(blocks))) != 0 || ::fdatasync(file.get()) != 0)
+    if (!file || ::ftruncate(file.get(), static_cast<off_t>(offset_of(blocks))) != 0 || ::fdatasync(file.get()) != 0)
         return file_error(errno, "cannot cut the journal of the file", head_.name);
     blocks_ = blocks;
     read_.clear();  // other records may be appended behind the cut
@@ -167,7 +167,7 @@ bool Journal::append(const std::vector<std::uint64_t>& checksums) {
         return false;
     }
     const UniqueFd file(::openat(staging_->get(), name_.c_str(), O_WRONLY | O_NOFOLLOW | O_CLOEXEC));
-    if (!file || !write_whole(file.get(), std::as_bytes(std::span(checksums)), place_of(blocks_))) return false;
+    if (!file || !write_whole(file.get(), std::as_bytes(std::span(checksums)), offset_of(blocks_))) return false;
     if (::fdatasync(file.get()) != 0) return false;
     blocks_ += checksums.size();
     return true;

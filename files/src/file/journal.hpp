@@ -112,7 +112,7 @@ class Journal {
           head_(std::move(summary.head)),
           head_bytes_(summary.head_bytes),
           blocks_(summary.blocks) {}
-    [[nodiscard]] std::uint64_t place_of(std::uint64_t block) const noexcept { return head_bytes_ + block * 8; }
+    [[nodiscard]] std::uint64_t offset_of(std::uint64_t block) const noexcept { return head_bytes_ + block * 8; }
     [[nodiscard]] bool append(const std::vector<std::uint64_t>& checksums);
     static constexpr std::uint64_t records_read_at_once = 512;  // 4 KiB
     // Requires: files_ is held, and `block` is recorded.

@@ -42,11 +42,11 @@ std::string home() {
 
 // The existing folders of this user in which keys may be stored. A server may have been started without the environment
 // of a login session, so clients search all of them.
-std::vector<std::string> own_places() {
-    std::vector<std::string> places;
+std::vector<std::string> own_folders() {
+    std::vector<std::string> folders;
     const auto add = [&](std::string path) {
-        if (path.starts_with('/') && is_own_folder(path, 0) && std::ranges::find(places, path) == places.end())
-            places.push_back(std::move(path));
+        if (path.starts_with('/') && is_own_folder(path, 0) && std::ranges::find(folders, path) == folders.end())
+            folders.push_back(std::move(path));
     };
     const char* const runtime = ::secure_getenv("XDG_RUNTIME_DIR");
     add(runtime ? runtime : "");
@@ -54,7 +54,7 @@ std::vector<std::string> own_places() {
     const char* const cache = ::secure_getenv("XDG_CACHE_HOME");
     add(cache ? cache : "");
     add(home() + "/.cache");
-    return places;
+    return folders;
 }
 
 // For example "HOST-tcp-127.0.0.1-5000.key". The name includes the host because several hosts may share a home
@@ -99,8 +99,8 @@ Result<void> AutomaticKey::publish(std::string_view endpoint) {
     forget_automatic_key(endpoint);
     if (const auto own = home(); is_own_folder(own, 0)) (void)::mkdir((own + "/.cache").c_str(), 0700);
     Error failure{Errc::not_found, "there is no folder of this user for the key: give --key-file, or --insecure"};
-    for (const auto& place : own_places()) {
-        const auto folder = place + "/cinnabar";
+    for (const auto& parent : own_folders()) {
+        const auto folder = parent + "/cinnabar";
         if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
             failure = file_error(errno, "cannot make a folder for the key: give --key-file, or --insecure", folder);
             continue;
@@ -121,17 +121,17 @@ Result<void> AutomaticKey::publish(std::string_view endpoint) {
 }
 
 void forget_automatic_key(std::string_view endpoint) noexcept {
-    for (const auto& place : own_places()) {
-        for (const auto& name : file_names(endpoint)) (void)::unlink((place + "/cinnabar/" + name).c_str());
+    for (const auto& parent : own_folders()) {
+        for (const auto& name : file_names(endpoint)) (void)::unlink((parent + "/cinnabar/" + name).c_str());
     }
 }
 
 Result<std::optional<Key>> find_automatic_key(std::string_view server) {
     CINNABAR_TRY(const auto address, na::Addr::parse(server));
     for (const auto& endpoint : address.body().endpoints) {
-        for (const auto& place : own_places()) {
+        for (const auto& parent : own_folders()) {
             for (const auto& name : file_names(endpoint)) {
-                auto key = Key::load(place + "/cinnabar/" + name);
+                auto key = Key::load(parent + "/cinnabar/" + name);
                 if (key) return std::optional<Key>(*std::move(key));
                 if (key.code() != Errc::not_found) return std::move(key).error();
             }

@@ -33,11 +33,11 @@ hl::Task<Result<BatchOut>> Service::Batches::make(Service& service, hl::Request<
     const auto& entries = request->entries;
     if (auto room = service.has_room(**session, 0, entries.size()); !room) co_return to_remote(room.error());
     std::vector<BatchStep> steps(entries.size());
-    std::deque<UnderWay::Entry> places;
+    std::deque<UnderWay::Entry> under_way;
     std::vector<Charge> charges(entries.size());
     for (std::size_t i = 0; i < entries.size(); ++i) {
         const auto& entry = entries[i];
-        places.emplace_back(service.under_way_, (*session)->load, std::uint64_t{0});
+        under_way.emplace_back(service.under_way_, (*session)->load, std::uint64_t{0});
         auto& outcome = steps[i].outcome;
         outcome = may_make(service.access_, entry, request.source());
         if (outcome && service.claims_.taken(entry.name)) outcome = name_is_being_saved();
@@ -69,9 +69,9 @@ hl::Task<Result<BatchOut>> Service::Batches::remove(Service& service, hl::Reques
     const auto& names = request->names;
     if (auto room = service.has_room(**session, 0, names.size()); !room) co_return to_remote(room.error());
     std::vector<BatchStep> steps(names.size());
-    std::deque<UnderWay::Entry> places;
+    std::deque<UnderWay::Entry> under_way;
     for (std::size_t i = 0; i < names.size(); ++i) {
-        places.emplace_back(service.under_way_, (*session)->load, std::uint64_t{0});
+        under_way.emplace_back(service.under_way_, (*session)->load, std::uint64_t{0});
         const AccessRequest access{AccessRequest::Kind::remove, names[i], 0, false, {}, request.source()};
         auto& outcome = steps[i].outcome;
         outcome = service.access_.may(access);

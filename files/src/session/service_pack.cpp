@@ -17,7 +17,7 @@ namespace cinnabar::files {
 namespace {
 
 // Resources that a file of the pack holds while it is in progress.
-struct Place {
+struct HeldResources {
     UnderWay::Entry entry;
     Claims::Claim claim;
     Charge charge;
@@ -78,13 +78,13 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
     const auto load = (*session)->load;
     PackOut out;
     out.outcomes.resize(request->files.size());
-    std::vector<std::unique_ptr<Place>> places(request->files.size());
+    std::vector<std::unique_ptr<HeldResources>> held(request->files.size());
     const auto may_follow_for = [&](const PackedFile& file) {
         na::Addr lender;  // the server that lends this file, as if it were saved by itself
         return may_follow(**session, file.name, file.bytes, request->window, lender);
     };
     bool any = false;
-    for (std::size_t i = 0; i < places.size(); ++i) {
+    for (std::size_t i = 0; i < held.size(); ++i) {
         const auto& file = request->files[i];
         const AccessRequest access{AccessRequest::Kind::save, file.name, file.bytes,
                                    request->replace,          {},        request.source()};
@@ -97,7 +97,7 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
         } else if (auto charge = Charge::make((*session)->account, file.bytes, 1); !charge) {
             out.outcomes[i] = to_outcome(charge.error());
         } else {
-            places[i].reset(new Place{{under_way_, load, file.bytes}, {claims_, file.name}, *std::move(charge)});
+            held[i].reset(new HeldResources{{under_way_, load, file.bytes}, {claims_, file.name}, *std::move(charge)});
             any = true;
         }
     }
@@ -114,11 +114,11 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
     Pack pack(root_, {request->exact, request->replace, request->checked, request->checked, request->sync});
     std::vector<std::size_t> numbers;
     std::size_t at = 0;
-    for (std::size_t i = 0; i < places.size(); ++i) {
+    for (std::size_t i = 0; i < held.size(); ++i) {
         const auto& file = request->files[i];
         const ConstBytes content = buffer->bytes().subspan(at, file.bytes);
         at += file.bytes;
-        if (!places[i]) continue;
+        if (!held[i]) continue;
         pack.add({&file, content, before_naming_of(hooks_, *request, file), false, {}, {}});
         numbers.push_back(i);
     }
@@ -128,7 +128,7 @@ hl::Task<Result<PackOut>> Service::pack(hl::Request<PackIn> request) {
     (void)co_await hl::when_all(std::move(telling), std::move(writing));
     for (std::size_t i = 0; i < numbers.size(); ++i) {
         const auto& outcome = pack.files()[i].outcome;
-        if (outcome) places[numbers[i]]->charge.keep();
+        if (outcome) held[numbers[i]]->charge.keep();
         if (!outcome) out.outcomes[numbers[i]] = to_outcome(outcome.error());
     }
     tell_of_pack(hooks_, *request, out, request.source());
