@@ -13,11 +13,11 @@ Result<std::shared_ptr<Arrival>> Arrivals::arrive(const std::string& name, std::
     {
         const std::lock_guard lock(mutex_);
         if (closed_) return Error(Errc::closed, "this process has left the group");
-        if (!places_.contains(name) && places_.size() >= names_max)
+        if (!rounds_.contains(name) && rounds_.size() >= names_max)
             return Error(Errc::too_large, "a process may use 1,024 names of barriers and all-reduces; use them again");
-        Place& place = places_[name];
-        if (place.arrival) return Error(Errc::busy, "another task of this process already waits under that name");
-        place.arrival = arrival;
+        Round& round = rounds_[name];
+        if (round.arrival) return Error(Errc::busy, "another task of this process already waits under that name");
+        round.arrival = arrival;
         changed = std::exchange(changed_, std::make_shared<Signal>());
     }
     changed->set();
@@ -26,19 +26,19 @@ Result<std::shared_ptr<Arrival>> Arrivals::arrive(const std::string& name, std::
 
 void Arrivals::depart(const std::string& name) {
     const std::lock_guard lock(mutex_);
-    if (const auto at = places_.find(name); at != places_.end()) at->second.arrival = nullptr;
+    if (const auto at = rounds_.find(name); at != rounds_.end()) at->second.arrival = nullptr;
 }
 
 Release Arrivals::last(const std::string& name) const {
     const std::lock_guard lock(mutex_);
-    const auto at = places_.find(name);
-    return at == places_.end() ? Release{name, 0, {}, 0, {}} : at->second.last;
+    const auto at = rounds_.find(name);
+    return at == rounds_.end() ? Release{name, 0, {}, 0, {}} : at->second.last;
 }
 
 void Arrivals::skip_to(const Release& last) {
     const std::lock_guard lock(mutex_);
-    const auto at = places_.find(last.name);
-    if (at != places_.end() && comes_after(last, at->second.last)) at->second.last = last;
+    const auto at = rounds_.find(last.name);
+    if (at != rounds_.end() && comes_after(last, at->second.last)) at->second.last = last;
 }
 
 // A lying peer must not be able to use up all round numbers at once.
@@ -46,10 +46,10 @@ bool Arrivals::comes_after(const Release& release, const Release& last) noexcept
     return release.round > last.round && release.round - last.round <= round_step_max;
 }
 
-std::shared_ptr<Arrival> Arrivals::end_round(Place& place, const Release& release) {
-    if (!comes_after(release, place.last)) return {};
-    place.last = release;
-    std::shared_ptr<Arrival> arrival = std::exchange(place.arrival, nullptr);
+std::shared_ptr<Arrival> Arrivals::end_round(Round& round, const Release& release) {
+    if (!comes_after(release, round.last)) return {};
+    round.last = release;
+    std::shared_ptr<Arrival> arrival = std::exchange(round.arrival, nullptr);
     if (arrival) arrival->release = release;
     return arrival;
 }
@@ -58,7 +58,7 @@ void Arrivals::release(const Release& release) {
     std::shared_ptr<Arrival> arrival;
     {
         const std::lock_guard lock(mutex_);
-        if (const auto at = places_.find(release.name); at != places_.end()) arrival = end_round(at->second, release);
+        if (const auto at = rounds_.find(release.name); at != rounds_.end()) arrival = end_round(at->second, release);
     }
     if (arrival) arrival->released->set();
 }
@@ -67,8 +67,8 @@ void Arrivals::catch_up(const Release& release) {
     std::shared_ptr<Arrival> arrival;
     {
         const std::lock_guard lock(mutex_);
-        const auto at = places_.find(release.name);
-        if (at == places_.end() || !at->second.arrival || at->second.arrival->round != release.round) return;
+        const auto at = rounds_.find(release.name);
+        if (at == rounds_.end() || !at->second.arrival || at->second.arrival->round != release.round) return;
         arrival = end_round(at->second, release);
     }
     if (arrival) arrival->released->set();
@@ -82,15 +82,15 @@ hl::Task<Result<Arrived>> Arrivals::await_arrival(Arrive asked) {
             const std::lock_guard lock(mutex_);
             if (closed_) co_return Errc::shutting_down;
             changed = changed_;
-            const auto at = places_.find(asked.name);
-            Place* const place = at == places_.end() ? nullptr : &at->second;
-            if (place && place->last.round >= asked.round) co_return Arrived{place->last, {}};
-            Arrival* const here = place ? place->arrival.get() : nullptr;
+            const auto at = rounds_.find(asked.name);
+            Round* const round = at == rounds_.end() ? nullptr : &at->second;
+            if (round && round->last.round >= asked.round) co_return Arrived{round->last, {}};
+            Arrival* const here = round ? round->arrival.get() : nullptr;
             if (here && here->round != 0 && here->round == asked.previous.round) {
-                ended = end_round(*place, asked.previous);
+                ended = end_round(*round, asked.previous);
             } else if (here) {
                 here->round = asked.round;
-                co_return Arrived{place->last, {here->value}};
+                co_return Arrived{round->last, {here->value}};
             }
         }
         if (ended) {
@@ -104,8 +104,8 @@ hl::Task<Result<Arrived>> Arrivals::await_arrival(Arrive asked) {
 
 detail::Combine Arrivals::combine_of(const std::string& name) const {
     const std::lock_guard lock(mutex_);
-    const auto at = places_.find(name);
-    return at != places_.end() && at->second.arrival ? at->second.arrival->combine : detail::Combine();
+    const auto at = rounds_.find(name);
+    return at != rounds_.end() && at->second.arrival ? at->second.arrival->combine : detail::Combine();
 }
 
 void Arrivals::close() {

@@ -71,17 +71,18 @@ class Arrivals {
     void close();
 
   private:
-    struct Place {
+    // The current round under a name.
+    struct Round {
         std::shared_ptr<Arrival> arrival;  // null: no task waits
         Release last;
     };
     [[nodiscard]] static bool comes_after(const Release& release, const Release& last) noexcept;
     // Returns the arrival that the release ends, or null.
-    [[nodiscard]] static std::shared_ptr<Arrival> end_round(Place& place, const Release& release);
+    [[nodiscard]] static std::shared_ptr<Arrival> end_round(Round& round, const Release& release);
 
     hl::NodeRef node_;
     mutable std::mutex mutex_;
-    std::map<std::string, Place> places_;
+    std::map<std::string, Round> rounds_;
     std::shared_ptr<Signal> changed_ = std::make_shared<Signal>();
     bool closed_ = false;
 };

@@ -6,7 +6,9 @@
 namespace cinnabar::group {
 namespace {
 
-bool rules_now(const std::optional<Reign>& rule, const Place& place) { return place.is_root() && rule == place.reign; }
+bool rules_now(const std::optional<Reign>& rule, const TreePosition& position) {
+    return position.is_root() && rule == position.reign;
+}
 
 }  // namespace
 
@@ -16,7 +18,7 @@ Copies::Found Copies::find(const Asked& asked, const Here& here) {
     const std::lock_guard lock(mutex_);
     Entry* const entry = enter(asked.key, asked.source);
     if (!entry) {
-        if (here.place.is_root()) return {Errc::overloaded, {}, {}, false};
+        if (here.position.is_root()) return {Errc::overloaded, {}, {}, false};
         return join(nullptr, asked, here);
     }
     entry->used = ++uses_;
@@ -25,8 +27,8 @@ Copies::Found Copies::find(const Asked& asked, const Here& here) {
 
 Copies::Found Copies::look(Entry& entry, const Asked& asked, const Here& here) {
     const bool enough = entry.copy.bytes && entry.copy.version >= std::max(asked.floor, entry.seen);
-    if (!here.place.is_root()) entry.rule.reset();
-    if (rules_now(entry.rule, here.place)) {
+    if (!here.position.is_root()) entry.rule.reset();
+    if (rules_now(entry.rule, here.position)) {
         if (enough) {
             entry.copy.until_us = after(here.now, limits_.copy_max);
             return {Errc::ok, entry.copy, {}, false};
@@ -34,7 +36,7 @@ Copies::Found Copies::look(Entry& entry, const Asked& asked, const Here& here) {
         if (asked.floor == Version{} && entry.seen == Version{}) return {Errc::not_found, {}, {}, false};
         // A process has seen a newer version: all members are asked again, but not too often.
         if (here.now < after(entry.settled_us, limits_.copy_max / 16)) return {Errc::stale, {}, {}, false};
-    } else if (!here.place.is_root() && enough && here.life != 0 && entry.life == here.life &&
+    } else if (!here.position.is_root() && enough && here.life != 0 && entry.life == here.life &&
                here.now < entry.copy.until_us) {
         return {Errc::ok, entry.copy, {}, false};
     }
@@ -47,7 +49,7 @@ Copies::Found Copies::join(Entry* entry, const Asked& asked, const Here& here) {
         return {Errc::ok, {}, entry->flight, false};
     }
     auto flight = std::make_shared<Flight>();
-    flight->depth = here.place.depth;
+    flight->depth = here.position.depth;
     flight->floor = asked.floor;
     if (entry) {
         flight->floor = std::max(asked.floor, entry->seen);
@@ -87,7 +89,7 @@ void Copies::settle(const std::string& key, Flight& flight, Copy best, const Her
             entry.settled_us = here.now;
             const bool newer = best.bytes && best.version > entry.copy.version;
             if (!newer || keep(entry, best, entry.source, here.life))
-                entry.rule = here.place.reign;
+                entry.rule = here.position.reign;
             else
                 flight.code = Errc::overloaded;
         }
@@ -101,7 +103,7 @@ Copies::Found Copies::put(const Asked& asked, Copy value, const Here& here) {
     const std::lock_guard lock(mutex_);
     Entry* const entry = enter(asked.key, asked.source);
     if (!entry) return {Errc::overloaded, {}, {}, false};
-    if (!rules_now(entry->rule, here.place)) return join(entry, asked, here);
+    if (!rules_now(entry->rule, here.position)) return join(entry, asked, here);
     if (asked.floor > entry->seen && !follows(asked.floor, entry->seen)) return {Errc::protocol, {}, {}, false};
     value.version = {std::max(entry->seen.number, asked.floor.number) + 1, process_};
     value.until_us = after(here.now, limits_.copy_max);
@@ -112,7 +114,7 @@ Copies::Found Copies::put(const Asked& asked, Copy value, const Here& here) {
 Copy Copies::ruled(const std::string& key, const Here& here) const {
     const std::lock_guard lock(mutex_);
     const Entry* const entry = known(key);
-    return entry && rules_now(entry->rule, here.place) ? entry->copy : Copy{};
+    return entry && rules_now(entry->rule, here.position) ? entry->copy : Copy{};
 }
 
 bool Copies::begin_spreading(const std::string& key) {
@@ -140,13 +142,13 @@ void Copies::hear(const std::string& key, const Copy& copy, const na::Addr& sour
     entry->seen = copy.version;
     if (copy.bytes) {
         (void)keep(*entry, copy, source, here.life);
-    } else if (!rules_now(entry->rule, here.place)) {
+    } else if (!rules_now(entry->rule, here.position)) {
         entry->copy.until_us = 0;
     }
 }
 
 Result<Copy> Copies::yield(const std::string& key, Rank to, const Here& here) {
-    if (here.place.reign.root != to) return Errc::again;
+    if (here.position.reign.root != to) return Errc::again;
     const std::lock_guard lock(mutex_);
     const auto at = entries_.find(key);
     if (at == entries_.end()) return Copy{};

@@ -8,7 +8,7 @@
 #pragma once
 
 #include "signal.hpp"
-#include "variable_place.hpp"
+#include "tree_position.hpp"
 
 #include <cinnabar/base/clock.hpp>
 #include <cinnabar/group/erased.hpp>
@@ -52,7 +52,7 @@ class Copies {
 
     // The position of this process in the tree of a key.
     struct Here {
-        Place place;
+        TreePosition position;
         std::uint32_t life = 0;  // its incarnation; 0: a follower, which cannot be notified of updates
         TimeUs now = 0;
     };

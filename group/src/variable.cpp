@@ -14,7 +14,7 @@ hl::Task<Result<Version>> try_update(std::shared_ptr<Core> core, Update update) 
     Microseconds pause{2'000};
     for (;;) {
         if (core->closed()) co_return Error(Errc::closed, "this process has left the group");
-        const Rank root = here_of(*core, update.key).place.reign.root;
+        const Rank root = here_of(*core, update.key).position.reign.root;
         if (root == no_rank) co_return Error(Errc::unreachable, "no member is known to be present");
         update.seen = core->copies.seen(update.key);
         auto calling = call_one(core, update_rpc, root, update);

@@ -35,22 +35,22 @@ hl::Task<Result<Copy>> ask(std::shared_ptr<Core> core, std::string key, std::sha
 // Asks the member above, and then the root if that member does not answer.
 hl::Task<Result<Copy>> ask_above(std::shared_ptr<Core> core, std::string key, std::shared_ptr<Flight> flight,
                                  Copies::Here here) {
-    const Rank root = here.place.reign.root;
-    const Rank parent = here.place.parent;
+    const Rank root = here.position.reign.root;
+    const Rank parent = here.position.parent;
     auto left = time_left(core);
     const Microseconds all = co_await left;
-    auto asking = ask(core, key, flight, here.place.depth, parent, parent == root ? all : all / 2);
+    auto asking = ask(core, key, flight, here.position.depth, parent, parent == root ? all : all / 2);
     Result<Copy> answer = co_await asking;
     const Errc code = answer.code();
     const bool silent = code == Errc::peer_lost || code == Errc::timed_out || may_pass(code);
     if (answer.ok() || parent == root || !silent || code == Errc::again) co_return answer;
-    auto again = ask(core, key, flight, here.place.depth, root, all / 2);
+    auto again = ask(core, key, flight, here.position.depth, root, all / 2);
     co_return co_await again;
 }
 
 hl::Task<void> fly(std::shared_ptr<Core> core, std::string key, std::shared_ptr<Flight> flight, Copies::Here here) {
     const TimeUs deadline = after(core->now_us(), core->options.variables.copy_max / 4);
-    if (here.place.is_root()) {
+    if (here.position.is_root()) {
         auto settling = settle_key(core, key, flight, here);
         auto bounded = run_until(core->node, std::move(settling), deadline);
         const Errc settled = co_await bounded;
@@ -77,7 +77,7 @@ Result<Copy> brought(const Flight& flight, const Version& floor, TimeUs now) {
 }  // namespace
 
 Copies::Here here_of(Core& core, const std::string& key) {
-    return {place_of(key, core.view(), core.rank(), core.process), core.incarnation(), core.now_us()};
+    return {position_of(key, core.view(), core.rank(), core.process), core.incarnation(), core.now_us()};
 }
 
 Errc check_variable(const Core& core, const std::string& key, std::size_t bytes) {
@@ -104,9 +104,9 @@ hl::Task<Result<Copy>> find_value(std::shared_ptr<Core> core, Copies::Asked aske
     for (unsigned look = 1;; ++look) {
         if (core->closed()) co_return Errc::closed;
         const Copies::Here here = here_of(*core, asked.key);
-        if (here.place.reign.root == no_rank) co_return Error(Errc::unreachable, "no member is known to be present");
+        if (here.position.reign.root == no_rank) co_return Error(Errc::unreachable, "no member is known to be present");
         Copies::Found found{Errc::again, {}, {}, false};
-        if (here.place.depth < asked.depth) found = core->copies.find(asked, here);
+        if (here.position.depth < asked.depth) found = core->copies.find(asked, here);
         if (found.copy) co_return *std::move(found.copy);
         Errc code = found.code;
         if (found.flight) {
@@ -117,7 +117,7 @@ hl::Task<Result<Copy>> find_value(std::shared_ptr<Core> core, Copies::Asked aske
             if (copy.ok()) co_return *std::move(copy);
             code = copy.code();
             // The root looks again at once, at the value that it has just settled.
-            if (found.flight->code == Errc::ok && here.place.is_root() && look < looks_max) continue;
+            if (found.flight->code == Errc::ok && here.position.is_root() && look < looks_max) continue;
         }
         const bool may_help = may_pass(code) || code == Errc::peer_lost || code == Errc::timed_out;
         if (!patient || !may_help) co_return code;

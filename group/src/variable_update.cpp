@@ -111,7 +111,7 @@ hl::Task<Result<Copy>> put_here(std::shared_ptr<Core> core, Update update, na::A
     const Copies::Asked asked{update.key, update.seen, std::numeric_limits<unsigned>::max(), source};
     for (;;) {
         const Copies::Here here = here_of(*core, update.key);
-        if (!here.place.is_root()) co_return Error(Errc::again, "another member is the root of this variable");
+        if (!here.position.is_root()) co_return Error(Errc::again, "another member is the root of this variable");
         Copies::Found found =
             update.drops ? core->copies.find(asked, here) : core->copies.put(asked, {{}, update.shape, bytes, 0}, here);
         if (found.copy) co_return *std::move(found.copy);

@@ -14,9 +14,9 @@ using group::Copies;
 using group::Copy;
 using group::Flight;
 using group::Member;
-using group::Place;
 using group::Rank;
 using group::State;
+using group::TreePosition;
 using group::Version;
 using group::View;
 
@@ -45,34 +45,34 @@ std::vector<Rank> ranks_below(Rank count) {
 
 constexpr Copies::Here member_at(TimeUs now, unsigned depth = 1) {
     Copies::Here here;
-    here.place.depth = depth;
-    here.place.reign = {5, 1, 0};
+    here.position.depth = depth;
+    here.position.reign = {5, 1, 0};
     here.life = 1;
     here.now = now;
     return here;
 }
 
-TEST(place, each_member_asks_one_that_is_nearer_to_the_root) {
+TEST(position, each_member_asks_one_that_is_nearer_to_the_root) {
     for (const Rank members : {1u, 2u, 9u, 60u}) {
         const View view = view_of(ranks_below(members));
         std::set<Rank> roots;
         for (int key = 0; key < 200; ++key) {
             const std::string name = "key" + std::to_string(key);
-            const Rank root = group::place_of(name, view, 0, 0).reign.root;
+            const Rank root = group::position_of(name, view, 0, 0).reign.root;
             roots.insert(root);
             for (Rank rank = 0; rank < members && key < 3; ++rank) {
-                const Place place = group::place_of(name, view, rank, 0);
-                EXPECT_EQ(place.reign.root, root);
-                EXPECT_EQ(place.is_root(), rank == root);
-                if (place.is_root()) continue;
-                EXPECT_EQ(group::place_of(name, view, place.parent, 0).depth + 1, place.depth);
+                const TreePosition position = group::position_of(name, view, rank, 0);
+                EXPECT_EQ(position.reign.root, root);
+                EXPECT_EQ(position.is_root(), rank == root);
+                if (position.is_root()) continue;
+                EXPECT_EQ(group::position_of(name, view, position.parent, 0).depth + 1, position.depth);
             }
         }
         EXPECT_GE(roots.size(), std::min<std::size_t>(members, 30)) << "keys are spread";
     }
 }
 
-TEST(place, only_keys_of_a_member_that_goes_get_another_root_and_each_reign_is_another) {
+TEST(position, only_keys_of_a_member_that_goes_get_another_root_and_each_reign_is_another) {
     const View before = view_of(ranks_below(20));
     std::vector<Rank> rest = ranks_below(20);
     std::erase(rest, 4);
@@ -80,13 +80,13 @@ TEST(place, only_keys_of_a_member_that_goes_get_another_root_and_each_reign_is_a
     int moved = 0;
     for (int key = 0; key < 500; ++key) {
         const std::string name = "key" + std::to_string(key);
-        const auto was = group::place_of(name, before, 0, 0).reign;
-        const auto is = group::place_of(name, after, 0, 0).reign;
+        const auto was = group::position_of(name, before, 0, 0).reign;
+        const auto is = group::position_of(name, after, 0, 0).reign;
         EXPECT_EQ(was == is, was.root != 4);
         moved += was.root != is.root;
         // As if rank 4 had never existed: the reign of its successor would have been another one.
         if (was.root != 4) continue;
-        EXPECT_NE(is, group::place_of(name, view_of(rest), 0, 0).reign);
+        EXPECT_NE(is, group::position_of(name, view_of(rest), 0, 0).reign);
     }
     EXPECT_GT(moved, 5);
     EXPECT_LT(moved, 60);
@@ -193,7 +193,7 @@ TEST(copies, who_has_agreed_that_another_rules_gives_no_versions) {
     Copies copies({}, 1);
     EXPECT_EQ(put(copies, "key", 10, {}).copy->version.number, 1u);
     auto joined = member_at(0, 1);
-    joined.place.reign = {6, 1, 0};
+    joined.position.reign = {6, 1, 0};
     EXPECT_EQ(copies.yield("key", 7, joined).code(), Errc::again) << "not by this member's view";
     EXPECT_EQ(copies.yield("key", 6, joined)->version.number, 1u);
     const auto put_again = copies.put({"key", {}, 4, {}}, value_of(0, 10), member_at(0, 0));

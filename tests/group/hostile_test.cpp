@@ -2,7 +2,7 @@
 // Hostile peers that make the calls of a group by hand: strangers and members.
 #include "profile_at.hpp"
 #include "sim_group.hpp"
-#include "variable_place.hpp"
+#include "tree_position.hpp"
 #include "variable_wire.hpp"
 #include "wire.hpp"
 
@@ -73,7 +73,7 @@ class LiarTest : public testing::Test {
     [[nodiscard]] std::string key_of(Rank rank, int others = 0) {
         for (int i = 1;; ++i) {
             std::string key = "key" + std::to_string(i);
-            if (group::place_of(key, all_[0].group->view(), 0, 0).reign.root == rank && others-- == 0) return key;
+            if (group::position_of(key, all_[0].group->view(), 0, 0).reign.root == rank && others-- == 0) return key;
         }
     }
     void expect_all_well() {

@@ -21,22 +21,22 @@ void Gossip::add(Claim claim) {
             claim.profile = before->second.claim.profile;
         drop(rank);
     }
-    const Place place{0, next_++};
-    order_.emplace(place, rank);
-    claims_.emplace(rank, Waiting{std::move(claim), place});
+    const SendOrder order{0, next_++};
+    order_.emplace(order, rank);
+    claims_.emplace(rank, Waiting{std::move(claim), order});
 }
 
 void Gossip::drop(Rank rank) {
     const auto at = claims_.find(rank);
     if (at == claims_.end()) return;
-    order_.erase(at->second.place);
+    order_.erase(at->second.order);
     claims_.erase(at);
 }
 
 void Gossip::take(std::vector<Claim>& out, std::size_t count_max, std::size_t bytes_max, unsigned sends_max) {
     std::vector<Rank> taken;
     std::size_t bytes = 0;
-    for (const auto& [place, rank] : order_) {
+    for (const auto& [order, rank] : order_) {
         const Claim& claim = claims_.at(rank).claim;
         bytes += bytes_of(claim);
         if (taken.size() == count_max || (bytes > bytes_max && !taken.empty())) break;
@@ -45,12 +45,12 @@ void Gossip::take(std::vector<Claim>& out, std::size_t count_max, std::size_t by
     }
     for (const Rank rank : taken) {
         const auto at = claims_.find(rank);
-        Place& place = at->second.place;
-        order_.erase(place);
-        if (++place.first >= sends_max) {
+        SendOrder& order = at->second.order;
+        order_.erase(order);
+        if (++order.first >= sends_max) {
             claims_.erase(at);
         } else {
-            order_.emplace(place, rank);
+            order_.emplace(order, rank);
         }
     }
 }

@@ -26,13 +26,13 @@ class CINNABAR_API Gossip {
     [[nodiscard]] std::size_t size() const noexcept { return claims_.size(); }
 
   private:
-    using Place = std::pair<unsigned, std::uint64_t>;  // times sent, then age
+    using SendOrder = std::pair<unsigned, std::uint64_t>;  // times sent, then age
     struct Waiting {
         Claim claim;
-        Place place;
+        SendOrder order;
     };
     std::unordered_map<Rank, Waiting> claims_;
-    std::map<Place, Rank> order_;
+    std::map<SendOrder, Rank> order_;
     std::uint64_t next_ = 0;
 };
 

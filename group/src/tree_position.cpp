@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "variable_place.hpp"
+#include "tree_position.hpp"
 
 #include "tree.hpp"
 
@@ -30,14 +30,14 @@ Reign reign_of(std::uint64_t key, const View& view) {
 }
 
 // Walks down the tree to `self`, and sets its parent and its depth.
-void descend(Place& place, std::vector<Rank> below, Shape shape, Rank self) {
-    place.parent = place.reign.root;
-    for (place.depth = 1;; ++place.depth) {
+void descend(TreePosition& position, std::vector<Rank> below, Shape shape, Rank self) {
+    position.parent = position.reign.root;
+    for (position.depth = 1;; ++position.depth) {
         bool found = false;
         for (Branch& branch : branches_of(below, shape)) {
             if (branch.child == self) return;
             if (std::find(branch.below.begin(), branch.below.end(), self) == branch.below.end()) continue;
-            place.parent = branch.child;
+            position.parent = branch.child;
             below = std::move(branch.below);
             found = true;
             break;
@@ -48,22 +48,22 @@ void descend(Place& place, std::vector<Rank> below, Shape shape, Rank self) {
 
 }  // namespace
 
-Place place_of(std::string_view key, const View& view, Rank self, std::uint64_t process) {
-    Place place;
-    place.reign = reign_of(rpc::rpc_id(key), view);
+TreePosition position_of(std::string_view key, const View& view, Rank self, std::uint64_t process) {
+    TreePosition position;
+    position.reign = reign_of(rpc::rpc_id(key), view);
     const auto present = view.present();
-    if (place.reign.root == self && self != no_rank) return place;
-    place.depth = Place::outside;
-    if (present.empty()) return place;
+    if (position.reign.root == self && self != no_rank) return position;
+    position.depth = TreePosition::outside;
+    if (present.empty()) return position;
     if (!std::binary_search(present.begin(), present.end(), self)) {
-        place.parent = present[process % present.size()];
-        return place;
+        position.parent = present[process % present.size()];
+        return position;
     }
     std::vector<Rank> below(present.begin(), present.end());
-    const auto root = std::lower_bound(below.begin(), below.end(), place.reign.root);
+    const auto root = std::lower_bound(below.begin(), below.end(), position.reign.root);
     std::rotate(below.begin(), below.erase(root), below.end());
-    descend(place, std::move(below), shape_for(Tree::automatic, 0, present.size(), 0), self);
-    return place;
+    descend(position, std::move(below), shape_for(Tree::automatic, 0, present.size(), 0), self);
+    return position;
 }
 
 }  // namespace cinnabar::group

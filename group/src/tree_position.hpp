@@ -22,7 +22,7 @@ struct Reign {
     friend bool operator==(const Reign&, const Reign&) = default;
 };
 
-struct Place {
+struct TreePosition {
     static constexpr unsigned outside = std::numeric_limits<unsigned>::max() - 1;  // the depth of a follower
 
     Reign reign;
@@ -32,6 +32,7 @@ struct Place {
 };
 
 // `self` no_rank: a follower, which asks one of the members, chosen by `process`.
-[[nodiscard]] CINNABAR_API Place place_of(std::string_view key, const View& view, Rank self, std::uint64_t process);
+[[nodiscard]] CINNABAR_API TreePosition position_of(std::string_view key, const View& view, Rank self,
+                                                    std::uint64_t process);
 
 }  // namespace cinnabar::group
