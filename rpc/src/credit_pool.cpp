@@ -62,11 +62,11 @@ void CreditPool::close(PeerBook& book) noexcept {
     if (adds_slots(book)) --growing_connections_;
 }
 
-void CreditPool::come_back(Request& request) noexcept {
+void CreditPool::return_one(Request& request) noexcept {
     request.use_.credit_returned = true;
     if (request.use_.orphaned) return;
     PeerBook& book = *request.book_;
-    book.account.come_back();
+    book.account.return_one();
     if (book.account.granted() == 0) watch_starving(book);
 }
 
@@ -74,7 +74,7 @@ void CreditPool::retire(PeerBook& book) noexcept {
     if (book.account.retire()) {
         --made_;
     } else {
-        book.account.come_back();
+        book.account.return_one();
     }
     watch_starving(book);
 }
@@ -82,7 +82,7 @@ void CreditPool::retire(PeerBook& book) noexcept {
 // Gives the peer more credits while there are slots left.
 void CreditPool::grow(PeerBook& book) noexcept {
     Credits& account = book.account;
-    account.set_hungry(false);
+    account.set_wants_credits(false);
     if (!book.open || account.budget() >= peer_budget_max_) return;
     const std::uint32_t used = made_ + control_slots * peers_.connections();
     const std::uint32_t slots_now = slots_for(growing_connections_);
@@ -97,7 +97,7 @@ void CreditPool::grow(PeerBook& book) noexcept {
     account.grow(more);
     made_ += more;
     if (more != 0) return;
-    account.set_hungry(true);
+    account.set_wants_credits(true);
     recall_idle();
 }
 

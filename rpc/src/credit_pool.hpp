@@ -36,20 +36,20 @@ class CreditPool {
     [[nodiscard]] std::uint16_t for_reply(PeerBook& book) noexcept {
         Credits& account = book.account;
         if (!account.may_give()) return 0;
-        if (account.hungry()) grow(book);
+        if (account.wants_credits()) grow(book);
         const std::uint16_t given = account.give();
         if (account.starved.armed() && given != 0) base_.na->disarm(account.starved);
         return given;
     }
     // Call when the receive slot of a request is free, so that its credit can be granted again.
-    void come_back(Request& request) noexcept;
+    void return_one(Request& request) noexcept;
     // Frees the receive slot of the request, if it still holds one; its credit can be granted again.
     void return_slot(Request& request) noexcept {
         if (request.holds_slot()) {
             if (!base_.closed_) request.kept_.port->release(request.kept_);
             request.kept_ = {};
         }
-        if (!request.use_.credit_returned) come_back(request);
+        if (!request.use_.credit_returned) return_one(request);
     }
     // A request is refused because there is no room for it: its credit is destroyed, so that the peer sends fewer at a
     // time.

@@ -12,7 +12,7 @@ void Credits::open(std::uint32_t first, std::uint32_t unsent_max) noexcept {
     withhold(withheld_);
     came_at_look_ = came_;
     asked_ = 0;
-    hungry_ = recalled_ = false;
+    wants_credits_ = recalled_ = false;
 }
 
 void Credits::withhold(bool withheld) noexcept {
@@ -22,7 +22,7 @@ void Credits::withhold(bool withheld) noexcept {
 
 std::uint32_t Credits::close() noexcept {
     granted_ = returnable_ = 0;
-    hungry_ = recalled_ = false;
+    wants_credits_ = recalled_ = false;
     return std::exchange(budget_, 0);
 }
 

@@ -48,11 +48,11 @@ class Credits {
         return true;
     }
     // Call when the receive slot of a request is free. Requires: the request held its credit, of this connection.
-    void come_back() noexcept {
+    void return_one() noexcept {
         ++returnable_;
         CINNABAR_DEBUG_ASSERT(adds_up());
     }
-    // As come_back(), but destroys the credit. False, and nothing changes: it is the last one of the budget.
+    // As return_one(), but destroys the credit. False, and nothing changes: it is the last one of the budget.
     [[nodiscard]] bool retire() noexcept;
     // Call when a request was freed, whatever happened to its credit.
     void request_over() noexcept { ++over_; }
@@ -75,8 +75,8 @@ class Credits {
     void take_back(std::uint32_t count) noexcept;
 
     // Whether the peer has announced that it has more to send, and has not been given more credits yet.
-    [[nodiscard]] bool hungry() const noexcept { return hungry_; }
-    void set_hungry(bool hungry) noexcept { hungry_ = hungry; }
+    [[nodiscard]] bool wants_credits() const noexcept { return wants_credits_; }
+    void set_wants_credits(bool wants_credits) noexcept { wants_credits_ = wants_credits; }
 
     // Replies to the peer that were begun and not sent, including those of earlier connections.
     void reply_begins() noexcept { ++begun_; }
@@ -128,7 +128,7 @@ class Credits {
     std::uint32_t came_at_look_ = 0;
     std::uint32_t unsent_share_ = 0;  // the limit while credits are not withheld
     TimeUs asked_ = 0;                // when it was first asked for credits that it still does not use; 0: not asked
-    bool hungry_ = false;
+    bool wants_credits_ = false;
     bool withheld_ = false;
     bool recalled_ = false;  // a recall was sent and not answered
 };

@@ -36,7 +36,8 @@ class PlainRequest {
     // Requires: is_plain().
     explicit PlainRequest(const std::byte* frame) noexcept : at_(frame) {}
     [[nodiscard]] static bool is_plain(ConstBytes frame) noexcept {
-        constexpr std::uint32_t any = std::uint32_t{flag_hungry | flag_trace | flag_times | flag_unsampled} << 16;
+        constexpr std::uint16_t allowed = flag_wants_credits | flag_trace | flag_times | flag_unsampled;
+        constexpr std::uint32_t any = std::uint32_t{allowed} << 16;
         if (frame.size() < request_header_bytes) return false;
         const PlainRequest request(frame.data());
         const std::size_t behind = request.traced() ? trace_bytes : 0;

@@ -73,7 +73,7 @@ void Request::detach() noexcept {
             if (kept_.port->detach(kept_) != Errc::ok) return;
             input_ = kept_.bytes.subspan(request_header_bytes, input_bytes);
         }
-        if (!use_.credit_returned) core_->credits.come_back(*this);
+        if (!use_.credit_returned) core_->credits.return_one(*this);
     });
 }
 
@@ -139,7 +139,7 @@ void Request::respond(std::size_t output_bytes, std::uint16_t shape, SentFunctio
     PeerBook& book = *request.book_;
     Credits& account = book.account;
     if (core_.closed_ || !request.message_ || !account.may_give()) return false;
-    if (!request.use_.credit_returned) account.come_back();
+    if (!request.use_.credit_returned) account.return_one();
     const std::uint16_t credits = core_.credits.for_reply(book);
     ConstBytes reply(request.message_->payload, reply_header_bytes + request.output_bytes_);
     if (request.answer_ == Errc::ok && core_.frame_flags == 0) [[likely]] {

@@ -30,7 +30,7 @@ inline std::uint64_t Origin::time_left(const Call& call) const noexcept {
 
 // Writes the header before the arguments and what follows them. Returns the size of the frame.
 inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) const noexcept {
-    const bool hungry = book.credits <= 1 && book.queued.front() != book.queued.back();
+    const bool wants_credits = book.credits <= 1 && book.queued.front() != book.queued.back();
     RequestHeader header;
     header.flags = core_.frame_flags;
     if (call.whole_way_) {
@@ -39,7 +39,7 @@ inline std::uint32_t Origin::write_request(Call& call, const PeerBook& book) con
         header.place = call.whole_.place;
     }
     if (call.args.one_way) header.flags |= flag_one_way;
-    if (hungry) header.flags |= flag_hungry;
+    if (wants_credits) header.flags |= flag_wants_credits;
     if (call.args.trace) [[unlikely]] {
         header.flags |= flag_trace;
         if (call.args.sampled == Sampled::no) header.flags |= flag_unsampled;

@@ -83,7 +83,7 @@ void Target::describe(Request& request, const RequestHeader& header, const Handl
     request.provider_ = header.provider;
     request.shape_ = header.shape;
     describe_unusual(request, header.flags, header.trace);
-    if ((header.flags & flag_hungry) != 0) request.book_->account.set_hungry(true);
+    if ((header.flags & flag_wants_credits) != 0) request.book_->account.set_wants_credits(true);
     request.deadline_ = deadline_of(header.time_left_us);
 }
 
@@ -134,7 +134,7 @@ void Target::on_first_message(na::Arrival& arrival) noexcept {
     request.deadline_ = deadline_of(frame.time_left_us());
     if (((flags & (flag_trace | flag_times)) | request.asks_.bits) != 0) [[unlikely]]
         begin_unusual(request, frame);
-    if ((flags & flag_hungry) != 0) book.account.set_hungry(true);
+    if ((flags & flag_wants_credits) != 0) book.account.set_wants_credits(true);
 }
 
 // Fast path: makes the checks of admit(), except for crowded(), for a request with small arguments in the message.

@@ -37,7 +37,7 @@ class AccountLines {
     }
 
     const std::regex account_{
-        "credit|account|granted|returnable|budget|hungry|unsent|\\b(came_|over_|begun_|left_)\\b|replies_pending|"
+        "credit|account|granted|returnable|budget|unsent|\\b(came_|over_|begun_|left_)\\b|replies_pending|"
         "replies_kept|starv|settle_reply"};
     std::map<std::string, std::vector<bool>> files_;
 };

@@ -19,12 +19,12 @@ void floods_unread(RudePeer& peer, unsigned) {
 
 // Keeps to its credits, but always asks for more, without a deadline.
 void asks_for_everything(RudePeer& peer, unsigned) {
-    while (peer.credits() != 0 && peer.request(answered, {}, rpc::flag_hungry)) {
+    while (peer.credits() != 0 && peer.request(answered, {}, rpc::flag_wants_credits)) {
     }
 }
 
-void is_hungry_then_silent(RudePeer& peer, unsigned step) {
-    if (step < 20 && peer.credits() != 0) (void)peer.request(answered, {}, rpc::flag_hungry);
+void wants_credits_then_silent(RudePeer& peer, unsigned step) {
+    if (step < 20 && peer.credits() != 0) (void)peer.request(answered, {}, rpc::flag_wants_credits);
 }
 
 void sends_no_frames(RudePeer& peer, unsigned step) {
@@ -57,13 +57,13 @@ void cancels_without_end(RudePeer& peer, unsigned step) {
 
 void cancels_what_it_asks(RudePeer& peer, unsigned step) {
     if (peer.credits() == 0 || peer.awaits_ack()) return;
-    if (!peer.request(held, {}, rpc::flag_hungry)) return;
+    if (!peer.request(held, {}, rpc::flag_wants_credits)) return;
     const rpc::ControlRecord cancel{rpc::ControlType::cancel, 0, (std::uint64_t{step} << 24) | 1};
     (void)peer.control({&cancel, 1}, rpc::control_wants_ack);
 }
 
 void fetches_no_results(RudePeer& peer, unsigned) {
-    if (peer.credits() != 0) (void)peer.request(large_result, {}, rpc::flag_hungry);
+    if (peer.credits() != 0) (void)peer.request(large_result, {}, rpc::flag_wants_credits);
 }
 
 // Sends as many requests as it may, then nothing. Neither its large arguments nor the memory that a handler wants to
@@ -77,7 +77,7 @@ void lends_and_is_silent(RudePeer& peer, unsigned step) {
 }
 
 void sends_one_way(RudePeer& peer, unsigned) {
-    while (peer.credits() != 0 && peer.request(held, {}, rpc::flag_one_way | rpc::flag_hungry)) {
+    while (peer.credits() != 0 && peer.request(held, {}, rpc::flag_one_way | rpc::flag_wants_credits)) {
     }
 }
 
@@ -86,7 +86,7 @@ void sends_one_way(RudePeer& peer, unsigned) {
 void reads_and_takes_nothing(RudePeer& peer, unsigned) {
     peer.remember();
     if (peer.results().empty()) {
-        if (peer.credits() != 0) (void)peer.request(large_result, {}, rpc::flag_hungry);
+        if (peer.credits() != 0) (void)peer.request(large_result, {}, rpc::flag_wants_credits);
         return peer.look();
     }
     const ConstBytes descriptor = peer.results().back().descriptor;
@@ -100,7 +100,7 @@ void reads_and_takes_nothing(RudePeer& peer, unsigned) {
 constexpr Behaviour all[] = {
     {"FloodsUnread", false, floods_unread},
     {"AsksForEverything", true, asks_for_everything},
-    {"IsHungryThenSilent", true, is_hungry_then_silent},
+    {"WantsCreditsThenSilent", true, wants_credits_then_silent},
     {"SendsNoFrames", true, sends_no_frames},
     {"LiesInControl", true, lies_in_control},
     {"PingsWithoutEnd", false, pings_without_end},

@@ -92,7 +92,7 @@ void Hostile::survive(const char* name) {
 
 TEST_P(Hostile, FloodsUnread) { survive("FloodsUnread"); }
 TEST_P(Hostile, AsksForEverything) { survive("AsksForEverything"); }
-TEST_P(Hostile, IsHungryThenSilent) { survive("IsHungryThenSilent"); }
+TEST_P(Hostile, WantsCreditsThenSilent) { survive("WantsCreditsThenSilent"); }
 TEST_P(Hostile, SendsNoFrames) { survive("SendsNoFrames"); }
 TEST_P(Hostile, LiesInControl) { survive("LiesInControl"); }
 TEST_P(Hostile, PingsWithoutEnd) { survive("PingsWithoutEnd"); }

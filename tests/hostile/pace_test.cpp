@@ -9,7 +9,7 @@ class BesideHostile : public PaceTest {};
 
 TEST_P(BesideHostile, FloodsUnread) { keep_pace("FloodsUnread"); }
 TEST_P(BesideHostile, AsksForEverything) { keep_pace("AsksForEverything"); }
-TEST_P(BesideHostile, IsHungryThenSilent) { keep_pace("IsHungryThenSilent"); }
+TEST_P(BesideHostile, WantsCreditsThenSilent) { keep_pace("WantsCreditsThenSilent"); }
 TEST_P(BesideHostile, SendsNoFrames) { keep_pace("SendsNoFrames"); }
 TEST_P(BesideHostile, LiesInControl) { keep_pace("LiesInControl"); }
 TEST_P(BesideHostile, PingsWithoutEnd) { keep_pace("PingsWithoutEnd"); }

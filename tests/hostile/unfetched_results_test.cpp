@@ -28,7 +28,7 @@ class UnfetchedResults : public HostileTest {
         greedy_.emplace(rude_transport(0), rude_context(0), hostile::RudePeer::Sends::in_batches);
         greedy_->remember();
         greedy_->meet(to_);
-        ASSERT_TRUE(greedy_->request(hostile::answered, {}, flag_hungry));  // the first message dials
+        ASSERT_TRUE(greedy_->request(hostile::answered, {}, flag_wants_credits));  // the first message dials
         ASSERT_TRUE(read_until([&] { return greedy_->replies() == 1; }));
     }
     void TearDown() override {
@@ -45,7 +45,8 @@ class UnfetchedResults : public HostileTest {
     void ask_for_all() {
         unsigned idle = 0;
         for (unsigned rounds = 0; rounds < 2'000 && idle < 50; ++rounds) {
-            const bool asks = greedy_->credits() != 0 && greedy_->request(hostile::large_result, {}, flag_hungry);
+            const bool asks =
+                greedy_->credits() != 0 && greedy_->request(hostile::large_result, {}, flag_wants_credits);
             idle = asks ? 0 : idle + 1;
             Ending ending;
             call_echo(ending);
@@ -70,7 +71,7 @@ TEST_P(UnfetchedResults, HoldBackCredits) {
     }
     ASSERT_TRUE(read_until([&] { return greedy_->credits() != 0; })) << "no credits after all was fetched";
     ASSERT_TRUE(read_until([&] { return target_.context->counts().overflow_bytes == 0; }));
-    ASSERT_TRUE(greedy_->request(hostile::large_result, {}, flag_hungry));
+    ASSERT_TRUE(greedy_->request(hostile::large_result, {}, flag_wants_credits));
     EXPECT_TRUE(read_until([&] { return greedy_->replies() == replies + 1; }));
 }
 
@@ -84,13 +85,13 @@ class ForgottenResults : public UnfetchedResults {
 TEST_P(ForgottenResults, HoldBackCreditsUntilTheyAreGivenUp) {
     const auto held = [this] { return target_.context->counts().overflow_bytes; };
     ASSERT_TRUE(read_until([&] {
-        if (greedy_->credits() != 0) (void)greedy_->request(hostile::large_result, {}, flag_hungry);
+        if (greedy_->credits() != 0) (void)greedy_->request(hostile::large_result, {}, flag_wants_credits);
         return held() > 2 * result_bytes;
     }));
     ASSERT_TRUE(read_until([&] { return held() == 0; })) << "results are kept for ever";
     ASSERT_TRUE(read_until([&] { return greedy_->credits() != 0; })) << "no credits after all was given up";
     const std::uint64_t replies = greedy_->replies();
-    ASSERT_TRUE(greedy_->request(hostile::answered, {}, flag_hungry));
+    ASSERT_TRUE(greedy_->request(hostile::answered, {}, flag_wants_credits));
     EXPECT_TRUE(read_until([&] { return greedy_->replies() == replies + 1; }));
 }
 

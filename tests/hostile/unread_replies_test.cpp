@@ -85,7 +85,7 @@ class UnreadReplies : public RpcTest {
     }
     // False: there is no free buffer.
     [[nodiscard]] bool send_big() {
-        const bool sent = rogue_->request(rpc_id("big"), {}, flag_hungry, 60'000'000);
+        const bool sent = rogue_->request(rpc_id("big"), {}, flag_wants_credits, 60'000'000);
         sent_ += sent ? 1 : 0;
         return sent;
     }

@@ -39,7 +39,7 @@ TEST_P(CallTest, ManyInFlightAllEndOnceWithTheirOwnReply) {
         ASSERT_EQ(ending.result, Errc::ok);
         ASSERT_EQ(ending.output, "call " + std::to_string(i));
     }
-    EXPECT_GT(target_.context->counts().credits_granted, 2u) << "a hungry peer is given more";
+    EXPECT_GT(target_.context->counts().credits_granted, 2u) << "a peer that wants credits is given more";
 }
 
 // Calls one after the other, each in the slot of a previous call that is completely over.

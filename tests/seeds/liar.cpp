@@ -94,7 +94,7 @@ void Liar::replay(hostile::RudePeer& end) {
 
 void Liar::hold(hostile::RudePeer& end, const Process& target) {
     if (end.results().empty()) {
-        if (end.credits() != 0) (void)end.request(hostile::large_result, {}, rpc::flag_hungry);
+        if (end.credits() != 0) (void)end.request(hostile::large_result, {}, rpc::flag_wants_credits);
         return;
     }
     hostile::RudePeer::Result& result = end.results()[mesh_.random().below(end.results().size())];

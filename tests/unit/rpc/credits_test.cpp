@@ -20,7 +20,7 @@ TEST(Credits, EachIsInOnePlace) {
     EXPECT_EQ(account.held(), 2u);
     EXPECT_FALSE(account.spend()) << "one that it does not have";
     EXPECT_FALSE(account.starving()) << "there is nothing to give";
-    account.come_back();
+    account.return_one();
     EXPECT_TRUE(account.starving());
     EXPECT_EQ(account.give(), 1u);
     EXPECT_EQ(account.granted(), 1u);
@@ -40,7 +40,7 @@ TEST(Credits, TheLastOneDoesNotRetire) {
     EXPECT_TRUE(account.retire());
     EXPECT_EQ(account.budget(), 1u);
     EXPECT_FALSE(account.retire());
-    account.come_back();
+    account.return_one();
     EXPECT_TRUE(account.starving());
 }
 
@@ -94,7 +94,7 @@ TEST(Credits, WhatAnIdlePeerWouldGetBackIsDestroyed) {
     account.open(8, 8);
     for (int i = 0; i < 7; ++i) {
         ASSERT_TRUE(account.spend());
-        account.come_back();
+        account.return_one();
         account.request_over();
     }
     EXPECT_EQ(account.look(2, 10, answer_max), Recall::no) << "it has just sent seven requests";
@@ -149,7 +149,7 @@ TEST(Credits, AddUpWhateverHappens) {
                 break;
             case 2:
                 if (held == 0) break;
-                account.come_back();
+                account.return_one();
                 --held;
                 break;
             case 3:
