@@ -19,24 +19,24 @@ void SelfPort::dial(SelfPeer& peer) noexcept {
         return;
     }
     const std::uint64_t connection = transport_.next_connection();
-    std::unique_ptr<Letter> farewell;
+    std::unique_ptr<MailboxItem> disconnect_item;
     if (target != mailbox_) {
-        std::unique_ptr<Letter> letter(new (std::nothrow) Letter);
-        farewell.reset(new (std::nothrow) Letter);
+        std::unique_ptr<MailboxItem> item(new (std::nothrow) MailboxItem);
+        disconnect_item.reset(new (std::nothrow) MailboxItem);
         Mailbox::Visit visit(*target);
-        if (!letter || !farewell || !visit.ok()) {
-            dial_failed(peer, letter && farewell ? Errc::refused : Errc::out_of_memory);
+        if (!item || !disconnect_item || !visit.ok()) {
+            dial_failed(peer, item && disconnect_item ? Errc::refused : Errc::out_of_memory);
             return;
         }
-        letter->kind = LetterKind::connect;
-        letter->control = true;
-        letter->source = mailbox_->context();
-        letter->network = transport_.incarnation();
-        letter->connection = connection;
-        letter->from = mailbox_;
-        visit.push(*letter.release());
+        item->kind = ItemKind::connect;
+        item->control = true;
+        item->source = mailbox_->context();
+        item->network = transport_.incarnation();
+        item->connection = connection;
+        item->from = mailbox_;
+        visit.push(*item.release());
     }
-    connected(peer, target, connection, std::move(farewell));
+    connected(peer, target, connection, std::move(disconnect_item));
 }
 
 void SelfPort::dial_failed(SelfPeer& peer, Errc why) noexcept {
@@ -45,11 +45,11 @@ void SelfPort::dial_failed(SelfPeer& peer, Errc why) noexcept {
 }
 
 void SelfPort::connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::uint64_t connection,
-                         std::unique_ptr<Letter> farewell) noexcept {
+                         std::unique_ptr<MailboxItem> disconnect_item) noexcept {
     peer.initial_credits_ = mailbox->initial_credits();
     peer.mailbox_ = std::move(mailbox);
     peer.connection_ = connection;
-    peer.farewell_ = std::move(farewell);
+    peer.disconnect_item_ = std::move(disconnect_item);
     peer.incarnation_ = peer.mailbox_->network().incarnation;
     peer.state_ = na::PeerState::connected;
     ++peer.epoch_;
@@ -58,20 +58,20 @@ void SelfPort::connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::
     host_.receiver().on_peer(peer, na::PeerEvent::connected, Errc::ok);
 }
 
-void SelfPort::tell_disconnect(Mailbox& mailbox, std::uint64_t connection, std::unique_ptr<Letter> letter) noexcept {
+void SelfPort::tell_disconnect(Mailbox& mailbox, std::uint64_t connection, std::unique_ptr<MailboxItem> item) noexcept {
     Mailbox::Visit visit(mailbox);
     if (!visit.ok()) return;  // the peer has disconnected already, or has closed
-    letter->kind = LetterKind::disconnect;
-    letter->control = true;
-    letter->source = mailbox_->context();
-    letter->network = transport_.incarnation();
-    letter->connection = connection;
-    visit.push(*letter.release());
+    item->kind = ItemKind::disconnect;
+    item->control = true;
+    item->source = mailbox_->context();
+    item->network = transport_.incarnation();
+    item->connection = connection;
+    visit.push(*item.release());
 }
 
 // Ends a connection or a dial.
 void SelfPort::lost(SelfPeer& peer, Errc why) noexcept {
-    peer.farewell_.reset();
+    peer.disconnect_item_.reset();
     send_unsent(peer);
     const bool was_connected = std::exchange(peer.mailbox_, nullptr) != nullptr;
     peer.state_ = na::PeerState::idle;
@@ -81,9 +81,9 @@ void SelfPort::lost(SelfPeer& peer, Errc why) noexcept {
     if (was_connected) peer.release();
 }
 
-void SelfPort::say_farewell(SelfPeer& peer) noexcept {
-    send_unsent(peer);  // these letters precede the disconnect
-    if (peer.farewell_) tell_disconnect(*peer.mailbox_, peer.connection_, std::move(peer.farewell_));
+void SelfPort::announce_disconnect(SelfPeer& peer) noexcept {
+    send_unsent(peer);  // these items precede the disconnect
+    if (peer.disconnect_item_) tell_disconnect(*peer.mailbox_, peer.connection_, std::move(peer.disconnect_item_));
 }
 
 void SelfPort::tell_lost(SelfPeer& peer) noexcept {
@@ -94,58 +94,58 @@ void SelfPort::tell_lost(SelfPeer& peer) noexcept {
 void SelfPort::disconnect(na::Peer& any_peer) noexcept {
     SelfPeer& peer = static_cast<SelfPeer&>(any_peer);
     if (peer.state() == na::PeerState::idle) return;
-    say_farewell(peer);
+    announce_disconnect(peer);
     peer.refuse_below_ = transport_.next_connection();
     lost(peer, Errc::peer_lost);
 }
 
 void SelfPort::stop_accepting() noexcept { mailbox_->stop_accepting(); }
 
-// The letter of a new connection is kept, to be sent back as its disconnect.
-void SelfPort::on_connect(SelfPeer& peer, std::unique_ptr<Letter> letter) noexcept {
-    const std::uint64_t connection = letter->connection;
-    std::shared_ptr<Mailbox> from = std::move(letter->from);
+// The item of a new connection is kept, to be sent back as its disconnect.
+void SelfPort::on_connect(SelfPeer& peer, std::unique_ptr<MailboxItem> item) noexcept {
+    const std::uint64_t connection = item->connection;
+    std::shared_ptr<Mailbox> from = std::move(item->from);
     if (connection < peer.refuse_below_) {
-        tell_disconnect(*from, connection, std::move(letter));
+        tell_disconnect(*from, connection, std::move(item));
     } else if (peer.state() == na::PeerState::connected) {
         peer.connection_ = std::max(peer.connection_, connection);
     } else {
-        connected(peer, std::move(from), connection, std::move(letter));
+        connected(peer, std::move(from), connection, std::move(item));
     }
 }
 
-void SelfPort::deliver(Letter& letter) noexcept {
-    SelfPeer* peer = peers_.sender_of(letter);
+void SelfPort::deliver(MailboxItem& item) noexcept {
+    SelfPeer* peer = peers_.sender_of(item);
     if (!peer) {
-        if (letter.kind != LetterKind::connect) return mailbox_->give_back(letter);
-        const std::shared_ptr<Mailbox> from = std::move(letter.from);
-        return tell_disconnect(*from, letter.connection, std::unique_ptr<Letter>(&letter));
+        if (item.kind != ItemKind::connect) return mailbox_->give_back(item);
+        const std::shared_ptr<Mailbox> from = std::move(item.from);
+        return tell_disconnect(*from, item.connection, std::unique_ptr<MailboxItem>(&item));
     }
     arrival_kept_ = false;
-    const bool live = peer->state() == na::PeerState::connected && letter.connection >= peer->refuse_below_;
-    switch (letter.kind) {
-        case LetterKind::connect:
-            return on_connect(*peer, std::unique_ptr<Letter>(&letter));
-        case LetterKind::disconnect:
-            if (live && letter.connection >= peer->connection_) {
+    const bool live = peer->state() == na::PeerState::connected && item.connection >= peer->refuse_below_;
+    switch (item.kind) {
+        case ItemKind::connect:
+            return on_connect(*peer, std::unique_ptr<MailboxItem>(&item));
+        case ItemKind::disconnect:
+            if (live && item.connection >= peer->connection_) {
                 lost(*peer, Errc::peer_lost);
                 tell_lost(*peer);
             }
             break;
-        case LetterKind::notify:
-            if (live) host_.receiver().on_notify(*peer, static_cast<std::uint32_t>(letter.tag));
+        case ItemKind::notify:
+            if (live) host_.receiver().on_notify(*peer, static_cast<std::uint32_t>(item.tag));
             break;
-        case LetterKind::unexpected:
-        case LetterKind::expected:
-            if (live) hand_out(letter, *peer);
+        case ItemKind::unexpected:
+        case ItemKind::expected:
+            if (live) hand_out(item, *peer);
             break;
     }
-    if (!arrival_kept_) mailbox_->give_back(letter);
+    if (!arrival_kept_) mailbox_->give_back(item);
 }
 
-void SelfPort::hand_out(Letter& letter, SelfPeer& peer) noexcept {
-    na::Arrival arrival{{letter.buffer.get(), letter.bytes}, &peer, letter.tag, this, &letter, 0};
-    host_.receiver().on_message(letter.kind == LetterKind::expected, arrival);
+void SelfPort::hand_out(MailboxItem& item, SelfPeer& peer) noexcept {
+    na::Arrival arrival{{item.buffer.get(), item.bytes}, &peer, item.tag, this, &item, 0};
+    host_.receiver().on_message(item.kind == ItemKind::expected, arrival);
 }
 
 }  // namespace cinnabar::self_

@@ -10,8 +10,8 @@ namespace cinnabar::self_ {
 
 Mailbox::~Mailbox() {
     for (WorkQueue left = inbox_.take_all(); Work* first = left.pop_front();) {
-        for (auto* letter = static_cast<Letter*>(first); letter;) {
-            give_back(*std::exchange(letter, std::exchange(letter->rest, nullptr)));
+        for (auto* item = static_cast<MailboxItem*>(first); item;) {
+            give_back(*std::exchange(item, std::exchange(item->rest, nullptr)));
         }
     }
 }
@@ -21,20 +21,20 @@ void Mailbox::close() noexcept {
     while (visits_.load(std::memory_order_acquire) != closed_bit) ::sched_yield();
 }
 
-void Mailbox::free_control(Letter& letter) noexcept { delete &letter; }
+void Mailbox::free_control(MailboxItem& item) noexcept { delete &item; }
 
 Mailbox::Visit::Visit(Mailbox& mailbox) noexcept
     : mailbox_(mailbox), ok_((mailbox.visits_.fetch_add(1, std::memory_order_acquire) & closed_bit) == 0) {}
 
-Letter* Mailbox::with_buffer(Letter& letter) noexcept {
-    letter.buffer.reset(new (std::nothrow) std::byte[message_bytes_max_]);
-    if (letter.buffer) return &letter;
-    letters_.release(letter);
+MailboxItem* Mailbox::with_buffer(MailboxItem& item) noexcept {
+    item.buffer.reset(new (std::nothrow) std::byte[message_bytes_max_]);
+    if (item.buffer) return &item;
+    items_.release(item);
     return nullptr;
 }
 
-void Mailbox::Visit::push(Letter& letter) noexcept {
-    (void)mailbox_.inbox_.push(letter);
+void Mailbox::Visit::push(MailboxItem& item) noexcept {
+    (void)mailbox_.inbox_.push(item);
     mailbox_.host_.wake();
 }
 

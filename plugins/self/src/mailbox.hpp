@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The mailbox of a context: other contexts of this process put letters into it, in chains, and the context takes them
+// The mailbox of a context: other contexts of this process put items into it, in chains, and the context takes them
 // out. Any thread puts; the owner of the context takes. Shared by the port and by the ports connected to it, so it
 // outlives a port that closes while others post.
 #pragma once
@@ -19,14 +19,14 @@ namespace cinnabar::self_ {
 
 class Mailbox;
 
-enum class LetterKind : std::uint8_t { unexpected, expected, notify, connect, disconnect };
+enum class ItemKind : std::uint8_t { unexpected, expected, notify, connect, disconnect };
 
-// A message, a notification, or a connect or disconnect. Letters for connect and disconnect are allocated one by one
+// A message, a notification, or a connect or disconnect. Items for connect and disconnect are allocated one by one
 // (`control`). All others come from the mailbox's pool and are its receive slots. A slot's buffer is allocated at its
 // first use and kept, so memory grows with the messages that wait at the same time.
-struct Letter : PoolSlot, Work {  // the Work is never run: it links the first letter of each chain into the queue
-    Letter* rest = nullptr;       // the next letter of the chain
-    LetterKind kind = LetterKind::unexpected;
+struct MailboxItem : PoolSlot, Work {  // the Work is never run: it links the first item of each chain into the queue
+    MailboxItem* rest = nullptr;       // the next item of the chain
+    ItemKind kind = ItemKind::unexpected;
     bool control = false;
     na::ContextId source = 0;
     std::uint32_t bytes = 0;
@@ -51,7 +51,7 @@ class Mailbox {
     Mailbox(std::shared_ptr<Network> network, na::PortHost& host, std::uint32_t receive_slots,
             std::size_t message_bytes_max)
         : network_(std::move(network)),
-          letters_(Threads::many, receive_slots),
+          items_(Threads::many, receive_slots),
           message_bytes_max_(message_bytes_max),
           context_(host.context_id()),
           initial_credits_(host.initial_credits()),
@@ -64,18 +64,18 @@ class Mailbox {
     [[nodiscard]] std::uint32_t initial_credits() const noexcept { return initial_credits_; }
 
     // Null: all receive slots are taken, or out of memory. Any thread.
-    [[nodiscard]] Letter* take(LetterKind kind) noexcept {
-        Letter* letter = letters_.acquire();
-        if (!letter) return nullptr;
-        letter->kind = kind;
-        return letter->buffer || kind == LetterKind::notify ? letter : with_buffer(*letter);
+    [[nodiscard]] MailboxItem* take(ItemKind kind) noexcept {
+        MailboxItem* item = items_.acquire();
+        if (!item) return nullptr;
+        item->kind = kind;
+        return item->buffer || kind == ItemKind::notify ? item : with_buffer(*item);
     }
-    // Frees a letter that was delivered, or that will not be delivered. Any thread.
-    void give_back(Letter& letter) noexcept {
-        if (letter.control) return free_control(letter);
-        letters_.release(letter);
+    // Frees an item that was delivered, or that will not be delivered. Any thread.
+    void give_back(MailboxItem& item) noexcept {
+        if (item.control) return free_control(item);
+        items_.release(item);
     }
-    // Whether the mailbox no longer takes letters. Any thread; a snapshot.
+    // Whether the mailbox no longer takes items. Any thread; a snapshot.
     [[nodiscard]] bool closed() const noexcept { return (visits_.load(std::memory_order_relaxed) & closed_bit) != 0; }
 
     // Held by a thread that posts, so that the owner cannot close the mailbox meanwhile. Any thread.
@@ -92,11 +92,11 @@ class Mailbox {
     [[nodiscard]] bool empty() const noexcept { return inbox_.empty(); }
 
   private:
-    [[nodiscard, gnu::cold, gnu::noinline]] Letter* with_buffer(Letter& letter) noexcept;
-    [[gnu::cold, gnu::noinline]] static void free_control(Letter& letter) noexcept;
+    [[nodiscard, gnu::cold, gnu::noinline]] MailboxItem* with_buffer(MailboxItem& item) noexcept;
+    [[gnu::cold, gnu::noinline]] static void free_control(MailboxItem& item) noexcept;
     static constexpr std::uint32_t closed_bit = 0x8000'0000;
     const std::shared_ptr<Network> network_;
-    SlotPool<Letter> letters_;
+    SlotPool<MailboxItem> items_;
     SubmitQueue inbox_;
     std::atomic<std::uint32_t> visits_{0};  // closed_bit | the number of visits
     std::atomic<bool> accepting_{true};
@@ -114,16 +114,16 @@ class Mailbox::Visit {
     Visit& operator=(const Visit&) = delete;
 
     [[nodiscard]] bool ok() const noexcept { return ok_; }
-    // Posts the letter and the rest of its chain.
-    void push(Letter& letter) noexcept;
+    // Posts the item and the rest of its chain.
+    void push(MailboxItem& item) noexcept;
 
   private:
     Mailbox& mailbox_;
     bool ok_;
 };
 
-// Chains of letters that were taken from a mailbox and are delivered one by one. Owner of the context only.
-class LetterQueue {
+// Chains of items that were taken from a mailbox and are delivered one by one. Owner of the context only.
+class ItemQueue {
   public:
     [[nodiscard]] bool empty() const noexcept { return !chain_ && chains_.empty(); }
     void take_all(Mailbox& mailbox) noexcept {
@@ -132,16 +132,16 @@ class LetterQueue {
         chains_.splice_back(taken);
     }
     // Null: there is none.
-    [[nodiscard]] Letter* next() noexcept {
-        Letter* letter = chain_;
-        if (!letter) letter = static_cast<Letter*>(chains_.pop_front());
-        if (letter) chain_ = std::exchange(letter->rest, nullptr);
-        return letter;
+    [[nodiscard]] MailboxItem* next() noexcept {
+        MailboxItem* item = chain_;
+        if (!item) item = static_cast<MailboxItem*>(chains_.pop_front());
+        if (item) chain_ = std::exchange(item->rest, nullptr);
+        return item;
     }
 
   private:
     WorkQueue chains_;
-    Letter* chain_ = nullptr;  // the rest of the chain that is being delivered
+    MailboxItem* chain_ = nullptr;  // the rest of the chain that is being delivered
 };
 
 }  // namespace cinnabar::self_

@@ -26,11 +26,11 @@ SelfPeer& SelfPeers::at(const std::string& endpoint, na::ContextId context) {
     return *made;
 }
 
-SelfPeer* SelfPeers::sender_of(const Letter& letter) noexcept try {
-    if (letter.network == transport_.incarnation()) return of(letter.source);
-    if (letter.kind == LetterKind::connect) return &at(letter.from->network().endpoint, letter.source);
+SelfPeer* SelfPeers::sender_of(const MailboxItem& item) noexcept try {
+    if (item.network == transport_.incarnation()) return of(item.source);
+    if (item.kind == ItemKind::connect) return &at(item.from->network().endpoint, item.source);
     for (auto& peer : others_) {
-        if (peer->incarnation_ == letter.network && peer->context() == letter.source) return peer.get();
+        if (peer->incarnation_ == item.network && peer->context() == item.source) return peer.get();
     }
     return nullptr;
 } catch (const std::bad_alloc&) {

@@ -35,11 +35,12 @@ class SelfPeer final : public na::Peer {
     friend class SelfPort;
     friend class SelfPeers;
     std::shared_ptr<Mailbox> mailbox_;  // null unless connected
-    std::unique_ptr<Letter> farewell_;  // the letter for the disconnect; null if the peer is this context itself
-    std::uint64_t connection_ = 0;      // the greater of both numbers if both sides dialled at once
-    std::uint64_t refuse_below_ = 0;    // connections with smaller numbers were ended by a disconnect
-    Letter* unsent_ = nullptr;          // the first letter of a chain
-    Letter* unsent_last_ = nullptr;
+    // The item for the disconnect; null if the peer is this context itself.
+    std::unique_ptr<MailboxItem> disconnect_item_;
+    std::uint64_t connection_ = 0;    // the greater of both numbers if both sides dialled at once
+    std::uint64_t refuse_below_ = 0;  // connections with smaller numbers were ended by a disconnect
+    MailboxItem* unsent_ = nullptr;   // the first item of a chain
+    MailboxItem* unsent_last_ = nullptr;
     ListLink<SelfPeer> unsent_link_;  // in SelfPort::unsent_ while unsent_ is not null
     SelfOps waiting_;
     ListLink<SelfPeer> busy_link_;  // in SelfPort::busy_ while ops wait
@@ -60,8 +61,8 @@ class SelfPeers {
     // The peer of a context of another transport of this process; made if it is new. It is found by name, so that it
     // stays the same if that transport is opened again. May throw bad_alloc, with nothing changed.
     [[nodiscard]] SelfPeer& at(const std::string& endpoint, na::ContextId context);
-    // Null: the letter belongs to a connection that has ended; of a letter that makes a connection: out of memory.
-    [[nodiscard]] SelfPeer* sender_of(const Letter& letter) noexcept;
+    // Null: the item belongs to a connection that has ended; of an item that makes a connection: out of memory.
+    [[nodiscard]] SelfPeer* sender_of(const MailboxItem& item) noexcept;
     template <typename F>
     void for_each(F&& f) {
         for (auto& peer : own_) {

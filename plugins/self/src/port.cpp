@@ -13,7 +13,7 @@
 namespace cinnabar::self_ {
 namespace {
 
-constexpr unsigned letters_per_poll = 64;
+constexpr unsigned items_per_poll = 64;
 constexpr unsigned completions_per_poll = 256;
 
 SelfOp& self_op_of(na::Op& op) noexcept { return *std::launder(reinterpret_cast<SelfOp*>(op.private_bytes)); }
@@ -33,12 +33,12 @@ void SelfPort::close() noexcept {
     mailbox_->close();
     peers_.for_each([this](SelfPeer& peer) {
         end_waiting(peer, Errc::canceled);
-        say_farewell(peer);
+        announce_disconnect(peer);
         if (std::exchange(peer.mailbox_, nullptr)) peer.release();
         peer.state_ = na::PeerState::idle;
     });
     while (SelfOp* self_op = done_.pop_front()) host_.complete(*self_op->op, self_op->result);
-    while (Letter* letter = inbox_.next()) mailbox_->give_back(*letter);
+    while (MailboxItem* item = inbox_.next()) mailbox_->give_back(*item);
     peers_.for_each([this](SelfPeer& peer) { host_.peer_gone(peer); });
 }
 
@@ -115,54 +115,54 @@ Errc SelfPort::carry_out(na::Op& op, SelfPeer& peer) noexcept {
 Errc SelfPort::send(SelfPeer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept {
     if (message.size() > peer.mailbox_->message_bytes_max()) return Errc::too_large;
     if (peer.mailbox_->closed()) return Errc::peer_lost;
-    Letter* letter =
-        peer.mailbox_->take(kind == na::OpKind::send_expected ? LetterKind::expected : LetterKind::unexpected);
-    if (!letter) return Errc::again;
-    letter->source = mailbox_->context();
-    letter->network = transport_.incarnation();
-    letter->connection = peer.connection_;
-    letter->tag = tag;
-    letter->bytes = static_cast<std::uint32_t>(message.size());
-    std::memcpy(letter->buffer.get(), message.data(), message.size());
-    add_unsent(peer, *letter);
+    MailboxItem* item =
+        peer.mailbox_->take(kind == na::OpKind::send_expected ? ItemKind::expected : ItemKind::unexpected);
+    if (!item) return Errc::again;
+    item->source = mailbox_->context();
+    item->network = transport_.incarnation();
+    item->connection = peer.connection_;
+    item->tag = tag;
+    item->bytes = static_cast<std::uint32_t>(message.size());
+    std::memcpy(item->buffer.get(), message.data(), message.size());
+    add_unsent(peer, *item);
     return Errc::ok;
 }
 
 Errc SelfPort::put_notify(na::Op& op, SelfPeer& peer) noexcept {
     if (peer.mailbox_->closed()) return Errc::peer_lost;
-    Letter* letter = peer.mailbox_->take(LetterKind::notify);
-    if (!letter) return Errc::again;
+    MailboxItem* item = peer.mailbox_->take(ItemKind::notify);
+    if (!item) return Errc::again;
     const Errc result = access_memory(peer.mailbox_->network().leases, op);
     if (result != Errc::ok) {
-        peer.mailbox_->give_back(*letter);
+        peer.mailbox_->give_back(*item);
         return result;
     }
-    letter->source = mailbox_->context();
-    letter->network = transport_.incarnation();
-    letter->connection = peer.connection_;
-    letter->tag = op.notify;
-    add_unsent(peer, *letter);
+    item->source = mailbox_->context();
+    item->network = transport_.incarnation();
+    item->connection = peer.connection_;
+    item->tag = op.notify;
+    add_unsent(peer, *item);
     return Errc::ok;
 }
 
-void SelfPort::add_unsent(SelfPeer& peer, Letter& letter) noexcept {
+void SelfPort::add_unsent(SelfPeer& peer, MailboxItem& item) noexcept {
     if (peer.unsent_) {
-        peer.unsent_last_->rest = &letter;
+        peer.unsent_last_->rest = &item;
     } else {
-        peer.unsent_ = &letter;
+        peer.unsent_ = &item;
         unsent_.push_back(peer);
     }
-    peer.unsent_last_ = &letter;
+    peer.unsent_last_ = &item;
 }
 
-// Posts the unsent letters of a peer. Requires: the peer is no longer in unsent_. If the mailbox has closed, the
-// letters are lost with the connection.
+// Posts the unsent items of a peer. Requires: the peer is no longer in unsent_. If the mailbox has closed, the
+// items are lost with the connection.
 void SelfPort::hand_over(SelfPeer& peer) noexcept {
     Mailbox::Visit visit(*peer.mailbox_);
     if (visit.ok()) return visit.push(*std::exchange(peer.unsent_, nullptr));
-    while (Letter* letter = peer.unsent_) {
-        peer.unsent_ = std::exchange(letter->rest, nullptr);
-        peer.mailbox_->give_back(*letter);
+    while (MailboxItem* item = peer.unsent_) {
+        peer.unsent_ = std::exchange(item->rest, nullptr);
+        peer.mailbox_->give_back(*item);
     }
 }
 
@@ -220,10 +220,10 @@ unsigned SelfPort::poll_busy() noexcept {
 unsigned SelfPort::poll_inbox() noexcept {
     inbox_.take_all(*mailbox_);
     unsigned done = 0;
-    while (done < letters_per_poll) {
-        Letter* const letter = inbox_.next();
-        if (!letter) break;
-        deliver(*letter);
+    while (done < items_per_poll) {
+        MailboxItem* const item = inbox_.next();
+        if (!item) break;
+        deliver(*item);
         ++done;
     }
     return done;
@@ -239,9 +239,9 @@ bool SelfPort::prepare_wait() noexcept {
 }
 
 Errc SelfPort::keep(na::Arrival& arrival, na::Kept& out) noexcept {
-    auto* letter = static_cast<Letter*>(arrival.token);
+    auto* item = static_cast<MailboxItem*>(arrival.token);
     arrival_kept_ = true;
-    out = na::Kept{arrival.bytes, this, letter, 0, false};
+    out = na::Kept{arrival.bytes, this, item, 0, false};
     return Errc::ok;
 }
 
@@ -249,10 +249,10 @@ Errc SelfPort::detach(na::Kept& kept) noexcept {
     if (kept.detached || closed_) return Errc::ok;
     // Frees the receive slot. Its buffer stays with the message, and the slot allocates a new one.
     if (detached_ == transport_.options().receive_slots) return Errc::overloaded;
-    auto* letter = static_cast<Letter*>(kept.token);
-    kept.token = letter->buffer.release();
+    auto* item = static_cast<MailboxItem*>(kept.token);
+    kept.token = item->buffer.release();
     kept.detached = true;
-    mailbox_->give_back(*letter);
+    mailbox_->give_back(*item);
     ++detached_;
     return Errc::ok;
 }
@@ -262,7 +262,7 @@ void SelfPort::release(na::Kept& kept) noexcept {
         delete[] static_cast<std::byte*>(kept.token);
         --detached_;
     } else {
-        mailbox_->give_back(*static_cast<Letter*>(kept.token));
+        mailbox_->give_back(*static_cast<MailboxItem*>(kept.token));
     }
     kept = {};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The port of a context on a `self` network. An op is carried out by the thread that posts it, and completes at the
 // next poll. An op for a peer that is not connected yet waits, and so do those after it; poll() connects, and carries
-// them out as the peer has receive slots. Letters to a peer are collected in a chain that the next flush posts, so that
+// them out as the peer has receive slots. Items to a peer are collected in a chain that the next flush posts, so that
 // the peer's mailbox is visited, and its context woken, once for all of them.
 #pragma once
 
@@ -49,7 +49,7 @@ class SelfPort final : public na::Port {
     [[nodiscard]] Errc carry_out(na::Op& op, SelfPeer& peer) noexcept;
     [[nodiscard]] Errc send(SelfPeer& peer, na::OpKind kind, na::Tag tag, ConstBytes message) noexcept;
     [[nodiscard]] Errc put_notify(na::Op& op, SelfPeer& peer) noexcept;
-    void add_unsent(SelfPeer& peer, Letter& letter) noexcept;
+    void add_unsent(SelfPeer& peer, MailboxItem& item) noexcept;
     void hand_over(SelfPeer& peer) noexcept;
     void send_unsent(SelfPeer& peer) noexcept;
     void finish(SelfOp& self_op, Errc result) noexcept;
@@ -57,14 +57,14 @@ class SelfPort final : public na::Port {
     void dial(SelfPeer& peer) noexcept;
     void dial_failed(SelfPeer& peer, Errc why) noexcept;
     void connected(SelfPeer& peer, std::shared_ptr<Mailbox> mailbox, std::uint64_t connection,
-                   std::unique_ptr<Letter> farewell) noexcept;
+                   std::unique_ptr<MailboxItem> disconnect_item) noexcept;
     void lost(SelfPeer& peer, Errc why) noexcept;
     void tell_lost(SelfPeer& peer) noexcept;
-    void tell_disconnect(Mailbox& mailbox, std::uint64_t connection, std::unique_ptr<Letter> letter) noexcept;
-    void say_farewell(SelfPeer& peer) noexcept;
-    void on_connect(SelfPeer& peer, std::unique_ptr<Letter> letter) noexcept;
-    void deliver(Letter& letter) noexcept;
-    void hand_out(Letter& letter, SelfPeer& peer) noexcept;
+    void tell_disconnect(Mailbox& mailbox, std::uint64_t connection, std::unique_ptr<MailboxItem> item) noexcept;
+    void announce_disconnect(SelfPeer& peer) noexcept;
+    void on_connect(SelfPeer& peer, std::unique_ptr<MailboxItem> item) noexcept;
+    void deliver(MailboxItem& item) noexcept;
+    void hand_out(MailboxItem& item, SelfPeer& peer) noexcept;
     unsigned poll_busy() noexcept;
     unsigned poll_inbox() noexcept;
     unsigned poll_done() noexcept;
@@ -76,7 +76,7 @@ class SelfPort final : public na::Port {
     SelfPeers peers_;
     BusyPeers busy_;
     IntrusiveList<SelfPeer, &SelfPeer::unsent_link_> unsent_;
-    LetterQueue inbox_;
+    ItemQueue inbox_;
     SelfOps done_;
     std::uint32_t detached_ = 0;
     bool closed_ = false;
