@@ -3,7 +3,7 @@
 #include "back_off.hpp"
 #include "bounded.hpp"
 #include "core.hpp"
-#include "hopeless.hpp"
+#include "permanent.hpp"
 #include "probed_peers.hpp"
 
 #include <cinnabar/base/random.hpp>
@@ -176,7 +176,7 @@ hl::Task<Result<void>> try_seeds(std::shared_ptr<Core> core, std::vector<std::st
         }
         // An attempt that was cut short by join_time says less than the one before.
         if (outcome.code() != Errc::timed_out || core->now_us() < end) last = std::move(outcome);
-        if (last.ok() || (seed && is_hopeless(last.code())) || core->now_us() >= end) co_return last;
+        if (last.ok() || (seed && is_permanent(last.code())) || core->now_us() >= end) co_return last;
         if (++tried % seeds.size() != 0) continue;
         const Errc slept = co_await core->node.sleep_for(pauses.next());
         if (slept != Errc::ok) co_return slept;

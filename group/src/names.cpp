@@ -2,8 +2,8 @@
 #include "names.hpp"
 
 #include "back_off.hpp"
-#include "hopeless.hpp"
 #include "off_loop.hpp"
+#include "permanent.hpp"
 #include "service_records.hpp"
 
 #include <cinnabar/base/random.hpp>
@@ -131,7 +131,7 @@ hl::Task<Result<Group>> join_by_name(hl::NodeRef node, Resolve resolve, GroupOpt
             joined = std::move(seeds).error();
             if (joined.code() != Errc::bad_address && joined.code() != Errc::unreachable) co_return joined;
         }
-        if (joined || left <= attempt_time || is_hopeless(joined.code())) co_return joined;
+        if (joined || left <= attempt_time || is_permanent(joined.code())) co_return joined;
         const Errc slept = co_await node.sleep_for(std::min(pauses.next(), left - attempt_time));
         if (slept != Errc::ok) co_return slept;
     }
