@@ -41,9 +41,9 @@ std::string root_path() {
     return chosen && *chosen ? chosen : "/dev/shm";
 }
 
-std::string folder_of(const Audience& audience) {
+std::string folder_of(const AllowedUsers& allowed) {
     const std::string begin = root_path() + "/cinnabar-";
-    return audience.group ? begin + "group-" + std::to_string(*audience.group) : begin + std::to_string(audience.user);
+    return allowed.group ? begin + "group-" + std::to_string(*allowed.group) : begin + std::to_string(allowed.user);
 }
 
 // Renames a folder. Returns 0, or -1 with errno: EEXIST or ENOTEMPTY if another process made `to` first.
@@ -54,15 +54,15 @@ int move_to_new_name(const std::string& from, const std::string& to) noexcept {
 }
 
 // Makes the folder under another name first: other processes must not find it before it is open to its group.
-Result<void> make_folder(const std::string& path, const Audience& audience) {
+Result<void> make_folder(const std::string& path, const AllowedUsers& allowed) {
     const auto cannot_make = [&path](int why) {
         return Error(errc_from_errno(why),
                      "making the folder of shared memory (to use another place, set CINNABAR_SHM_DIR)", path, why);
     };
     std::string fresh = path + ".XXXXXX";
     if (!::mkdtemp(fresh.data())) return cannot_make(errno);
-    const mode_t mode = audience.group ? S_ISVTX | S_ISGID | S_IRWXU | S_IRWXG : S_IRWXU;
-    const bool shared = !audience.group || ::chown(fresh.c_str(), static_cast<uid_t>(-1), *audience.group) == 0;
+    const mode_t mode = allowed.group ? S_ISVTX | S_ISGID | S_IRWXU | S_IRWXG : S_IRWXU;
+    const bool shared = !allowed.group || ::chown(fresh.c_str(), static_cast<uid_t>(-1), *allowed.group) == 0;
     const bool open = shared && ::chmod(fresh.c_str(), mode) == 0;
     if (open && move_to_new_name(fresh, path) == 0) return {};
     const int why = errno;
@@ -152,21 +152,21 @@ std::optional<gid_t> group_in_file(const std::string& name) {
 }
 
 template <typename Find>
-Result<Audience> audience_of(const na::Uri& uri, Find&& find) {
-    Audience audience;
-    audience.user = ::geteuid();
-    audience.group_name = uri.option("group");
-    if (audience.group_name.empty()) return audience;
-    audience.group = parse_number<gid_t>(audience.group_name);
-    if (!audience.group) audience.group = find(audience.group_name);
-    if (!audience.group) return Error(Errc::bad_address, "no group of that name", audience.group_name);
-    return audience;
+Result<AllowedUsers> allowed_users_of(const na::Uri& uri, Find&& find) {
+    AllowedUsers allowed;
+    allowed.user = ::geteuid();
+    allowed.group_name = uri.option("group");
+    if (allowed.group_name.empty()) return allowed;
+    allowed.group = parse_number<gid_t>(allowed.group_name);
+    if (!allowed.group) allowed.group = find(allowed.group_name);
+    if (!allowed.group) return Error(Errc::bad_address, "no group of that name", allowed.group_name);
+    return allowed;
 }
 
 }  // namespace
 
-Result<Audience> Audience::of(const na::Uri& uri) {
-    return audience_of(uri, [](const std::string& name) -> std::optional<gid_t> {
+Result<AllowedUsers> AllowedUsers::of(const na::Uri& uri) {
+    return allowed_users_of(uri, [](const std::string& name) -> std::optional<gid_t> {
         struct group record {};
         struct group* found = nullptr;
         std::vector<char> room(group_bytes_max);
@@ -177,8 +177,8 @@ Result<Audience> Audience::of(const na::Uri& uri) {
     });
 }
 
-Result<Audience> Audience::of_known(const na::Uri& uri) {
-    return audience_of(uri, [](const std::string& name) -> std::optional<gid_t> {
+Result<AllowedUsers> AllowedUsers::of_known(const na::Uri& uri) {
+    return allowed_users_of(uri, [](const std::string& name) -> std::optional<gid_t> {
         if (const auto known = KnownGroups::of_process().find(name)) return known;
         return group_in_file(name);
     });
@@ -213,7 +213,7 @@ void NameHolder::reset() noexcept {
     lock_.reset();
 }
 
-Directory::Directory(Audience audience) : audience_(std::move(audience)), path_(folder_of(audience_)) {}
+Directory::Directory(AllowedUsers allowed) : allowed_(std::move(allowed)), path_(folder_of(allowed_)) {}
 
 std::string Directory::socket_path(std::string_view name) const {
     return path_ + '/' + std::string(name) + std::string(socket_ending);
@@ -221,7 +221,7 @@ std::string Directory::socket_path(std::string_view name) const {
 
 Result<void> Directory::make() const {
     struct stat status {};
-    if (::lstat(path_.c_str(), &status) != 0) CINNABAR_TRY_VOID(make_folder(path_, audience_));
+    if (::lstat(path_.c_str(), &status) != 0) CINNABAR_TRY_VOID(make_folder(path_, allowed_));
     if (::lstat(path_.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
         return Error(Errc::permission,
                      "the folder of shared memory is not a folder: remove it, or set CINNABAR_SHM_DIR to another "
@@ -229,14 +229,14 @@ Result<void> Directory::make() const {
                      path_);
     }
     // Another user may have created the folder first.
-    const bool ours = audience_.group ? status.st_gid == *audience_.group : status.st_uid == audience_.user;
+    const bool ours = allowed_.group ? status.st_gid == *allowed_.group : status.st_uid == allowed_.user;
     if (!ours) {
         return Error(Errc::permission,
                      "the folder of shared memory belongs to another user or group: have it removed, or set "
                      "CINNABAR_SHM_DIR to another place",
                      path_ + ", of user " + std::to_string(status.st_uid) + ", group " + std::to_string(status.st_gid));
     }
-    const mode_t others = audience_.group ? S_IRWXO : S_IRWXG | S_IRWXO;
+    const mode_t others = allowed_.group ? S_IRWXO : S_IRWXG | S_IRWXO;
     if ((status.st_mode & others) != 0) {
         return Error(Errc::permission,
                      "other users have access to the folder of shared memory: remove their permissions", path_);
@@ -255,7 +255,7 @@ void Directory::sweep() {
 
 Errc Directory::take(std::string_view name, NameHolder& out) const {
     const std::string base = path_ + '/' + std::string(name);
-    const mode_t mode = audience_.group ? S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP : S_IRUSR | S_IWUSR;
+    const mode_t mode = allowed_.group ? S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP : S_IRUSR | S_IWUSR;
     UniqueFd lock(::open((base + std::string(lock_ending)).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, mode));
     if (!lock) return errc_from_errno(errno);
     if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return Errc::address_in_use;
@@ -272,7 +272,7 @@ Errc Directory::take(std::string_view name, NameHolder& out) const {
     out.name_ = name;
     out.lock_ = std::move(lock);
     // Any member of a group may connect and send descriptors, which are closed with this socket.
-    out.socket_ = PeerFd::passed(std::move(socket), audience_.group ? anybody : ::geteuid());
+    out.socket_ = PeerFd::passed(std::move(socket), allowed_.group ? anybody : ::geteuid());
     return Errc::ok;
 }
 

@@ -20,17 +20,17 @@
 namespace cinnabar::shm {
 
 // Who may use the sockets of a folder.
-struct Audience {
+struct AllowedUsers {
     uid_t user = 0;
     std::optional<gid_t> group;  // if set, its members may use them as well
     std::string group_name;      // as written in the address
 
     // The user of this process, or the group in "?group=NAME" of an address. bad_address: no such group. May block
     // while the system looks up a name: call it only to open a transport.
-    [[nodiscard]] static Result<Audience> of(const na::Uri& uri);
+    [[nodiscard]] static Result<AllowedUsers> of(const na::Uri& uri);
     // As of(), but never blocks, for threads that drive a context. It knows groups by number, by names that of() has
     // looked up before, and by names in /etc/group.
-    [[nodiscard]] static Result<Audience> of_known(const na::Uri& uri);
+    [[nodiscard]] static Result<AllowedUsers> of_known(const na::Uri& uri);
 };
 
 // A name that this process listens under. Its destructor removes the files of the name; if another process keeps the
@@ -58,7 +58,7 @@ class NameHolder {
 
 class Directory {
   public:
-    explicit Directory(Audience audience);
+    explicit Directory(AllowedUsers allowed);
 
     // Creates the folder if it does not exist, removes what dead processes left there, and takes a name. An empty name
     // means the process id, followed by a number if that is taken. address_in_use; permission: the folder belongs to
@@ -81,7 +81,7 @@ class Directory {
     [[nodiscard]] std::vector<Entry> entries() const;
     // The number of dead processes whose files listen() removed.
     [[nodiscard]] unsigned swept() const noexcept { return swept_; }
-    [[nodiscard]] const Audience& audience() const noexcept { return audience_; }
+    [[nodiscard]] const AllowedUsers& allowed() const noexcept { return allowed_; }
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
   private:
@@ -90,7 +90,7 @@ class Directory {
     void sweep();
     [[nodiscard]] Errc take(std::string_view name, NameHolder& out) const;
 
-    Audience audience_;
+    AllowedUsers allowed_;
     std::string path_;
     unsigned swept_ = 0;
 };

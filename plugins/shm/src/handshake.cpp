@@ -39,7 +39,7 @@ void Dial::start(ShmPort& port, ShmPeer& peer) noexcept {
     // host().now_us() may be as old as the context's last round, so the clock is read.
     until_ = after(steady_clock().now_us(), port.options().connect_timeout);
     failed_ = make_ring(port.transport(), ring_, ring_fd_);
-    if (failed_ == Errc::ok) failed_ = go();
+    if (failed_ == Errc::ok) failed_ = start_connecting();
     if (failed_ == Errc::again) failed_ = Errc::ok;
     if (failed_ == Errc::ok && stage_ == Stage::greeted) return port.host().arm(timer_, until_);
     // The timer reports the failure after this call, or retries if the queue was full.
@@ -47,7 +47,7 @@ void Dial::start(ShmPort& port, ShmPeer& peer) noexcept {
 }
 
 // Connects and greets. again: the listener's queue is full.
-Errc Dial::go() noexcept {
+Errc Dial::start_connecting() noexcept {
     UniqueFd socket;
     if (const Errc why = connect_to(peer_->target.path, socket); why != Errc::ok) return why;
     const Credentials listener = credentials_of(socket.get());
@@ -105,10 +105,10 @@ void Dial::on_ready(std::uint32_t) noexcept {
 
 void Dial::fail(Errc why) noexcept { port_->dial_failed(*this, why); }
 
-void Dial::go_on() noexcept {
+void Dial::continue_dial() noexcept {
     if (failed_ != Errc::ok) return fail(failed_);
     if (stage_ != Stage::connecting) return fail(Errc::timed_out);
-    const Errc why = go();
+    const Errc why = start_connecting();
     const TimeUs now = port_->host().now_us();
     if (why == Errc::ok) return port_->host().arm(timer_, until_);
     if (why != Errc::again) return fail(why);
@@ -118,7 +118,7 @@ void Dial::go_on() noexcept {
 
 void Dial::time_out() noexcept {
     ShmPort& port = *port_;
-    go_on();
+    continue_dial();
     (void)port.settle();
 }
 

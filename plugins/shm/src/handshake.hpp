@@ -27,8 +27,8 @@ class Dial final : public PoolSlot, public na::FdEvents {
     [[nodiscard]] ShmPeer& peer() const noexcept { return *peer_; }
 
   private:
-    [[nodiscard]] Errc go() noexcept;
-    void go_on() noexcept;
+    [[nodiscard]] Errc start_connecting() noexcept;
+    void continue_dial() noexcept;
     void fail(Errc why) noexcept;
     void unwatch() noexcept;
     void time_out() noexcept;

@@ -189,22 +189,22 @@ void ring_socket(int fd) noexcept {
     (void)!::send(fd, &bell, sizeof bell, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-Heard listen_for_bells(int fd, bool of_own_user) noexcept {
+SocketEvent listen_for_bells(int fd, bool of_own_user) noexcept {
     constexpr int bells_max = 16;  // per call
-    Heard heard = Heard::nothing;
+    SocketEvent event = SocketEvent::nothing;
     for (int i = 0; i < bells_max; ++i) {
         char bell = 0;
-        if (!of_own_user && brings_fds(fd)) return Heard::descriptors;
+        if (!of_own_user && brings_fds(fd)) return SocketEvent::descriptors;
         const ssize_t came = ::recv(fd, &bell, sizeof bell, MSG_DONTWAIT);
         if (came > 0) {
-            heard = Heard::bell;
+            event = SocketEvent::bell;
         } else if (came == 0 || (errno != EAGAIN && errno != EINTR)) {
-            return Heard::end;
+            return SocketEvent::end;
         } else {
             break;
         }
     }
-    return heard;
+    return event;
 }
 
 }  // namespace cinnabar::shm

@@ -50,9 +50,9 @@ struct OwnFds {
 
 // Wakes a sleeping peer. Never blocks: if the socket has no room, earlier bells are unread and will wake the peer.
 void ring_socket(int fd) noexcept;
-enum class Heard : std::uint8_t { nothing, bell, end, descriptors };
+enum class SocketEvent : std::uint8_t { nothing, bell, end, descriptors };
 // Reads all bells. If the other end belongs to another user, a bell with descriptors is reported and left unread,
 // because reading it would close them.
-[[nodiscard]] Heard listen_for_bells(int fd, bool of_own_user) noexcept;
+[[nodiscard]] SocketEvent listen_for_bells(int fd, bool of_own_user) noexcept;
 
 }  // namespace cinnabar::shm

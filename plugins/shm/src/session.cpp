@@ -68,12 +68,12 @@ void Session::fail(Errc why) noexcept { port_->end_session(*peer_, why); }
 void Session::on_ready(std::uint32_t) noexcept {
     if (!is_open()) return;
     ShmPort& port = *port_;
-    const Heard heard = listen_for_bells(channel_.socket.get(), is_own_user(channel_.credentials));
-    if (heard == Heard::end) {
+    const SocketEvent event = listen_for_bells(channel_.socket.get(), is_own_user(channel_.credentials));
+    if (event == SocketEvent::end) {
         lost();
-    } else if (heard == Heard::descriptors) {
+    } else if (event == SocketEvent::descriptors) {
         malformed("descriptors with a wake-up");
-    } else if (heard == Heard::bell) {
+    } else if (event == SocketEvent::bell) {
         port.hot_sessions().heard(*this);
     }
     (void)port.settle();

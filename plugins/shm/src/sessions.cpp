@@ -22,9 +22,9 @@ Result<DialTarget> dial_target(const na::AddrBody& body, const na::Transport& tr
         if (uri.port || !good_name(uri.host)) {
             return Error(Errc::bad_address, "a peer in shared memory has a name: shm://NAME", endpoint);
         }
-        CINNABAR_TRY(Audience audience, Audience::of_known(uri));
-        const auto group = audience.group;
-        return DialTarget{uri.host, Directory(std::move(audience)).socket_path(uri.host), group};
+        CINNABAR_TRY(AllowedUsers allowed, AllowedUsers::of_known(uri));
+        const auto group = allowed.group;
+        return DialTarget{uri.host, Directory(std::move(allowed)).socket_path(uri.host), group};
     }
     return Error(Errc::unreachable, "the address has no shm endpoint");
 }

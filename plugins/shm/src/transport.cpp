@@ -62,7 +62,7 @@ Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, co
     if (!copy.empty() && copy != "across" && copy != "buffers") {
         return Error(Errc::bad_address, "copy must be 'across' (address spaces) or 'buffers'", uri.to_string());
     }
-    CINNABAR_TRY(Audience audience, Audience::of(uri));
+    CINNABAR_TRY(AllowedUsers allowed, AllowedUsers::of(uri));
     std::unique_ptr<ShmTransport> transport(new ShmTransport(options));
     transport->copies_across_ = transport->caps_.views = copy != "buffers";
     transport->caps_.confines = !transport->copies_across_;
@@ -72,7 +72,7 @@ Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, co
     if (const Errc why = transport->board_.open(); why != Errc::ok) {
         return Error(why, "making shared memory: memfd_create", {}, errno);
     }
-    transport->directory_.emplace(std::move(audience));
+    transport->directory_.emplace(std::move(allowed));
     if (options.listen) {
         CINNABAR_TRY(transport->holder_, transport->directory_->listen(uri.host));
     }
@@ -81,7 +81,7 @@ Result<std::unique_ptr<na::Transport>> ShmTransport::open(const na::Uri& uri, co
 
 std::vector<std::string> ShmTransport::endpoints() const {
     if (!holder_) return {};
-    const std::string& group = directory_->audience().group_name;
+    const std::string& group = directory_->allowed().group_name;
     std::string endpoint = "shm://" + holder_.name() + "?place=" + directory_->tag();
     if (!group.empty()) endpoint += "&group=" + group;
     return {std::move(endpoint)};
@@ -94,9 +94,9 @@ bool ShmTransport::reaches(std::string_view endpoint) const noexcept {
         const auto uri = na::Uri::parse(endpoint);
         const std::string_view place = uri ? uri->option("place") : std::string_view();
         if (place.empty()) return true;
-        auto audience = Audience::of_known(*uri);
-        if (!audience) return false;
-        const Directory directory(*std::move(audience));
+        auto allowed = AllowedUsers::of_known(*uri);
+        if (!allowed) return false;
+        const Directory directory(*std::move(allowed));
         return directory.tag() == place && directory.has(uri->host);
     } catch (const std::bad_alloc&) {
         return false;
@@ -119,7 +119,7 @@ Terms ShmTransport::terms(const Credentials& peer) const noexcept {
 }
 
 bool ShmTransport::welcome(int fd, const Credentials& sender) const noexcept {
-    return may_be_peer(fd, sender, directory_->audience().group);
+    return may_be_peer(fd, sender, directory_->allowed().group);
 }
 
 Result<std::unique_ptr<na::Port>> ShmTransport::open_port(na::PortHost& host) {

@@ -34,7 +34,7 @@ class Names : public testing::Test {
     Names() { ::setenv("CINNABAR_SHM_DIR", root_.path().c_str(), 1); }
     ~Names() override { ::unsetenv("CINNABAR_SHM_DIR"); }
     [[nodiscard]] static Directory directory(const std::string& uri = "shm://") {
-        return Directory(Audience::of(na::Uri::parse(uri).value()).value());
+        return Directory(AllowedUsers::of(na::Uri::parse(uri).value()).value());
     }
     // A process takes the name and dies while it holds it.
     static void die_with(const std::string& name) {
@@ -168,7 +168,7 @@ TEST_F(Names, of_a_group_are_open_to_it) {
     EXPECT_EQ(mode_of(place.path()) & 0777, 0770u);
     EXPECT_EQ(mode_of(place.socket_path("one")), 0660u);
     EXPECT_NE(place.path(), directory().path());
-    for (const auto of : {&Audience::of, &Audience::of_known}) {
+    for (const auto of : {&AllowedUsers::of, &AllowedUsers::of_known}) {
         EXPECT_EQ(of(na::Uri::parse("shm://x?group=no-such-group").value()).code(), Errc::bad_address);
         EXPECT_EQ(of(na::Uri::parse("shm://x?group=root").value()).value().group, 0u);
         EXPECT_EQ(of(na::Uri::parse("shm://x?group=4321").value()).value().group, 4321u);

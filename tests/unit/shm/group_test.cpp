@@ -169,7 +169,7 @@ TEST_F(Group, a_member_that_is_another_user_leaves_no_ring_behind) {
             if (came != Errc::ok || peer.answer.hello.kind != na::HelloKind::accept) return 2;
             peer.take_answer();
             peer.end_while_holding();
-            while (listen_for_bells(peer.socket.get(), true) != Heard::end) {
+            while (listen_for_bells(peer.socket.get(), true) != SocketEvent::end) {
             }
         }
         return 0;
