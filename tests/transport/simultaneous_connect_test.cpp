@@ -10,7 +10,7 @@ namespace cinnabar::contract {
 
 class SimultaneousConnect : public ContractTest {
   protected:
-    void meet(bool with_incarnation) {
+    void connect_both(bool with_incarnation) {
         constexpr na::Tag each = 10;
         for (int round = 0; round < 12; ++round) {
             Node& a = make_node("a" + std::to_string(round));
@@ -54,8 +54,8 @@ class SimultaneousConnect : public ContractTest {
 };
 CINNABAR_CONTRACT(SimultaneousConnect);
 
-TEST_P(SimultaneousConnect, ByAddressAlone) { meet(false); }
-TEST_P(SimultaneousConnect, ByAddressAndIncarnation) { meet(true); }
+TEST_P(SimultaneousConnect, ByAddressAlone) { connect_both(false); }
+TEST_P(SimultaneousConnect, ByAddressAndIncarnation) { connect_both(true); }
 
 TEST_P(SimultaneousConnect, AnAnswerUsesTheConnectionOfItsRequest) {
     Node& a = make_node("a");
