@@ -52,7 +52,7 @@ hl::Task<Result<ViewPage>> read_view(std::shared_ptr<Core> core, na::Addr from) 
         auto page = co_await call;
         if (!page) co_return std::move(page).error();
         if (!is_sound(*page, next, whole.claims.size(), *core))
-            co_return Error(Errc::protocol, "the seed's view makes no sense");
+            co_return Error(Errc::protocol, "the seed's view is malformed");
         if (next == 0) {
             whole.group = page->group;
             whole.stamp = page->stamp;
@@ -83,7 +83,7 @@ hl::Task<Result<void>> learn_from(std::shared_ptr<Core> core, na::Addr from, std
         auto page = co_await call;
         if (!page) co_return std::move(page).error();
         if (!is_sound(*page, request.from, claims, *core))
-            co_return Error(Errc::protocol, "the view of a member of the roster makes no sense");
+            co_return Error(Errc::protocol, "the view of a member of the roster is malformed");
         claims += page->claims.size();
         core->learn(page->claims, true);
         request.from = page->next;

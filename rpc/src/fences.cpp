@@ -110,7 +110,7 @@ void Fences::abandon() noexcept {
 }
 
 void Fences::begin_quarantine(RpcLend& lend) noexcept {
-    const auto peer = lend.peer ? lend.peer->peer->addr().log_name() : std::string("nobody");
+    const auto peer = lend.peer ? lend.peer->peer->addr().log_name() : std::string("(no peer)");
     if (lend.is_far) {
         static constinit LogLimit copies;
         log_limited(copies, LogLevel::warning, "rpc", {peer_field(peer), bytes_field(lend.lease().bytes)},

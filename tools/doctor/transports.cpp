@@ -26,8 +26,9 @@ void judge_open(const std::string& id, const na::PluginInfo& plugin, const na::T
     }
     // Processes of one user share their memory anyway, so a transport of one host needs no note.
     if (caps.confines || caps.same_host_only) return found.good(id, what);
-    found.note(id, what + "; every connected peer can use the key of memory that was lent to another one",
-               "where peers must not use what is lent to others: verbss://, ofis:// or tcps://, which check who asks");
+    found.note(
+        id, what + "; every connected peer can use the key of memory that was lent to another one",
+        "where peers must not use what is lent to others: verbss://, ofis:// or tcps://, which authenticate the peer");
 }
 
 void judge_provider(const na::PluginInfo& plugin, const na::Transport& transport, Findings& found) {

@@ -32,7 +32,7 @@ class Disk {
     template <typename F>
     struct [[nodiscard]] Run : Errand {
         using Value = std::invoke_result_t<F&>;
-        static_assert(!std::is_void_v<Value>, "let it return what came of it");
+        static_assert(!std::is_void_v<Value>, "the function must return its result");
         Disk& disk;
         F f;
         std::optional<Value> value;

@@ -26,7 +26,7 @@ hl::Task<Result<void>> pull_range(const Buffer& buffer, const hl::Bulk& window, 
     if (!moved && !window.remote().owner().empty())
         co_return Error{moved.code(), "it could not read the bytes from the server that lends them"};
     if (!moved) co_return std::move(moved).error();
-    if (*moved != range.bytes) co_return Error{Errc::protocol, "the window came short"};
+    if (*moved != range.bytes) co_return Error{Errc::protocol, "the window is incomplete"};
     co_return Result<void>();
 }
 
@@ -34,7 +34,7 @@ hl::Task<Result<void>> push_range(const Buffer& buffer, const hl::Bulk& window, 
     Result<std::uint64_t> moved =
         co_await window.push(buffer.region().slice(range.offset, range.bytes), options_for(range));
     if (!moved) co_return std::move(moved).error();
-    if (*moved != range.bytes) co_return Error{Errc::protocol, "the window went short"};
+    if (*moved != range.bytes) co_return Error{Errc::protocol, "the window was sent incompletely"};
     co_return Result<void>();
 }
 

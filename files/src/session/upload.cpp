@@ -280,7 +280,7 @@ hl::Task<Result<void>> Upload::write_when_there(Arrival& arrival, std::uint64_t 
 hl::Task<Result<void>> Upload::commit(std::uint64_t checksum, const NewFile::BeforeNaming& before_naming, bool synced) {
     if (failure_) co_return *failure_;
     if (writing_.position() != bytes_) {
-        close(Error{Errc::invalid_argument, "not all windows of the file came"});
+        close(Error{Errc::invalid_argument, "windows of the file are missing"});
         co_return *failure_;
     }
     give_up(Error{Errc::closed, "the file is being committed"});

@@ -13,8 +13,7 @@ void log_reflected(std::string_view scheme, int fd) noexcept {
     const std::string peer = SocketAddress::peer_of(fd).log_name(scheme);
     log_limited(lines, LogLevel::warning, LogModule::named(family_of(scheme)),
                 {peer_field(peer), transport_field(scheme), error_field(Errc::permission)},
-                "a connection of this process came back to it, led there by somebody on the way or given up "
-                "meanwhile, and is refused (%s)",
+                "rejected a connection of this process to itself: redirected on the way, or abandoned meanwhile (%s)",
                 peer.c_str());
 }
 

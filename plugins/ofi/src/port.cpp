@@ -165,7 +165,7 @@ void OfiPort::frame_came(Bytes bytes, na::ReceiveBlock& block, fi_addr_t source)
     if (frame.kind == FrameKind::probe && endpoint_->tells_source() && source != session->fabric_address()) {
         static constinit LogLimit lines;
         return log_limited(lines, LogLevel::info, "ofi",
-                           "a probe came from an address that is not that of its session: dropped");
+                           "dropped a probe whose source is not the address of its session");
     }
     na::Arrival arrival{payload, &session->peer(), frame.id, this, &block, 0};
     session->receive(frame, body, payload, arrival);

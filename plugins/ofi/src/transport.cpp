@@ -84,7 +84,7 @@ Errc OfiTransport::revoke(na::Lease& lease) noexcept {
 std::string OfiTransport::diagnosis() const {
     std::string text = listens_at() + "; " + selection_.why;
     if (const std::uint64_t strays = strays_.load(std::memory_order_relaxed); strays > 0) {
-        text += "; " + std::to_string(strays) + " frames came that name no session";
+        text += "; " + std::to_string(strays) + " frames of unknown sessions";
     }
     if (guards()) text += "; " + guards()->diagnosis() + "; messages and transfers by AES-128-GCM";
     if (!provider().note.empty()) text += "; " + std::string(provider().note);

@@ -215,7 +215,7 @@ std::string VerbsTransport::diagnosis() const {
     text += "; locked memory " + (unlimited ? "unlimited" : std::to_string(locked.rlim_cur / 1024) + " KiB at most");
     text += device_->traits().picks_addresses
                 ? "; lent memory is at secret addresses, and its 32-bit keys are valid for every connection of the "
-                  "context (verbss:// checks who asks)"
+                  "context (verbss:// authenticates the peer)"
                 : "; lent memory is protected by the device's keys alone, which a peer may guess";
     return text;
 }

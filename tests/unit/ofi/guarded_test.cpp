@@ -312,7 +312,7 @@ TEST_F(Guarded, KeysChangeWithTheTraffic) {
 
 // An attacker leads a dial of this process back to it.
 TEST_F(Guarded, AProcessIsNotLedBackToItself) {
-    log_.allow("a connection of this process came back to it, led there by somebody on the way");
+    log_.allow("a connection of this process to itself: redirected on the way");
     Process& process = serve(alice());
     tcp::Relay relay(process.endpoint());
     EXPECT_EQ(sent(process, relay.endpoint(), [&] { relay.step(); }), Errc::permission);

@@ -196,7 +196,7 @@ struct LinesOfProbes {
         set_log_level(LogLevel::info);
         set_log_sink(
             [](const LogLine& line, void* self) {
-                if (line.text.find("a probe came from an address that is not") == std::string_view::npos) return;
+                if (line.text.find("dropped a probe whose source is not") == std::string_view::npos) return;
                 ++static_cast<LinesOfProbes*>(self)->count;
             },
             this);

@@ -106,8 +106,8 @@ TEST_F(SealedAttack, AMessageThatIsCutEndsTheSession) {
 TEST_F(SealedAttack, AMessageThatIsSentBackEndsTheSession) {
     log_.allow(noticed);
     ASSERT_NO_FATAL_FAILURE(connect_through(nullptr));
-    const auto mine = std::find_if(all_.rbegin(), all_.rend(),
-                                   [](const auto& each) { return each.second && is_sealed(each.first); });
+    const auto mine =
+        std::find_if(all_.rbegin(), all_.rend(), [](const auto& each) { return each.second && is_sealed(each.first); });
     ASSERT_NE(mine, all_.rend());
     send_below(*middle_, *dialler_, mine->first);
     ASSERT_TRUE(until_passing([&] { return client_->receiver.count(na::PeerEvent::lost) == 1; }));
@@ -222,7 +222,7 @@ TEST_F(SealedAttack, ASessionThatIsRepeatedToAnotherServerComesToNothing) {
 }
 
 TEST_F(SealedAttack, AProcessIsNotLedBackToItself) {
-    log_.allow("was led back to it");
+    log_.allow("a connection of this process to itself, redirected on the way");
     server_ = &serve(alice());
     EXPECT_EQ(sent(*server_, lead_to(server_->endpoint(), nullptr), [&] { pass(); }), Errc::permission);
     EXPECT_GT(log_.allowed(), 0u);

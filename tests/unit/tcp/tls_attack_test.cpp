@@ -242,7 +242,7 @@ TEST_F(TlsAttack, ACutInMidRecordLosesThePeer) {
 
 // Both ends prove the same key, so a relay that changes nothing could make a process talk to itself.
 TEST_F(TlsAttack, AProcessIsNotLedBackToItself) {
-    log_.allow("came back to it, led there by somebody on the way");
+    log_.allow("a connection of this process to itself: redirected on the way");
     Relay mirror(server_.endpoint());
     EXPECT_EQ(sent(server_, mirror.endpoint(), [&] { mirror.step(); }), Errc::permission);
     EXPECT_GT(mirror.passed(), 0u);

@@ -100,7 +100,7 @@ void SealedPort::greeted(SealedSession& session, const SealedGreeting& theirs, E
         const std::string_view scheme = transport_.scheme();
         log_limited(lines, LogLevel::warning, LogModule::named(scheme),
                     {peer_field(from.from), transport_field(scheme), error_field(Errc::permission)},
-                    "a dial of this process was led back to it from %s: refused", from.from.c_str());
+                    "rejected a connection of this process to itself, redirected on the way (%s)", from.from.c_str());
         return turn_down(session, hello_in, Errc::permission);
     }
     const na::Identity identity = na::sender_of(hello_in);
