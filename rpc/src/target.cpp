@@ -137,9 +137,9 @@ void Target::on_first_message(na::Arrival& arrival) noexcept {
     if ((flags & flag_wants_credits) != 0) book.account.set_wants_credits(true);
 }
 
-// Fast path: makes the checks of admit(), except for crowded(), for a request with small arguments in the message.
-// False, and nothing has changed: the request may have to be refused, or there may be too many. Requires: its credit
-// was spent.
+// The fast path, for requests whose small arguments are in the message. It makes the checks of admit(), except for
+// crowded(). False: nothing has changed, and admit() has to decide, because the request may have to be refused, or
+// there may be too many. Requires: its credit was spent.
 inline bool Target::accept_plain(PeerBook& book, na::Arrival& arrival) noexcept {
     const PlainRequest frame(arrival.bytes.data());
     const std::size_t bytes = frame.payload_bytes();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A simulated Level Zero loader: a libze_loader.so.1 with the entry points that Cinnabar uses, two drivers, and a
-// device of the second one, whose memory is host memory. It checks the types of structures, that a group of queues can
-// copy, and that one thread at a time uses a command list. Like Intel's driver, it finds memory by any context of its
-// driver.
+// A simulated Level Zero loader: a libze_loader.so.1 with the entry points that Cinnabar uses. Two drivers; only the
+// second has a device, and that device's memory is host memory. It checks the types of structures, that a group of
+// queues can copy, and that one thread at a time uses a command list. As with Intel's driver, an allocation is found
+// through any context of the driver that made it.
 #include "fake_ze.hpp"
 
 #include <algorithm>

@@ -45,7 +45,8 @@ TimeUs Calls::any_deadline() {
     return time_never;
 }
 
-// Space for the arguments, in the message or in a separate buffer. Empty: there is none.
+// Returns space for the arguments, in the message or in a separate buffer; empty if that buffer could not be
+// allocated.
 Bytes Calls::room_for(rpc::Call& call, std::size_t bytes) {
     Bytes room = call.input_room();
     const bool large = bytes > room.size() || mesh_.random().chance(16);

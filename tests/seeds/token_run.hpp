@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One run of nodes on the simulated network, all from one seed: they share memory, renew and withdraw it, and use each
-// other's by tokens and plans, while processes are killed and connections break.
+// One run of nodes on the simulated network, all from one seed: they share memory, renew and withdraw what they share,
+// and access each other's memory by tokens and plans, while processes are killed and connections break.
 //
 // What is checked:
 // - Bytes that were read are those of the version that the token names. A token that was stale when its operation

@@ -38,8 +38,8 @@ struct BoardSlot {
 };
 static_assert(sizeof(BoardSlot) == 64);
 
-// One segment of a registration with several: its address, and the sum of the sizes up to its end. Stored in the
-// owner's memory; peers read it across address spaces.
+// One segment of a registration that has several: its address, and the total size of the segments up to and including
+// this one. Stored in the owner's memory; peers read it across address spaces.
 struct BoardPiece {
     std::uint64_t address = 0;
     std::uint64_t end = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// fetch.small: as save.small, the other way: a folder of 10,000 files of 4 KiB over tcp, from tmpfs to tmpfs, fetched
-// from a server, compared with `rsync` from its daemon and with `tar` through a socket.
+// fetch.small: as save.small, in the other direction. A folder of 10,000 files of 4 KiB is fetched from a server over
+// tcp, from tmpfs to tmpfs, and compared with `rsync` from its daemon and with `tar` through a socket.
 #include "../harness/command_subject.hpp"
 #include "../harness/scratch.hpp"
 #include "../ours/save_server.hpp"

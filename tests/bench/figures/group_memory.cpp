@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// peer.memory.group: what the resident memory of a member grows by for each further member that it knows. Members that
-// do not exist join by hand, each with an address of its own; none is pinged while this lasts.
+// peer.memory.group: by how much the resident memory of a member grows for each further member that it knows. The
+// further members do not exist: requests to join are made by hand, each with an address of its own, and no member is
+// pinged while this lasts.
 #include "../harness/child.hpp"
 #include "../harness/process_status.hpp"
 #include "figures.hpp"

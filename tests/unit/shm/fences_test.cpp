@@ -188,7 +188,8 @@ TEST_F(Fence, of_a_lease_that_is_accessed_directly_by_who_closed_the_session_wai
     fence_waits_for(peer);
 }
 
-// A ring in which a peer says that it holds a lease is kept until the peer says otherwise, up to a limit per process.
+// If a session ends while its ring still says that the peer is accessing a lease, the ring stays mapped until the peer
+// clears that word, or ends. At most `kept_max` such rings are kept for one peer process.
 TEST_F(Fence, of_many_sessions_that_end_with_a_pin_keeps_few_rings) {
     constexpr std::size_t kept_max = 64;
     log_.allow("malformed record");

@@ -82,8 +82,7 @@ class TlsTest : protected SecretFolder, public TcpTest {
         return {"server", {std::move(host)}, true};
     }
 
-    // Sends a message from the client to the endpoint and returns the result. The message arrives exactly if that is
-    // ok.
+    // Sends a message from the client to the endpoint and returns the result: ok if, and only if, the message arrives.
     [[nodiscard]] Errc sent(Process& client, const std::string& endpoint, const std::function<void()>& meanwhile = {});
     void expect_nothing_came(const Process& server) {
         EXPECT_TRUE(server.receiver.messages.empty());

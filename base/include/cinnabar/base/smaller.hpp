@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The smaller and the larger of two numbers, for headers that every program includes: <algorithm> has std::min, and
-// thousands of lines that none of these headers uses (decision 0123).
+// The smaller and the larger of two numbers, for headers that every program includes. They do not include <algorithm>,
+// which has std::min, because of its thousands of other lines (decision 0123).
 #pragma once
 
 namespace cinnabar {

@@ -39,8 +39,8 @@ class CINNABAR_API RegionCache {
     RegionCache& operator=(const RegionCache&) = delete;
 
     // A region of this memory with exactly this access: a slice of a kept one if the memory lies inside, otherwise a
-    // new one, which is kept in place of those that it overlaps. The least recently used ones are dropped for it; more
-    // than bytes_max is not kept. Errors: as Region::expose.
+    // new one. The cache keeps a new one, unless it has more than bytes_max: those that it overlaps are dropped, and
+    // then the least recently used ones until there is room. Errors: as Region::expose.
     [[nodiscard]] Result<Region> expose(Bytes memory, na::Access access);
     // Drops the regions that overlap this memory. Those that were handed out stay valid, so the memory must live until
     // the last handle is gone, as ever; see Region::expose.
