@@ -138,7 +138,7 @@ void Target::on_first_message(na::Arrival& arrival) noexcept {
 }
 
 // The fast path, for requests whose small arguments are in the message. It makes the checks of admit(), except for
-// crowded(). False: nothing has changed, and admit() has to decide, because the request may have to be refused, or
+// crowded(). False: nothing has changed, and accept() decides, because the request may have to be refused, or
 // there may be too many. Requires: its credit was spent.
 inline bool Target::accept_plain(PeerBook& book, na::Arrival& arrival) noexcept {
     const PlainRequest frame(arrival.bytes.data());
@@ -225,10 +225,7 @@ void Target::accept(PeerBook& book, na::Arrival& arrival, const Policy::Verdict*
 // The request does not enter the completion queue, where it would wait for the handlers before it. Instead, ring_
 // enters that queue, so that the thread that runs it empties urgent_, too.
 void Target::start_urgent(Request& request) noexcept {
-    request.work_.run = [](Work& work) noexcept {
-        Request& next = request_of(work.user);
-        Serving::run_urgent(next);
-    };
+    request.work_.run = [](Work& work) noexcept { Serving::run_urgent(request_of(work.user)); };
     urgent_.push_back(request.work_);
     if (std::exchange(rings_, true)) return;
     ring_.user = this;
