@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the log says of peers that send malformed bytes.
+#include "context_fixture.hpp"
+#include "support/log_watch.hpp"
+
+#include <cinnabar/na/session/session_port.hpp>
+
+#include <string>
+
+namespace cinnabar::na {
+namespace {
+
+class MalformedLines : public ContextTest {};
+
+TEST_F(MalformedLines, OfOneTransportSilenceNoneOfAnother) {
+    open(Threads::one);
+    support::Network other(support::NetworkKind::sim_friendly);
+    const auto beside = other.open("b", {}).value();
+    ASSERT_NE(beside->scheme(), inner_->scheme());
+    support::LogWatch log;
+    log.allow("malformed frame");
+    for (int i = 0; i < 100; ++i) log_malformed(*inner_, *peer_, "malformed frame");
+    const unsigned of_first = log.allowed();
+    EXPECT_GE(of_first, 1u);
+    EXPECT_LT(of_first, 100u) << "they are limited";
+    log_malformed(*beside, *peer_, "malformed frame");
+    EXPECT_EQ(log.allowed(), of_first + 1);
+    EXPECT_NE(log.allowed_fields().find("transport=" + std::string(beside->scheme())), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cinnabar::na
