@@ -266,8 +266,8 @@ hl::Task<Result<void>> open_and_list_two(Client& session, ListingBudget& budget)
     co_return Result<void>();
 }
 
-// Pages without end, of 100 entries.
-TEST(Client, ListingsThatShareABudgetAreCountedAsTheyCome) {
+// How many pages a server sends that lists two folders without end, 100 names of four bytes in each page.
+unsigned pages_of_two_without_end(ListingBudget& budget) {
     std::atomic<unsigned> pages = 0;
     const auto there = hl::Node::listen("tcp://127.0.0.1:0").value();
     accept_anybody(there);
@@ -279,15 +279,27 @@ TEST(Client, ListingsThatShareABudgetAreCountedAsTheyCome) {
         page.cursor = in.cursor + 1;
         return page;
     };
-    ASSERT_TRUE(there.serve(list_rpc, list).ok());
+    EXPECT_TRUE(there.serve(list_rpc, list).ok());
     const auto here = hl::Node::open("tcp://", {.progress_thread = false}).value();
     Client session(here, here.lookup(there.endpoints().front()).value(), nullptr);
-    ListingBudget budget;
-    budget.entries = 1000;
     EXPECT_TRUE(hl::sync_wait(open_and_list_two(session, budget)).ok());
     EXPECT_TRUE(budget.exceeded);
+    return pages.load();
+}
+
+TEST(Client, ListingsThatShareABudgetAreCountedAsTheyCome) {
+    ListingBudget budget;
+    budget.entries = 1000;
+    EXPECT_EQ(pages_of_two_without_end(budget), 12u) << "ten that were taken, and one of each listing that was refused";
     EXPECT_EQ(budget.entries, 0u);
-    EXPECT_EQ(pages.load(), 12u) << "ten that were taken, and one of each listing that was refused";
+}
+
+TEST(Client, ListingsThatShareABudgetHaveItsBytes) {
+    ListingBudget budget;
+    EXPECT_EQ(budget.bytes, 1u << 30);
+    budget.bytes = 5 * 400 + 399;
+    EXPECT_EQ(pages_of_two_without_end(budget), 7u) << "five that were taken, and one of each listing that was refused";
+    EXPECT_EQ(budget.bytes, 399u);
 }
 
 TEST(Client, AListingThatCannotBeIsRefused) {
