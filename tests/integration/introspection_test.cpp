@@ -19,11 +19,14 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -193,6 +196,54 @@ TEST(Introspection, ReportsTheMostFrequentFailuresOnly) {
     ASSERT_EQ(report.failures.size(), look::failures_max);
     EXPECT_EQ(report.failures[0].rpc, "look.fails.3");
     EXPECT_EQ(report.failures[0].calls, 2u);
+}
+
+// Contracts exist at compile time only, so a node learns no names from its peers.
+constexpr std::size_t many_rpcs = 1'040;
+constexpr std::string_view many_begin = "look.0000";
+
+constexpr std::array<char, many_rpcs * many_begin.size()> names_of_many() {
+    std::array<char, many_rpcs * many_begin.size()> names{};
+    for (std::size_t i = 0; i < many_rpcs; ++i) {
+        for (std::size_t at = 0; at < many_begin.size(); ++at) names[i * many_begin.size() + at] = many_begin[at];
+        std::size_t number = i;
+        for (std::size_t digit = 1; digit <= 4; ++digit, number /= 10)
+            names[(i + 1) * many_begin.size() - digit] = static_cast<char>('0' + number % 10);
+    }
+    return names;
+}
+constexpr auto many_names = names_of_many();
+
+constexpr std::string_view name_of_many(std::size_t i) {
+    return std::string_view(many_names.data(), many_names.size()).substr(i * many_begin.size(), many_begin.size());
+}
+
+template <std::size_t I>
+constexpr Rpc<int(int)> one_of_many{name_of_many(I)};
+
+template <std::size_t... I>
+constexpr auto make_many(std::index_sequence<I...>) {
+    return std::array{one_of_many<I>...};
+}
+constexpr auto rpcs_of_many = make_many(std::make_index_sequence<many_rpcs>());
+
+TEST(Introspection, RpcsBeyondThoseThatAreCountedAreCalledAllTheSame) {
+    static_assert(sizeof(hl::RpcStats) <= 30'500, "docs/limits.md says how large it is");
+    const auto server = Node::listen("tcp://127.0.0.1:0").value();
+    ASSERT_TRUE(server.serve(rpcs_of_many.back(), [](int value) { return value; }).ok());
+    const auto [client, peer] = Node::connect(server.address()).value();
+    for (std::size_t i = 0; i + 1 < rpcs_of_many.size(); ++i)
+        ASSERT_EQ(client.call(rpcs_of_many[i], peer, 1).wait().code(), Errc::no_such_rpc) << name_of_many(i);
+    EXPECT_EQ(client.call(rpcs_of_many.back(), peer, 7).wait().value(), 7);
+    const std::vector<hl::RpcCounts> counted = client.stats();
+    EXPECT_EQ(counted.size(), 1024u);
+    const auto calls_of = [&counted](std::string_view name) {
+        std::uint64_t calls = 0;
+        for (const hl::RpcCounts& counts : counted) calls += counts.name == name ? counts.calls : 0;
+        return calls;
+    };
+    EXPECT_EQ(calls_of(name_of_many(0)), 1u);
+    EXPECT_EQ(calls_of(name_of_many(rpcs_of_many.size() - 1)), 0u);
 }
 
 TEST(Introspection, TellsOfPeersPoolsAndTheLog) {
