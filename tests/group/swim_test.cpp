@@ -125,6 +125,54 @@ TEST(swim, one_that_leaves_a_large_group_tells_few_and_these_tell_the_rest) {
     EXPECT_EQ(goodbyes_among(200), 8u);
 }
 
+TEST(swim, one_that_leaves_a_large_group_is_called_dead_by_nobody) {
+    for (const std::size_t members : {66u, 300u}) {
+        SwimWorld world(members, {}, {}, 3);
+        std::size_t left = 0;
+        std::size_t excluded = 0;
+        world.on_change = [&](Rank, const Change& change) {
+            left += change.happened == Happened::left;
+            excluded += change.happened == Happened::excluded;
+        };
+        world.run_for(2 * period_us);
+        world.leave(7);
+        world.run_for(60 * period_us);
+        EXPECT_EQ(left, members - 1);
+        EXPECT_EQ(excluded, 0u) << "by those that it did not tell itself";
+    }
+}
+
+// What a member takes rank 1 for, which never answers, some time after it has heard these claims from rank 2.
+State end_of_one_of_whom_is_said(const std::vector<Claim>& claims) {
+    const auto here = profile_at("tcp://127.0.0.1:1");
+    group::Table known;
+    known.put(1, {1, 0, State::alive, 8, here});
+    known.put(2, {1, 0, State::alive, 9, here});
+    TimeUs now = period_us;
+    Swim swim({}, {1, 0, 1, 7, here}, known, 5, now);
+    Swim::Outbox out;
+    for (const Claim& claim : claims) {
+        group::Message message{1, group::Kind::sync_push, 2, 1, 0};
+        message.claims = {claim};
+        swim.receive(message, now, out);
+        EXPECT_TRUE(swim.table().at(1).present()) << "others may lie";
+    }
+    for (; now < 200 * period_us; now += period_us / 4) swim.tick(now, out);
+    return swim.table().at(1).state;
+}
+
+TEST(swim, a_leave_of_which_others_tell_ends_as_one_unless_it_is_refuted) {
+    const Claim left{1, 1, 0, State::left, 8, group::no_rank, nullptr};
+    const Claim passed_on{1, 1, 0, State::suspect, 8, 1, nullptr};
+    const Claim suspected{1, 1, 0, State::suspect, 8, 2, nullptr};
+    const Claim refuted{1, 1, 1, State::alive, 8, group::no_rank, nullptr};
+    EXPECT_EQ(end_of_one_of_whom_is_said({left}), State::left);
+    EXPECT_EQ(end_of_one_of_whom_is_said({passed_on}), State::left);
+    EXPECT_EQ(end_of_one_of_whom_is_said({suspected, passed_on}), State::left);
+    EXPECT_EQ(end_of_one_of_whom_is_said({suspected}), State::excluded);
+    EXPECT_EQ(end_of_one_of_whom_is_said({left, refuted}), State::excluded) << "it has died later";
+}
+
 // Such as the members of some hosts: if each told those with the next ranks, half of them would tell only each other.
 TEST(swim, those_that_leave_a_large_group_together_tell_members_that_stay) {
     constexpr Rank leaving = 100;
@@ -188,9 +236,11 @@ TEST(swim, one_that_is_excluded_by_the_program_of_another_goes_although_it_answe
 
 TEST(swim, a_lie_excludes_nobody_who_can_answer) {
     SwimWorld world(30, {}, {}, 5);
-    std::size_t excluded = 0;
+    std::size_t gone = 0;
     std::size_t lies = 0;
-    world.on_change = [&](Rank, const Change& change) { excluded += change.happened == Happened::excluded; };
+    world.on_change = [&](Rank, const Change& change) {
+        gone += change.happened == Happened::excluded || change.happened == Happened::left;
+    };
     // Rank 4 keeps telling all others that 9 is dead and that 11 has left.
     world.on_send = [&](group::Message& message) {
         if (message.from != 4) return;
@@ -200,7 +250,7 @@ TEST(swim, a_lie_excludes_nobody_who_can_answer) {
     };
     world.run_for(60 * period_us);
     EXPECT_GT(lies, 50u);
-    EXPECT_EQ(excluded, 0u);
+    EXPECT_EQ(gone, 0u);
 }
 
 TEST(swim, claims_about_ranks_that_nobody_gave_out_take_no_memory) {

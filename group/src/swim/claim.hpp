@@ -54,7 +54,7 @@ struct Claim {
     std::uint32_t refutation = 0;  // how often the member has refuted a suspicion in this incarnation
     State state = State::alive;
     std::uint64_t process = 0;
-    Rank by = no_rank;                       // the member that suspects it
+    Rank by = no_rank;                       // the member that suspects it; itself: it is said to have left
     std::shared_ptr<const Profile> profile;  // may be null, except in the first claim about an incarnation
 
     template <class P>

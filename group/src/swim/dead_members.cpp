@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Decides that a member is dead, and excludes it: one that was suspected for too long, or one that this member's
-// program names.
+// Decides that a member is gone: one that was suspected for too long has died, or has left if it was said to leave; and
+// one that this member's program excludes.
 #include "swim/swim.hpp"
 
 #include <vector>
@@ -8,8 +8,8 @@
 namespace cinnabar::group {
 namespace {
 
-Entry excluded(Entry entry) {
-    entry.state = State::excluded;
+Entry with_state(Entry entry, State state) {
+    entry.state = state;
     return entry;
 }
 
@@ -27,9 +27,10 @@ void Swim::expire_suspicions(TimeUs now) {
         due = suspicions_.due(now);
     }
     for (const Rank rank : due) {
+        const State state = suspicions_.leaves(rank) ? State::left : State::excluded;
         suspicions_.end(rank);
         last_change_us_ = now;
-        put(rank, excluded(table_.at(rank)), false);
+        put(rank, with_state(table_.at(rank), state), false);
     }
 }
 
@@ -37,7 +38,7 @@ void Swim::expire_suspicions(TimeUs now) {
 void Swim::exclude(Rank rank, TimeUs now, Outbox& out) {
     suspicions_.end(rank);
     last_change_us_ = now;
-    put(rank, excluded(table_.at(rank)), false);
+    put(rank, with_state(table_.at(rank), State::excluded), false);
     out.push_back(make(Kind::sync_push, rank, rank, 0));
     out.back().claims.push_back(table_.claim(rank, false));
 }

@@ -95,7 +95,7 @@ void Swim::merge_gone(const Claim& claim, Source source, TimeUs now) {
     if (source == Source::gossip && known.present()) {
         // Treated as if all members suspected it: it has the shortest time to refute.
         if (!same_life || claim.refutation < known.refutation) return;
-        return suspect(claim.rank, claim.by, ~0u, now);
+        return suspect(claim.rank, claim.state == State::left ? claim.rank : claim.by, ~0u, now);
     }
     suspicions_.end(claim.rank);
     const bool same_process = claim.process == known.process;

@@ -9,11 +9,14 @@
 
 namespace cinnabar::group {
 
+// What others say of a leave may be a lie, as what they say of a death, so the member has time to refute it. It is
+// suspected by itself, so that all who hear of the suspicion know how it ends.
 void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
     Entry entry = table_.at(rank);
     if (entry.state == State::suspect) {
         if (confirmations != 0) suspicions_.hasten(rank);
-        if (!suspicions_.confirm(rank, by)) return;
+        const bool leaves_now = by == rank && suspicions_.note_leave(rank);
+        if (!suspicions_.confirm(rank, by) && !leaves_now) return;
     } else {
         const double scale = std::max(1.0, std::log10(static_cast<double>(table_.present())));
         const double shortest = options_.suspicion_min * scale * static_cast<double>(options_.period.count());
@@ -22,6 +25,7 @@ void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
         const auto others = static_cast<unsigned>(std::min<std::size_t>(table_.present(), 100));
         suspicions_.begin(rank, by, times, others > 2 ? others - 2 : 0, now);
         if (confirmations != 0) suspicions_.hasten(rank);
+        if (by == rank) (void)suspicions_.note_leave(rank);
         entry.state = State::suspect;
         put(rank, entry, false);
         // Some members ping the suspect, so that it hears of the suspicion soon and can refute it.
@@ -29,7 +33,7 @@ void Swim::suspect(Rank rank, Rank by, unsigned confirmations, TimeUs now) {
         if (by == self_.rank || confirmations != 0 || random_.below(table_.present()) < askers) doubt(rank);
     }
     Claim claim = table_.claim(rank, false);
-    claim.by = by;
+    claim.by = suspicions_.leaves(rank) ? rank : by;
     gossip_.add(std::move(claim));
 }
 

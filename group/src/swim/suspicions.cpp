@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace cinnabar::group {
 
@@ -31,6 +32,16 @@ bool Suspicions::confirm(Rank rank, Rank by) {
 
 void Suspicions::hasten(Rank rank) {
     if (const auto at = suspects_.find(rank); at != suspects_.end()) at->second.confirmations = at->second.wanted;
+}
+
+bool Suspicions::note_leave(Rank rank) {
+    const auto at = suspects_.find(rank);
+    return at != suspects_.end() && !std::exchange(at->second.leaves, true);
+}
+
+bool Suspicions::leaves(Rank rank) const {
+    const auto at = suspects_.find(rank);
+    return at != suspects_.end() && at->second.leaves;
 }
 
 std::vector<Rank> Suspicions::due(TimeUs now) const {

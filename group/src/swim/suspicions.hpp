@@ -29,6 +29,10 @@ class CINNABAR_API Suspicions {
     bool confirm(Rank rank, Rank by);
     // Sets the shortest time, as if all had confirmed.
     void hasten(Rank rank);
+    // The suspect is said to have left: when its time is over, it has left, and is not dead. True if that was not said
+    // before.
+    bool note_leave(Rank rank);
+    [[nodiscard]] bool leaves(Rank rank) const;
     void end(Rank rank) { suspects_.erase(rank); }
     // Suspects whose time has expired. They stay listed until end().
     [[nodiscard]] std::vector<Rank> due(TimeUs now) const;
@@ -47,6 +51,7 @@ class CINNABAR_API Suspicions {
         unsigned wanted;
         unsigned confirmations = 0;
         unsigned extensions = 0;
+        bool leaves = false;
         std::array<Rank, confirmations_max + 1> by{};
         [[nodiscard]] TimeUs due_us() const noexcept;
     };

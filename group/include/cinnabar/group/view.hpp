@@ -47,7 +47,7 @@ class CINNABAR_API View {
 // What happened to a member.
 enum class Happened : std::uint8_t {
     joined,     // for the first time, or again with another incarnation
-    suspected,  // does not answer
+    suspected,  // does not answer, or is said by others to have left
     trusted,    // was suspected, and has answered since
     left,
     excluded,
