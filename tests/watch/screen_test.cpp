@@ -84,6 +84,58 @@ TEST(Screen, OfTwoSizesShowsTheSameRpcsFirst) {
     EXPECT_NE(by_name.back().find("s sort (name)"), std::string::npos) << by_name.back();
 }
 
+// One RPC is first by its rate, one by its p99, one by its failures and one by its name; the first of the state is none
+// of these.
+TEST(Screen, EachOrderPutsAnotherRpcFirst) {
+    History history;
+    look::RpcReport slow = served("slow", 10);
+    slow.serve_time.assign(14, 0);
+    slow.serve_time.back() = 10;
+    (void)history.take(state_at(0, {}));
+    const State state =
+        state_at(1, {served("middle", 20, 1), served("often", 100), slow, served("fails", 5, 5), served("a", 1)});
+    const auto rows = history.take(state);
+    const auto first = [&](Order order, std::size_t width, std::size_t height) {
+        const std::string line = draw(state, rows, history, "a", {Tab::rpcs, order, width, height})[3];
+        return line.substr(0, line.find(' '));
+    };
+    for (const auto& [width, height] : {std::pair<std::size_t, std::size_t>{80, 24}, {200, 60}}) {
+        EXPECT_EQ(first(Order::rate, width, height), "often");
+        EXPECT_EQ(first(Order::p99, width, height), "slow");
+        EXPECT_EQ(first(Order::failed, width, height), "fails");
+        EXPECT_EQ(first(Order::name, width, height), "a");
+    }
+}
+
+TEST(Screen, PeersAreSortedByNameWhenRpcsAreAndOtherwiseByLoad) {
+    History history;
+    State state = state_at(0, {});
+    state.peers = {connected("tcp://b"), connected("tcp://c"), connected("tcp://a")};
+    state.peers[0].requests = 1;
+    state.peers[1].requests = 1;
+    state.peers[1].calls_sent = 1;
+    state.peers[1].calls_queued = 1;
+    const auto names = [&](Order order) {
+        const auto lines = draw(state, {}, history, "a", {Tab::peers, order, 80, 24});
+        return std::string{lines[3].at(6), lines[4].at(6), lines[5].at(6)};
+    };
+    for (const Order order : {Order::rate, Order::p99, Order::failed}) EXPECT_EQ(names(order), "cba");
+    EXPECT_EQ(names(Order::name), "abc");
+}
+
+TEST(Screen, ShowsTheLastRatesOfAnRpcAsALine) {
+    History history;
+    (void)history.take(state_at(0, {served("rises", 0)}));
+    (void)history.take(state_at(1, {served("rises", 10)}));
+    const State state = state_at(2, {served("rises", 30)});
+    const auto rows = history.take(state);
+    for (const auto& [width, height] : {std::pair<std::size_t, std::size_t>{80, 24}, {200, 60}}) {
+        const std::string line = draw(state, rows, history, "a", {Tab::rpcs, Order::rate, width, height})[3];
+        EXPECT_EQ(line.find("rises"), 0u) << line;
+        EXPECT_NE(line.find("\u2585\u2588"), std::string::npos) << "10/s, then 20/s: " << line;
+    }
+}
+
 TEST(Screen, SaysInPlaceThatTheNodeDoesNotAnswer) {
     History history;
     const auto lines = draw(busy(), {}, history, "tcp://a:1", {Tab::rpcs, Order::rate, 80, 24, "no answer: timed out"});
