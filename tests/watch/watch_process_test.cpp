@@ -18,7 +18,9 @@
 #include <array>
 #include <csignal>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <vector>
 
 namespace cinnabar::tools {
 namespace {
@@ -160,6 +162,99 @@ TEST_F(Watch, CallsTellWhatIsStuck) {
     EXPECT_NE(json.out.find("\"rpc\": \"watch.stuck\""), std::string::npos) << json.out;
     const Outcome old = run({"calls", shm(), "--older", "3600"});
     EXPECT_EQ(old.out, "nothing is under way\n");
+}
+
+// Whether `cinnabar calls` comes to print a line that has `call`, which is the side and the RPC, and ends with `why`.
+testing::AssertionResult calls_say(const std::string& address, const std::string& call, const std::string& why) {
+    Outcome listed;
+    const bool said = eventually([&] {
+        listed = run({"calls", address});
+        std::istringstream lines(listed.out);
+        for (std::string line; std::getline(lines, line);) {
+            if (line.find("  " + call + "  ") != line.npos && line.ends_with("  " + why)) return true;
+        }
+        return false;
+    });
+    if (said) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << call << ", " << why << ": not in\n" << listed.out << listed.err;
+}
+
+// The pool's only thread runs another request. To the context it is with its handler; only the pool knows that it
+// waits.
+TEST_F(Watch, CallsTellOfARequestThatWaitsForAThreadOfItsPool) {
+    Future<int> second = node_.call(stuck, node_.self_addr(), 2).future();
+    const std::string why = "in its handler: its handler, or the queue of its pool, has it";
+    EXPECT_TRUE(eventually([&] {
+        const std::string listed = run({"calls", shm()}).out;
+        const auto first = listed.find(why);
+        return first != listed.npos && listed.find(why, first + 1) != listed.npos;
+    }));
+    const Outcome pools = run({"top", shm(), "--count", "1", "--show", "pools"});
+    EXPECT_NE(pools.out.find("watch-pool       1       1       0      0      1      0       1"), std::string::npos)
+        << pools.out << pools.err;
+    gate_.open();
+    EXPECT_EQ(second.get().value(), 2);
+}
+
+TEST(CallsProcess, TellsOfACallThatIsConnecting) {
+    const UniqueFd silent(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in name{};
+    name.sin_family = AF_INET;
+    name.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof name;
+    ASSERT_EQ(::bind(silent.get(), reinterpret_cast<const sockaddr*>(&name), bytes), 0);
+    ASSERT_EQ(::listen(silent.get(), 4), 0);
+    ASSERT_EQ(::getsockname(silent.get(), reinterpret_cast<sockaddr*>(&name), &bytes), 0);
+    const Node client = open_to_anyone("tcp://127.0.0.1:0");
+    const Addr peer = client.lookup("tcp://127.0.0.1:" + std::to_string(ntohs(name.sin_port))).value();
+    Future<int> call = client.call(echo, peer, 1).future();
+    const std::string address = client.endpoints().front();
+    EXPECT_TRUE(calls_say(address, "out   watch.echo", "connecting: the peer does not answer the dial"));
+    const Outcome json = run({"calls", address, "--json"});
+    EXPECT_NE(json.out.find("\"phase\": \"connecting\""), std::string::npos) << json.out << json.err;
+    call.cancel();
+    EXPECT_EQ(call.get().code(), Errc::canceled);
+}
+
+// The handler holds the server's thread, which grants no credits meanwhile.
+TEST(CallsProcess, TellsOfCallsThatWaitForACredit) {
+    test::Gate gate;
+    NodeOptions narrow;
+    narrow.rpc.credits_per_peer_max = 1;
+    narrow.rpc.context.initial_credits = 1;
+    narrow.rpc.handler_time_max = {};
+    const Node server = Node::listen("tcp://127.0.0.1:0", narrow).value();
+    server.serve(stuck, [&gate](int value) { return gate.pass(), value; }).value();
+    const Node client = open_to_anyone("tcp://127.0.0.1:0");
+    const Addr peer = client.lookup(server.address()).value();
+    std::vector<Future<int>> calls;
+    for (int i = 0; i < 12; ++i) calls.push_back(client.call(stuck, peer, i).future());
+    gate.await(1);
+    const std::string address = client.endpoints().front();
+    const std::string why = "waiting for a credit: the peer accepts no more requests of this node";
+    EXPECT_TRUE(calls_say(address, "out   watch.stuck", why)) << "the first of those that wait";
+    EXPECT_TRUE(calls_say(address, "out   watch.stuck", why + "; 10 ahead of it"));
+    EXPECT_TRUE(calls_say(address, "out   watch.stuck", "waiting for the answer: see the calls of the peer"));
+    gate.open();
+    for (auto& call : calls) EXPECT_TRUE(call.get().ok());
+}
+
+// A plain handler that does not return holds the only thread of the node, which answers nevertheless.
+TEST(CallsProcess, TellsOfARequestThatWaitsForItsHandler) {
+    const Node server = open_to_anyone("tcp://127.0.0.1:0");
+    test::Gate gate;
+    server.serve(stuck, [&gate](int value) { return gate.pass(), value; }).value();
+    const auto [client, peer] = Node::connect(server.address()).value();
+    Future<int> first = client.call(stuck, peer, 1).future();
+    Future<int> second = client.call(stuck, peer, 2).future();
+    gate.await(1);
+    const std::string address = server.endpoints().front();
+    EXPECT_TRUE(calls_say(address, "in    watch.stuck", "waiting for its handler: the thread of this context is busy"));
+    EXPECT_TRUE(
+        calls_say(address, "in    watch.stuck", "in its handler: its handler, or the queue of its pool, has it"));
+    gate.open();
+    EXPECT_TRUE(first.get().ok());
+    EXPECT_TRUE(second.get().ok());
 }
 
 TEST_F(Watch, PrometheusIsOneLook) {
