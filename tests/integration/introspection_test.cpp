@@ -116,6 +116,19 @@ TEST(Introspection, OfAnyoneIsForThoseOfANetwork) {
     EXPECT_EQ(report.transports[0].endpoints, std::vector{server.endpoints().front()});
 }
 
+TEST(Introspection, TellsWhatTheTransportsHaveFound) {
+    const auto server = Node::listen({"tcp://127.0.0.1:0", shm_name()}, asked_by(Introspection::own_user)).value();
+    const auto report = server.call(look::node, server.self_addr()).wait().value();
+    std::string of_tcp;
+    std::string of_shm;
+    for (const auto& transport : report.transports) {
+        if (transport.scheme == "tcp") of_tcp = transport.diagnosis;
+        if (transport.scheme == "shm") of_shm = transport.diagnosis;
+    }
+    EXPECT_NE(of_tcp.find("listens at tcp://127.0.0.1:"), std::string::npos) << of_tcp;
+    EXPECT_NE(of_shm.find("listens at " + shm_name()), std::string::npos) << of_shm;
+}
+
 TEST(Introspection, CountsTheCallsOfEachRpc) {
     const auto server = Node::listen("tcp://127.0.0.1:0", asked_by(Introspection::anyone)).value();
     ASSERT_TRUE(server.serve(echo, [](int value) { return value; }).ok());

@@ -232,11 +232,14 @@ TEST(Screen, ShowsMemoryWithItsLimitsAndLeases) {
     state.node.contexts[0].quarantined = 3;
     state.node.contexts[0].decoded_bytes = 7'000;
     state.node.shares = 5;
+    state.node.transports = {{"ofi+tcp;ofi_rxm", {}, "on lo"}, {"shm", {}, "sockets in a folder"}};
     const auto lines = draw(state, {}, history, "a", {Tab::memory, Order::rate, 80, 24});
     EXPECT_TRUE(has(lines, "2.00 MB     256 MB")) << all_of(lines);
     EXPECT_TRUE(has(lines, "7.00 kB          -")) << "a limit that the node does not tell: " << all_of(lines);
     EXPECT_TRUE(has(lines, "5 memories are shared by tokens")) << all_of(lines);
     EXPECT_TRUE(has(lines, "     12           3         0")) << all_of(lines);
+    EXPECT_TRUE(has(lines, "ofi+tcp;ofi_rxm  on lo")) << all_of(lines);
+    EXPECT_TRUE(has(lines, "shm              sockets in a folder")) << all_of(lines);
 }
 
 TEST(Screen, ShowsWhatPeersSendAndReceive) {

@@ -69,6 +69,7 @@ TEST(StateJson, IsOneLineWithAllOfIt) {
     state.node.buffer_bytes = 7;
     state.node.buffer_bytes_max = 8;
     state.node.contexts[0].leases = 12;
+    state.node.transports = {{"tcp", {"tcp://a:1", "tcp://b:2"}, "a \"diagnosis\""}};
     state.node.failures = {failure("a", rpc::CallPhase::sent, Errc::peer_lost, 1),
                            failure("a", rpc::CallPhase::waits_for_credit, Errc::timed_out, 7)};
     const std::string json = state_json(state, history.take(state), history);
@@ -87,8 +88,10 @@ TEST(StateJson, IsOneLineWithAllOfIt) {
           "\"pools\": [{\"pool\": \"disk\", \"threads\": 4, \"queued\": 6, \"queue_max\": 100, \"running\": 4, "
           "\"resumed\": 2, \"queued_by_priority\": {\"high\": 1, \"normal\": 2, \"low\": 3}}, "
           "{\"pool\": \"of an earlier version\", \"threads\": 1, \"queued\": 5, \"queue_max\": 9}]",
-          "\"buffer_bytes\": 7, \"buffer_bytes_max\": 8, ", "\"leases\": 12, ", "{\"peer\": \"tcp://10.0.0.7:1\", ",
-          "\"bytes_sent\": 70, \"bytes_received\": 80, "})
+          "\"buffer_bytes\": 7, \"buffer_bytes_max\": 8, ", "\"leases\": 12, ",
+          "\"transports\": [{\"transport\": \"tcp\", \"endpoints\": [\"tcp://a:1\", \"tcp://b:2\"], "
+          "\"diagnosis\": \"a \\\"diagnosis\\\"\"}]",
+          "{\"peer\": \"tcp://10.0.0.7:1\", ", "\"bytes_sent\": 70, \"bytes_received\": 80, "})
         EXPECT_NE(json.find(part), std::string::npos) << part << "\nis not in: " << json;
     EXPECT_TRUE(json.ends_with("\"cut\": false}")) << json;
 }
@@ -226,9 +229,11 @@ TEST(HtmlPage, ShowsPoolsMemoryAndWhereTimeGoes) {
     state.node.buffer_bytes_max = 256'000'000;
     state.peers = {connected("tcp://10.0.0.7:1")};
     state.traffic = {{7'000, 8'000}};
+    state.node.transports = {{"tcp", {}, "listens at an address"}};
     const std::string page = html_page(state, history.take(state), history, "a", 2);
-    for (const std::string part : {">in the handler</td>", ">3.00 s</td>", ">connecting</td>", ">disk</td>", ">33</td>",
-                                   ">256 MB</td>", ">7.00 kB</td>", ">8.00 kB</td>", "/state.json"})
+    for (const std::string part :
+         {">in the handler</td>", ">3.00 s</td>", ">connecting</td>", ">disk</td>", ">33</td>", ">256 MB</td>",
+          ">7.00 kB</td>", ">8.00 kB</td>", "<b>tcp</b> listens at an address", "/state.json"})
         EXPECT_NE(page.find(part), std::string::npos) << part << "\nis not in: " << page;
 }
 

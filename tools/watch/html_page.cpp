@@ -259,7 +259,7 @@ std::string html_page(const State& state, const std::vector<RpcRow>& rows, const
     page += "<h2>Peers</h2>\n" + peer_table(history.peers(state));
     page += "<h2>Calls under way</h2>\n" + call_table(state);
     page += "<h2>Log</h2>\n" + line_table(state);
-    page += "<h2>Transports</h2>\n" + transports(state);
+    page += "<h2>Transports, when the node was opened</h2>\n" + transports(state);
     page +=
         "<p class=\"soft\"><a href=\"/metrics\">/metrics</a> <a href=\"/calls.json\">/calls.json</a> "
         "<a href=\"/state.json\">/state.json</a></p>\n";

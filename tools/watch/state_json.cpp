@@ -87,6 +87,12 @@ std::string context_json(const look::ContextReport& context) {
     return object.line();
 }
 
+std::string transport_json(const look::TransportReport& transport) {
+    JsonObject object;
+    object.text("transport", transport.scheme).raw("endpoints", list_of(transport.endpoints, json_string));
+    return object.text("diagnosis", transport.diagnosis).line();
+}
+
 std::string peer_json(const PeerRow& row) {
     const look::PeerReport& peer = row.report;
     JsonObject object;
@@ -116,8 +122,9 @@ std::string state_json(const State& state, const std::vector<RpcRow>& rows, cons
     object.raw("in_progress", list_of(under_way(state), under_way_json));
     object.raw("failures", list_of(failure_rows(state), failure_json));
     object.raw("pools", list_of(pool_rows(state), pool_json)).raw("memory", memory_json(state));
-    object.raw("contexts", list_of(node.contexts, context_json)).raw("peers", list_of(history.peers(state), peer_json));
-    return object.flag("cut", state.cut).line();
+    object.raw("contexts", list_of(node.contexts, context_json));
+    object.raw("transports", list_of(node.transports, transport_json));
+    return object.raw("peers", list_of(history.peers(state), peer_json)).flag("cut", state.cut).line();
 }
 
 }  // namespace cinnabar::tools::watch

@@ -146,6 +146,13 @@ std::vector<std::string> leases_of(const State& state, std::size_t width) {
     return table.lines(width);
 }
 
+std::vector<std::string> transports_of(const State& state, std::size_t width) {
+    Table table({{"transport", 16, false}, {"what it found when the node was opened", 0, false}});
+    for (const auto& transport : state.node.transports)
+        table.add({printable(transport.scheme), printable(transport.diagnosis)});
+    return table.lines(width);
+}
+
 }  // namespace
 
 std::vector<std::string> time_lines(const State& state, const std::vector<RpcRow>& rows, std::size_t width,
@@ -183,6 +190,9 @@ std::vector<std::string> memory_lines(const State& state, std::size_t width) {
     lines.push_back(fmt::format("{} memories are shared by tokens", state.node.shares));
     lines.emplace_back();
     append(lines, leases_of(state, width));
+    if (state.node.transports.empty()) return lines;
+    lines.emplace_back();
+    append(lines, transports_of(state, width));
     return lines;
 }
 

@@ -16,7 +16,7 @@ namespace cinnabar::tools::watch {
                                                   std::size_t width, std::size_t rows_max);
 // The pools, then the contexts, on whose threads all other handlers run.
 [[nodiscard]] std::vector<std::string> pool_lines(const State& state, std::size_t width);
-// The memory of the node, then that of each context and its leases.
+// The memory of the node, then that of each context and its leases, then what the transports have found.
 [[nodiscard]] std::vector<std::string> memory_lines(const State& state, std::size_t width);
 
 // Which calls of the node failed where, in at most `rows_max` rows (0: all); nothing if none did.

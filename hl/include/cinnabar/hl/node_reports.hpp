@@ -52,7 +52,9 @@ struct ContextReport {  // rpc::Context::Counts, by name
 struct TransportReport {
     std::string scheme;
     std::vector<std::string> endpoints;
-    std::string diagnosis;  // made when the node was opened
+    // Made when the node was opened, so without what is counted later, such as how the sessions of shm copy: for it, a
+    // transport may read files and wait for other processes, which would hold up the context that answers.
+    std::string diagnosis;
 };
 struct PoolReport {
     std::string name;
