@@ -176,6 +176,11 @@ TEST_F(BrowserOfANode, ShowsThePage) {
     for (const char* const part : {"browser.echo", "in its handler", "a line of the log", "tcp"})
         EXPECT_NE(text.find(part), std::string::npos) << part << " is not in: " << text;
     EXPECT_EQ(driver_->run("return document.querySelectorAll('h2').length"), 10);
+    EXPECT_EQ(driver_->run(test::boxes_that_scroll("below")), Json::array()) << "on a phone";
+    driver_->look({1280, false});
+    driver_->open(url);
+    (void)driver_->run("window.stop()");
+    EXPECT_EQ(driver_->run(test::boxes_that_scroll("scroll")), Json::array());
     driver_->open(url + "calls.json");
     const auto json = driver_->run("return JSON.parse(document.body.innerText).calls.map(call => call.rpc)");
     EXPECT_EQ(std::ranges::count(json, Json(long_name)), 3 + 3) << "both sides of each: " << json;

@@ -2,6 +2,8 @@
 // Checks of a page, as bodies of JavaScript functions. Those that return lists return the faults.
 #pragma once
 
+#include <string>
+
 namespace cinnabar::test {
 
 // Elements beyond the right edge of the window, except inside a box that scrolls.
@@ -12,6 +14,12 @@ return [...document.body.querySelectorAll('*')]
   .filter(e => e.getBoundingClientRect().right > width + 1 && !e.closest('.scroll'))
   .map(e => e.tagName + ' ' + (e.textContent || '').slice(0, 40));
 )js";
+
+// The boxes of that class whose content is wider than they are.
+inline std::string boxes_that_scroll(const std::string& of_class) {
+    return "return [...document.querySelectorAll('." + of_class +
+           "')].filter(box => box.scrollWidth > box.clientWidth + 1).map(box => box.textContent.slice(0, 40));";
+}
 
 // Text with a contrast to its background below 4.5 (WCAG 2, AA), or smaller than 9 pixels.
 inline constexpr const char* hard_to_read = R"js(

@@ -237,6 +237,23 @@ TEST(HtmlPage, ShowsPoolsMemoryAndWhereTimeGoes) {
         EXPECT_NE(page.find(part), std::string::npos) << part << "\nis not in: " << page;
 }
 
+// On a phone a sentence would lie beside the screen; a table of figures alone stays a table.
+TEST(HtmlPage, HasSentencesBelowTheOtherCellsOnAPhone) {
+    History history;
+    State state = state_at(1, {});
+    state.calls = {waiting("slow", rpc::CallPhase::connecting, 1'000)};
+    const std::string page = html_page(state, history.take(state), history, "a", 2);
+    const auto table_after = [&page](const std::string& heading) {
+        const auto begin = page.find("<div ", page.find("<h2>" + heading + "</h2>"));
+        return page.substr(begin, page.find('>', begin) + 1 - begin);
+    };
+    EXPECT_EQ(table_after("Calls under way"), "<div class=\"scroll below\">");
+    EXPECT_EQ(table_after("Peers"), "<div class=\"scroll\">");
+    EXPECT_NE(page.find("<td class=\"text\">connecting: the peer does not answer the dial</td>"), std::string::npos)
+        << page;
+    EXPECT_NE(page.find("@media (max-width: 40rem)"), std::string::npos);
+}
+
 TEST(HtmlPage, DrawsTheLastRates) {
     History history;
     std::vector<RpcRow> rows;

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,20 @@ namespace cinnabar::tools::watch {
 namespace {
 
 using perf::html_text;
+
+// After that of the reports: the tables of a node have more columns, and the widest fit a window of 1280 pixels. On a
+// phone, sentences are below the other cells of their row.
+constexpr const char* page_style = R"(
+table { font-size: .875rem; }
+th, td { padding: .25rem .35rem; }
+th { white-space: normal; vertical-align: bottom; }
+@media (max-width: 40rem) {
+  .below table, .below tbody { display: block; }
+  .below tr { display: flex; flex-wrap: wrap; gap: 0 .8rem; padding: .3rem 0; border-bottom: 1px solid var(--grid); }
+  .below th, .below td { min-width: 0; padding: 0; border-bottom: 0; text-align: left; }
+  .below .text { flex: 0 0 100%; overflow-wrap: anywhere; }
+}
+)";
 
 // A line without axes: the table next to it has the figures.
 std::string spark(const std::vector<double>& values) {
@@ -41,7 +56,7 @@ std::string spark(const std::vector<double>& values) {
 // sentence.
 struct Column {
     const char* name;
-    const char* kind = "";
+    std::string_view kind = "";
 };
 
 class HtmlTable {
@@ -57,7 +72,10 @@ class HtmlTable {
             rows_ += fmt::format("<{0} class=\"{1}\">{2}</{0}>", tag, columns_[i].kind, cells[i]);
         rows_ += "</tr>\n";
     }
-    [[nodiscard]] std::string html() const { return "<div class=\"scroll\"><table>\n" + rows_ + "</table></div>\n"; }
+    [[nodiscard]] std::string html() const {
+        const bool has_text = std::ranges::find(columns_, "text", &Column::kind) != columns_.end();
+        return fmt::format("<div class=\"scroll{}\"><table>\n{}</table></div>\n", has_text ? " below" : "", rows_);
+    }
 
   private:
     std::vector<Column> columns_;
@@ -245,8 +263,8 @@ std::string html_page(const State& state, const std::vector<RpcRow>& rows, const
     std::string page = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
     page += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
     page += fmt::format("<meta http-equiv=\"refresh\" content=\"{}\">\n", refresh_seconds);
-    page += fmt::format("<title>cinnabar: {}</title>\n<style>{}</style>\n</head>\n<body>\n", html_text(address),
-                        perf::html_style);
+    page += fmt::format("<title>cinnabar: {}</title>\n<style>{}{}</style>\n</head>\n<body>\n", html_text(address),
+                        perf::html_style, page_style);
     page += fmt::format("<h1>{}</h1>\n<p class=\"soft\">{}; process {}; {} at most</p>\n", html_text(address),
                         html_text(summary(state, rows, history)), state.node.process,
                         human_bytes(state.node.memory_bytes_max));
