@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cinnabar::tools {
@@ -76,6 +77,68 @@ TEST(PerfProcess, CallsAndBulkOverEachWayToAServer) {
         EXPECT_EQ(server.process().wait(), 0);
     }
 }
+
+// One call in 64 is timed, so these are more calls than `quick` makes where calls take long.
+void expect_parts(const std::string& uri, const Words& more = {}) {
+    Words words{"perf", "calls", uri, "-d", "16", "-t", "0.2", "-r", "2", "--warm-up", "0.01"};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto calls = run(words);
+    EXPECT_EQ(calls.exit, 0) << calls.out << calls.err;
+    for (const std::string part : {"\n  means of ", " timed calls: ", "on the wire there ", "on the wire back "})
+        EXPECT_NE(calls.out.find(part), std::string::npos) << part << " is not in: " << calls.out;
+}
+void expect_bulk(const std::string& uri, const Words& secrets = {}) {
+    Words more = quick;
+    more.insert(more.end(), secrets.begin(), secrets.end());
+    const auto bulk = run(measure("bulk", uri, more));
+    EXPECT_EQ(bulk.exit, 0) << bulk.out << bulk.err;
+    EXPECT_GT(number(row(bulk.out, "bulk"), "bytes_per_second"), 0) << bulk.out;
+}
+
+TEST(PerfProcess, SaysInTextWhereTheTimeOfCallsWent) {
+    PerfServer server;
+    expect_parts(server.uri());
+}
+
+#ifdef CINNABAR_TEST_TCPS
+TEST(PerfProcess, GoesOverTcpsByAKeyAndByCertificates) {
+    const support::Folder folder;
+    const std::string ca = folder.at("ca");
+    ASSERT_EQ(run({"key", "new", folder.at("key")}).exit, 0);
+    ASSERT_EQ(run({"cert", "ca", ca}).exit, 0);
+    ASSERT_EQ(run({"cert", "server", ca, "there", "--host", "127.0.0.1"}).exit, 0);
+    ASSERT_EQ(run({"cert", "client", ca, "here"}).exit, 0);
+    const auto certified = [&ca](const std::string& name) {
+        const std::string at = ca + "/" + name;
+        return Words{"--cert", at + ".pem", "--cert-key", at + ".key", "--ca", ca + "/ca.pem"};
+    };
+    const Words key{"--key-file", folder.at("key")};
+    const std::vector<std::pair<Words, Words>> ways{{key, key}, {certified("there"), certified("here")}};
+    for (const auto& [of_server, of_client] : ways) {
+        PerfServer server(of_server, "tcps://127.0.0.1:0");
+        EXPECT_TRUE(server.uri().starts_with("tcps://")) << server.uri();
+        expect_parts(server.uri(), of_client);
+        expect_bulk(server.uri(), of_client);
+        EXPECT_NE(run(measure("calls", server.uri())).exit, 0) << "it has to prove who it is";
+    }
+}
+#endif
+
+#ifdef CINNABAR_TEST_OFI
+TEST(PerfProcess, GoesOverAFabric) {
+    const std::string listen = "ofi+tcp;ofi_rxm://127.0.0.1:0";
+    {
+        Process first({"perf", "serve", "--listen", listen});
+        const bool listens = !first.read_line().empty();
+        if (!listens && first.wait() && first.err().find("libfabric has no provider") != std::string::npos)
+            GTEST_SKIP() << first.err();
+    }
+    PerfServer server({}, listen);
+    EXPECT_TRUE(server.uri().starts_with("ofi+tcp")) << server.uri();
+    expect_parts(server.uri());
+    expect_bulk(server.uri());
+}
+#endif
 
 // Beside the save service.
 TEST(PerfProcess, CallsAndBulkToALiveServiceIfItAllows) {
