@@ -16,6 +16,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cstddef>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -204,6 +207,37 @@ TEST(Works, HaveOursFirst) {
             }
         }
     }
+}
+
+bool has_peer(const Work& work, const std::string& peer) {
+    return std::ranges::any_of(work.contenders,
+                               [&](const Contender& each) { return each.name.starts_with(peer + ", "); });
+}
+bool tells_as_missing(const Work& work, const std::string& peer) {
+    return (", " + work.missing + ", ").find(", " + peer + ", ") != std::string::npos;
+}
+
+// Each is a contender, or is told as missing: a peer that is left out without a word would be a loss that nobody sees.
+TEST(Works, NameEachPeer) {
+    const std::map<std::string, std::vector<std::string>> peers{
+        {"call.host", {"Mercury", "UCX", "libfabric", "gRPC", "ZeroMQ"}},
+        {"call.tcp", {"Mercury", "UCX", "libfabric", "gRPC", "ZeroMQ"}},
+        {"rate.host", {"Mercury", "gRPC", "ZeroMQ"}},
+        {"rate.tcp", {"Mercury", "gRPC", "ZeroMQ"}},
+        {"bulk.host", {"Mercury", "UCX", "gRPC", "ZeroMQ"}},
+        {"bulk.tcp", {"Mercury", "UCX", "iperf3", "gRPC", "ZeroMQ"}},
+        {"call.tls", {"gRPC"}},
+        {"rate.tls", {"gRPC"}},
+        {"bulk.tls", {"gRPC"}}};
+    std::size_t found = 0;
+    for (const Work& work : all_works()) {
+        const auto of_work = peers.find(work.name);
+        if (of_work == peers.end()) continue;
+        ++found;
+        for (const std::string& peer : of_work->second)
+            EXPECT_NE(has_peer(work, peer), tells_as_missing(work, peer)) << work.name << ", " << peer;
+    }
+    EXPECT_EQ(found, peers.size());
 }
 
 }  // namespace
