@@ -31,8 +31,7 @@ Lane::Lane(rpc::Context& context, na::Addr peer, const LanePlan& plan)
     }
 }
 
-LaneRepeat* Lane::repeat_at(std::uint64_t at_ns) noexcept {
-    if (at_ns - last_from_ns_ < plan_.repeat_ns) return last_;  // without a division
+LaneRepeat* Lane::find_repeat(std::uint64_t at_ns) noexcept {
     const std::uint64_t from = plan_.measured_from_ns();
     if (at_ns < from || at_ns >= plan_.end_ns()) return nullptr;
     const std::uint64_t index = (at_ns - from) / plan_.repeat_ns;
